@@ -7,8 +7,8 @@
 
 typedef bool same_kind(const void *ctx, size_t a, size_t b);
 
-/* Numbers rows in the order in which the first of each kind comes; `same` says whether two rows of one hash are of one
- * kind. Returns how many kinds there are. */
+/* Numbers the kinds of rows in order of first appearance; `same` compares two rows of one hash. Returns the number of
+ * kinds. */
 static size_t number_kinds(const uint64_t *hash, size_t n, same_kind *same, const void *ctx, size_t *ids,
                            struct wl_arena *scratch)
 {
@@ -89,7 +89,7 @@ static size_t number_within(const struct split *s, const size_t *of, const char 
     return count;
 }
 
-/* How many values that are not missing each part has. */
+/* Number of values of each part that are not missing. */
 static size_t *count_values(const struct split *s, const char *const *texts)
 {
     size_t n = s->obs->n, *ids = wl_new_array(s->a, size_t, n), *counts = wl_new_array(s->a, size_t, s->parts);
@@ -102,7 +102,7 @@ static size_t *count_values(const struct split *s, const char *const *texts)
     return counts;
 }
 
-/* Refines the partition by texts; a row whose name is NULL takes no part in it. */
+/* Refines the partition by texts; rows whose name is NULL are not separated. */
 static void refine(struct split *s, const char *const *names, const char *const *texts)
 {
     size_t n = s->obs->n, *ids = wl_new_array(s->a, size_t, n);
@@ -139,7 +139,7 @@ static bool varies(const char *const *texts, size_t n)
     return false;
 }
 
-/* Where it varies; one that names the groups does so in any case. */
+/* Separates where the column varies; one that names the groups separates always. */
 static void separate_by(struct split *s, const struct wl_obs_column *column, bool names)
 {
     if (wl_str_eq(column->name, s->rule->excluded_column)) return;
@@ -147,7 +147,7 @@ static void separate_by(struct split *s, const struct wl_obs_column *column, boo
     if (varies(texts, s->obs->n) || (names && *texts[0])) refine_all(s, column->name, texts);
 }
 
-/* Columns that tell apart what is measured: the workload always (it names the group), the others where they vary. */
+/* Columns of what is measured: the workload always (it names the group), the others where they vary. */
 static void by_setting(struct split *s)
 {
     const struct wl_obs_column columns[] = {
@@ -157,7 +157,7 @@ static void by_setting(struct split *s)
         { .name = "clock_mhz", .real = s->obs->clock_mhz },
     };
     for (size_t c = 0; c < WL_COUNT(columns); c++) separate_by(s, &columns[c], c == 0);
-    static const char *const further[] = { "module_cap_w", "mem_clock_mhz" }; /* which not every table has */
+    static const char *const further[] = { "module_cap_w", "mem_clock_mhz" }; /* not in every table */
     for (size_t c = 0; c < WL_COUNT(further); c++) {
         struct wl_obs_column column;
         struct wl_err none;
@@ -170,8 +170,8 @@ static bool is_batch(const char *name) { return wl_str_eq(name, "local_batch") |
 
 static void by_batch(struct split *s)
 {
-    if (is_batch(s->rule->excluded_column)) return; /* and so the other one changes with it */
-    const char *hold = s->rule->fixed_batch;
+    if (is_batch(s->rule->excluded_column)) return; /* the other one changes with it */
+    const char *fixed = s->rule->fixed_batch;
     size_t n = s->obs->n;
     const char **local = column_texts(s, &(struct wl_obs_column) { .real = s->obs->local_batch });
     const char **global = column_texts(s, &(struct wl_obs_column) { .real = s->obs->global_batch });
@@ -180,7 +180,7 @@ static void by_batch(struct split *s)
     for (size_t i = 0; i < n; i++) {
         size_t l = locals[s->part[i]], g = globals[s->part[i]];
         if (!l && !g) continue;
-        bool fixed_global = hold ? wl_str_eq(hold, "global_batch") : g && (!l || g < l);
+        bool fixed_global = fixed ? wl_str_eq(fixed, "global_batch") : g && (!l || g < l);
         names[i] = fixed_global ? "global_batch" : "local_batch";
         texts[i] = fixed_global ? global[i] : local[i];
     }
@@ -262,7 +262,7 @@ static int by_key(const void *p, const void *q)
     return (x->n_key > y->n_key) - (x->n_key < y->n_key);
 }
 
-/* "resnet50, local_batch 16": the workload speaks for itself, other values need their column. */
+/* A workload is named alone, other values follow their column. */
 const char *wl_law_partition_title(const struct wl_law_partition_cell *part, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);

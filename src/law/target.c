@@ -1,4 +1,4 @@
-/* Epochs, time and energy until a metric reaches a value. A run that never does is counted and not averaged away. */
+/* Epochs, time and energy until a metric reaches a value. Runs that never do are counted. */
 #include "law/target.h"
 
 #include "law/fit/notes.h"
@@ -41,25 +41,25 @@ static struct entry *sorted_epochs(const struct wl_observations *obs, const stru
 }
 
 /* What one run needed. */
-struct effort {
+struct run_to_target {
     double workers;
-    bool whole, told, reached;       /* begins with epoch 1; has the metric; reaches the value */
-    double epochs, time_s, energy_j; /* up to the epoch that reached it; NAN where a part is not known */
+    bool complete, has_metric, reached; /* begins with epoch 1; has the metric; reaches the value */
+    double epochs, time_s, energy_j;    /* up to the epoch that reached it; NAN where a part is unknown */
 };
 
-static struct effort effort_of(const struct wl_observations *obs, const struct entry *v, size_t n, const char *metric,
-                               double value, bool rising)
+static struct run_to_target run_to_target(const struct wl_observations *obs, const struct entry *v, size_t n,
+                                          const char *metric, double value, bool rising)
 {
-    struct effort out = { .workers = obs->workers[v->row], .whole = v->epoch == 1 };
+    struct run_to_target out = { .workers = obs->workers[v->row], .complete = v->epoch == 1 };
     for (size_t i = 0; i < n && !out.reached; i++) {
         size_t row = v[i].row;
-        if (!i || v[i].epoch != v[i - 1].epoch) { /* further rows of an epoch tell further metrics of it */
+        if (!i || v[i].epoch != v[i - 1].epoch) { /* further rows of an epoch have further metrics */
             out.epochs++;
             out.time_s += obs->time_s[row];
             out.energy_j += obs->energy_j[row];
         }
         if (!has_metric(obs, row, metric)) continue;
-        out.told = true;
+        out.has_metric = true;
         out.reached = rising ? obs->metric_value[row] >= value : obs->metric_value[row] <= value;
     }
     return out;
@@ -73,7 +73,7 @@ static size_t end_of_run(const struct entry *v, size_t n, size_t first)
 }
 
 /* Last value less first value of the metric over a run. */
-static double gain_of(const struct wl_observations *obs, const struct entry *v, size_t n, const char *metric)
+static double metric_change(const struct wl_observations *obs, const struct entry *v, size_t n, const char *metric)
 {
     double first = NAN, last = NAN;
     for (size_t i = 0; i < n; i++) {
@@ -84,11 +84,11 @@ static double gain_of(const struct wl_observations *obs, const struct entry *v, 
     return isnan(first) ? 0 : last - first;
 }
 
-/* ---- efforts to worker counts ---- */
+/* ---- runs to worker counts ---- */
 
 static int by_workers(const void *a, const void *b)
 {
-    const struct effort *p = a, *q = b;
+    const struct run_to_target *p = a, *q = b;
     return (p->workers > q->workers) - (p->workers < q->workers);
 }
 
@@ -102,7 +102,7 @@ static struct wl_estimate geometric(const double *v, size_t n, struct wl_arena *
     return (struct wl_estimate) { exp(mean), exp(mean - half), exp(mean + half) };
 }
 
-static struct wl_target_config config_of(const struct effort *v, size_t n, struct wl_arena *a)
+static struct wl_target_config config_of(const struct run_to_target *v, size_t n, struct wl_arena *a)
 {
     struct wl_target_config c = { .workers = v->workers, .runs = n };
     double *epochs = wl_new_array(a, double, n), *time = wl_new_array(a, double, n),
@@ -116,12 +116,12 @@ static struct wl_target_config config_of(const struct effort *v, size_t n, struc
     c.epochs = wl_mean(epochs, c.reached);
     c.time_s = geometric(time, c.reached, a);
     c.energy_j = geometric(energy, c.reached, a);
-    if (c.reached < n) /* of those that were quick enough only: an interval would be that of other runs */
+    if (c.reached < n) /* of the runs that reached it alone: an interval would be biased */
         c.time_s.lo = c.time_s.hi = c.energy_j.lo = c.energy_j.hi = NAN;
     return c;
 }
 
-static void collect_configs(struct wl_target_group *g, struct effort *v, size_t n, struct wl_arena *a)
+static void collect_configs(struct wl_target_group *g, struct run_to_target *v, size_t n, struct wl_arena *a)
 {
     size_t missed = 0;
     qsort(v, n, sizeof *v, by_workers);
@@ -135,38 +135,39 @@ static void collect_configs(struct wl_target_group *g, struct effort *v, size_t 
     if (missed)
         wl_strs_addf(
             a, &g->notes,
-            "%s not reach it: time and energy are those of the others, and so too small where some are missing",
+            "%s not reach it: time and energy are means over the others, and so too small at these worker counts",
             wl_law_count_text(a, missed, "run does|runs do"));
 }
 
 static void reach_group(struct wl_target_group *g, const struct wl_observations *obs,
                         const struct wl_law_partition_cell *part, const struct wl_target_result *r, struct wl_arena *a)
 {
-    size_t n, runs = 0, silent = 0, parts = 0;
+    size_t n, runs = 0, no_metric = 0, incomplete = 0;
     struct entry *v = sorted_epochs(obs, part, &n, a);
-    struct effort *efforts = wl_new_array(a, struct effort, n);
+    struct run_to_target *reached = wl_new_array(a, struct run_to_target, n);
     for (size_t i = 0, end; i < n; i = end) {
         end = end_of_run(v, n, i);
-        efforts[runs] = effort_of(obs, v + i, end - i, r->metric, r->value, r->rising);
-        if (!efforts[runs].told)
-            silent++;
-        else if (!efforts[runs].whole)
-            parts++;
+        reached[runs] = run_to_target(obs, v + i, end - i, r->metric, r->value, r->rising);
+        if (!reached[runs].has_metric)
+            no_metric++;
+        else if (!reached[runs].complete)
+            incomplete++;
         else
             runs++;
         g->simulated |= obs->simulated[v[i].row] != 0;
         g->estimated |= obs->estimated[v[i].row] != 0;
     }
-    collect_configs(g, efforts, runs, a);
-    if (silent) wl_strs_addf(a, &g->notes, "left out: %s without %s", wl_law_count_text(a, silent, "run"), r->metric);
-    if (parts)
-        wl_strs_addf(a, &g->notes, "left out: %s not begin with epoch 1: what came before is not known",
-                     wl_law_count_text(a, parts, "run that does|runs that do"));
+    collect_configs(g, reached, runs, a);
+    if (no_metric)
+        wl_strs_addf(a, &g->notes, "excluded: %s without %s", wl_law_count_text(a, no_metric, "run"), r->metric);
+    if (incomplete)
+        wl_strs_addf(a, &g->notes, "excluded: %s not begin with epoch 1: earlier epochs are unknown",
+                     wl_law_count_text(a, incomplete, "run that does|runs that do"));
 }
 
 /* ---- all ---- */
 
-/* What the workload said of the metric: 1 larger is better, 0 smaller is, -1 nothing. */
+/* The direction that the workload declared: 1 larger is better, 0 smaller is better, -1 none. */
 static int declared_direction(const struct wl_observations *obs, const char *metric)
 {
     struct wl_obs_column better;
@@ -177,18 +178,18 @@ static int declared_direction(const struct wl_observations *obs, const char *met
 }
 
 /* Does the metric rise from the first epoch of a run to the last, over all runs? */
-static bool rises(const struct wl_observations *obs, const char *metric, struct wl_arena *a)
+static bool metric_rises(const struct wl_observations *obs, const char *metric, struct wl_arena *a)
 {
     struct wl_law_partition_cell all = { .rows = wl_new_array(a, size_t, obs->n), .n = obs->n };
     size_t n;
-    double gain = 0;
+    double change = 0;
     for (size_t i = 0; i < obs->n; i++) all.rows[i] = i;
     struct entry *v = sorted_epochs(obs, &all, &n, a);
     for (size_t i = 0, end; i < n; i = end) {
         end = end_of_run(v, n, i);
-        gain += gain_of(obs, v + i, end - i, metric);
+        change += metric_change(obs, v + i, end - i, metric);
     }
-    return gain >= 0;
+    return change >= 0;
 }
 
 static void add_name(struct wl_strs *names, const char *name, struct wl_arena *a)
@@ -198,7 +199,7 @@ static void add_name(struct wl_strs *names, const char *name, struct wl_arena *a
     wl_strs_add(a, names, name);
 }
 
-/* "; did you mean val_top1? There are lr, val_top1": as many as a message has room for. */
+/* "; did you mean val_top1? There are lr, val_top1", cut to the room of a message. */
 static const char *metrics_text(const struct wl_strs *names, const char *word, struct wl_arena *a)
 {
     enum { ROOM = 600 };
@@ -241,7 +242,7 @@ int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by,
     if (rc == 0) rc = wl_law_partition(obs, &(struct wl_law_grouping) { .by = *by }, &parts, a, e);
     if (rc) return rc;
     const int better = declared_direction(obs, metric);
-    out->rising = better < 0 ? rises(obs, metric, a) : better == 1;
+    out->rising = better < 0 ? metric_rises(obs, metric, a) : better == 1;
     out->groups = wl_new_array(a, struct wl_target_group, parts.n);
     out->n = parts.n;
     for (size_t i = 0; i < parts.n; i++) {

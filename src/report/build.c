@@ -1,5 +1,5 @@
 /* The report of a store: gather, then one section after the other. */
-#include "report/data.h"
+#include "report/sections/sections.h"
 
 static char *title_of(const struct wl_report_data *g)
 {

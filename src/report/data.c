@@ -1,7 +1,7 @@
 /* Reads a store once and fits the laws. */
 #include "report/data.h"
 
-#include "report/internal.h"
+#include "report/groups.h"
 
 #include <math.h>
 #include <stdlib.h>

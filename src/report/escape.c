@@ -1,5 +1,5 @@
 /* Text that came from people, files and other programs, made harmless for each place where it is shown. */
-#include "report/report.h"
+#include "report/escape.h"
 
 /* What stands for the ASCII character c, or NULL where it stands for itself. */
 typedef const char *replace_fn(char c);

@@ -1,8 +1,8 @@
 /* The groups of a report: their order, names, colours and facets. Keys are matched by the names of their columns:
- * groups of one store may differ in them (law/internal.h). */
-#include "report/data.h"
+ * groups of one store may differ in them (law/partition.h). */
+#include "report/groups.h"
 
-#include "report/internal.h"
+#include "report/labels.h"
 
 #include <string.h>
 

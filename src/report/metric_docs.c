@@ -1,6 +1,6 @@
 /* How each number of the report is computed: the headings of tables and the foot of the page show these rows, and
  * docs/metrics.md must hold them (tests/unit/report/test_metrics.c). */
-#include "report/report.h"
+#include "report/metric_docs.h"
 
 static const char law[] = "least squares, docs/adr/070";
 static const char marks[] = "mark lines of rank 0";

@@ -1,7 +1,7 @@
 /* Incomplete beta function by a continued fraction. Source: Didonato & Morris 1992, "Significant digit computation
  * of the incomplete beta function ratios" (TOMS 708), eq. 9 (BFRAC): its partial denominators have no cancellation
  * on the lower side of the mean, where DLMF 8.17.22 loses digits as b grows. The other side is the complement. */
-#include "stats/internal.h"
+#include "stats/special.h"
 
 #include <float.h>
 #include <math.h>

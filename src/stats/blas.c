@@ -28,9 +28,9 @@ static struct wl_blas table;
 static struct wl_err failure;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-/* Takes all symbols from the first library of the list that has them. */
-static int take(const char *const *libraries, const struct symbol *symbols, size_t n, const char *package,
-                struct wl_err *e)
+/* Loads all symbols from the first library of the list that has them. */
+static int load_symbols(const char *const *libraries, const struct symbol *symbols, size_t n, const char *package,
+                        struct wl_err *e)
 {
     for (size_t l = 0; libraries[l]; l++) {
         void *handle = dlopen(libraries[l], RTLD_NOW | RTLD_LOCAL);
@@ -43,18 +43,18 @@ static int take(const char *const *libraries, const struct symbol *symbols, size
         if (found == n) return 0;
         if (handle) dlclose(handle);
     }
-    return wl_fail(e, WL_EUNAVAIL, "%s is not found; to install it: sudo apt install %s", libraries[0], package);
+    return wl_fail(e, WL_EUNAVAIL, "%s not found; install it with: sudo apt install %s", libraries[0], package);
 }
 
-/* Our matrices are small: threads would only cost. The variable is put back, for it is not ours to give to jobs. */
+/* Our matrices are small: threads would only cost. The variable is unset afterwards, so that jobs do not inherit it. */
 static void open_all(void)
 {
     static const char *const blas[] = { "libblas.so.3", "libcblas.so.3", "libopenblas.so.0", NULL };
     static const char *const lapacke[] = { "liblapacke.so.3", "libopenblas.so.0", NULL };
     bool ours = !getenv("OPENBLAS_NUM_THREADS");
     if (ours) setenv("OPENBLAS_NUM_THREADS", "1", 1);
-    int code = take(blas, blas_symbols, WL_COUNT(blas_symbols), "libblas3", &failure);
-    if (code == 0) code = take(lapacke, lapacke_symbols, WL_COUNT(lapacke_symbols), "liblapacke", &failure);
+    int code = load_symbols(blas, blas_symbols, WL_COUNT(blas_symbols), "libblas3", &failure);
+    if (code == 0) code = load_symbols(lapacke, lapacke_symbols, WL_COUNT(lapacke_symbols), "liblapacke", &failure);
     failure.code = code;
     if (ours) unsetenv("OPENBLAS_NUM_THREADS");
 }

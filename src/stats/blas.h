@@ -1,8 +1,8 @@
 /* BLAS and LAPACKE, opened when the first fit asks for them.
  *
  * Linked in the usual way they would be loaded by every `wattlaw measure` as well: OpenBLAS then maps 30 MB, starts a
- * spinning thread for each core before main() and holds up fork() until those have ended, beside the job that is to be
- * measured. docs/adr/041 has the numbers. */
+ * spinning thread per core before main() and delays fork() until those have ended, next to the job that is measured.
+ * docs/adr/041 has the numbers. */
 #ifndef WL_STATS_BLAS_H
 #define WL_STATS_BLAS_H
 

@@ -1,10 +1,14 @@
 /* Bootstrap intervals: percentiles and BCa. Draw d takes its indices from stream d of the counter generator, so the
  * same key gives the same interval on every machine. */
-#include "stats/internal.h"
+#include "stats/bootstrap.h"
+
+#include "stats/distributions.h"
+#include "stats/moments.h"
+#include "stats/sort.h"
 
 #include <math.h>
 
-static const double enough = 0.95; /* share of the draws that must have a value */
+static const double min_share = 0.95; /* of the draws must have a value */
 
 /* Scratch of one bootstrap. */
 struct run {
@@ -38,7 +42,7 @@ static void leave_one_out(const struct run *r)
     }
 }
 
-/* The value below which a share p of the sorted draws lies, between neighbours by straight lines. */
+/* Quantile p of the sorted draws, with linear interpolation. */
 static double percentile(const double *sorted, size_t n, double p)
 {
     double at = fmin(fmax(p * ((double)n + 1) - 1, 0), (double)n - 1), part = at - floor(at);
@@ -57,7 +61,7 @@ static double acceleration(const double *without, size_t n)
     return squares > 0 ? cubes / (6 * pow(squares, 1.5)) : 0;
 }
 
-/* Efron 1987: the percentiles that make up for the bias z0 and the acceleration. */
+/* Efron 1987: the percentiles corrected for the bias z0 and the acceleration. */
 static void correct(struct wl_bootstrap_interval *out, const double *sorted, size_t n, double acceleration,
                     double level)
 {
@@ -89,7 +93,7 @@ static void interval(const struct run *r, size_t j, double level, struct wl_boot
     double *v = r->draws + j * b->draws;
     size_t kept = keep(v, b->draws);
     out->draws = kept;
-    if (!isfinite(out->value) || (double)kept < enough * (double)b->draws) return;
+    if (!isfinite(out->value) || (double)kept < min_share * (double)b->draws) return;
     out->se = wl_sd(v, kept);
     out->lo = percentile(v, kept, 0.5 - level / 2);
     out->hi = percentile(v, kept, 0.5 + level / 2);
@@ -100,7 +104,8 @@ int wl_bootstrap(const struct wl_bootstrap *b, double level, struct wl_bootstrap
                  struct wl_err *e)
 {
     if (b->n < 2 || b->draws < 20)
-        return wl_fail(e, WL_EINVAL, "a bootstrap needs two cases and 20 draws, here are %zu and %zu", b->n, b->draws);
+        return wl_fail(e, WL_EINVAL, "a bootstrap needs at least two cases and 20 draws, got %zu and %zu", b->n,
+                       b->draws);
     struct wl_arena *scratch = wl_arena_new(a);
     struct run r = { b, wl_new_array(scratch, size_t, b->n), wl_new_array(scratch, double, b->k),
                      wl_new_array(scratch, double, b->k * b->draws), wl_new_array(scratch, double, b->k * b->n) };

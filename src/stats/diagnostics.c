@@ -1,5 +1,8 @@
-/* What the residuals of a fit say about its assumptions, and what its columns say about each other. */
-#include "stats/stats.h"
+/* Tests of the assumptions of a fit on its residuals, and collinearity of its columns. */
+#include "stats/diagnostics.h"
+
+#include "stats/distributions.h"
+#include "stats/moments.h"
 
 #include <math.h>
 
@@ -26,7 +29,7 @@ struct wl_hypothesis_test wl_ramsey_reset(const struct wl_ols *o, const double *
     size_t n = o->n, columns = o->k - o->intercept;
     double *v = wl_new_array(a, double, n *(columns + POWERS)), mean = wl_mean(o->fitted, n), sd = wl_sd(o->fitted, n);
     for (size_t i = 0; i < n * columns; i++) v[i] = x[i];
-    for (size_t i = 0; i < n; i++) { /* powers of the standardised fit span the same space, without its condition */
+    for (size_t i = 0; i < n; i++) { /* powers of the standardised fit span the same space and are better conditioned */
         double z = (o->fitted[i] - mean) / sd;
         v[i + columns * n] = z * z;
         v[i + (columns + 1) * n] = z * z * z;

@@ -1,5 +1,6 @@
 /* Distribution functions of the normal, t, F and chi squared distributions. */
-#include "stats/internal.h"
+#include "stats/distributions.h"
+#include "stats/special.h"
 
 #include <math.h>
 

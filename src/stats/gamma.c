@@ -2,7 +2,7 @@
  * cancellation where a is large, the deviance form does not.
  * Sources: Loader 2000, "Fast and accurate computation of binomial probabilities" (stirling_error, deviance);
  * DLMF 8.7.1 (series) and 8.9.2 (continued fraction). */
-#include "stats/internal.h"
+#include "stats/special.h"
 
 #include <float.h>
 #include <math.h>

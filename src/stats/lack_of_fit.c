@@ -1,4 +1,5 @@
-#include "stats/stats.h"
+#include "stats/diagnostics.h"
+#include "stats/distributions.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,7 @@
-#include "stats/internal.h"
+#include "stats/moments.h"
+
+#include "stats/distributions.h"
+#include "stats/sort.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Several tests at once: Holm's and Benjamini and Hochberg's adjusted p values. */
-#include "stats/stats.h"
+#include "stats/multiple_testing.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static int by_p(const void *a, const void *b)
     return (x->p > y->p) - (x->p < y->p);
 }
 
-/* The p values that are there in ascending order, m of them; every adjusted value starts as NAN. */
+/* The p values that are not NAN in ascending order, m of them; every adjusted value starts as NAN. */
 static struct ranked *rank(const double *p, size_t n, size_t *m, double *adjusted, struct wl_arena *a)
 {
     struct ranked *v = wl_new_array(a, struct ranked, n);
@@ -32,7 +32,7 @@ void wl_holm(const double *p, size_t n, double *adjusted, struct wl_arena *a)
 {
     size_t m;
     struct ranked *v = rank(p, n, &m, adjusted, a);
-    double worst = 0; /* adjusted values do not fall along the order */
+    double worst = 0; /* adjusted values never decrease along the order */
     for (size_t i = 0; i < m; i++) {
         worst = fmax(worst, fmin(1, (double)(m - i) * v[i].p));
         adjusted[v[i].at] = worst;

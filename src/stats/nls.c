@@ -1,5 +1,7 @@
 /* Nonlinear least squares by Levenberg-Marquardt (MINPACK's lmder, More 1978, through cminpack). */
-#include "stats/stats.h"
+#include "stats/nls.h"
+
+#include "stats/ols.h"
 
 #include <cminpack.h>
 #include <float.h>

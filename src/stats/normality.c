@@ -1,5 +1,8 @@
 /* Is a sample from some normal distribution? */
-#include "stats/internal.h"
+#include "stats/diagnostics.h"
+#include "stats/distributions.h"
+#include "stats/moments.h"
+#include "stats/sort.h"
 
 #include <math.h>
 #include <string.h>
@@ -53,7 +56,7 @@ static double shapiro_p(double w, size_t n)
     if (n == 3) return fmax(6 / M_PI * (asin(sqrt(w)) - asin(sqrt(0.75))), 0);
     if (n <= 11) {
         double gamma = POLYNOMIAL(count, -2.273, 0.459);
-        if (y >= gamma) return 0; /* beyond what the approximation knows: far in the tail */
+        if (y >= gamma) return 0; /* outside the range of the approximation: far in the tail */
         y = -log(gamma - y);
         mean = POLYNOMIAL(count, 0.544, -0.39978, 0.025054, -6.714e-4);
         sd = exp(POLYNOMIAL(count, 1.3822, -0.77857, 0.062767, -0.0020322));

@@ -1,12 +1,14 @@
 /* Linear least squares by Householder QR of the centred and scaled columns.
  *
- * Centring takes the intercept out of the problem and scaling makes its condition a matter of geometry, not of
- * units; the normal equations would square it (NIST's Filip data then have no correct digit). The factors then
+ * Centring removes the intercept from the problem, and scaling makes its condition number independent of units; the
+ * normal equations would square it (NIST's Filip data then have no correct digit). The factors then
  * refine residual and coefficients together, against the data in long double, so that neither the rounding of the
  * centred columns nor a large residual costs digits.
  * Sources: Golub & Van Loan 2013, ch. 5; Bjorck 1967, "Iterative refinement of linear least squares solutions". */
+#include "stats/ols.h"
+
 #include "stats/blas.h"
-#include "stats/stats.h"
+#include "stats/distributions.h"
 
 #include <float.h>
 #include <math.h>
@@ -72,28 +74,28 @@ static int factorise(struct wl_ols *o, struct scaled *s, struct wl_arena *a, str
     lapack_int n = s->n, p = s->p;
     double *tau = wl_new_array(a, double, p);
     lapack_int info = s->blas->dgeqrf(LAPACK_COL_MAJOR, n, p, s->q, n, tau);
-    if (info) return wl_fail(e, WL_ELIB, "least squares: dgeqrf gave %d", (int)info);
+    if (info) return wl_fail(e, WL_ELIB, "least squares: dgeqrf failed (info %d)", (int)info);
     for (int j = 0; j < p; j++)
         for (int i = 0; i <= j; i++) s->r[i + j * p] = s->q[i + j * n];
     info = s->blas->dorgqr(LAPACK_COL_MAJOR, n, p, p, s->q, n, tau);
-    if (info) return wl_fail(e, WL_ELIB, "least squares: dorgqr gave %d", (int)info);
+    if (info) return wl_fail(e, WL_ELIB, "least squares: dorgqr failed (info %d)", (int)info);
 
     double *copy = wl_new_array(a, double, p *p), *singular = wl_new_array(a, double, p);
     double *work = wl_new_array(a, double, p);
     memcpy(copy, s->r, (size_t)(p * p) * sizeof *copy);
     info = s->blas->dgesvd(LAPACK_COL_MAJOR, 'N', 'N', p, p, copy, p, singular, NULL, 1, NULL, 1, work);
-    if (info) return wl_fail(e, WL_ELIB, "least squares: dgesvd gave %d", (int)info);
+    if (info) return wl_fail(e, WL_ELIB, "least squares: dgesvd failed (info %d)", (int)info);
     o->condition = singular[0] / singular[p - 1];
     if (!(o->condition * DBL_EPSILON < 1))
         return wl_fail(e, WL_EINVAL, "least squares: the columns are linear combinations of each other");
     memcpy(o->r_inverse, s->r, (size_t)(p * p) * sizeof *o->r_inverse);
     info = s->blas->dtrtri(LAPACK_COL_MAJOR, 'U', 'N', p, o->r_inverse, p);
-    if (info) return wl_fail(e, WL_ELIB, "least squares: dtrtri gave %d", (int)info);
+    if (info) return wl_fail(e, WL_ELIB, "least squares: dtrtri failed (info %d)", (int)info);
     return 0;
 }
 
-/* What the pair (residual, g) leaves of its equations: f = w (y - ybar) - residual - Z g and h = -Z' residual;
- * sum [p] is scratch. */
+/* Residuals of the equations that the pair (residual, g) solves: f = w (y - ybar) - residual - Z g and h = -Z'
+ * residual; sum [p] is scratch. */
 static void defects(const struct scaled *s, const double *residual, double *f, double *h, long double *sum)
 {
     for (int j = 0; j < s->p; j++) sum[j] = 0;
@@ -109,7 +111,7 @@ static void defects(const struct scaled *s, const double *residual, double *f, d
     for (int j = 0; j < s->p; j++) h[j] = (double)sum[j];
 }
 
-/* Solves residual + Z g = w (y - ybar), Z' residual = 0, from nothing and then from the defects of what was found. */
+/* Solves residual + Z g = w (y - ybar), Z' residual = 0, by iterative refinement from 0. */
 static void solve(const struct scaled *s, double *residual, struct wl_arena *a)
 {
     int n = s->n, p = s->p;
@@ -241,7 +243,7 @@ int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double 
 {
     *o = (struct wl_ols) { .n = n, .k = columns + intercept, .intercept = intercept, .condition = 1 };
     if (n < o->k || !n || !o->k || n > INT32_MAX / (columns + 1))
-        return wl_fail(e, WL_EINVAL, "least squares: %zu rows for %zu coefficients", n, o->k);
+        return wl_fail(e, WL_EINVAL, "least squares: %zu rows are too few for %zu coefficients", n, o->k);
     int rc = check_finite(y, n, "the response", e);
     if (!rc) rc = check_finite(x, n * columns, "a column", e);
     if (rc) return rc;

@@ -1,6 +1,7 @@
 /* Quantiles: the normal one in closed form, those of t and F by Newton's method on the logarithm of the smaller tail of
  * a beta distribution over the logit of its variable, where both ends are nearly straight. */
-#include "stats/internal.h"
+#include "stats/distributions.h"
+#include "stats/special.h"
 
 #include <float.h>
 #include <math.h>

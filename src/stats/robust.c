@@ -1,5 +1,10 @@
 /* Lines that a few bad points do not move far. */
-#include "stats/internal.h"
+#include "stats/robust.h"
+
+#include "stats/distributions.h"
+#include "stats/moments.h"
+#include "stats/ols.h"
+#include "stats/sort.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,8 +78,7 @@ int wl_huber(const double *x, const double *y, size_t n, double level, struct wl
     if (!(line.df > 0)) return wl_fail(e, WL_EINVAL, "Huber's line: no degrees of freedom");
     for (int round = 0; round < 1000; round++) {
         double scale = huber_scale(line.residual, n, scratch, a);
-        if (!(scale > 0))
-            return wl_fail(e, WL_EINVAL, "Huber's line: half of the points lie on it, so no scale is left");
+        if (!(scale > 0)) return wl_fail(e, WL_EINVAL, "Huber's line: half of the points lie on it, so its scale is 0");
         if (fabs(line.b[1] - last) <= 1e-13 * fabs(last)) {
             double se = huber_error(&line, x, line.residual, scale);
             double half = wl_t_quantile(0.5 + level / 2, line.df) * se;
@@ -86,5 +90,5 @@ int wl_huber(const double *x, const double *y, size_t n, double level, struct wl
         rc = wl_wls_fit(&line, y, x, weights, n, 1, true, a, e);
         if (rc) return rc;
     }
-    return wl_fail(e, WL_EINVAL, "Huber's line: no convergence in 1000 rounds");
+    return wl_fail(e, WL_EINVAL, "Huber's line: no convergence in 1000 iterations");
 }

@@ -1,6 +1,7 @@
 /* Sandwich estimators: (X'X)^-1 (sum over rows or clusters) (X'X)^-1. */
+#include "stats/sandwich.h"
+
 #include "stats/blas.h"
-#include "stats/stats.h"
 
 #include <math.h>
 
@@ -10,7 +11,7 @@ static double design(const struct wl_ols *o, const double *x, size_t i, size_t j
     return o->intercept ? (j ? x[i + (j - 1) * o->n] : 1) : x[i + j * o->n];
 }
 
-static double share(const struct wl_ols *o, const double *x, size_t i, size_t j)
+static double influence(const struct wl_ols *o, const double *x, size_t i, size_t j)
 {
     double sum = 0;
     for (size_t l = 0; l < o->k; l++) sum += design(o, x, i, l) * o->inverse[l + j * o->k];
@@ -33,7 +34,7 @@ void wl_ols_hc(const struct wl_ols *o, const double *x, enum wl_hc kind, double 
 {
     for (size_t j = 0; j < o->k; j++) {
         double sum = 0;
-        for (size_t i = 0; i < o->n; i++) sum += share(o, x, i, j) * share(o, x, i, j) * inflated(o, i, kind);
+        for (size_t i = 0; i < o->n; i++) sum += influence(o, x, i, j) * influence(o, x, i, j) * inflated(o, i, kind);
         se[j] = o->df > 0 ? sqrt(sum) : NAN;
     }
 }
@@ -55,7 +56,7 @@ static struct rows *rows_of(const size_t *cluster, size_t n, size_t clusters, st
     return g;
 }
 
-/* CR1 is plain sums of residuals by cluster. */
+/* CR1: sums of residuals by cluster. */
 static void cluster_plain(const struct wl_ols *o, const double *x, const struct rows *g, size_t clusters, double *se,
                           double *df)
 {
@@ -64,7 +65,7 @@ static void cluster_plain(const struct wl_ols *o, const double *x, const struct 
         double total = 0;
         for (size_t c = 0; c < clusters; c++) {
             double sum = 0;
-            for (size_t r = 0; r < g[c].n; r++) sum += share(o, x, g[c].v[r], j) * o->residual[g[c].v[r]];
+            for (size_t r = 0; r < g[c].n; r++) sum += influence(o, x, g[c].v[r], j) * o->residual[g[c].v[r]];
             total += sum * sum;
         }
         se[j] = sqrt(total * m / (m - 1) * (n - 1) / o->df);
@@ -76,11 +77,11 @@ static void cluster_plain(const struct wl_ols *o, const double *x, const struct 
 static double hat(const struct wl_ols *o, const double *x, size_t i, size_t l)
 {
     double sum = 0;
-    for (size_t j = 0; j < o->k; j++) sum += share(o, x, i, j) * design(o, x, l, j);
+    for (size_t j = 0; j < o->k; j++) sum += influence(o, x, i, j) * design(o, x, l, j);
     return sum;
 }
 
-/* (I - H_gg)^-1/2 [n_g, n_g], generalised: directions that the fit takes up whole (eigenvalue 0) stay out. */
+/* (I - H_gg)^-1/2 [n_g, n_g], generalised: directions that the fit absorbs completely (eigenvalue 0) are dropped. */
 static int adjustment(const struct wl_ols *o, const double *x, const struct rows *g, double *out, struct wl_arena *a,
                       struct wl_err *e)
 {
@@ -92,7 +93,7 @@ static int adjustment(const struct wl_ols *o, const double *x, const struct rows
     int rc = wl_blas_open(&blas, e);
     if (rc) return rc;
     lapack_int size = (lapack_int)n, info = blas->dsyev(LAPACK_COL_MAJOR, 'V', 'U', size, v, size, values);
-    if (info) return wl_fail(e, WL_ELIB, "cluster-robust errors: dsyev gave %d", (int)info);
+    if (info) return wl_fail(e, WL_ELIB, "cluster-robust errors: dsyev failed (info %d)", (int)info);
     for (size_t i = 0; i < n; i++)
         for (size_t l = 0; l < n; l++) {
             double sum = 0;
@@ -103,13 +104,13 @@ static int adjustment(const struct wl_ols *o, const double *x, const struct rows
     return 0;
 }
 
-/* For coefficient j and each cluster the vector A_g s_g, s the shares: w [n] in the order of rows. */
-static void adjusted_shares(const struct wl_ols *o, const double *x, const struct rows *g, const double *adjust,
-                            size_t j, double *w)
+/* For coefficient j and each cluster the vector A_g s_g, s the influences: w [n] in the order of rows. */
+static void adjusted_influence(const struct wl_ols *o, const double *x, const struct rows *g, const double *adjust,
+                               size_t j, double *w)
 {
     for (size_t i = 0; i < g->n; i++) {
         double sum = 0;
-        for (size_t l = 0; l < g->n; l++) sum += adjust[i + l * g->n] * share(o, x, g->v[l], j);
+        for (size_t l = 0; l < g->n; l++) sum += adjust[i + l * g->n] * influence(o, x, g->v[l], j);
         w[g->v[i]] = sum;
     }
 }
@@ -125,7 +126,7 @@ static double satterthwaite(const struct wl_ols *o, const double *x, const struc
         for (size_t j = 0; j < k; j++)
             for (size_t i = 0; i < g[c].n; i++) {
                 u[c * k + j] += design(o, x, g[c].v[i], j) * w[g[c].v[i]];
-                z[c * k + j] += share(o, x, g[c].v[i], j) * w[g[c].v[i]];
+                z[c * k + j] += influence(o, x, g[c].v[i], j) * w[g[c].v[i]];
             }
     double trace = 0, squares = 0;
     for (size_t c = 0; c < clusters; c++)
@@ -157,7 +158,7 @@ int wl_ols_cluster(const struct wl_ols *o, const double *x, const size_t *cluste
     for (size_t j = 0; j < o->k; j++) {
         double total = 0;
         for (size_t c = 0; c < clusters; c++) {
-            adjusted_shares(o, x, &g[c], adjust[c], j, w);
+            adjusted_influence(o, x, &g[c], adjust[c], j, w);
             double sum = 0;
             for (size_t i = 0; i < g[c].n; i++) sum += w[g[c].v[i]] * o->residual[g[c].v[i]];
             total += sum * sum;

@@ -1,8 +1,13 @@
-/* Continuous line of two segments. For a fixed break c it is linear: y on 1, x and the hinge max(0, x - c). What the
- * hinge takes off the sum of squares of the straight line is (u'y)^2, u the hinge without its projection on 1 and x,
- * at unit length; so the profile over c is a scan of dot products. */
+/* Continuous line of two segments. For a fixed breakpoint c it is linear: y on 1, x and the hinge max(0, x - c). The
+ * hinge reduces the sum of squares of the straight line by (u'y)^2, u the hinge without its projection on 1 and x, at
+ * unit length; so the profile over c is a scan of dot products. */
+#include "stats/segmented.h"
+
 #include "stats/blas.h"
-#include "stats/internal.h"
+#include "stats/distributions.h"
+#include "stats/moments.h"
+#include "stats/ols.h"
+#include "stats/sort.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,29 +15,29 @@
 enum { GRID = 200 };
 
 /* The straight part, orthonormal: 1 / sqrt(n) and (x - mean) / length. */
-struct plain {
+struct straight_line {
     const double *x;
     size_t n;
     double mean, length;
 };
 
-static struct plain plain_of(const double *x, size_t n)
+static struct straight_line straight_line_of(const double *x, size_t n)
 {
-    struct plain p = { x, n, wl_mean(x, n), 0 };
+    struct straight_line p = { x, n, wl_mean(x, n), 0 };
     for (size_t i = 0; i < n; i++) p.length += (x[i] - p.mean) * (x[i] - p.mean);
     p.length = sqrt(p.length);
     return p;
 }
 
 /* v without its projection on 1 and x. */
-static void remove_line(const struct plain *p, double *v)
+static void remove_line(const struct straight_line *p, double *v)
 {
     double mean = wl_mean(v, p->n), slope = 0;
     for (size_t i = 0; i < p->n; i++) slope += (p->x[i] - p->mean) / p->length * v[i];
     for (size_t i = 0; i < p->n; i++) v[i] -= mean + slope * (p->x[i] - p->mean) / p->length;
 }
 
-static void hinge_direction(const struct plain *p, double c, double *u)
+static void hinge_direction(const struct straight_line *p, double c, double *u)
 {
     double squares = 0;
     for (size_t i = 0; i < p->n; i++) u[i] = fmax(0, p->x[i] - c);
@@ -48,14 +53,14 @@ static double gain(const double *u, const double *y, size_t n)
     return dot * dot;
 }
 
-static double gain_at(const struct plain *p, double c, const double *y, double *u)
+static double gain_at(const struct straight_line *p, double c, const double *y, double *u)
 {
     hinge_direction(p, c, u);
     return gain(u, y, p->n);
 }
 
-/* The largest gain between lo and hi, where it has one top: golden section. */
-static double refine(const struct plain *p, const double *y, double lo, double hi, double *u)
+/* The maximum gain between lo and hi, where it is unimodal: golden-section search. */
+static double refine(const struct straight_line *p, const double *y, double lo, double hi, double *u)
 {
     const double ratio = (sqrt(5) - 1) / 2;
     double a = hi - ratio * (hi - lo), b = lo + ratio * (hi - lo);
@@ -70,8 +75,9 @@ static double refine(const struct plain *p, const double *y, double lo, double h
     return (lo + hi) / 2;
 }
 
-/* Where the gain passes `level` between inside (above it) and outside. */
-static double edge(const struct plain *p, const double *y, double inside, double outside, double level, double *u)
+/* Where the gain crosses `level` between inside (above it) and outside: bisection. */
+static double confidence_limit(const struct straight_line *p, const double *y, double inside, double outside,
+                               double level, double *u)
 {
     for (int i = 0; i < 60; i++) {
         double middle = (inside + outside) / 2;
@@ -80,7 +86,8 @@ static double edge(const struct plain *p, const double *y, double inside, double
     return inside;
 }
 
-/* The second value from each end: at least two on each side of the break, the break counted. */
+/* The second value from each end: at least two on each side of the breakpoint, itself included. Returns the number of
+ * distinct x. */
 static size_t inner_range(const double *x, size_t n, double *lo, double *hi, struct wl_arena *a)
 {
     double *v = wl_new_array(a, double, n);
@@ -93,10 +100,10 @@ static size_t inner_range(const double *x, size_t n, double *lo, double *hi, str
     return m;
 }
 
-/* The share of draws of pure noise whose best break gains as much: exact for normal errors, whatever their variance
- * and the line, since all of it scales out. */
-static double chance(const struct wl_blas *blas, const struct plain *p, const double *grid, double observed,
-                     size_t draws, struct wl_arena *a)
+/* The share of samples of pure noise whose best breakpoint gains as much: exact for normal errors of any variance about
+ * any line, since both scale out. */
+static double monte_carlo_p(const struct wl_blas *blas, const struct straight_line *p, const double *grid,
+                            double observed, size_t draws, struct wl_arena *a)
 {
     static const uint64_t key = 0x62726f6b656e; /* any fixed number: the same p each time */
     double *u = wl_new_array(a, double, GRID * p->n), *z = wl_new_array(a, double, p->n);
@@ -115,32 +122,32 @@ static double chance(const struct wl_blas *blas, const struct plain *p, const do
     return (double)(beyond + 1) / (double)(draws + 1);
 }
 
-/* The gain of every break of the grid, and the best break. */
+/* The gain of every breakpoint of the grid, and the best one. */
 struct scan {
-    struct plain plain;
+    struct straight_line line;
     double *rest, *u; /* [n] y without the straight line; scratch */
     double straight;  /* its sum of squares */
     double grid[GRID], gains[GRID];
     size_t best;
-    double at, top; /* the refined break and its gain */
+    double breakpoint, top; /* refined, and its gain */
 };
 
 static void scan_breaks(struct scan *s, double lo, double hi)
 {
-    const struct plain *p = &s->plain;
+    const struct straight_line *p = &s->line;
     for (size_t i = 0; i < p->n; i++) s->straight += s->rest[i] * s->rest[i];
     for (size_t g = 0; g < GRID; g++) {
         s->grid[g] = lo + (hi - lo) * (double)g / (GRID - 1);
         s->gains[g] = gain_at(p, s->grid[g], s->rest, s->u);
         if (s->gains[g] > s->gains[s->best]) s->best = g;
     }
-    size_t before = s->best ? s->best - 1 : 0, behind = s->best + 1 < GRID ? s->best + 1 : s->best;
-    s->at = refine(p, s->rest, s->grid[before], s->grid[behind], s->u);
-    s->top = gain_at(p, s->at, s->rest, s->u);
-    if (s->top < s->gains[s->best]) s->at = s->grid[s->best], s->top = s->gains[s->best];
+    size_t before = s->best ? s->best - 1 : 0, after = s->best + 1 < GRID ? s->best + 1 : s->best;
+    s->breakpoint = refine(p, s->rest, s->grid[before], s->grid[after], s->u);
+    s->top = gain_at(p, s->breakpoint, s->rest, s->u);
+    if (s->top < s->gains[s->best]) s->breakpoint = s->grid[s->best], s->top = s->gains[s->best];
 }
 
-/* The breaks whose gain F cannot tell from the best one: from the outermost that pass, on each side. */
+/* The breakpoints that an F test does not reject against the best one: from the outermost that pass, on each side. */
 static void interval(const struct scan *s, double level, struct wl_segmented *out)
 {
     size_t first = 0, last = GRID - 1;
@@ -149,10 +156,11 @@ static void interval(const struct scan *s, double level, struct wl_segmented *ou
     double limit = s->straight - out->sse * (1 + wl_f_quantile(level, 1, out->df) / out->df);
     while (first < s->best && s->gains[first] < limit) first++;
     while (last > s->best && s->gains[last] < limit) last--;
-    double inside_lo = s->gains[first] >= limit ? s->grid[first] : s->at;
-    double inside_hi = s->gains[last] >= limit ? s->grid[last] : s->at;
-    out->lo = first ? edge(&s->plain, s->rest, inside_lo, s->grid[first - 1], limit, s->u) : s->grid[0];
-    out->hi = last + 1 < GRID ? edge(&s->plain, s->rest, inside_hi, s->grid[last + 1], limit, s->u) : s->grid[last];
+    double inside_lo = s->gains[first] >= limit ? s->grid[first] : s->breakpoint;
+    double inside_hi = s->gains[last] >= limit ? s->grid[last] : s->breakpoint;
+    out->lo = first ? confidence_limit(&s->line, s->rest, inside_lo, s->grid[first - 1], limit, s->u) : s->grid[0];
+    out->hi = last + 1 < GRID ? confidence_limit(&s->line, s->rest, inside_hi, s->grid[last + 1], limit, s->u)
+                              : s->grid[last];
 }
 
 int wl_segmented_fit(const double *x, const double *y, size_t n, double level, size_t draws, struct wl_segmented *out,
@@ -161,25 +169,25 @@ int wl_segmented_fit(const double *x, const double *y, size_t n, double level, s
     double lo, hi;
     size_t m = inner_range(x, n, &lo, &hi, a);
     *out = (struct wl_segmented) { .p = NAN, .df = (double)n - 4 };
-    if (m < 5) return wl_fail(e, WL_EINVAL, "a break needs five different x, here are %zu", m);
+    if (m < 5) return wl_fail(e, WL_EINVAL, "a breakpoint needs at least five different x, got %zu", m);
     struct scan *s = wl_new(a, struct scan);
-    s->plain = plain_of(x, n);
+    s->line = straight_line_of(x, n);
     s->u = wl_new_array(a, double, n);
     s->rest = wl_new_array(a, double, n);
     memcpy(s->rest, y, n * sizeof *y);
-    remove_line(&s->plain, s->rest);
+    remove_line(&s->line, s->rest);
     scan_breaks(s, lo, hi);
-    out->breakpoint = s->at;
+    out->breakpoint = s->breakpoint;
     out->sse = fmax(s->straight - s->top, 0);
     interval(s, level, out);
     const struct wl_blas *blas;
     int rc = wl_blas_open(&blas, e);
     if (rc) return rc;
-    if (draws && s->straight > 0) out->p = chance(blas, &s->plain, s->grid, s->top / s->straight, draws, a);
+    if (draws && s->straight > 0) out->p = monte_carlo_p(blas, &s->line, s->grid, s->top / s->straight, draws, a);
 
     double *columns = wl_new_array(a, double, 2 * n);
     struct wl_ols line;
-    for (size_t i = 0; i < n; i++) columns[i] = x[i], columns[i + n] = fmax(0, x[i] - s->at);
+    for (size_t i = 0; i < n; i++) columns[i] = x[i], columns[i + n] = fmax(0, x[i] - s->breakpoint);
     rc = wl_ols_fit(&line, y, columns, n, 2, true, a, e);
     if (rc) return rc;
     out->b0 = line.b[0];

@@ -6,7 +6,8 @@
  * where the braces are a (k-1) power times an expm1, so that no tail is a difference from 1. Both integrands are
  * analytic and vanish at both ends, where the trapezoidal rule converges exponentially in 1/step (Trefethen & Weideman
  * 2014): the steps below leave errors under 1e-17. Source: Tukey 1953; Copenhaver & Holland 1988. */
-#include "stats/internal.h"
+#include "stats/distributions.h"
+#include "stats/special.h"
 
 #include <math.h>
 

@@ -1,5 +1,7 @@
-/* Series in time: how much a mean of dependent values knows, and where the warm-up ends. */
-#include "stats/internal.h"
+/* Time series: effective sample size of a mean of dependent values, and the end of the warm-up. */
+#include "stats/time_series.h"
+
+#include "stats/moments.h"
 
 #include <math.h>
 

@@ -1,6 +1,8 @@
 /* How a quantity varies over time and over devices. Readings are reduced to sums of batches of consecutive instants;
  * the bootstrap draws whole batches, so that readings close in time stay together. */
-#include "stats/stats.h"
+#include "stats/variation.h"
+
+#include "stats/bootstrap.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
-/* What a published table of exponents implies: errors from R2, tests between its rows, and the curve that would look
- * the same. */
+/* What a published table of exponents implies: standard errors from R2, tests between its rows, and the Amdahl curve
+ * with the same log-log slope. */
 #include "law/audit/audit.h"
 
 #include "law/audit/findings.h"
@@ -29,12 +29,12 @@ static struct wl_law_estimate line_through(const double *x, size_t n, double sha
     return wl_law_estimate_line("curve", y, x, NULL, n, a);
 }
 
-/* beta falls from 1 to 0 as the share grows, so halving finds the share. */
-static void find_curve(struct wl_audit_implied *out, const struct wl_audit_row *row, struct wl_arena *a)
+/* beta falls from 1 to 0 as the share grows: bisection. */
+static void find_amdahl_equivalent(struct wl_audit_implied *out, const struct wl_audit_row *row, struct wl_arena *a)
 {
     bool known = row->n_min > 0 && row->n_max > row->n_min && out->n >= 3 && out->n <= 1000;
     out->curve_reason = !known                                          ? "the worker counts are not given"
-                        : !(row->beta.value > 0 && row->beta.value < 1) ? "such a curve has a beta between 0 and 1"
+                        : !(row->beta.value > 0 && row->beta.value < 1) ? "an Amdahl curve has a beta between 0 and 1"
                                                                         : NULL;
     if (out->curve_reason) return;
     struct wl_arena *scratch = wl_arena_new(a);
@@ -52,20 +52,20 @@ static void find_curve(struct wl_audit_implied *out, const struct wl_audit_row *
     wl_arena_free(scratch);
 }
 
-static void imply_from_r2(struct wl_audit_implied *out, const struct wl_audit_row *row)
+static void derive_from_r2(struct wl_audit_implied *out, const struct wl_audit_row *row)
 {
-    double least = fmax(row->r2.value - row->r2.half, 0), most = fmin(row->r2.value + row->r2.half, 1);
-    out->r2 = most < 1 ? row->r2.value : (least + 1) / 2;
+    double r2_lo = fmax(row->r2.value - row->r2.half, 0), r2_hi = fmin(row->r2.value + row->r2.half, 1);
+    out->r2 = r2_hi < 1 ? row->r2.value : (r2_lo + 1) / 2;
     out->from_r2 = true;
     out->se = se_of(row->beta.value, out->r2, out->df);
-    out->lo = se_of(fmax(fabs(row->beta.value) - row->beta.half, 0), most, out->df);
-    out->hi = se_of(fabs(row->beta.value) + row->beta.half, least, out->df);
+    out->lo = se_of(fmax(fabs(row->beta.value) - row->beta.half, 0), r2_hi, out->df);
+    out->hi = se_of(fabs(row->beta.value) + row->beta.half, r2_lo, out->df);
     double t = row->beta.value / row->se.value;
     out->r2_of_se = 1 / (1 + out->df / (t * t));
     out->contradicts = row->se.value + row->se.half < out->lo || row->se.value - row->se.half > out->hi;
 }
 
-static struct wl_audit_implied imply(const struct wl_audit_row *row, double assumed_n, struct wl_arena *a)
+static struct wl_audit_implied derive_implied(const struct wl_audit_row *row, double assumed_n, struct wl_arena *a)
 {
     struct wl_audit_implied out = { .n = isnan(row->n) ? assumed_n : row->n,
                                     .r2 = row->r2.value,
@@ -80,10 +80,10 @@ static struct wl_audit_implied imply(const struct wl_audit_row *row, double assu
     if (isnan(out.n)) {
         out.reason = "the number of points is not given";
     } else if (out.n < 3) {
-        out.reason = "a line through two points has no error";
+        out.reason = "a line through two points has no standard error";
     } else if (!isnan(row->r2.value)) {
-        imply_from_r2(&out, row);
-        find_curve(&out, row, a);
+        derive_from_r2(&out, row);
+        find_amdahl_equivalent(&out, row, a);
     } else if (!isnan(row->se.value)) {
         out.se = row->se.value;
         out.lo = fmax(row->se.value - row->se.half, 0);
@@ -93,7 +93,7 @@ static struct wl_audit_implied imply(const struct wl_audit_row *row, double assu
     }
     if (!out.from_r2) out.curve_reason = "R2 is not given";
     if (!out.reason && !(out.se > 0 && isfinite(out.se))) {
-        out.reason = out.from_r2 ? "its R2 sets no bound to the error" : "a standard error of 0 is no error";
+        out.reason = out.from_r2 ? "its R2 does not bound the standard error" : "the printed standard error is 0";
         out.from_r2 = false;
         out.se = out.lo = out.hi = NAN;
     }
@@ -127,10 +127,10 @@ static struct wl_audit_pair pair_of(const struct wl_audit *audit, size_t a, size
 
 static void fill_pairs(const struct wl_audit *audit, struct wl_audit_group *g, struct wl_arena *a)
 {
-    size_t most = g->n * (g->n - 1) / 2;
-    double *p = wl_new_array(a, double, most), *worst = wl_new_array(a, double, most);
-    double *holm = wl_new_array(a, double, most), *worst_holm = wl_new_array(a, double, most);
-    g->pairs = wl_new_array(a, struct wl_audit_pair, most);
+    size_t max = g->n * (g->n - 1) / 2;
+    double *p = wl_new_array(a, double, max), *worst = wl_new_array(a, double, max);
+    double *holm = wl_new_array(a, double, max), *worst_holm = wl_new_array(a, double, max);
+    g->pairs = wl_new_array(a, struct wl_audit_pair, max);
     for (size_t i = 0; i < g->n; i++)
         for (size_t j = i + 1; j < g->n; j++) {
             if (audit->implied[g->rows[i]].reason || audit->implied[g->rows[j]].reason) continue;
@@ -147,7 +147,7 @@ static void fill_pairs(const struct wl_audit *audit, struct wl_audit_group *g, s
     }
 }
 
-/* Cochran's Q with the errors implied, or the largest of them. */
+/* Cochran's Q with the implied standard errors, or (worst) with the largest that round to them. */
 static double homogeneity(const struct wl_audit *audit, const struct wl_audit_group *g, bool worst, double *df)
 {
     double weights = 0, mean = 0, q = 0, n = 0;
@@ -182,13 +182,14 @@ static void collect_groups(struct wl_audit *audit, struct wl_arena *a)
 
 static int check_row(const struct wl_audit_row *row, struct wl_err *e)
 {
-    if (!isfinite(row->beta.value)) return wl_fail(e, WL_EINVAL, "line %d: no beta", row->line);
+    if (!isfinite(row->beta.value)) return wl_fail(e, WL_EINVAL, "line %d: beta is missing", row->line);
     if (row->r2.value < 0 || row->r2.value > 1)
-        return wl_fail(e, WL_EINVAL, "line %d: r2 is %g, which is not from 0 to 1", row->line, row->r2.value);
+        return wl_fail(e, WL_EINVAL, "line %d: r2 is %g, expected a value from 0 to 1", row->line, row->r2.value);
     if (row->se.value < 0)
-        return wl_fail(e, WL_EINVAL, "line %d: se is %g, which is negative", row->line, row->se.value);
+        return wl_fail(e, WL_EINVAL, "line %d: se is %g, expected 0 or more", row->line, row->se.value);
     if (!isnan(row->n) && (row->n < 2 || row->n != rint(row->n)))
-        return wl_fail(e, WL_EINVAL, "line %d: n is %g, which is no number of points under a line", row->line, row->n);
+        return wl_fail(e, WL_EINVAL, "line %d: n is %g, expected a whole number of points, 2 or more", row->line,
+                       row->n);
     return 0;
 }
 
@@ -201,7 +202,7 @@ int wl_audit_table(const struct wl_audit_row *rows, size_t n, double assumed_n, 
         if (rc) return rc;
     }
     out->implied = wl_new_array(a, struct wl_audit_implied, n);
-    for (size_t i = 0; i < n; i++) out->implied[i] = imply(&rows[i], assumed_n, a);
+    for (size_t i = 0; i < n; i++) out->implied[i] = derive_implied(&rows[i], assumed_n, a);
     collect_groups(out, a);
     for (size_t i = 0; i < out->n_groups; i++) {
         struct wl_audit_group *g = &out->groups[i];

@@ -1,4 +1,4 @@
-/* Energy against worker-hours: proportional, with a base, what drives the rate, and whether groups share a slope. */
+/* Energy against worker-hours: proportional and affine fits, drivers of the rate, and one slope for all groups? */
 #include "law/energy/energy.h"
 
 #include "law/fit/notes.h"
@@ -13,7 +13,7 @@ static const struct wl_energy_law_term no_term = { NAN, NAN, NAN, NAN, NAN };
 
 /* ---- rows to runs ---- */
 
-/* power_w: mean power of all devices of a run as another instrument or program reported it, an extra column. */
+/* power_w: mean power of all devices of a run as reported by another instrument or program, an extra column. */
 static double identity_of(const struct wl_observations *obs, const struct wl_law_run *run)
 {
     const double *power_w = wl_law_extra_column(obs, "power_w");
@@ -24,10 +24,10 @@ static void collect(struct wl_energy_law_group *g, const struct wl_observations 
                     const struct wl_law_partition_cell *part, const struct wl_energy_law_options *options,
                     struct wl_arena *a)
 {
-    struct wl_law_options how = { .response = WL_LAW_ENERGY, .drop_epochs = options->drop_epochs };
+    struct wl_law_options law_options = { .response = WL_LAW_ENERGY, .drop_epochs = options->drop_epochs };
     struct wl_law_group rows = { 0 };
-    size_t no_time = 0, parts = 0;
-    wl_law_collect_runs(&rows, obs, part, &how, a);
+    size_t no_time = 0, incomplete = 0;
+    wl_law_collect_runs(&rows, obs, part, &law_options, a);
     g->counts = rows.counts;
     g->estimated = rows.estimated;
     g->simulated = rows.simulated;
@@ -54,17 +54,17 @@ static void collect(struct wl_energy_law_group *g, const struct wl_observations 
         run->identity = identity_of(obs, from);
         run->carbon_g_per_kwh = carbon ? carbon[from->row] : NAN;
         carbon_g += run->kwh * run->carbon_g_per_kwh;
-        parts += from->n_paired < from->epochs;
+        incomplete += from->n_paired < from->epochs;
         g->kwh += run->kwh;
         g->kwh_lo += run->kwh_lo;
         g->kwh_hi += run->kwh_hi;
         g->worker_h += run->worker_h;
     }
     g->carbon_g_per_kwh = carbon_g / g->kwh;
-    if (parts)
-        wl_strs_addf(a, &g->notes, "%s no time in some epochs: energy and worker-hours are of the others",
-                     wl_law_count_text(a, parts, "run has|runs have"));
-    if (no_time) wl_strs_addf(a, &g->notes, "left out: %s without a time", wl_law_count_text(a, no_time, "run"));
+    if (incomplete)
+        wl_strs_addf(a, &g->notes, "%s no time in some epochs: energy and worker-hours are those of the other epochs",
+                     wl_law_count_text(a, incomplete, "run has|runs have"));
+    if (no_time) wl_strs_addf(a, &g->notes, "excluded: %s without a time", wl_law_count_text(a, no_time, "run"));
 }
 
 /* ---- fits ---- */
@@ -109,14 +109,14 @@ static void variation_of(const size_t *index, size_t n, double *out, void *data)
     *out = sqrt(squares / ((double)n - 1)) / (sum / (double)n);
 }
 
-/* The interval of the coefficient of variation, by draws of runs. */
+/* Bootstrap interval of the coefficient of variation over runs. */
 static void bound_variation(struct wl_energy_law_group *g, double *rate, struct wl_arena *a)
 {
     enum { MIN_RUNS = 5, DRAWS = 1999 };
     struct wl_bootstrap_interval interval;
-    struct wl_bootstrap how = { g->n, 1, DRAWS, 0x656e65726779, variation_of, rate };
+    struct wl_bootstrap bootstrap = { g->n, 1, DRAWS, 0x656e65726779, variation_of, rate };
     g->rate_cv_lo = g->rate_cv_hi = NAN;
-    if (g->n < MIN_RUNS || wl_bootstrap(&how, WL_LAW_CONFIDENCE, &interval, a, NULL)) return;
+    if (g->n < MIN_RUNS || wl_bootstrap(&bootstrap, WL_LAW_CONFIDENCE, &interval, a, NULL)) return;
     g->rate_cv_lo = interval.bca_lo;
     g->rate_cv_hi = interval.bca_hi;
 }
@@ -144,7 +144,7 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
     g->origin = g->base = g->slope = g->exponent = no_term;
     g->origin_r2 = g->r2 = g->sigma = g->df = NAN;
     if (g->n < 2) {
-        g->reason = g->n ? "one run: a rate, and no line" : "no run has a worker count, a time and an energy";
+        g->reason = g->n ? "one run: a rate but no line" : "no run has a worker count, a time and an energy";
         return;
     }
     double *x = column(g, WORKER_H, a), *y = column(g, KWH, a);
@@ -153,7 +153,7 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
         g->origin_r2 = o.r2;
     }
     if (!(wl_sd(x, g->n) > 1e-12 * wl_mean(x, g->n))) {
-        g->reason = "every run has the same worker-hours: no line with a base";
+        g->reason = "all runs have the same worker-hours: a line with a base cannot be fitted";
         return;
     }
     if (wl_ols_fit(&o, y, x, g->n, 1, true, a, &e)) {
@@ -165,7 +165,8 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
     g->sigma = o.sigma;
     g->df = o.df;
     g->r2 = o.df > 0 ? o.r2 : NAN;
-    if (!(o.df > 0)) wl_strs_addf(a, &g->notes, "two runs: a line through them has no error");
+    if (!(o.df > 0))
+        wl_strs_addf(a, &g->notes, "no error estimate: a line through two runs leaves no degrees of freedom");
     if (g->slope.value < 0)
         wl_strs_addf(a, &g->notes,
                      "energy falls with worker-hours: over this range something else drives it; do not extrapolate");
@@ -205,7 +206,7 @@ static const char *fit_drivers(struct wl_energy_law_group *g, struct wl_arena *a
             return "samples and updates were not recorded in every run";
     if (g->n < 5) return "fewer than five runs";
     if (local_batches(g) == 1)
-        return "one local batch: updates are samples divided by it, so the two cannot be told apart";
+        return "one local batch: updates are samples divided by it, so their effects cannot be separated";
     double *x = wl_new_array(a, double, 2 * g->n), *y = column(g, RATE, a), vif[2];
     const enum field fields[] = { SAMPLES, UPDATES };
     for (size_t c = 0; c < 2; c++) {
@@ -223,8 +224,8 @@ static const char *fit_drivers(struct wl_energy_law_group *g, struct wl_arena *a
     g->drivers_r2 = o.r2;
     if (g->vif > vif_limit)
         wl_strs_addf(a, &g->notes,
-                     "drivers: the variance inflation factor is %.3g: samples and updates move together, and neither "
-                     "coefficient means much by itself",
+                     "drivers: the variance inflation factor is %.3g: samples and updates are collinear, so neither "
+                     "coefficient is meaningful by itself",
                      g->vif);
     return NULL;
 }
@@ -239,13 +240,13 @@ static void check_identity(struct wl_energy_law_group *g, struct wl_arena *a)
     }
     if (worst > log1p(identity_limit))
         wl_strs_addf(a, &g->notes,
-                     "energy is %.3f times power_w x time in one run: counter, power and time do not belong together",
+                     "energy is %.3f times power_w x time in one run: counter, power and time are inconsistent",
                      g->identity_worst);
 }
 
 /* ---- one slope for all groups? ---- */
 
-/* One line with an intercept for each group, against a line for each. */
+/* F test: one slope with an intercept per group, against one line per group. */
 static void compare_slopes(struct wl_energy_law_result *r, struct wl_arena *a)
 {
     size_t n = 0, groups = 0;
@@ -273,7 +274,8 @@ static void compare_slopes(struct wl_energy_law_result *r, struct wl_arena *a)
     r->df1 = (double)groups - 1;
     r->df2 = (double)n - 2 * (double)groups;
     if (!(r->df2 > 0) || !(separate > 1e-18 * common)) {
-        r->reason = r->df2 > 0 ? "the runs lie on their lines to rounding" : "no degrees of freedom beside the lines";
+        r->reason =
+            r->df2 > 0 ? "the runs are on their lines within rounding error" : "the lines leave no degrees of freedom";
         return;
     }
     r->f = fmax(common - separate, 0) / r->df1 / (separate / r->df2);
@@ -301,7 +303,8 @@ static void fit_group(struct wl_energy_law_group *g, struct wl_arena *a)
     g->drivers_reason = fit_drivers(g, a);
     check_identity(g, a);
     if (g->simulated) wl_strs_addf(a, &g->notes, "simulated: some of these rows are not measurements");
-    if (g->estimated) wl_strs_addf(a, &g->notes, "estimated: the energy of some of these rows is so marked");
+    if (g->estimated)
+        wl_strs_addf(a, &g->notes, "estimated: the energy of some of these rows is marked as an estimate");
 }
 
 int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_law_options *options,
@@ -311,7 +314,8 @@ int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_
     struct wl_law_partition_cells parts = { 0 };
     struct wl_law_partition_cell all = { .rows = wl_new_array(a, size_t, obs->n), .n = obs->n };
     *out = (struct wl_energy_law_result) { 0 };
-    if (options->drop_epochs < 0) return wl_fail(e, WL_EINVAL, "drop_epochs is negative");
+    if (options->drop_epochs < 0)
+        return wl_fail(e, WL_EINVAL, "drop_epochs is %lld, must be 0 or more", (long long)options->drop_epochs);
     if (!by.n) default_groups(obs, &by, a);
     for (size_t i = 0; i < obs->n; i++) all.rows[i] = i;
     int rc = by.n ? wl_law_partition(obs, &(struct wl_law_grouping) { .by = by }, &parts, a, e) : 0;

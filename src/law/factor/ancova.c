@@ -1,4 +1,4 @@
-/* Analysis of covariance: one line for each level of a factor, against lines of one slope. */
+/* Analysis of covariance: one line per level of a factor, against lines with a common slope. */
 #include "law/factor/ancova.h"
 
 #include "law/fit/diagnostics.h"
@@ -14,7 +14,7 @@ static const struct wl_law_estimate *line_of(const struct wl_factor_level *level
 /* 1 / sum (ln N - mean)^2 of a level: the variance of its slope over sigma^2. */
 static double slope_variance(const struct wl_law_estimate *e) { return e->line.inverse[3]; }
 
-/* The points of all compared levels under each other; level_of [n] says whose they are. */
+/* The points of all compared levels; level_of [n] is the level of each. */
 struct points {
     double *x, *y;
     size_t *level_of, n;
@@ -23,11 +23,11 @@ struct points {
 static struct points gather(const struct wl_factor_group *g, bool config, struct wl_arena *a)
 {
     struct points out = { 0 };
-    size_t most = 0;
-    for (size_t l = 0; l < g->n_levels; l++) most += g->levels[l].law.n_runs;
-    out.x = wl_new_array(a, double, most);
-    out.y = wl_new_array(a, double, most);
-    out.level_of = wl_new_array(a, size_t, most);
+    size_t max = 0;
+    for (size_t l = 0; l < g->n_levels; l++) max += g->levels[l].law.n_runs;
+    out.x = wl_new_array(a, double, max);
+    out.y = wl_new_array(a, double, max);
+    out.level_of = wl_new_array(a, size_t, max);
     for (size_t l = 0; l < g->n_levels; l++) {
         double *x, *y;
         if (g->levels[l].reason) continue;
@@ -93,9 +93,9 @@ static struct wl_factor_pair pair_of(const struct wl_factor_tests *t, const stru
 static void fill_pairs(struct wl_factor_tests *out, const struct wl_factor_group *g, bool config, double margin,
                        struct wl_arena *a)
 {
-    size_t most = g->compared * (g->compared - 1) / 2;
-    double *p = wl_new_array(a, double, most), *holm = wl_new_array(a, double, most);
-    out->pairs = wl_new_array(a, struct wl_factor_pair, most);
+    size_t max = g->compared * (g->compared - 1) / 2;
+    double *p = wl_new_array(a, double, max), *holm = wl_new_array(a, double, max);
+    out->pairs = wl_new_array(a, struct wl_factor_pair, max);
     for (size_t i = 0; i < g->n_levels; i++)
         for (size_t j = i + 1; j < g->n_levels; j++) {
             if (g->levels[i].reason || g->levels[j].reason) continue;
@@ -107,7 +107,7 @@ static void fill_pairs(struct wl_factor_tests *out, const struct wl_factor_group
     for (size_t i = 0; i < out->n_pairs; i++) out->pairs[i].p_holm = holm[i];
 }
 
-static struct wl_factor_tests nothing(const struct wl_factor_group *g, bool config, struct wl_arena *a)
+static struct wl_factor_tests missing_tests(const struct wl_factor_group *g, bool config, struct wl_arena *a)
 {
     struct wl_factor_tests out = { .basis = config ? "config_means" : "run_means",
                                    .sigma = NAN,
@@ -134,7 +134,7 @@ void wl_factor_ancova(struct wl_factor_tests *out, const struct wl_factor_group 
 {
     struct points p = gather(g, config, a);
     struct wl_err e;
-    *out = nothing(g, config, a);
+    *out = missing_tests(g, config, a);
     out->points = p.n;
     if (fit_common(out, g, &p, a, &e)) {
         out->reason = wl_strdup(a, e.msg);
@@ -146,12 +146,12 @@ void wl_factor_ancova(struct wl_factor_tests *out, const struct wl_factor_group 
     out->df = (double)p.n - 2 * (double)g->compared;
     out->df1 = (double)g->compared - 1;
     if (!(out->df > 0)) {
-        out->reason = wl_strf(a, "%zu points leave no degrees of freedom beside %zu lines", p.n, g->compared);
+        out->reason = wl_strf(a, "%zu lines through %zu points leave no degrees of freedom", g->compared, p.n);
         return;
     }
     out->sigma = sqrt(out->sse_separate / out->df);
     if (!(out->sigma > WL_LAW_ROUNDING)) {
-        out->reason = "the points lie on their lines to rounding: there is no scatter to test against";
+        out->reason = "the points are on their lines within rounding error: there is no scatter to test against";
         return;
     }
     double gain = fmax(out->sse_common - out->sse_separate, 0);

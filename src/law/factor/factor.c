@@ -1,4 +1,4 @@
-/* Does a factor change the law? Groups, the comparison of their levels, and what is to be said beside it. */
+/* Does a factor change the law? Groups, the comparison of their levels, and notes. */
 #include "law/factor/factor.h"
 
 #include "law/factor/ancova.h"
@@ -16,7 +16,7 @@ static size_t highest_level(const struct wl_factor_group *g)
     return l > 0 ? l - 1 : 0;
 }
 
-/* The one asked for, if it can be compared, or the rule. False where it is not there. */
+/* The requested base if it can be compared, else the default. False where the requested one is missing. */
 static bool choose_base(struct wl_factor_group *g, const struct wl_factor_options *options)
 {
     bool from_top = !options->base && wl_factor_is_cap(options->factor);
@@ -44,10 +44,9 @@ static void note_ranges(struct wl_factor_group *g, struct wl_arena *a)
 {
     for (size_t l = 0; l < g->n_levels; l++)
         if (!g->levels[l].reason && !same_workers(&g->levels[l].law, &g->levels[g->base].law)) {
-            wl_strs_addf(
-                a, &g->notes,
-                "the levels were not measured at the same worker counts: where the law bends, exponents differ by "
-                "that alone");
+            wl_strs_addf(a, &g->notes,
+                         "the levels were measured at different worker counts: where the law is curved, that alone "
+                         "makes exponents differ");
             return;
         }
 }
@@ -63,7 +62,7 @@ static bool is_common_note(const struct wl_factor_group *g, const char *sentence
     return true;
 }
 
-/* The sentences about rows: behind their level, or once where every level has the same. */
+/* The notes on rows: prefixed by their level, or once where all levels have the same. */
 static void note_levels(struct wl_factor_group *g, struct wl_arena *a)
 {
     for (size_t l = 0; l < g->n_levels; l++) {
@@ -77,7 +76,8 @@ static void note_levels(struct wl_factor_group *g, struct wl_arena *a)
     }
     if (g->simulated) wl_strs_addf(a, &g->notes, "simulated: some of these rows are not measurements");
     if (g->estimated)
-        wl_strs_addf(a, &g->notes, "estimated: some of these rows are so marked; in a store, that is their energy");
+        wl_strs_addf(a, &g->notes,
+                     "estimated: some of these rows are marked as estimates; in a store, that concerns their energy");
 }
 
 static enum wl_law_scaling scaling_of(const struct wl_factor_group *g)
@@ -102,7 +102,7 @@ static void choose_tests(struct wl_factor_group *g)
     g->tests = wider && !configs->reason ? configs : runs;
 }
 
-static void rank(struct wl_factor_group *g)
+static void rank_models(struct wl_factor_group *g)
 {
     double n = (double)g->over_runs.points, k = (double)g->compared, best = INFINITY;
     g->aicc_common = wl_law_aicc(g->over_runs.sse_common, n, k + 1);
@@ -110,12 +110,12 @@ static void rank(struct wl_factor_group *g)
     const struct {
         const char *name;
         double aicc;
-    } rivals[] = { { "common_slope", g->aicc_common },
+    } models[] = { { "common_slope", g->aicc_common },
                    { "separate_slopes", g->aicc_separate },
                    { "shared_overhead", g->overhead.reason ? NAN : g->overhead.aicc } };
     if (g->over_runs.reason) return;
-    for (size_t i = 0; i < WL_COUNT(rivals); i++)
-        if (rivals[i].aicc < best) best = rivals[i].aicc, g->best_model = rivals[i].name;
+    for (size_t i = 0; i < WL_COUNT(models); i++)
+        if (models[i].aicc < best) best = models[i].aicc, g->best_model = models[i].name;
 }
 
 static const char *refusal(const struct wl_factor_group *g, const char *factor, struct wl_arena *a)
@@ -134,7 +134,7 @@ static void compare_group(struct wl_factor_group *g, const struct wl_factor_opti
     wl_factor_decide(g, options->margin, a);
     g->scaling = scaling_of(g);
     wl_factor_fit_overhead(g, options->law.response, a);
-    rank(g);
+    rank_models(g);
     for (size_t l = 0; l < g->n_levels; l++) {
         g->levels[l].offset = g->tests->offset[l];
         g->levels[l].offset_se = g->tests->offset_se[l];
@@ -146,12 +146,15 @@ static void compare_group(struct wl_factor_group *g, const struct wl_factor_opti
 static int check_options(const struct wl_factor_options *o, struct wl_err *e)
 {
     if (wl_str_eq(o->factor, "workers"))
-        return wl_fail(e, WL_EINVAL, "the worker count is what the law is about; compare another column");
+        return wl_fail(e, WL_EINVAL,
+                       "workers cannot be the factor: the law is a function of it; compare another column");
     for (size_t i = 0; i < o->law.by.n; i++)
         if (wl_str_eq(o->law.by.v[i], o->factor))
             return wl_fail(e, WL_EINVAL, "%s cannot both separate groups and be compared in them", o->factor);
-    if (!(o->margin > 0)) return wl_fail(e, WL_EINVAL, "the margin of equivalence must be positive");
-    return o->law.drop_epochs < 0 ? wl_fail(e, WL_EINVAL, "drop_epochs is negative") : 0;
+    if (!(o->margin > 0)) return wl_fail(e, WL_EINVAL, "the equivalence margin is %g, must be positive", o->margin);
+    return o->law.drop_epochs < 0
+               ? wl_fail(e, WL_EINVAL, "drop_epochs is %lld, must be 0 or more", (long long)o->law.drop_epochs)
+               : 0;
 }
 
 /* One scan over all groups for unequal slopes. */
@@ -163,7 +166,7 @@ static void scan_groups(struct wl_factor_result *r, struct wl_arena *a)
     for (size_t i = 0; i < r->n; i++) r->groups[i].p_bh = adjusted[i];
 }
 
-/* Names the values that there are, and the one that was probably meant. */
+/* The message lists the values of the column. */
 static int no_such_base(const struct wl_factor_result *r, const char *column, const char *base, struct wl_arena *a,
                         struct wl_err *e)
 {
@@ -174,9 +177,9 @@ static int no_such_base(const struct wl_factor_result *r, const char *column, co
             for (size_t k = 0; k < values.n && !seen; k++) seen = wl_str_eq(values.v[k], r->groups[i].levels[l].value);
             if (!seen) wl_strs_add(a, &values, r->groups[i].levels[l].value);
         }
-    struct wl_text there = WL_TEXT(a);
-    for (size_t i = 0; i < values.n; i++) wl_text_addf(&there, "%s%s", i ? ", " : "; it has ", values.v[i]);
-    return wl_fail(e, WL_EINVAL, "%s has no value %s with a law%s", column, base, there.n ? there.s : "");
+    struct wl_text list = WL_TEXT(a);
+    for (size_t i = 0; i < values.n; i++) wl_text_addf(&list, "%s%s", i ? ", " : "; it has ", values.v[i]);
+    return wl_fail(e, WL_EINVAL, "%s has no value %s with a law%s", column, base, list.n ? list.s : "");
 }
 
 int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_options *options,

@@ -1,4 +1,4 @@
-/* The levels of a factor: the rows of each, its law, and what the devices did there. */
+/* The levels of a factor: the rows of each, its law, and what the devices did at it. */
 #include "law/factor/levels.h"
 
 #include "law/fit/estimate.h"
@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The factors that are caps, and the columns that tell whether they acted. */
+/* The factors that are caps, and the columns that show whether they acted. */
 static const struct cap_factor {
     const char *name, *acted;
 } cap_factors[] = {
@@ -57,7 +57,7 @@ static struct wl_law_partition_cells split(const struct wl_law_partition_cell *p
     return out;
 }
 
-/* NAN where the table has no such column of numbers, or no value in it here. */
+/* NAN where the table has no such column of numbers, or these rows have no value in it. */
 static double mean_of(const struct wl_observations *obs, const struct wl_law_partition_cell *part, const char *name)
 {
     struct wl_obs_column column;
@@ -104,7 +104,7 @@ void wl_factor_collect_levels(struct wl_factor_group *g, const struct wl_law_par
     g->levels = wl_new_array(a, struct wl_factor_level, parts.n);
     for (size_t i = 0; i < parts.n; i++) {
         if (!*parts.v[i].key->value && !wl_factor_is_cap(column->name)) {
-            wl_strs_addf(a, &g->notes, "left out: %s",
+            wl_strs_addf(a, &g->notes, "excluded: %s",
                          wl_law_count_text(a, parts.v[i].n,
                                            wl_strf(a, "row without %s|rows without %s", column->name, column->name)));
             continue;
@@ -117,7 +117,6 @@ void wl_factor_collect_levels(struct wl_factor_group *g, const struct wl_law_par
         if (level->reason)
             wl_strs_addf(a, &g->notes, "%s %s is not compared: %s", column->name, level->value, level->reason);
         if (level->achieved.caps_acted_pct <= 0)
-            wl_strs_addf(a, &g->notes, "%s %s never acted: no device came near what it was limited to", column->name,
-                         level->value);
+            wl_strs_addf(a, &g->notes, "%s %s never acted: no device came near its limit", column->name, level->value);
     }
 }

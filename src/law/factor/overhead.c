@@ -1,5 +1,5 @@
-/* The physical alternative to "the exponent changed": one overhead c beside work that each level does at its own
- * speed, ln t = ln(W(level)/N + c). Slower work against the same overhead raises the exponent by itself. */
+/* The physical alternative to a changed exponent: one overhead c for all levels, and work at the speed of each,
+ * ln t = ln(W(level)/N + c). Slower work with the same overhead raises the exponent by itself. */
 #include "law/factor/overhead.h"
 
 #include "law/fit/models.h"
@@ -33,12 +33,12 @@ static bool fit_best(struct wl_nls *best, const struct data *d, struct wl_arena 
     double *theta = wl_new_array(a, double, d->levels + 1);
     bool found = false;
     for (size_t s = 0; s < WL_COUNT(shares); s++) {
-        double least = INFINITY;
+        double min_y = INFINITY;
         for (size_t i = d->n; i-- > 0;) { /* the smallest worker count of each level is its first and stays */
             theta[d->slot[i]] = d->y[i] + log(d->workers[i] * (1 - shares[s]));
-            least = fmin(least, d->y[i]);
+            min_y = fmin(min_y, d->y[i]);
         }
-        theta[d->levels] = least + log(shares[s]);
+        theta[d->levels] = min_y + log(shares[s]);
         struct wl_nls fit;
         if (wl_nls_fit(&fit, &problem, theta, a, NULL) || !isfinite(fit.sse)) continue;
         if (!found || fit.sse < best->sse) *best = fit;
@@ -48,18 +48,18 @@ static bool fit_best(struct wl_nls *best, const struct data *d, struct wl_arena 
 }
 
 /* Is c below 1e-4 of the time at every point? Then the curve is W/N, and c an artefact. */
-static bool vanishes(const struct data *d, double c)
+static bool is_negligible(const struct data *d, double c)
 {
     for (size_t i = 0; i < d->n; i++)
         if (c > 1e-4 * exp(d->y[i])) return false;
     return true;
 }
 
-static const char *not_for(const struct wl_factor_group *g, enum wl_law_response response)
+static const char *unsuitable_reason(const struct wl_factor_group *g, enum wl_law_response response)
 {
-    if (response != WL_LAW_TIME) return "W/N + c describes times";
+    if (response != WL_LAW_TIME) return "W/N + c describes time, not energy";
     if (g->scaling == WL_SCALING_WEAK || g->scaling == WL_SCALING_MIXED)
-        return "W/N + c describes the same work at every worker count";
+        return "W/N + c needs the same work at every worker count";
     return NULL;
 }
 
@@ -74,7 +74,7 @@ void wl_factor_fit_overhead(struct wl_factor_group *g, enum wl_law_response resp
         out->w[l] = out->w_se[l] = NAN;
         n += g->levels[l].law.n_runs;
     }
-    if ((out->reason = not_for(g, response))) return;
+    if ((out->reason = unsuitable_reason(g, response))) return;
     double *workers = wl_new_array(a, double, n), *y = wl_new_array(a, double, n);
     size_t *slot = wl_new_array(a, size_t, n);
     n = 0;
@@ -88,7 +88,7 @@ void wl_factor_fit_overhead(struct wl_factor_group *g, enum wl_law_response resp
     struct data d = { workers, y, slot, n, slots };
     struct wl_nls fit;
     if (n <= slots + 1 || !fit_best(&fit, &d, a)) {
-        out->reason = n <= slots + 1 ? "more parameters than runs" : "no start converges";
+        out->reason = n <= slots + 1 ? "more parameters than runs" : "the fit does not converge from any start";
         return;
     }
     slots = 0;
@@ -101,5 +101,5 @@ void wl_factor_fit_overhead(struct wl_factor_group *g, enum wl_law_response resp
     out->c_se = out->c * fit.se[d.levels];
     out->sse = fit.sse;
     out->aicc = wl_law_aicc(fit.sse, (double)n, (double)d.levels + 1);
-    if (vanishes(&d, out->c)) out->reason = "c is 0 within rounding: time is work divided by workers";
+    if (is_negligible(&d, out->c)) out->reason = "c is 0 within rounding: time is work divided by workers";
 }

@@ -1,4 +1,5 @@
-/* What the tests of a factor say: the verdict, how many runs would settle it, and how much slower each level is. */
+/* What the tests of a factor decide: the verdict, the runs needed where it is open, and how much slower each level is.
+ */
 #include "law/factor/verdict.h"
 
 #include <math.h>
@@ -39,8 +40,8 @@ static const struct wl_law_config *at_workers(const struct wl_law_group *law, do
     return NULL;
 }
 
-/* At each worker count that level and base share, with the scatter of repeats pooled over all of them. */
-static void add_each(struct wl_factor_group *g, size_t l)
+/* One slowdown per worker count that level and base share, with the scatter of repeats pooled over all of them. */
+static void add_slowdowns_by_workers(struct wl_factor_group *g, size_t l)
 {
     double df, variance = squares_within(g, &df);
     const struct wl_law_group *law = &g->levels[l].law;
@@ -56,13 +57,13 @@ static void add_each(struct wl_factor_group *g, size_t l)
 
 void wl_factor_fill_slowdowns(struct wl_factor_group *g, struct wl_arena *a)
 {
-    size_t most = g->n_levels;
-    for (size_t l = 0; l < g->n_levels; l++) most += g->levels[l].law.n_configs;
-    g->slowdowns = wl_new_array(a, struct wl_factor_slowdown, most);
+    size_t max = g->n_levels;
+    for (size_t l = 0; l < g->n_levels; l++) max += g->levels[l].law.n_configs;
+    g->slowdowns = wl_new_array(a, struct wl_factor_slowdown, max);
     for (size_t l = 0; l < g->n_levels; l++) {
         if (l == g->base || g->levels[l].reason) continue;
         if (g->verdict == WL_FACTOR_DIFFERENT) {
-            add_each(g, l);
+            add_slowdowns_by_workers(g, l);
             continue;
         }
         const struct wl_factor_tests *t = g->tests;
@@ -73,9 +74,9 @@ void wl_factor_fill_slowdowns(struct wl_factor_group *g, struct wl_arena *a)
 
 /* ---- verdict ---- */
 
-/* Runs at each level and worker count after which equal slopes would be told the same within the margin with 80 %
- * power: se falls with the root of the runs. Two one-sided tests at a true difference of 0 pass with that power where
- * margin / se >= t(0.95) + t(0.9). Seeing a difference of the margin takes fewer. */
+/* Runs per level and worker count with which equal slopes are found equivalent within the margin with 80 % power: se
+ * falls with the square root of the runs. Two one-sided tests at a true difference of 0 pass with that power where
+ * margin / se >= t(0.95) + t(0.9). Detecting a difference of the margin takes fewer. */
 static double runs_needed(const struct wl_factor_group *g, double margin)
 {
     const struct wl_factor_tests *t = &g->over_runs;
@@ -93,7 +94,7 @@ static double runs_needed(const struct wl_factor_group *g, double margin)
     return NAN;
 }
 
-/* Lack of fit of the separate lines: do worker counts leave them by more than repeats explain? */
+/* Lack of fit of the separate lines: do worker counts deviate from them by more than repeats explain? */
 static bool levels_shift_together(const struct wl_factor_group *g)
 {
     double df_pure, pure = squares_within(g, &df_pure);
@@ -109,9 +110,8 @@ void wl_factor_decide(struct wl_factor_group *g, double margin, struct wl_arena 
     g->runs_needed = NAN;
     if (t->p < alpha) {
         g->verdict = WL_FACTOR_DIFFERENT;
-        g->verdict_reason =
-            wl_strf(a, "equal slopes are rejected, p = %.2g%s", t->p,
-                    p_same < alpha ? wl_strf(a, "; every difference is below %g all the same", margin) : "");
+        g->verdict_reason = wl_strf(a, "equal slopes are rejected, p = %.2g%s", t->p,
+                                    p_same < alpha ? wl_strf(a, "; yet every difference is below %g", margin) : "");
     } else if (t->n_pairs && p_same < alpha) {
         g->verdict = WL_FACTOR_EQUIVALENT;
         g->verdict_reason =
@@ -125,14 +125,12 @@ void wl_factor_decide(struct wl_factor_group *g, double margin, struct wl_arena 
                                           "excluded either, p = %.2g",
                                           t->p, margin, p_same);
         if (t->n_pairs && levels_shift_together(g)) {
-            g->runs_needed_reason =
-                "worker counts are off their lines by more than repeats explain: more worker counts "
-                "help, more repeats do not";
+            g->runs_needed_reason = "worker counts deviate from their lines by more than repeats explain: more worker "
+                                    "counts would help, more repeats would not";
         } else if (g->over_runs.n_pairs) {
             g->runs_needed = runs_needed(g, margin);
-            g->runs_needed_reason =
-                wl_strf(a, "to find two slopes that are equal the same within %g with %g %% power%s", margin,
-                        100 * power, isnan(g->runs_needed) ? ": beyond 1000 runs" : "");
+            g->runs_needed_reason = wl_strf(a, "to show with %g %% power that two equal slopes agree within %g%s",
+                                            100 * power, margin, isnan(g->runs_needed) ? ": more than 1000 runs" : "");
         }
     }
 }

@@ -84,7 +84,7 @@ void wl_law_estimate_choose(struct wl_law_group *g, struct wl_arena *a)
     double *x, *y;
     size_t n = wl_law_estimate_points(g, false, &x, &y, a);
     *runs = wl_law_estimate_line("run_means", y, x, NULL, n, a);
-    if (!runs->n) { /* least squares itself is out of order: a library is missing, say */
+    if (!runs->n) { /* least squares failed: a library is missing, for example */
         g->no_law_reason = wl_strf(a, "no law: %s", runs->reason);
         *configs = wl_law_estimate_missing("config_means", g->no_law_reason);
         return;

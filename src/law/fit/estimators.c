@@ -1,9 +1,9 @@
-/* Other estimates of the same law, to be seen beside the reported one. */
+/* The other estimators of the same law, for comparison with the reported one. */
 #include "law/fit/estimate.h"
 
 #include <math.h>
 
-enum { MIN_RUNS_FOR_WEIGHTS = 5 }; /* runs at a worker count before its variance may weigh */
+enum { MIN_RUNS_FOR_WEIGHTS = 5 }; /* runs that a worker count needs for its variance to serve as a weight */
 
 static struct wl_law_estimate pooled_epochs(const struct wl_law_group *g, struct wl_arena *a)
 {
@@ -17,7 +17,7 @@ static struct wl_law_estimate pooled_epochs(const struct wl_law_group *g, struct
     return wl_law_estimate_line("pooled_epochs", y, x, NULL, n, a);
 }
 
-/* Runs at worker count i stand together, since g->runs is in order of workers. */
+/* Runs of one worker count are adjacent: g->runs is in order of workers. */
 static struct wl_law_estimate config_medians(const struct wl_law_group *g, struct wl_arena *a)
 {
     double *x, *y, *run_x, *run_y;
@@ -37,7 +37,7 @@ static struct wl_law_estimate weighted(const struct wl_law_group *g, struct wl_a
         double sd = wl_sd(run_y + first, runs);
         if (runs < MIN_RUNS_FOR_WEIGHTS || !(sd > 0))
             return wl_law_estimate_missing("wls",
-                                           wl_strf(a, "weights need at least %d runs that differ at each worker count",
+                                           wl_strf(a, "weights need at least %d differing runs at each worker count",
                                                    MIN_RUNS_FOR_WEIGHTS));
         weights[i] = (double)runs / (sd * sd);
     }
@@ -61,19 +61,20 @@ static struct wl_law_estimate from_line(const char *name, const struct wl_robust
     return out;
 }
 
-/* It takes all pairs of runs: 5000 runs make 100 MB of slopes. */
+/* Slopes of all pairs: 5000 runs take 100 MB. */
 static struct wl_law_estimate theil_sen(const struct wl_law_group *g, struct wl_arena *a)
 {
     enum { MAX_RUNS = 5000 };
     double *x, *y;
     if (g->n_runs > MAX_RUNS)
         return wl_law_estimate_missing("theil_sen",
-                                       wl_strf(a, "of at most %d runs: it takes the slopes of all pairs", MAX_RUNS));
+                                       wl_strf(a, "computed for at most %d runs: it needs the slopes of all pairs",
+                                               MAX_RUNS));
     size_t n = wl_law_estimate_points(g, false, &x, &y, a);
     struct wl_arena *scratch = wl_arena_new(a);
     struct wl_robust_line line = wl_theil_sen(x, y, n, WL_LAW_CONFIDENCE, scratch);
     wl_arena_free(scratch);
-    return from_line("theil_sen", &line, n, NAN, "a median of slopes has an interval of beta and no standard error");
+    return from_line("theil_sen", &line, n, NAN, "a median of slopes gives an interval of beta but no standard error");
 }
 
 static struct wl_law_estimate huber(const struct wl_law_group *g, struct wl_arena *a)
@@ -112,7 +113,7 @@ static struct wl_law_estimate hc3(const struct wl_law_group *g, const struct wl_
     wl_law_estimate_points(g, false, &x, &y, a);
     wl_ols_hc(&runs->line, x, WL_HC3, se);
     if (!isfinite(se[1]))
-        return wl_law_estimate_missing("hc3", "a run fixes the line by itself, so its residual says nothing");
+        return wl_law_estimate_missing("hc3", "one run alone determines the line (leverage 1), so its residual is 0");
     return with_errors("hc3", runs, se, df);
 }
 
@@ -122,11 +123,12 @@ static struct wl_law_estimate cr2(const struct wl_law_group *g, const struct wl_
     double *x, *y, se[2], df[2];
     size_t *cluster = wl_new_array(a, size_t, g->n_runs), run = 0;
     struct wl_err e;
-    if (g->n_configs < 3) return wl_law_estimate_missing("cr2", "errors by worker count need three worker counts");
+    if (g->n_configs < 3) return wl_law_estimate_missing("cr2", "clustered errors need at least three worker counts");
     for (size_t i = 0; i < g->n_configs; i++)
         if (g->configs[i].runs > MAX_RUNS)
             return wl_law_estimate_missing(
-                "cr2", wl_strf(a, "of at most %d runs a worker count: it takes a matrix of their pairs", MAX_RUNS));
+                "cr2", wl_strf(a, "computed for at most %d runs per worker count: it needs a matrix of all their pairs",
+                               MAX_RUNS));
     wl_law_estimate_points(g, false, &x, &y, a);
     for (size_t i = 0; i < g->n_configs; i++)
         for (size_t k = 0; k < g->configs[i].runs; k++) cluster[run++] = i;
@@ -145,32 +147,32 @@ static void slope_of(const size_t *index, size_t n, double *out, void *data)
         double dx = x[index[i]] - mx;
         sxx += dx * dx, sxy += dx * (y[index[i]] - my);
     }
-    *out = sxx > 0 ? -sxy / sxx : NAN; /* a draw may hold one worker count only */
+    *out = sxx > 0 ? -sxy / sxx : NAN; /* a resample may have a single worker count */
 }
 
-/* Whole runs are drawn, from whatever worker count: no normal errors, none alike. */
+/* Resamples whole runs of all worker counts: assumes neither normal errors nor equal variance. */
 static struct wl_law_estimate bootstrap(const struct wl_law_group *g, const struct wl_law_estimate *runs,
                                         struct wl_arena *a)
 {
     enum { DRAWS = 1999, MIN_RUNS = 6, MAX_RUNS = 5000 };
     double *points[2];
     struct wl_bootstrap_interval interval;
-    struct wl_bootstrap how = { .k = 1, .draws = DRAWS, .key = 0x6c6177, .statistic = slope_of, .data = points };
+    struct wl_bootstrap options = { .k = 1, .draws = DRAWS, .key = 0x6c6177, .statistic = slope_of, .data = points };
     if (g->n_runs < MIN_RUNS || g->n_runs > MAX_RUNS)
-        return wl_law_estimate_missing("bootstrap", wl_strf(a, "of %d to %d runs to draw from", MIN_RUNS, MAX_RUNS));
-    how.n = wl_law_estimate_points(g, false, &points[0], &points[1], a);
+        return wl_law_estimate_missing("bootstrap", wl_strf(a, "computed for %d to %d runs", MIN_RUNS, MAX_RUNS));
+    options.n = wl_law_estimate_points(g, false, &points[0], &points[1], a);
     struct wl_law_estimate out = wl_law_estimate_missing("bootstrap", NULL);
-    if (wl_bootstrap(&how, WL_LAW_CONFIDENCE, &interval, a, NULL) || isnan(interval.bca_lo)) {
-        out.reason = "too many draws have no slope, or all lie on one side of the estimate";
+    if (wl_bootstrap(&options, WL_LAW_CONFIDENCE, &interval, a, NULL) || isnan(interval.bca_lo)) {
+        out.reason = "too many resamples have no slope, or all are on one side of the estimate";
         return out;
     }
-    out.n = how.n;
+    out.n = options.n;
     out.alpha = runs->alpha;
     out.beta = runs->beta;
     out.beta_se = interval.se;
     out.beta_lo = interval.bca_lo;
     out.beta_hi = interval.bca_hi;
-    out.reason = "draws of runs give an interval of beta, and no degrees of freedom";
+    out.reason = "resampling gives an interval of beta but no degrees of freedom";
     return out;
 }
 
@@ -192,5 +194,5 @@ void wl_law_fit_estimators(struct wl_law_group *g, const struct wl_law_options *
     e[WL_LAW_HC3] = hc3(g, &e[WL_LAW_RUN_MEANS], a);
     e[WL_LAW_CR2] = cr2(g, &e[WL_LAW_RUN_MEANS], a);
     e[WL_LAW_BOOTSTRAP] = options->thorough ? bootstrap(g, &e[WL_LAW_RUN_MEANS], a)
-                                            : wl_law_estimate_missing("bootstrap", "not asked for");
+                                            : wl_law_estimate_missing("bootstrap", "not requested");
 }

@@ -19,7 +19,7 @@ static void add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c)
     sum->totals += c->totals;
 }
 
-/* One scan over all groups for a bend: what share of the findings is false? */
+/* One scan of all groups for curvature, with the false discovery rate controlled. */
 static void scan_groups(struct wl_law_result *r, struct wl_arena *a)
 {
     double *p = wl_new_array(a, double, r->n), *adjusted = wl_new_array(a, double, r->n);
@@ -32,8 +32,10 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
                struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_law_result) { .response = options->response };
-    if (options->drop_epochs < 0) return wl_fail(e, WL_EINVAL, "drop_epochs is negative");
-    if (!(options->beyond >= 0)) return wl_fail(e, WL_EINVAL, "the worker count of `beyond` is negative");
+    if (options->drop_epochs < 0)
+        return wl_fail(e, WL_EINVAL, "drop_epochs is %lld, must be 0 or more", (long long)options->drop_epochs);
+    if (!(options->beyond >= 0))
+        return wl_fail(e, WL_EINVAL, "beyond is %g workers, must be 0 or more", options->beyond);
     struct wl_law_partition_cells parts;
     const struct wl_law_grouping rule = { .by = options->by, .fixed_batch = options->fixed_batch };
     int rc = wl_law_partition(obs, &rule, &parts, a, e);

@@ -1,9 +1,9 @@
-/* Scaling laws: t = alpha N^-beta for each group of comparable runs, how sure it is, and what cannot be said.
+/* Scaling laws: t = alpha N^-beta for each group of comparable runs, its uncertainty, and its limits.
  *
  * Method (docs/adr/070): the unit of inference is the run. Epochs of one run share its node, its clock and its
  * neighbours, so they are averaged first: y_r = mean of ln(response) over the epochs kept. The law is the least
  * squares line of y_r on ln N, once over runs and once over the means of the worker counts; the estimate with the
- * wider interval of beta is the one to report. All intervals are 95 %. Nothing here reads files or prints.
+ * wider interval of beta is reported. All intervals are 95 %. Nothing here reads files or prints.
  */
 #ifndef WL_LAW_FIT_FIT_H
 #define WL_LAW_FIT_FIT_H

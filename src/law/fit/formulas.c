@@ -89,7 +89,7 @@ static void weak_start(double n0, double t0, double rest, double b, double *p)
     p[1] = rest / 10;
 }
 
-/* d stays as it is: this curve is fitted by wl_segmented_fit. */
+/* Leaves d unset: fitted by wl_segmented_fit. */
 static double broken(double n, const double *p, double *d)
 {
     (void)d;

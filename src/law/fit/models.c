@@ -1,5 +1,5 @@
-/* Curves that compete with the power law, fitted to ln t of runs: which one the data prefer (AICc), and which one
- * predicts larger worker counts from smaller ones. */
+/* Candidate models fitted to ln t of runs: which one the data prefer (AICc), and which one predicts larger worker
+ * counts from smaller ones best. */
 #include "law/fit/models.h"
 
 #include "law/fit/formulas.h"
@@ -7,9 +7,9 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST = WL_LAW_MODEL_PARAMS, STARTS = 10, ENOUGH = 3 };
+enum { MAX_PARAMS = WL_LAW_MODEL_PARAMS, STARTS = 10, ENOUGH = 3 };
 
-static const double nothing = 1e-4; /* a term that is less than this share of t at every N is not there */
+static const double negligible_share = 1e-4; /* a term below this share of t at every N counts as 0 */
 
 /* ---- one fit ---- */
 
@@ -28,7 +28,7 @@ static void residuals(const double *theta, double *residual, double *jacobian, v
 {
     const struct data *data = opaque;
     const struct wl_law_formula *m = data->model;
-    double p[MOST], d[MOST];
+    double p[MAX_PARAMS], d[MAX_PARAMS];
     natural(m, theta, p);
     for (size_t i = 0; i < data->n; i++) {
         double t = m->t(data->workers[i], p, d);
@@ -46,7 +46,7 @@ static bool fit_best(const struct data *data, struct wl_nls *best, struct wl_are
     bool found = false;
     size_t agree = 0;
     for (size_t i = 0; i < STARTS && agree < ENOUGH; i++) {
-        double p[MOST], theta[MOST];
+        double p[MAX_PARAMS], theta[MAX_PARAMS];
         m->start(data->workers[0], exp(data->y[0]), shares[i / 2], i % 2 ? 1 : 0.7, p);
         for (size_t j = 0; j < m->k; j++) theta[j] = m->any_sign[j] ? p[j] : log(p[j]);
         struct wl_nls fit;
@@ -63,30 +63,30 @@ static bool fit_best(const struct data *data, struct wl_nls *best, struct wl_are
 
 /* A fitted curve in its own parameters. */
 struct curve {
-    double p[MOST], se[MOST], sse;
-    double cov[MOST * MOST]; /* as of struct wl_law_model */
+    double p[MAX_PARAMS], se[MAX_PARAMS], sse;
+    double cov[MAX_PARAMS * MAX_PARAMS]; /* as of struct wl_law_model */
 };
 
-/* Where the line that bends at c stands at x, less its intercept: the columns of its linear part. */
-static void broken_columns(double x, double c, double *before, double *behind)
+/* The columns of the segmented line with breakpoint c at x. */
+static void segmented_columns(double x, double c, double *before, double *after)
 {
     *before = fmin(x, c);
-    *behind = fmax(x - c, 0);
+    *after = fmax(x - c, 0);
 }
 
-/* The covariance of intercept and slopes at the break that was found, with the break as a fourth parameter in sigma. */
-static void broken_errors(const struct data *data, const double *x, double at, double *cov, struct wl_arena *a)
+/* The covariance of intercept and slopes at the fitted breakpoint, which counts as a fourth parameter in sigma. */
+static void segmented_errors(const struct data *data, const double *x, double at, double *cov, struct wl_arena *a)
 {
     size_t n = data->n;
     double *columns = wl_new_array(a, double, 2 * n);
     struct wl_ols o;
-    for (size_t i = 0; i < n; i++) broken_columns(x[i], at, &columns[i], &columns[i + n]);
+    for (size_t i = 0; i < n; i++) segmented_columns(x[i], at, &columns[i], &columns[i + n]);
     bool known = n > 4 && !wl_ols_fit(&o, data->y, columns, n, 2, true, a, NULL);
     for (size_t i = 0; i < 3; i++)
-        for (size_t j = 0; j < 3; j++) cov[i + j * MOST] = known ? o.cov[i + j * 3] * o.df / (o.df - 1) : NAN;
+        for (size_t j = 0; j < 3; j++) cov[i + j * MAX_PARAMS] = known ? o.cov[i + j * 3] * o.df / (o.df - 1) : NAN;
 }
 
-static bool fit_broken(const struct data *data, struct curve *out, struct wl_arena *a)
+static bool fit_segmented(const struct data *data, struct curve *out, struct wl_arena *a)
 {
     double *x = wl_new_array(a, double, data->n);
     struct wl_segmented b;
@@ -95,7 +95,7 @@ static bool fit_broken(const struct data *data, struct curve *out, struct wl_are
     if (wl_segmented_fit(x, data->y, data->n, WL_LAW_CONFIDENCE, 0, &b, a, &e)) return false;
     *out =
         (struct curve) { { exp(b.b0), -b.slope1, -b.slope2, exp(b.breakpoint) }, { NAN, NAN, NAN, NAN }, b.sse, { 0 } };
-    broken_errors(data, x, b.breakpoint, out->cov, a);
+    segmented_errors(data, x, b.breakpoint, out->cov, a);
     return true;
 }
 
@@ -103,28 +103,28 @@ static bool fit_curve(const struct data *data, struct curve *out, struct wl_aren
 {
     const struct wl_law_formula *m = data->model;
     struct wl_nls fit;
-    if (m->segmented) return fit_broken(data, out, a);
+    if (m->segmented) return fit_segmented(data, out, a);
     if (!fit_best(data, &fit, a)) return false;
     natural(m, fit.theta, out->p);
     for (size_t j = 0; j < m->k; j++) out->se[j] = fit.se[j] * (m->any_sign[j] ? 1 : out->p[j]);
     for (size_t i = 0; i < m->k; i++)
-        for (size_t j = 0; j < m->k; j++) out->cov[i + j * MOST] = fit.cov[i + j * m->k];
+        for (size_t j = 0; j < m->k; j++) out->cov[i + j * MAX_PARAMS] = fit.cov[i + j * m->k];
     out->sse = fit.sse;
     return true;
 }
 
-/* The name of a positive parameter whose term vanishes everywhere, or NULL. */
-static const char *vanished(const struct data *data, const double *p)
+/* The name of a positive parameter whose term is negligible at every worker count, or NULL. */
+static const char *negligible_term(const struct data *data, const double *p)
 {
     const struct wl_law_formula *m = data->model;
     for (size_t j = 0; j < m->k; j++) {
-        double d[MOST], most = 0;
+        double d[MAX_PARAMS], max = 0;
         if (m->any_sign[j]) continue;
         for (size_t i = 0; i < data->n; i++) {
             double t = m->t(data->workers[i], p, d);
-            most = fmax(most, fabs(p[j] * d[j]) / t);
+            max = fmax(max, fabs(p[j] * d[j]) / t);
         }
-        if (most < nothing) return m->param[j];
+        if (max < negligible_share) return m->param[j];
     }
     return NULL;
 }
@@ -153,42 +153,42 @@ static void fit_model(struct wl_law_model *out, const struct wl_law_formula *m, 
     data.model = m;
     *out = (struct wl_law_model) { m->name,     m->formula, m->k,          m->param,      .sse = NAN,
                                    .aicc = NAN, .bic = NAN, .weight = NAN, .llo_pct = NAN };
-    for (size_t j = 0; j < MOST; j++) out->value[j] = out->se[j] = NAN;
+    for (size_t j = 0; j < MAX_PARAMS; j++) out->value[j] = out->se[j] = NAN;
     if (counts <= m->k || data.n <= m->k + 2) {
-        out->reason = wl_strf(a, "needs %zu worker counts and %zu runs", m->k + 1, m->k + 3);
+        out->reason = wl_strf(a, "needs at least %zu worker counts and %zu runs", m->k + 1, m->k + 3);
         return;
     }
     if (!fit_curve(&data, &fit, a)) {
-        out->reason = "no start converges";
+        out->reason = "the fit does not converge from any start";
         return;
     }
     for (size_t j = 0; j < m->k; j++) out->value[j] = fit.p[j], out->se[j] = fit.se[j];
     memcpy(out->cov, fit.cov, sizeof fit.cov);
     criteria(out, fit.sse, (double)data.n);
-    if (!(fit.sse > 0)) out->reason = "the curve goes through all runs: nothing to compare";
-    const char *gone = vanished(&data, out->value);
-    if (gone) out->reason = wl_strf(a, "%s is 0 within rounding: a simpler curve is the same", gone);
+    if (!(fit.sse > 0)) out->reason = "the model passes through every run: there is no residual to compare";
+    const char *gone = negligible_term(&data, out->value);
+    if (gone) out->reason = wl_strf(a, "%s is 0 within rounding: the model reduces to a simpler one", gone);
     out->ranked = !out->reason;
 }
 
-/* ---- leave the largest worker counts out ---- */
+/* ---- leave-largest-out cross-validation ---- */
 
 /* Fits the runs up to Nmax / 2^k, k = 1, 2, and takes the root mean square of ln error at the larger worker counts. */
 static double leave_largest_out_error(const struct wl_law_group *g, const struct wl_law_formula *m,
                                       const struct data *all, struct wl_arena *a)
 {
-    double squares = 0, most = g->configs[g->n_configs - 1].workers;
+    double squares = 0, max = g->configs[g->n_configs - 1].workers;
     size_t n = 0;
     for (int halvings = 1; halvings <= 2; halvings++) {
         struct data part = *all;
         part.model = m;
         size_t counts = 0;
         part.n = 0;
-        while (counts < g->n_configs && g->configs[counts].workers <= most / (1 << halvings))
+        while (counts < g->n_configs && g->configs[counts].workers <= max / (1 << halvings))
             part.n += g->configs[counts++].runs;
         struct curve fit;
         if (counts <= m->k || part.n <= m->k || !fit_curve(&part, &fit, a)) continue;
-        double d[MOST];
+        double d[MAX_PARAMS];
         for (size_t i = counts; i < g->n_configs; i++, n++) {
             double error = log(m->t(g->configs[i].workers, fit.p, d)) - log(g->configs[i].response);
             squares += error * error;
@@ -199,7 +199,7 @@ static double leave_largest_out_error(const struct wl_law_group *g, const struct
 
 /* ---- the comparison ---- */
 
-static void weigh(struct wl_law_group *g)
+static void assign_weights(struct wl_law_group *g)
 {
     double best = INFINITY, sum = 0;
     for (size_t i = 0; i < g->n_models; i++)
@@ -220,7 +220,8 @@ void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, st
         return;
     }
     if (response != WL_LAW_TIME || g->scaling == WL_SCALING_MIXED) {
-        g->no_models_reason = response != WL_LAW_TIME ? "the curves describe times" : "epochs are not comparable";
+        g->no_models_reason = response != WL_LAW_TIME ? "the candidate models describe time, not energy"
+                                                      : "epochs are not comparable across worker counts";
         return;
     }
     double *workers = wl_new_array(a, double, g->n_runs), *y = wl_new_array(a, double, g->n_runs);
@@ -235,10 +236,10 @@ void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, st
         fit_model(out, &formulas[i], &all, g->n_configs, a);
         if (out->ranked) out->llo_pct = leave_largest_out_error(g, &formulas[i], &all, a);
     }
-    weigh(g);
+    assign_weights(g);
 }
 
-/* ---- a fitted curve at a worker count ---- */
+/* ---- a fitted model at a worker count ---- */
 
 static const struct wl_law_formula *formula_of(const struct wl_law_model *fitted)
 {
@@ -252,15 +253,15 @@ static const struct wl_law_formula *formula_of(const struct wl_law_model *fitted
 double wl_law_model_eval(const struct wl_law_model *fitted, double workers, double *se)
 {
     const struct wl_law_formula *m = formula_of(fitted);
-    double d[MOST], gradient[MOST], variance = 0, t = m->t(workers, fitted->value, d);
+    double d[MAX_PARAMS], gradient[MAX_PARAMS], variance = 0, t = m->t(workers, fitted->value, d);
     size_t k = m->segmented ? 3 : m->k;
     for (size_t j = 0; !m->segmented && j < k; j++) gradient[j] = d[j] / t * (m->any_sign[j] ? 1 : fitted->value[j]);
     if (m->segmented) {
         gradient[0] = 1;
-        broken_columns(log(workers), log(fitted->value[3]), &gradient[1], &gradient[2]);
+        segmented_columns(log(workers), log(fitted->value[3]), &gradient[1], &gradient[2]);
     }
     for (size_t i = 0; i < k; i++)
-        for (size_t j = 0; j < k; j++) variance += gradient[i] * gradient[j] * fitted->cov[i + j * MOST];
+        for (size_t j = 0; j < k; j++) variance += gradient[i] * gradient[j] * fitted->cov[i + j * MAX_PARAMS];
     *se = sqrt(fmax(variance, 0));
     return log(t);
 }

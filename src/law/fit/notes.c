@@ -1,4 +1,4 @@
-/* What the data cannot say, in sentences. */
+/* Notes on what the data do not support. */
 #include "law/fit/notes.h"
 
 #include <math.h>
@@ -16,15 +16,16 @@ static void note_degrees_of_freedom(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
     if (!(runs->df > 0))
-        wl_strs_addf(a, &g->notes,
-                     "no error estimate: two worker counts with one run each give a line and nothing to judge it by");
+        wl_strs_addf(
+            a, &g->notes,
+            "no error estimate: a line through two worker counts with one run each leaves no degrees of freedom");
     if (g->n_configs == 2)
         wl_strs_addf(a, &g->notes,
                      "two worker counts: any two points lie on a power law, so curvature cannot be tested, and an "
-                     "effect that hits one worker count as a whole cannot be told from scaling");
+                     "effect on all runs of one worker count is indistinguishable from scaling");
     else if (!(g->lack_of_fit.df2 > 0))
         wl_strs_addf(a, &g->notes,
-                     "one run per worker count: how repeats scatter is unknown, so lack of fit cannot be tested");
+                     "one run per worker count: the scatter of repeats is unknown, so lack of fit cannot be tested");
 }
 
 static void note_spread(struct wl_law_group *g, struct wl_arena *a)
@@ -33,7 +34,8 @@ static void note_spread(struct wl_law_group *g, struct wl_arena *a)
     if (runs->line.sst == 0) {
         wl_strs_addf(a, &g->notes, "all runs have exactly the same value: beta is 0 and R2 is undefined");
     } else if (runs->df > 0 && runs->r2 > 1 - 1e-12) {
-        wl_strs_addf(a, &g->notes, "the runs lie on the line to rounding: these numbers look computed, not measured");
+        wl_strs_addf(a, &g->notes,
+                     "all runs are on the line within rounding error: these numbers look computed, not measured");
     } else if (g->lack_of_fit.ss_pure > 0.5 * 0.5 * g->lack_of_fit.df2) {
         wl_strs_addf(
             a, &g->notes,
@@ -41,8 +43,9 @@ static void note_spread(struct wl_law_group *g, struct wl_arena *a)
             "them), or was the machine busy?",
             100 * (exp(sqrt(g->lack_of_fit.ss_pure / g->lack_of_fit.df2)) - 1));
     } else if (g->lack_of_fit.df2 > 0 && !(g->lack_of_fit.ss_pure > 0)) {
-        wl_strs_addf(a, &g->notes,
-                     "repeats at one worker count are identical: are rows copies? They carry no information on noise");
+        wl_strs_addf(
+            a, &g->notes,
+            "repeats at each worker count are identical: if rows are copies, they carry no information on noise");
     }
 }
 
@@ -50,32 +53,29 @@ static void note_range(struct wl_law_group *g, struct wl_arena *a)
 {
     double range = g->configs[g->n_configs - 1].workers / g->configs[0].workers;
     if (g->n_configs > 2 && (range < 10 || g->n_configs < 5))
-        wl_strs_addf(
-            a, &g->notes,
-            "%s over a factor of %.3g: too little to tell a power law from other curves (five over a factor of "
-            "10 would do); a high R2 is no evidence here",
-            wl_law_count_text(a, g->n_configs, "worker count"), range);
+        wl_strs_addf(a, &g->notes,
+                     "%s over a factor of %.3g: too few to distinguish a power law from other models (that takes five "
+                     "over a factor of 10); a high R2 is not evidence here",
+                     wl_law_count_text(a, g->n_configs, "worker count"), range);
     if (g->scaling == WL_SCALING_MIXED)
-        wl_strs_addf(
-            a, &g->notes,
-            "samples per epoch neither stay nor grow with the workers: epochs are not comparable; separate the "
-            "series with --by");
+        wl_strs_addf(a, &g->notes,
+                     "samples per epoch are neither constant nor proportional to the workers: epochs are not "
+                     "comparable; separate the series with --by");
 }
 
-/* Residuals that the intervals do not expect; with very many runs every trifle is significant, and harmless. */
+/* Residuals that violate the assumptions of the intervals; with very many runs even harmless ones are significant. */
 static void note_residuals(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_residuals *r = &g->residuals;
     if (r->shapiro_wilk.p < 0.01)
-        wl_strs_addf(
-            a, &g->notes,
-            "residuals of runs are not normal (Shapiro-Wilk p = %.2g): the bootstrap interval of --json does not "
-            "need that",
-            r->shapiro_wilk.p);
+        wl_strs_addf(a, &g->notes,
+                     "residuals of runs are not normal (Shapiro-Wilk p = %.2g): the bootstrap interval in --json does "
+                     "not assume normality",
+                     r->shapiro_wilk.p);
     if (r->breusch_pagan.p < 0.01)
         wl_strs_addf(a, &g->notes,
-                     "runs scatter differently along N (Breusch-Pagan p = %.2g): the estimators hc3 and cr2 of --json "
-                     "allow for it",
+                     "the scatter of runs changes with N (Breusch-Pagan p = %.2g): the estimators hc3 and cr2 in "
+                     "--json allow for that",
                      r->breusch_pagan.p);
 }
 
@@ -83,13 +83,13 @@ static void note_series(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_series *s = &g->series;
     if (10 * s->run_se < g->estimates[WL_LAW_RUN_MEANS].sigma)
-        wl_strs_addf(
-            a, &g->notes,
-            "the epochs of a run fix its mean to %.2g %%, runs scatter by %.2g %%: more runs help, more epochs do not",
-            100 * s->run_se, 100 * g->estimates[WL_LAW_RUN_MEANS].sigma);
+        wl_strs_addf(a, &g->notes,
+                     "the epochs of a run determine its mean to %.2g %%, but runs scatter by %.2g %%: more runs would "
+                     "help, more epochs would not",
+                     100 * s->run_se, 100 * g->estimates[WL_LAW_RUN_MEANS].sigma);
     if (s->runs_longer_warm_up)
         wl_strs_addf(a, &g->notes,
-                     "warm-up: MSER-5 would leave out more than the rule in %zu of %s, up to %s (--drop-epochs)",
+                     "warm-up: MSER-5 would exclude more epochs than --drop-epochs in %zu of %s, up to %s",
                      s->runs_longer_warm_up, wl_law_count_text(a, s->runs, "run"),
                      wl_law_count_text(a, s->warm_up, "epoch"));
     if (s->runs_unsettled)
@@ -105,7 +105,7 @@ static void note_outliers(struct wl_law_group *g, struct wl_arena *a)
         const struct wl_law_run *run = &g->runs[i];
         double p = (double)g->n_runs * wl_t_two_sided(run->studentised, runs->df - 1);
         if (!(fabs(run->studentised) > 3 && p < 1 - WL_LAW_CONFIDENCE)) continue;
-        wl_strs_addf(a, &g->notes, "run %s at N = %g is off the line: studentised residual %.1f",
+        wl_strs_addf(a, &g->notes, "run %s at N = %g is an outlier: studentised residual %.1f",
                      run->label ? run->label : "without a label", run->workers, run->studentised);
     }
 }
@@ -122,7 +122,7 @@ static void note_robust(struct wl_law_group *g, struct wl_arena *a)
                          g->runs[i].workers);
     wl_strs_addf(a, &g->notes,
                  "the median of slopes (Theil-Sen) gives beta %.3g, more than two standard errors away%s%s", sen->beta,
-                 pull.n ? "; these runs pull the line: " : "", pull.s);
+                 pull.n ? "; influential runs: " : "", pull.s);
 }
 
 void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a)
@@ -138,5 +138,6 @@ void wl_law_note_limits(struct wl_law_group *g, struct wl_arena *a)
     }
     if (g->simulated) wl_strs_addf(a, &g->notes, "simulated: some of these rows are not measurements");
     if (g->estimated)
-        wl_strs_addf(a, &g->notes, "estimated: some of these rows are so marked; in a store, that is their energy");
+        wl_strs_addf(a, &g->notes,
+                     "estimated: some of these rows are marked as estimates; in a store, that concerns their energy");
 }

@@ -1,4 +1,4 @@
-/* Is it a power law? The bend of the line in log-log, exponents along it, and what leaves it at the far end. */
+/* Is it a power law? Curvature in log-log, local exponents, breakpoint, and departures at the largest worker counts. */
 #include "law/fit/diagnostics.h"
 #include "law/fit/estimate.h"
 
@@ -36,7 +36,7 @@ static void fit_quadratic(struct wl_law_group *g, struct wl_arena *a)
     size_t n = wl_law_estimate_points(g, config, &x, &y, a);
     if (g->n_configs < 3 || n < 4) {
         g->quadratic =
-            missing_quadratic(g->n_configs < 3 ? "two worker counts: no bend can be seen"
+            missing_quadratic(g->n_configs < 3 ? "curvature cannot be tested with two worker counts"
                                                : "three runs at three worker counts leave no degrees of freedom");
         return;
     }
@@ -56,15 +56,15 @@ static void fit_quadratic(struct wl_law_group *g, struct wl_arena *a)
     local_exponents(g, &o);
 }
 
-/* ---- one break ---- */
+/* ---- one breakpoint ---- */
 
-static struct wl_law_breakpoint no_break(const char *why)
+static struct wl_law_breakpoint missing_breakpoint(const char *why)
 {
     return (struct wl_law_breakpoint) { NAN, NAN, NAN, NAN, NAN, NAN, NULL, why };
 }
 
-/* Over the points of the reported law, as the quadratic. */
-static void fit_break(struct wl_law_group *g, struct wl_arena *a)
+/* Over the points of the reported law, like the quadratic. */
+static void fit_breakpoint(struct wl_law_group *g, struct wl_arena *a)
 {
     bool config = g->law == &g->estimates[WL_LAW_CONFIG_MEANS] && g->n_configs > 4;
     double *x, *y;
@@ -72,11 +72,11 @@ static void fit_break(struct wl_law_group *g, struct wl_arena *a)
     struct wl_segmented b;
     struct wl_err e;
     if (g->n_configs < MIN_WORKER_COUNTS) {
-        g->breakpoint = no_break("a break needs two worker counts on each side of it, five in all");
+        g->breakpoint = missing_breakpoint("a breakpoint needs at least five worker counts");
         return;
     }
     if (wl_segmented_fit(x, y, n, WL_LAW_CONFIDENCE, DRAWS, &b, a, &e)) {
-        g->breakpoint = no_break(wl_strdup(a, e.msg));
+        g->breakpoint = missing_breakpoint(wl_strdup(a, e.msg));
         return;
     }
     g->breakpoint =
@@ -98,7 +98,7 @@ static struct wl_law_departure departure(const struct wl_ols *base, const struct
     return d;
 }
 
-/* How many worker counts make the base: those up to `beyond`, or all but two. */
+/* Number of worker counts in the base: those up to `beyond`, or all but two. */
 static size_t base_counts(const struct wl_law_group *g, double beyond)
 {
     if (beyond == 0) return g->n_configs > MIN_DEPARTURE_COUNTS ? g->n_configs - MIN_DEPARTURE_COUNTS : 0;
@@ -136,28 +136,27 @@ static void find_departures(struct wl_law_group *g, double beyond, struct wl_are
 
 /* ---- verdict ---- */
 
-/* The quadratic decides, since it holds where worker counts move as a whole; lack of fit sees that, too, and cannot
- * tell it from a curve. */
+/* The quadratic decides: it stays valid where all runs of a worker count shift together, which lack of fit cannot
+ * distinguish from curvature. */
 static void judge(struct wl_law_group *g, struct wl_arena *a)
 {
     const double alpha = 1 - WL_LAW_CONFIDENCE;
     double range = g->configs[g->n_configs - 1].workers / g->configs[0].workers;
-    double bend = g->quadratic.p, lack = g->lack_of_fit.p;
+    double curvature = g->quadratic.p, lack = g->lack_of_fit.p;
     const char *lack_text = isnan(lack) ? "" : wl_strf(a, "; lack of fit p = %.2g", lack);
-    if (g->n_configs < MIN_WORKER_COUNTS || range < MIN_WORKER_RANGE || isnan(bend)) {
-        g->verdict_reason = "needs five worker counts over a factor of 10, and scatter to test against";
+    if (g->n_configs < MIN_WORKER_COUNTS || range < MIN_WORKER_RANGE || isnan(curvature)) {
+        g->verdict_reason = "needs at least five worker counts over a factor of 10, and scatter to test against";
         return;
     }
-    if (bend >= alpha && lack < alpha) {
-        g->verdict_reason =
-            wl_strf(a,
-                    "worker counts scatter more than repeats explain, lack of fit p = %.2g, but without a "
-                    "bend: another curve, or something that hit whole worker counts",
-                    lack);
+    if (curvature >= alpha && lack < alpha) {
+        g->verdict_reason = wl_strf(a,
+                                    "worker counts scatter more than repeats explain (lack of fit p = %.2g) but "
+                                    "without curvature: another model, or an effect on all runs of a worker count",
+                                    lack);
         return;
     }
-    g->verdict = bend < alpha ? WL_LAW_REJECTED : WL_LAW_SUPPORTED;
-    g->verdict_reason = wl_strf(a, "log-quadratic p = %.2g%s", bend, lack_text);
+    g->verdict = curvature < alpha ? WL_LAW_REJECTED : WL_LAW_SUPPORTED;
+    g->verdict_reason = wl_strf(a, "log-quadratic p = %.2g%s", curvature, lack_text);
 }
 
 void wl_law_test_power_law(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a)
@@ -168,13 +167,13 @@ void wl_law_test_power_law(struct wl_law_group *g, const struct wl_law_options *
     g->departure_base = NAN;
     if (g->no_law_reason) {
         g->quadratic = missing_quadratic(g->no_law_reason);
-        g->breakpoint = no_break(g->no_law_reason);
+        g->breakpoint = missing_breakpoint(g->no_law_reason);
         g->verdict_reason = g->no_law_reason;
         return;
     }
     fit_quadratic(g, a);
-    g->breakpoint = no_break("not asked for");
-    if (options->thorough) fit_break(g, a);
+    g->breakpoint = missing_breakpoint("not requested");
+    if (options->thorough) fit_breakpoint(g, a);
     find_departures(g, options->beyond, a);
     judge(g, a);
 }

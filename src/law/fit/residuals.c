@@ -1,10 +1,10 @@
-/* What is left of runs beside the line, and what their epochs look like in time. */
+/* Tests of the residuals of runs, and the epochs of long runs as time series. */
 #include "law/fit/diagnostics.h"
 #include "law/fit/estimate.h"
 
 #include <math.h>
 
-/* With one degree of freedom the residuals have one pattern whatever was measured, with two not many. */
+/* With one or two degrees of freedom the pattern of the residuals is fixed or nearly so, whatever was measured. */
 enum { MIN_DF = 3 };
 
 void wl_law_test_residuals(struct wl_law_group *g, struct wl_arena *a)
@@ -13,9 +13,10 @@ void wl_law_test_residuals(struct wl_law_group *g, struct wl_arena *a)
     const struct wl_hypothesis_test none = { NAN, NAN, NAN, NAN };
     g->residuals = (struct wl_law_residuals) { none, none, none, none, NULL };
     if (g->no_law_reason || !(runs->df > 0) || !(runs->sigma > WL_LAW_ROUNDING)) {
-        g->residuals.reason = g->no_law_reason  ? g->no_law_reason
-                              : !(runs->df > 0) ? "a line through two runs leaves no residuals"
-                                                : "the runs lie on the line to rounding: nothing is left to test";
+        g->residuals.reason = g->no_law_reason ? g->no_law_reason
+                              : !(runs->df > 0)
+                                  ? "a line through two runs leaves no residuals"
+                                  : "all runs are on the line within rounding error: there are no residuals to test";
         return;
     }
     double *x, *y;
@@ -30,7 +31,7 @@ void wl_law_test_residuals(struct wl_law_group *g, struct wl_arena *a)
     wl_arena_free(scratch);
 }
 
-/* Where the response does not vary an epoch is worth an epoch. */
+/* Where the response does not vary, each epoch counts as independent. */
 static void add_run(struct wl_law_series *s, const struct wl_law_run *run, size_t *batched)
 {
     const double *series = run->epoch_y - run->dropped;

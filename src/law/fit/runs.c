@@ -18,7 +18,7 @@ static double response_of(const struct wl_observations *obs, size_t row, enum wl
     return response == WL_LAW_TIME ? obs->time_s[row] : obs->energy_j[row];
 }
 
-/* By run, then epoch, totals behind the epochs; the order of the table decides the rest. */
+/* By run, then epoch, totals after the epochs; ties in the order of the table. */
 static int by_run_and_epoch(const void *a, const void *b)
 {
     const struct entry *p = a, *q = b;
@@ -48,7 +48,8 @@ static bool same_epoch(const struct entry *a, const struct entry *b)
     return a->epoch == b->epoch || (isnan(a->epoch) && isnan(b->epoch));
 }
 
-/* Takes out of a run's sorted entries the copies of an epoch and the totals beside epochs; returns what is left. */
+/* Removes copies of an epoch, and totals of runs that have epochs, from a run's sorted entries; returns how many are
+ * kept. */
 static size_t distinct_epochs(struct wl_law_counts *counts, struct entry *v, size_t n, size_t *conflicts)
 {
     size_t kept = 0, first = 0; /* first: where the epoch of the last kept entry begins */
@@ -70,7 +71,7 @@ static size_t distinct_epochs(struct wl_law_counts *counts, struct entry *v, siz
     return kept;
 }
 
-/* Means over the rows of one run but the first `drop`. */
+/* Means over the rows of one run without the first `drop`. */
 static struct wl_law_run average(const struct wl_observations *obs, const struct entry *v, size_t n, size_t drop,
                                  struct wl_arena *a)
 {
@@ -115,18 +116,18 @@ static int by_workers(const void *a, const void *b)
     return (p->workers > q->workers) - (p->workers < q->workers);
 }
 
-/* Do the samples of an epoch stay, grow with the workers, or neither? 5 % leave room for a last batch. */
+/* Are the samples of an epoch constant, proportional to the workers, or neither? 5 % allow for a last partial batch. */
 static enum wl_law_scaling scaling_of(const struct wl_law_run *runs, size_t n)
 {
-    double least = INFINITY, most = 0, min_per_worker = INFINITY, max_per_worker = 0;
+    double min = INFINITY, max = 0, min_per_worker = INFINITY, max_per_worker = 0;
     for (size_t i = 0; i < n; i++) {
-        double each = runs[i].samples / runs[i].workers;
-        if (!(each > 0)) return WL_SCALING_UNKNOWN;
-        least = fmin(least, runs[i].samples), most = fmax(most, runs[i].samples);
-        min_per_worker = fmin(min_per_worker, each), max_per_worker = fmax(max_per_worker, each);
+        double per_worker = runs[i].samples / runs[i].workers;
+        if (!(per_worker > 0)) return WL_SCALING_UNKNOWN;
+        min = fmin(min, runs[i].samples), max = fmax(max, runs[i].samples);
+        min_per_worker = fmin(min_per_worker, per_worker), max_per_worker = fmax(max_per_worker, per_worker);
     }
     if (!n) return WL_SCALING_UNKNOWN;
-    if (most <= 1.05 * least) return WL_SCALING_STRONG;
+    if (max <= 1.05 * min) return WL_SCALING_STRONG;
     return max_per_worker <= 1.05 * min_per_worker ? WL_SCALING_WEAK : WL_SCALING_MIXED;
 }
 
@@ -136,31 +137,31 @@ static void note_rows(struct wl_law_group *g, const struct wl_law_options *optio
     const struct wl_law_counts *c = &g->counts;
     const char *what = wl_law_response_name(options->response);
     if (c->first_epochs)
-        wl_strs_addf(a, &g->notes, "left out by rule: the first %s of each run with more (%s)",
+        wl_strs_addf(a, &g->notes, "excluded: first %s of each run (warm-up, %s)",
                      options->drop_epochs == 1 ? "epoch" : wl_law_count_text(a, (size_t)options->drop_epochs, "epoch"),
                      wl_law_count_text(a, c->first_epochs, "row"));
     if (short_runs)
-        wl_strs_addf(a, &g->notes, "%s too few epochs to leave any out: the last one counts, warm-up included",
+        wl_strs_addf(a, &g->notes, "%s too few epochs to exclude the warm-up: the last epoch is used",
                      wl_law_count_text(a, short_runs, "run has|runs have"));
     if (c->no_workers)
-        wl_strs_addf(a, &g->notes, "left out: %s without a positive worker count",
+        wl_strs_addf(a, &g->notes, "excluded: %s without a positive worker count",
                      wl_law_count_text(a, c->no_workers, "row"));
     if (c->no_response)
-        wl_strs_addf(a, &g->notes, "left out: %s without %s", wl_law_count_text(a, c->no_response, "row"), what);
+        wl_strs_addf(a, &g->notes, "excluded: %s without %s", wl_law_count_text(a, c->no_response, "row"), what);
     if (c->not_positive)
-        wl_strs_addf(a, &g->notes, "left out: %s whose %s is not positive and so has no logarithm",
+        wl_strs_addf(a, &g->notes, "excluded: %s whose %s is not positive and so has no logarithm",
                      wl_law_count_text(a, c->not_positive, "row"), what);
     if (c->repeated)
-        wl_strs_addf(a, &g->notes, "left out: %s an epoch of the same run with the same %s",
+        wl_strs_addf(a, &g->notes, "excluded: %s an epoch of the same run with the same %s",
                      wl_law_count_text(a, c->repeated, "row that repeats|rows that repeat"), what);
     if (c->totals)
-        wl_strs_addf(a, &g->notes, "left out: %s with the total of a run whose epochs are there too",
+        wl_strs_addf(a, &g->notes, "excluded: %s with the total of a run whose epochs are in the table",
                      wl_law_count_text(a, c->totals, "row"));
     if (conflicts)
-        wl_strs_addf(
-            a, &g->notes,
-            "%s the same run and epoch as another row with a different %s; all are used: are run labels unique?",
-            wl_law_count_text(a, conflicts, "row has|rows have"), what);
+        wl_strs_addf(a, &g->notes,
+                     "%s the same run and epoch as another row with a different %s; all are used: check that run "
+                     "labels are unique",
+                     wl_law_count_text(a, conflicts, "row has|rows have"), what);
 }
 
 void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *obs,

@@ -1,4 +1,4 @@
-/* Runs to worker counts, and speed and energy relative to the smallest one. */
+/* Runs to worker counts; speedup and energy ratio over the smallest one. */
 #include "law/fit/speedup.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@ static void add_run(struct wl_law_config *c, const struct wl_law_run *run)
     c->epochs += run->epochs;
 }
 
-/* A field of a run, less ln(work) when work is to be taken out. */
+/* A field of a run; per sample, less ln(samples). */
 enum field { RESPONSE, TIME, ENERGY };
 
 static double field_of(const struct wl_law_run *run, enum field f)
@@ -99,7 +99,7 @@ void wl_law_fill_speedup(struct wl_law_group *g, struct wl_arena *a)
         struct wl_law_config *c = &g->configs[i];
         c->speedup = ratio_of(time0, sample_of(g, c->workers, TIME, per_sample, a));
         c->energy_ratio = ratio_of(sample_of(g, c->workers, ENERGY, per_sample, a), energy0);
-        if (i == 0) { /* a number against itself */
+        if (i == 0) { /* a ratio to itself */
             if (!isnan(time0.mean)) c->speedup = (struct wl_estimate) { 1, 1, 1 };
             if (!isnan(energy0.mean)) c->energy_ratio = (struct wl_estimate) { 1, 1, 1 };
         }

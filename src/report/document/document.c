@@ -1,5 +1,7 @@
 /* A document: facts, findings, warnings and sections of figures and tables. */
-#include "report/internal.h"
+#include "report/document/document.h"
+
+#include "report/labels.h"
 
 struct wl_document *wl_document_new(struct wl_arena *a, const char *title)
 {

@@ -1,5 +1,5 @@
 /* A document as files in a folder. */
-#include "report/internal.h"
+#include "report/document/document.h"
 
 enum { HTML, SVG, PDF, CSV, MD, TEX, FORMATS };
 static const char *const format_names[FORMATS] = { "html", "svg", "pdf", "csv", "md", "tex" };

@@ -1,6 +1,10 @@
 /* A document as one HTML page. Chart.js, the page's own script, its style and all figures stand inside it; nothing
  * is loaded from anywhere. */
-#include "report/internal.h"
+#include "report/document/assets.h"
+#include "report/document/document.h"
+#include "report/escape.h"
+#include "report/labels.h"
+#include "report/metric_docs.h"
 
 static void put_element(struct wl_text *to, const char *open, const char *text, const char *close)
 {

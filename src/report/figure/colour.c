@@ -1,6 +1,6 @@
 /* The palette: Okabe and Ito, "Color Universal Design", 2008, https://jfly.uni-koeln.de/color/, without its black (the
  * neutral colour does that) and with the yellow darkened on light grounds, where it could not be seen. */
-#include "report/internal.h"
+#include "report/figure/colour.h"
 
 static const struct wl_colour palette[WL_COLOURS] = {
     { "blue", "#0072b2", "#4aa8e0" },        { "vermillion", "#d55e00", "#f0804a" },

@@ -1,5 +1,9 @@
 /* Figures as data: series are collected, then limits, ticks and bar places are settled once for all renderers. */
-#include "report/internal.h"
+#include "report/figure/figure.h"
+
+#include "report/figure/draw.h"
+#include "report/figure/ticks.h"
+#include "report/labels.h"
 
 #include <math.h>
 
@@ -9,23 +13,6 @@ struct wl_figure *wl_figure_new(struct wl_arena *a, const char *id, const char *
     *f = (struct wl_figure) { .id = id, .title = title, .arena = a };
     f->x = f->y = (struct wl_figure_axis) { .label = "", .min = NAN, .max = NAN };
     return f;
-}
-
-static bool is_taken(const struct wl_strs *taken, const char *text)
-{
-    for (size_t i = 0; i < taken->n; i++) {
-        if (wl_str_eq(taken->v[i], text)) return true;
-    }
-    return false;
-}
-
-const char *wl_unique_name(struct wl_strs *taken, const char *text, const char *before, const char *after,
-                           struct wl_arena *a)
-{
-    const char *own = text;
-    for (size_t k = 2; is_taken(taken, own); k++) own = wl_strf(a, "%s%s%zu%s", text, before, k, after);
-    wl_strs_add(a, taken, own);
-    return own;
 }
 
 char *wl_slug(const char *name, struct wl_arena *a)
@@ -234,11 +221,4 @@ void wl_figure_finish(struct wl_figure *f)
 char *wl_figure_axis_title(const struct wl_figure_axis *axis, struct wl_arena *a)
 {
     return axis->unit ? wl_strf(a, "%s [%s]", axis->label, axis->unit) : wl_strdup(a, axis->label);
-}
-
-const char *wl_provenance_note(bool estimated, bool simulated)
-{
-    if (estimated && simulated) return "estimated and simulated values";
-    if (estimated) return "estimated values";
-    return simulated ? "simulated values" : NULL;
 }

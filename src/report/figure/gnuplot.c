@@ -1,5 +1,8 @@
 /* A figure as a gnuplot script that carries its data, and the run of gnuplot on it. */
-#include "report/internal.h"
+#include "report/escape.h"
+#include "report/figure/colour.h"
+#include "report/figure/draw.h"
+#include "report/labels.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,7 @@
 /* A figure as JSON, for ui/report.js, and as CSV, for every other program. */
-#include "report/internal.h"
+#include "report/figure/colour.h"
+#include "report/figure/draw.h"
+#include "report/labels.h"
 
 #include <math.h>
 

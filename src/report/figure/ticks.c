@@ -1,5 +1,5 @@
 /* Where ticks stand: round numbers, or the worker counts that were measured. */
-#include "report/internal.h"
+#include "report/figure/ticks.h"
 
 #include <math.h>
 #include <stdlib.h>

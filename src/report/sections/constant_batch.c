@@ -1,6 +1,7 @@
 /* The other way to scale: where both batch sizes vary, the law holds one of them fixed while workers change; this
  * section holds the other one fixed (the series of Huber et al. 2025). */
-#include "report/data.h"
+#include "report/groups.h"
+#include "report/sections/sections.h"
 
 /* Does a group of the series have runs at two worker counts? */
 static bool scales(const struct wl_report_data *g)

@@ -1,5 +1,6 @@
 /* Energy and power against workers. */
-#include "report/data.h"
+#include "report/group_figure.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -1,5 +1,7 @@
 /* Caps and clocks: what each level costs in speed and gains in energy, and whether it changes the law. */
-#include "report/data.h"
+#include "report/groups.h"
+#include "report/sections/law_tables.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Key findings: what the laws and the configurations say, in sentences. */
-#include "report/data.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 

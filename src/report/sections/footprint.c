@@ -1,5 +1,6 @@
 /* What the energy means in carbon and money. */
-#include "report/data.h"
+#include "report/groups.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 

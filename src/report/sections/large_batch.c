@@ -1,5 +1,6 @@
 /* The large-batch effect: what was learned against the global batch. */
 #include "report/large_batch.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 

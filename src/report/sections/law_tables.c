@@ -1,5 +1,7 @@
 /* The tables of configurations and of laws. */
-#include "report/data.h"
+#include "report/sections/law_tables.h"
+
+#include "report/sections/sections.h"
 
 #include <math.h>
 

@@ -1,6 +1,7 @@
 /* What the workload learned: losses and accuracies against epochs. */
-#include "report/data.h"
+#include "report/groups.h"
 #include "report/metric_info.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 #include <stdlib.h>

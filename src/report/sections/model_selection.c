@@ -1,5 +1,5 @@
 /* Is it a power law, and what else fits: verdicts, competing curves, breaks and departures. */
-#include "report/data.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* Power and utilisation over time for one run. */
-#include "report/data.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 #include <stdlib.h>

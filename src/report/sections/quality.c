@@ -1,6 +1,7 @@
 /* What runs had learned at their end, against workers: the price of going faster (Huber et al. 2025). */
-#include "report/data.h"
+#include "report/group_figure.h"
 #include "report/metric_info.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 

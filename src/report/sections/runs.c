@@ -1,5 +1,7 @@
 /* All runs, the failed ones with their reasons. */
-#include "report/data.h"
+#include "report/sections/runs.h"
+
+#include "report/sections/sections.h"
 
 #include <math.h>
 

@@ -1,5 +1,6 @@
 /* The head of the report: what was measured, with what, and what the reader should know before the figures. */
-#include "report/data.h"
+#include "report/sections/runs.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /* Utilisation against workers, how much it varies, and SM against memory at the two ends of the scale (Frey et al.
  * 2022, Fig. 2 to 4). */
-#include "report/data.h"
+#include "report/group_figure.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 #include <stdlib.h>

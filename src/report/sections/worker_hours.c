@@ -1,5 +1,6 @@
 /* Energy against worker-hours, and what drives the energy of a worker-hour (Huber et al. 2025). */
-#include "report/data.h"
+#include "report/groups.h"
+#include "report/sections/sections.h"
 
 #include <math.h>
 

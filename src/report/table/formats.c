@@ -1,6 +1,9 @@
 /* The formats of tables, a writer each: text, CSV, Markdown, LaTeX and HTML. CSV has every column, the others those in
  * which something stands. */
-#include "report/internal.h"
+#include "report/escape.h"
+#include "report/labels.h"
+#include "report/metric_docs.h"
+#include "report/table/cells.h"
 
 #include <math.h>
 

@@ -1,5 +1,7 @@
 /* Tables as data, and numbers as people read them. */
-#include "report/internal.h"
+#include "report/table/table.h"
+
+#include "report/table/cells.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every analysis command on data that cannot give what is asked: degenerate.py WATTLAW
+"""Every analysis command on data that do not support a result: degenerate.py WATTLAW
 
 Each gets a defined answer: exit status 0 or 1, no "nan" or "inf" in the text, strict JSON, and in JSON a sentence (refused,
 why, notes, refusals of a prediction) beside every number that is null."""
@@ -65,7 +65,7 @@ AUDITS = {
     "beta of 0": "group,level,beta,r2,n\na,1,0.0,0.0,8\na,2,0.7,0.9,8\n",
 }
 SENTENCES = ("why", "refused", "no_models", "drivers_why", "runs_needed_why", "verdict_why")
-# Members that are null by nature: what was not asked for or not recorded, and notes that stand at the group.
+# Members that are null by nature: what was not requested or not recorded, and what a note of the group explains.
 FREE = {"carbon_g_per_kwh", "carbon_kind", "carbon_source", "price_per_kwh", "currency", "carbon_g", "cost", "target"}
 
 

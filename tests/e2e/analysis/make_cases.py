@@ -63,7 +63,7 @@ write("table_bad_r2", [dict(level="a", beta="0.9", r2="98", n=5)], HEAD)
 write("table_bad_n", [dict(level="a", beta="0.9", r2="0.98", n=5.5)], HEAD)
 write("table_no_beta", [dict(level="a", r2="0.98", n=5)], HEAD)
 
-# Energy: a base of 0.02 kWh and 0.3 kWh a worker-hour, less on the other machine; updates cost too.
+# Energy: a base of 0.02 kWh and 0.3 kWh per worker-hour, less on the other machine; updates cost too.
 energy = []
 for hardware, rate in (("a100", 0.3), ("h100", 0.24)):
     for batch in (32, 64, 256):

@@ -3,8 +3,8 @@
 
 The table is not part of this project: Huber et al. 2025 (arXiv 2508.07706), ResNet50 on 1 to 256 GPUs with samples in
 proportion, means of five repeats. It is looked for in the folder that WATTLAW_SHARED_DATA names, or in shared/data
-beside the source tree; without it the test is skipped (exit 77). One configuration stands in two of its series and counts
-once. The wanted values were computed with statsmodels from the same 17 rows.
+beside the source tree; without it the test is skipped (exit 77). One configuration is in two of its series and counts
+once. The expected values were computed with statsmodels from the same 17 rows.
 """
 import csv
 import json

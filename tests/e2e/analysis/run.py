@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""wattlaw compare and its sisters on small tables, against the files in expected/: run.py WATTLAW
+"""wattlaw compare, audit, predict and energy on small tables, against the files in expected/: run.py WATTLAW
 
 Text and messages must agree to the letter, numbers in JSON to 1e-7. WATTLAW_UPDATE_GOLDEN=1 writes the expected files
 anew; read the difference before you commit it. Where tests/golden/analysis_values.json has values of statsmodels and
@@ -16,7 +16,7 @@ from run import check, differ, run, subset  # noqa: E402
 FOOTPRINT = ["--pue", "1.3", "--carbon", "380", "--carbon-range", "300,450", "--carbon-source", "DE 2024, yearly mean",
              "--price", "0.25"]
 
-# name of the expected file: (command line behind `wattlaw`, exit status)
+# name of the expected file: (arguments of `wattlaw`, exit status)
 CASES = {
     "compare_caps": (["compare", "../fit/cases/caps.csv", "--factor", "power_cap_w"], 0),
     "compare_caps_json": (["compare", "../fit/cases/caps.csv", "--factor", "power_cap_w", "--json"], 0),

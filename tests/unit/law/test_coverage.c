@@ -1,6 +1,6 @@
 /* Does a 95 % interval of beta cover the truth 95 times in 100? Simulated campaigns with fixed seeds: 8 worker counts,
- * 3 runs each, 5 epochs a run; run-to-run deviation 3 %, epochs 2 %, and where asked 3 % that hits a worker count as a
- * whole. The error of a frequency over 2000 campaigns is 0.5 %. */
+ * 3 runs each, 5 epochs per run; standard deviation 3 % between runs, 2 % between epochs and, in one test, 3 % between
+ * worker counts. The error of a frequency over 2000 campaigns is 0.5 %. */
 #include "table.h"
 
 enum { COUNTS = 8, RUNS = 3, EPOCHS = 5, ROWS = COUNTS * RUNS * EPOCHS, CAMPAIGNS = 2000 };
@@ -55,7 +55,7 @@ static struct shares coverage(double config_sd)
     return s;
 }
 
-static void with_run_effects(void **state)
+static void interval_covers_beta_with_run_effects(void **state)
 {
     (void)state;
     struct shares s = coverage(0);
@@ -67,7 +67,7 @@ static void with_run_effects(void **state)
     assert_true(s.cr2 > 92 && s.cr2 < 97);
 }
 
-static void with_effects_on_worker_counts(void **state)
+static void interval_covers_beta_with_worker_count_effects(void **state)
 {
     (void)state;
     struct shares s = coverage(0.03);
@@ -80,7 +80,7 @@ static void with_effects_on_worker_counts(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(with_run_effects),
-                                        cmocka_unit_test(with_effects_on_worker_counts) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(interval_covers_beta_with_run_effects),
+                                        cmocka_unit_test(interval_covers_beta_with_worker_count_effects) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Data that cannot give what was asked: a defined answer and a sentence, never an unexplained NAN. */
+/* Data that do not support the result asked for: a defined answer and a reason, never an unexplained NAN. */
 #include "table.h"
 
 static const struct wl_law_options usual = { .drop_epochs = 1 };
@@ -43,7 +43,7 @@ static void an_empty_table_has_no_groups(void **state)
     wl_arena_free(a);
 }
 
-/* What takes all pairs of runs steps aside where these would not fit into memory; the law is there. */
+/* Estimators over all pairs of runs are skipped where the pairs would not fit into memory; the law is fitted. */
 static void very_many_runs_have_a_law(void **state)
 {
     enum { N = 20000 };
@@ -57,8 +57,8 @@ static void very_many_runs_have_a_law(void **state)
     const struct wl_law_group *g = only_group(&result);
     assert_near(g->law->beta, 1, 1e-3);
     assert_string_equal(g->estimates[WL_LAW_THEIL_SEN].reason,
-                        "of at most 5000 runs: it takes the slopes of all pairs");
-    assert_non_null(strstr(g->estimates[WL_LAW_CR2].reason, "of at most 1000 runs a worker count"));
+                        "computed for at most 5000 runs: it needs the slopes of all pairs");
+    assert_non_null(strstr(g->estimates[WL_LAW_CR2].reason, "at most 1000 runs per worker count"));
     wl_arena_free(a);
 }
 
@@ -70,13 +70,13 @@ static void two_points_have_no_error(void **state)
     assert_true(isnan(g->law->beta_se) && isnan(g->law->beta_lo) && isnan(g->law->p_beta) && isnan(g->law->r2) &&
                 g->law->df == 0);
     assert_string_equal(g->law->reason, "no error estimate: a line through 2 points leaves no degrees of freedom");
-    assert_note(g, "no error estimate: two worker counts with one run each");
+    assert_note(g, "no error estimate: a line through two worker counts with one run each");
     assert_true(isnan(g->lack_of_fit.p) && isnan(wl_law_at(g, 2).curve_lo));
     wl_arena_free(a);
 }
 
-/* Their residuals have the pattern that the worker counts give them. */
-static void three_runs_do_not_tell_how_runs_scatter(void **state)
+/* The worker counts alone determine the pattern of their residuals. */
+static void normality_is_not_tested_with_three_runs(void **state)
 {
     (void)state;
     FIT({ .workers = 1, .run = "1", .time_s = 10 }, { .workers = 2, .run = "1", .time_s = 5.5 },
@@ -109,7 +109,7 @@ static void equal_times_have_no_r2(void **state)
     wl_arena_free(a);
 }
 
-static void one_epoch_is_kept(void **state)
+static void last_epoch_of_a_short_run_is_kept(void **state)
 {
     (void)state;
     FIT({ .workers = 1, .run = "1", .epoch = 1, .time_s = 8 }, { .workers = 2, .run = "1", .epoch = 1, .time_s = 4 },
@@ -117,7 +117,7 @@ static void one_epoch_is_kept(void **state)
     assert_near(g->configs[0].response, 8, 1e-14);
     assert_near(g->configs[1].response, 2, 1e-14);
     assert_true(g->counts.first_epochs == 1 && g->counts.used == 2);
-    assert_note(g, "1 run has too few epochs to leave any out");
+    assert_note(g, "1 run has too few epochs to exclude the warm-up");
     wl_arena_free(a);
 }
 
@@ -148,7 +148,7 @@ static void identical_repeats_are_noted(void **state)
     wl_arena_free(a);
 }
 
-static void marks_are_carried(void **state)
+static void estimated_and_simulated_are_carried(void **state)
 {
     (void)state;
     FIT({ .workers = 1, .run = "1", .time_s = 8, .estimated = true },
@@ -159,7 +159,7 @@ static void marks_are_carried(void **state)
     wl_arena_free(a);
 }
 
-static void a_run_off_the_line_is_named(void **state)
+static void outlying_run_is_named(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -170,11 +170,11 @@ static void a_run_off_the_line_is_named(void **state)
         rows[i].run = i == 7 ? "slow" : i % 3 == 0 ? "a" : i % 3 == 1 ? "b" : "c";
     }
     struct wl_law_result result = fit_rows(rows, 12, usual, a);
-    assert_note(only_group(&result), "run slow at N = 4 is off the line");
+    assert_note(only_group(&result), "run slow at N = 4 is an outlier");
     wl_arena_free(a);
 }
 
-static void options_out_of_range(void **state)
+static void options_out_of_range_are_refused(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -198,15 +198,15 @@ int main(void)
         cmocka_unit_test(an_empty_table_has_no_groups),
         cmocka_unit_test(very_many_runs_have_a_law),
         cmocka_unit_test(two_points_have_no_error),
-        cmocka_unit_test(three_runs_do_not_tell_how_runs_scatter),
+        cmocka_unit_test(normality_is_not_tested_with_three_runs),
         cmocka_unit_test(two_worker_counts_with_repeats_have_an_error),
         cmocka_unit_test(equal_times_have_no_r2),
-        cmocka_unit_test(one_epoch_is_kept),
+        cmocka_unit_test(last_epoch_of_a_short_run_is_kept),
         cmocka_unit_test(repeated_rows_count_once),
         cmocka_unit_test(identical_repeats_are_noted),
-        cmocka_unit_test(marks_are_carried),
-        cmocka_unit_test(a_run_off_the_line_is_named),
-        cmocka_unit_test(options_out_of_range),
+        cmocka_unit_test(estimated_and_simulated_are_carried),
+        cmocka_unit_test(outlying_run_is_named),
+        cmocka_unit_test(options_out_of_range_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

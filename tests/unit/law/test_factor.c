@@ -1,4 +1,4 @@
-/* Does a factor change the law? What must not change the answer, and how often it is wrong. */
+/* Does a factor change the law? Invariances, and error rates of the verdict. */
 #include "table.h"
 
 enum { LEVELS = 3, COUNTS = 6, REPEATS = 3, ROWS = LEVELS * COUNTS * REPEATS };
@@ -50,7 +50,7 @@ static double share_of(const struct campaign *like, size_t campaigns, enum wl_fa
     return (double)hits / (double)campaigns;
 }
 
-/* Equal slopes are called different in about 5 % or less, also where worker counts move as a whole. */
+/* Equal slopes are rejected in about 5 % of cases or fewer, also where all runs of a worker count shift together. */
 static void equal_slopes_are_rarely_rejected(void **state)
 {
     (void)state;
@@ -62,9 +62,8 @@ static void equal_slopes_are_rarely_rejected(void **state)
     assert_true(by_runs <= 0.08 && by_configs <= 0.09);
 }
 
-/* Slopes that differ by the margin are called the same in about 5 % or less; equal ones are seen to be, at low noise.
- */
-static void equivalence_is_earned(void **state)
+/* Slopes that differ by the margin are found equivalent in about 5 % of cases or fewer; equal ones are at low noise. */
+static void equivalence_has_few_false_positives(void **state)
 {
     (void)state;
     const struct campaign apart = { { 0.8, 0.8, 0.85 }, 0.03, 0, 0 }, same = { { 0.8, 0.8, 0.8 }, 0.01, 0, 0 };
@@ -81,8 +80,8 @@ static double aicc(double sse, double n, double parameters)
     return n * (log(2 * M_PI * sse / n) + 1) + 2 * k + 2 * k * (k + 1) / (n - k - 1);
 }
 
-/* A common slope has a level each and itself, separate ones two a level. */
-static void each_parameter_is_paid_for(void **state)
+/* A common slope has one parameter per level and one more, separate slopes have two per level. */
+static void aicc_counts_every_parameter(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -118,8 +117,8 @@ static void units_and_order_do_not_matter(void **state)
     wl_arena_free(a);
 }
 
-/* With runs_needed runs, and the scatter that was seen, a pair of equal slopes is found the same in 80 %. */
-static void runs_needed_is_what_it_takes(void **state)
+/* With runs_needed runs and the observed scatter, two equal slopes are found equivalent in 80 % of cases. */
+static void runs_needed_gives_the_power(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -135,7 +134,7 @@ static void runs_needed_is_what_it_takes(void **state)
     wl_arena_free(a);
 }
 
-static void one_cap_and_none(void **state)
+static void cap_is_compared_with_uncapped(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -151,8 +150,8 @@ static void one_cap_and_none(void **state)
     wl_arena_free(a);
 }
 
-/* At one worker count there is no law; the highest level, and no cap above any, is the base all the same. */
-static void caps_at_one_worker_count(void **state)
+/* At one worker count no law can be fitted; the base is still the highest level, and uncapped is above any cap. */
+static void base_is_highest_level_without_a_law(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -173,10 +172,10 @@ static void caps_at_one_worker_count(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_slopes_are_rarely_rejected), cmocka_unit_test(equivalence_is_earned),
-        cmocka_unit_test(each_parameter_is_paid_for),       cmocka_unit_test(units_and_order_do_not_matter),
-        cmocka_unit_test(runs_needed_is_what_it_takes),     cmocka_unit_test(one_cap_and_none),
-        cmocka_unit_test(caps_at_one_worker_count),
+        cmocka_unit_test(equal_slopes_are_rarely_rejected),    cmocka_unit_test(equivalence_has_few_false_positives),
+        cmocka_unit_test(aicc_counts_every_parameter),         cmocka_unit_test(units_and_order_do_not_matter),
+        cmocka_unit_test(runs_needed_gives_the_power),         cmocka_unit_test(cap_is_compared_with_uncapped),
+        cmocka_unit_test(base_is_highest_level_without_a_law),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,10 @@
-/* The estimates: known exponents, what must not change them, hand-made numbers, the choice of the wider interval. */
+/* Estimates: known exponents, invariances, values computed by hand, the choice of the wider interval. */
 #include "table.h"
 
 enum { MOST = 4096 };
 
-/* runs of each worker count 1, 2, 4 ... of t = alpha N^-beta exp(noise), `epochs` epochs each, the first one slower. */
+/* `runs` runs at each worker count 1, 2, 4 ... of t = alpha N^-beta exp(noise), `epochs` epochs each, the first one
+ * slower. */
 static size_t make(struct row *rows, double alpha, double beta, int counts, int repeats, int epochs, double run_sd)
 {
     size_t n = 0;
@@ -82,7 +83,7 @@ static void order_of_rows_does_not_matter(void **state)
     wl_arena_free(a);
 }
 
-/* More epochs of the same runs are no more evidence. */
+/* More epochs of the same runs do not add evidence. */
 static void epochs_do_not_add_degrees_of_freedom(void **state)
 {
     (void)state;
@@ -99,7 +100,7 @@ static void epochs_do_not_add_degrees_of_freedom(void **state)
 }
 
 /* Three runs at 1, 2, 4 workers with ln t = 0, -1, -1 (in units of ln 2): slope -1/2, SSE = 1/6 (ln 2)^2. */
-static void matches_the_hand(void **state)
+static void matches_values_computed_by_hand(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -120,7 +121,7 @@ static void matches_the_hand(void **state)
     wl_arena_free(a);
 }
 
-/* Worker counts that move as a whole: the interval over their means is the wider one and is reported. */
+/* All runs of a worker count shift together: the interval over their means is the wider one and is reported. */
 static void reports_the_wider_interval(void **state)
 {
     (void)state;
@@ -140,7 +141,7 @@ static void reports_the_wider_interval(void **state)
     wl_arena_free(a);
 }
 
-static void intervals_of_curve_and_run(void **state)
+static void curve_interval_is_within_run_interval(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -182,7 +183,7 @@ static void weak_scaling_counts_samples(void **state)
     wl_arena_free(a);
 }
 
-static void energy_is_a_response_too(void **state)
+static void energy_can_be_the_response(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -195,8 +196,8 @@ static void energy_is_a_response_too(void **state)
     wl_arena_free(a);
 }
 
-/* ln t = 4 - 0.9 x + 0.05 x^2: the bend, and the exponent along it. */
-static void a_bend_is_found(void **state)
+/* ln t = 4 - 0.9 x + 0.05 x^2: curvature and local exponents. */
+static void curvature_is_detected(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -219,7 +220,7 @@ static void a_bend_is_found(void **state)
 }
 
 /* A power law up to 16 workers, 30 % above it from 32 on. */
-static void a_departure_is_found(void **state)
+static void departure_is_detected(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -232,12 +233,12 @@ static void a_departure_is_found(void **state)
     assert_true(g->departure_base == 16 && g->departures[0].workers == 32 && g->departures[1].workers == 64);
     assert_near(g->departures[0].excess_pct, 30, 3);
     assert_true(g->departures[0].p_holm < 1e-3 && g->departures[1].p_holm < 1e-3);
-    r = fit_rows(rows, n, (struct wl_law_options) { .beyond = 2 }, a); /* two worker counts are no base */
+    r = fit_rows(rows, n, (struct wl_law_options) { .beyond = 2 }, a); /* two worker counts are too few for a base */
     assert_true(r.groups[0].n_departures == 0 && isnan(r.groups[0].departure_base));
     wl_arena_free(a);
 }
 
-static void a_power_law_is_supported(void **state)
+static void power_law_is_supported(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -251,8 +252,8 @@ static void a_power_law_is_supported(void **state)
     wl_arena_free(a);
 }
 
-/* One run twice as slow pulls the line; the median of slopes stays. */
-static void robust_estimates_resist(void **state)
+/* One run twice as slow pulls the line but not the median of slopes. */
+static void robust_estimates_resist_an_outlier(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -270,7 +271,7 @@ static void robust_estimates_resist(void **state)
     wl_arena_free(a);
 }
 
-/* Seven runs of one worker, five of two and six of four: each mean weighs as many runs as it is of, over their
+/* Seven runs with one worker, five with two and six with four: the weight of a mean is its number of runs over their
  * variance. */
 static void weights_are_runs_over_variance(void **state)
 {
@@ -304,8 +305,8 @@ static void weights_are_runs_over_variance(void **state)
     wl_arena_free(a);
 }
 
-/* Sixty epochs a run, the first nineteen slower: the rule leaves out one, and the note says that this is too few. */
-static void a_long_warm_up_is_noted(void **state)
+/* Sixty epochs per run, the first nineteen slower: one is excluded, and the note says that this is too few. */
+static void long_warm_up_is_noted(void **state)
 {
     enum { COUNTS = 3, RUNS = 2, EPOCHS = 60, ROWS = COUNTS * RUNS * EPOCHS };
     (void)state;
@@ -324,16 +325,17 @@ static void a_long_warm_up_is_noted(void **state)
     assert_near(s->run_se, 0.01 / sqrt(40), 0.0005); /* 40 epochs of 1 % each, nearly independent */
     assert_near(s->run_se_batches, s->run_se, 0.0008);
     assert_note(only_group(&r),
-                wl_strf(a, "MSER-5 would leave out more than the rule in 6 of 6 runs, up to %zu epochs", s->warm_up));
+                wl_strf(a, "MSER-5 would exclude more epochs than --drop-epochs in 6 of 6 runs, up to %zu epochs",
+                        s->warm_up));
     assert_note(only_group(&r), "6 runs do not settle in the first quarter");
     r = fit_rows(rows, ROWS, (struct wl_law_options) { .drop_epochs = (int64_t)s->warm_up }, a);
     assert_true(only_group(&r)->series.runs_longer_warm_up == 0);
     wl_arena_free(a);
 }
 
-/* Scatter that grows with N, so that most residuals are small and a few large: the tests say so, and the bootstrap
- * still has an interval. */
-static void residuals_are_tested(void **state)
+/* Scatter that grows with N, so that most residuals are small and a few large: the tests detect it, and the bootstrap
+ * still gives an interval. */
+static void unequal_scatter_is_noted(void **state)
 {
     enum { ROWS = 60 };
     (void)state;
@@ -349,7 +351,7 @@ static void residuals_are_tested(void **state)
     const struct wl_law_estimate *draws = &g->estimates[WL_LAW_BOOTSTRAP];
     assert_true(g->residuals.shapiro_wilk.p < 1e-3 && g->residuals.breusch_pagan.p < 1e-3);
     assert_note(g, "residuals of runs are not normal");
-    assert_note(g, "runs scatter differently along N");
+    assert_note(g, "the scatter of runs changes with N");
     assert_true(draws->beta_lo < draws->beta && draws->beta < draws->beta_hi && draws->beta_se > 0);
     assert_true(g->quadratic.p_bh == g->quadratic.p); /* of one group there is nothing to adjust */
     wl_arena_free(a);
@@ -359,21 +361,21 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(weights_are_runs_over_variance),
-        cmocka_unit_test(a_long_warm_up_is_noted),
-        cmocka_unit_test(residuals_are_tested),
+        cmocka_unit_test(long_warm_up_is_noted),
+        cmocka_unit_test(unequal_scatter_is_noted),
         cmocka_unit_test(finds_a_known_exponent),
         cmocka_unit_test(rescaling_keeps_the_slope),
         cmocka_unit_test(order_of_rows_does_not_matter),
         cmocka_unit_test(epochs_do_not_add_degrees_of_freedom),
-        cmocka_unit_test(matches_the_hand),
+        cmocka_unit_test(matches_values_computed_by_hand),
         cmocka_unit_test(reports_the_wider_interval),
-        cmocka_unit_test(intervals_of_curve_and_run),
+        cmocka_unit_test(curve_interval_is_within_run_interval),
         cmocka_unit_test(weak_scaling_counts_samples),
-        cmocka_unit_test(energy_is_a_response_too),
-        cmocka_unit_test(a_bend_is_found),
-        cmocka_unit_test(a_departure_is_found),
-        cmocka_unit_test(a_power_law_is_supported),
-        cmocka_unit_test(robust_estimates_resist),
+        cmocka_unit_test(energy_can_be_the_response),
+        cmocka_unit_test(curvature_is_detected),
+        cmocka_unit_test(departure_is_detected),
+        cmocka_unit_test(power_law_is_supported),
+        cmocka_unit_test(robust_estimates_resist_an_outlier),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Predictions: what is covered, what is refused, what takes part. */
+/* Forecasts: coverage, refusals, contributing models. */
 #include "table.h"
 
 enum { COUNTS = 6, REPEATS = 3, ROWS = COUNTS * REPEATS };
@@ -17,8 +17,8 @@ static void amdahl_campaign(struct row *rows, double c, uint64_t campaign)
     }
 }
 
-/* One more run at 16 workers, and at twice what was measured, falls into the interval as often as it says or more. */
-static void intervals_hold_a_new_run(void **state)
+/* The interval covers one more run, at 16 workers and at twice the measured range, at least at its level. */
+static void intervals_cover_a_new_run(void **state)
 {
     (void)state;
     enum { CAMPAIGNS = 150 };
@@ -41,7 +41,7 @@ static void intervals_hold_a_new_run(void **state)
     assert_true(covered[0] >= 0.90 * CAMPAIGNS && covered[1] >= 0.93 * CAMPAIGNS);
 }
 
-static void far_is_refused_unless_forced(void **state)
+static void far_extrapolation_is_refused_unless_forced(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -60,8 +60,8 @@ static void far_is_refused_unless_forced(void **state)
     wl_arena_free(a);
 }
 
-/* A curve that missed larger worker counts by more than 25 % speaks within the range and not beyond it. */
-static void failed_curves_are_silent_beyond(void **state)
+/* A model with a leave-largest-out error above 25 % contributes within the range but not outside it. */
+static void failed_models_do_not_contribute_outside_the_range(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -73,7 +73,7 @@ static void failed_curves_are_silent_beyond(void **state)
     assert_string_equal(g->models[0].name, "power");
     assert_true(g->models[0].llo_pct > 25);
     assert_null(within.components[0].reason);
-    assert_non_null(strstr(beyond.components[0].reason, "off at larger worker counts"));
+    assert_non_null(strstr(beyond.components[0].reason, "leave-largest-out error is"));
     double sum = 0;
     for (size_t i = 0; i < beyond.n_components; i++)
         if (!beyond.components[i].reason) sum += beyond.components[i].weight;
@@ -83,8 +83,8 @@ static void failed_curves_are_silent_beyond(void **state)
     wl_arena_free(a);
 }
 
-/* Energy has no curves: the power law speaks within the range, and beyond it only by force. */
-static void energy_has_the_power_law(void **state)
+/* Energy has no candidate models: the power law is used within the range, and outside it only when forced. */
+static void energy_is_forecast_by_the_power_law(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -104,10 +104,10 @@ static void energy_has_the_power_law(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(intervals_hold_a_new_run),
-        cmocka_unit_test(far_is_refused_unless_forced),
-        cmocka_unit_test(failed_curves_are_silent_beyond),
-        cmocka_unit_test(energy_has_the_power_law),
+        cmocka_unit_test(intervals_cover_a_new_run),
+        cmocka_unit_test(far_extrapolation_is_refused_unless_forced),
+        cmocka_unit_test(failed_models_do_not_contribute_outside_the_range),
+        cmocka_unit_test(energy_is_forecast_by_the_power_law),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

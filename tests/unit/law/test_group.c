@@ -1,11 +1,11 @@
-/* Which rows make one law, for the ways in which people scale. */
+/* Which rows belong to one law, for the usual ways to scale. */
 #include "table.h"
 
 static const struct wl_law_options usual = { .drop_epochs = 1 };
 
 enum { MOST = 64 };
 
-/* workers 1, 2, 4 with a batch that is fixed one way or the other. */
+/* Workers 1, 2, 4 with either batch size fixed. */
 static size_t series(struct row *rows, const char *workload, bool fixed_global, double batch, double cap)
 {
     size_t n = 0;
@@ -26,7 +26,7 @@ static void titles(const struct wl_law_result *r, struct wl_arena *a, const char
     assert_string_equal(got.s, want);
 }
 
-static void fixed_global_batch(void **state)
+static void fixed_global_batch_separates(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -39,7 +39,7 @@ static void fixed_global_batch(void **state)
     wl_arena_free(a);
 }
 
-static void fixed_local_batch(void **state)
+static void fixed_local_batch_separates(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -102,7 +102,7 @@ static void accumulation_that_follows_workers_does_not_separate(void **state)
     wl_arena_free(a);
 }
 
-/* threads = 1, 2 at each worker count; and precision that only follows the workers. */
+/* threads = 1, 2 at each worker count; precision changes only with the workers. */
 static void settings_of_a_campaign_separate(void **state)
 {
     (void)state;
@@ -156,8 +156,8 @@ static void series_that_are_not_comparable_are_noted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(fixed_global_batch),
-        cmocka_unit_test(fixed_local_batch),
+        cmocka_unit_test(fixed_global_batch_separates),
+        cmocka_unit_test(fixed_local_batch_separates),
         cmocka_unit_test(each_workload_may_fix_another_batch),
         cmocka_unit_test(caps_separate_even_on_other_worker_counts),
         cmocka_unit_test(accumulation_separates_at_one_worker_count),

@@ -1,4 +1,4 @@
-/* Competing curves: data made from each of them, and data that leave nothing to compare. */
+/* Candidate models: data generated from each, and data that cannot rank them. */
 #include "../stats/check.h"
 #include "table.h"
 
@@ -39,7 +39,7 @@ static const struct wl_law_model *model(const struct wl_law_group *g, const char
     return NULL;
 }
 
-/* The curve that made the data is among those that the data allow, predicts, and gets its parameters back. */
+/* The model that generated the data is among the plausible ones, predicts best, and recovers its parameters. */
 static void recognised(const char *name, double (*t)(double), double (*work)(double), const double *truth)
 {
     struct wl_arena *a = wl_arena_new(NULL);
@@ -60,7 +60,7 @@ static void recognised(const char *name, double (*t)(double), double (*work)(dou
     wl_arena_free(a);
 }
 
-static void each_curve_is_recognised(void **state)
+static void each_model_is_recognised(void **state)
 {
     (void)state;
     recognised("power", plain, fixed, (const double[]) { 90, 0.7 });
@@ -72,7 +72,7 @@ static void each_curve_is_recognised(void **state)
     recognised("weak_log", weak, growing, (const double[]) { 30, 0.05 });
 }
 
-/* The warning that the comparison is for: R2 near 1, and the power law far off beyond the data. */
+/* Why models are compared: R2 is near 1 although the power law is far off beyond the data. */
 static void a_high_r2_does_not_predict(void **state)
 {
     (void)state;
@@ -85,7 +85,7 @@ static void a_high_r2_does_not_predict(void **state)
     wl_arena_free(a);
 }
 
-static void a_break_is_located(void **state)
+static void breakpoint_is_located(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -99,7 +99,7 @@ static void a_break_is_located(void **state)
     wl_arena_free(a);
 }
 
-static void a_vanished_term_is_named(void **state)
+static void negligible_term_is_named(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -110,7 +110,7 @@ static void a_vanished_term_is_named(void **state)
     wl_arena_free(a);
 }
 
-static void what_cannot_be_compared_says_why(void **state)
+static void unranked_models_have_a_reason(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -123,12 +123,12 @@ static void what_cannot_be_compared_says_why(void **state)
     struct row joules[] = { { .workers = 1, .run = "1", .energy_j = 9 }, { .workers = 2, .run = "1", .energy_j = 5 } };
     r = fit_rows(joules, 2, energy, a);
     assert_true(only_group(&r)->n_models == 0);
-    assert_string_equal(r.groups[0].no_models_reason, "the curves describe times");
+    assert_string_equal(r.groups[0].no_models_reason, "the candidate models describe time, not energy");
     wl_arena_free(a);
 }
 
 /* The same least squares in R's nls, from make_r_golden.R. */
-static void same_as_r(void **state)
+static void parameters_match_r(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -160,12 +160,9 @@ static void same_as_r(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(same_as_r),
-        cmocka_unit_test(each_curve_is_recognised),
-        cmocka_unit_test(a_high_r2_does_not_predict),
-        cmocka_unit_test(a_break_is_located),
-        cmocka_unit_test(a_vanished_term_is_named),
-        cmocka_unit_test(what_cannot_be_compared_says_why),
+        cmocka_unit_test(parameters_match_r),         cmocka_unit_test(each_model_is_recognised),
+        cmocka_unit_test(a_high_r2_does_not_predict), cmocka_unit_test(breakpoint_is_located),
+        cmocka_unit_test(negligible_term_is_named),   cmocka_unit_test(unranked_models_have_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@ static double evaluate(const char *f, double x, double a, double b)
     return NAN;
 }
 
-static void match_sixty_digit_values(void **state)
+static void distributions_match_60_digit_values(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -69,7 +69,7 @@ static void inverts(enum which w, double p, double df1, double df2)
                  probability(w, x, df1, df2));
 }
 
-static void quantiles_invert(void **state)
+static void quantiles_invert_the_distribution(void **state)
 {
     (void)state;
     static const double dfs[] = { 0.5, 1, 2, 3, 7.5, 30, 400, 1e5 };
@@ -84,7 +84,7 @@ static void quantiles_invert(void **state)
 }
 
 /* Critical values as printed in tables. */
-static void tables_of_textbooks(void **state)
+static void quantiles_match_textbook_tables(void **state)
 {
     (void)state;
     agree("normal", wl_normal_quantile(0.975), 1.959963984540054, 15);
@@ -110,7 +110,7 @@ static void outside_the_domain_is_nan(void **state)
     assert_true(wl_f_sf(-1, 2, 3) == 1 && wl_chi2_sf(-1, 3) == 1 && wl_f_sf(INFINITY, 2, 3) == 0);
 }
 
-static void moments(void **state)
+static void moments_match_definitions(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -126,11 +126,9 @@ static void moments(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(match_sixty_digit_values),
-        cmocka_unit_test(quantiles_invert),
-        cmocka_unit_test(tables_of_textbooks),
-        cmocka_unit_test(outside_the_domain_is_nan),
-        cmocka_unit_test(moments),
+        cmocka_unit_test(distributions_match_60_digit_values), cmocka_unit_test(quantiles_invert_the_distribution),
+        cmocka_unit_test(quantiles_match_textbook_tables),     cmocka_unit_test(outside_the_domain_is_nan),
+        cmocka_unit_test(moments_match_definitions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

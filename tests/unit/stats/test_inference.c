@@ -27,7 +27,7 @@ static void hold_by_r(const char *quantity, double got, double want_digits, stru
     agree(quantity, got, golden_value("r_values.csv", quantity, a), want_digits);
 }
 
-static void normal_or_not(void **state)
+static void normality_tests_match_scipy(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -51,7 +51,7 @@ static void normal_or_not(void **state)
     wl_arena_free(a);
 }
 
-static void assumptions_of_a_line(void **state)
+static void line_diagnostics_match_statsmodels(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -72,7 +72,7 @@ static void assumptions_of_a_line(void **state)
     wl_arena_free(a);
 }
 
-static void columns_that_lean(void **state)
+static void vif_matches_statsmodels(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -95,7 +95,7 @@ static void columns_that_lean(void **state)
     wl_arena_free(a);
 }
 
-static void dependent_values(void **state)
+static void autocorrelation_matches_definition(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -118,7 +118,7 @@ static void dependent_values(void **state)
     wl_arena_free(a);
 }
 
-/* Two numbers of a sample: its coefficient of variation, and one that no draw but the whole sample has. */
+/* Two statistics of a sample: its coefficient of variation, and one that only the whole sample defines. */
 static void variation(const size_t *index, size_t n, double *out, void *data)
 {
     const double *v = data;
@@ -129,7 +129,7 @@ static void variation(const size_t *index, size_t n, double *out, void *data)
     out[1] = whole ? 3 : NAN;
 }
 
-static void draws_by_number(void **state)
+static void bootstrap_matches_definition(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -149,11 +149,11 @@ static void draws_by_number(void **state)
     assert_true(got[1].value == 3 && got[1].draws == 0 && isnan(got[1].lo) && isnan(got[1].bca_hi));
     b.n = 1;
     assert_int_equal(wl_bootstrap(&b, 0.95, got, a, &e), WL_EINVAL);
-    assert_string_equal(e.msg, "a bootstrap needs two cases and 20 draws, here are 1 and 999");
+    assert_string_equal(e.msg, "a bootstrap needs at least two cases and 20 draws, got 1 and 999");
     wl_arena_free(a);
 }
 
-static void ranges(void **state)
+static void studentised_range_matches_scipy(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -176,7 +176,7 @@ static void ranges(void **state)
     wl_arena_free(a);
 }
 
-static void false_discoveries(void **state)
+static void benjamini_hochberg_matches_statsmodels(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -189,8 +189,8 @@ static void false_discoveries(void **state)
     wl_arena_free(a);
 }
 
-/* By hand (Holm 1979): the smallest of five counts five times, the next four times, and none less than one before. */
-static void first_errors(void **state)
+/* By hand (Holm 1979): the smallest of five p values times five, the next times four, never decreasing. */
+static void holm_matches_hand_computation(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -206,15 +206,12 @@ static void first_errors(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(normal_or_not),
-        cmocka_unit_test(assumptions_of_a_line),
-        cmocka_unit_test(columns_that_lean),
-        cmocka_unit_test(dependent_values),
-        cmocka_unit_test(draws_by_number),
+        cmocka_unit_test(normality_tests_match_scipy),     cmocka_unit_test(line_diagnostics_match_statsmodels),
+        cmocka_unit_test(vif_matches_statsmodels),         cmocka_unit_test(autocorrelation_matches_definition),
+        cmocka_unit_test(bootstrap_matches_definition),
 
-        cmocka_unit_test(ranges),
-        cmocka_unit_test(false_discoveries),
-        cmocka_unit_test(first_errors),
+        cmocka_unit_test(studentised_range_matches_scipy), cmocka_unit_test(benjamini_hochberg_matches_statsmodels),
+        cmocka_unit_test(holm_matches_hand_computation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

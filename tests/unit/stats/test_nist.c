@@ -35,7 +35,7 @@ static void powers(const double *x, size_t n, size_t degree, double *out)
         for (size_t j = 0; j < degree; j++) out[i + j * n] = j ? out[i + (j - 1) * n] * x[i] : x[i];
 }
 
-static void norris_is_a_line(void **state)
+static void norris_matches_nist(void **state)
 {
     (void)state;
     enum { N = WL_COUNT(norris) };
@@ -45,7 +45,7 @@ static void norris_is_a_line(void **state)
     hold(&(struct certified) { "Norris", 12, 2, b, se, 0.884796396144373, 0.999993745883712 }, y, x, N, 1, true);
 }
 
-static void pontius_is_a_parabola(void **state)
+static void pontius_matches_nist(void **state)
 {
     (void)state;
     enum { N = WL_COUNT(pontius_y) };
@@ -58,7 +58,7 @@ static void pontius_is_a_parabola(void **state)
          N, 2, true);
 }
 
-static void without_intercept(void **state)
+static void line_through_origin_matches_nist(void **state)
 {
     (void)state;
     double y1[11], x1[11];
@@ -70,7 +70,7 @@ static void without_intercept(void **state)
     hold(&(struct certified) { "NoInt2", 12, 1, b2, se2, 0.369274472937998, 0.993348115299335 }, y2, x2, 3, 1, false);
 }
 
-static void longley_is_nearly_collinear(void **state)
+static void longley_matches_nist(void **state)
 {
     (void)state;
     enum { N = WL_COUNT(longley) };
@@ -86,7 +86,7 @@ static void longley_is_nearly_collinear(void **state)
     hold(&(struct certified) { "Longley", 12, 7, b, se, 304.854073561965, 0.995479004577296 }, y, x, N, 6, true);
 }
 
-static void filip_has_ten_powers(void **state)
+static void filip_matches_nist(void **state)
 {
     (void)state;
     enum { N = WL_COUNT(filip) };
@@ -119,7 +119,7 @@ static void wampler(const char *name, double c, double times, const double *se, 
     hold(&(struct certified) { name, 9, DEGREE + 1, b, se, sigma, r2 }, y, columns, N, DEGREE, true);
 }
 
-static void wampler_polynomials(void **state)
+static void wampler_polynomials_match_nist(void **state)
 {
     (void)state;
     const double se3[] = { 2152.32624678170, 2363.55173469681, 779.343524331583,
@@ -136,9 +136,12 @@ static void wampler_polynomials(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(norris_is_a_line),     cmocka_unit_test(pontius_is_a_parabola),
-        cmocka_unit_test(without_intercept),    cmocka_unit_test(longley_is_nearly_collinear),
-        cmocka_unit_test(filip_has_ten_powers), cmocka_unit_test(wampler_polynomials),
+        cmocka_unit_test(norris_matches_nist),
+        cmocka_unit_test(pontius_matches_nist),
+        cmocka_unit_test(line_through_origin_matches_nist),
+        cmocka_unit_test(longley_matches_nist),
+        cmocka_unit_test(filip_matches_nist),
+        cmocka_unit_test(wampler_polynomials_match_nist),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

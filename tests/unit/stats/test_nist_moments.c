@@ -1,5 +1,5 @@
 /* Means, deviations and one-way analysis of variance against NIST's certified values: how many digits are kept. Where
- * the data have 13 leading digits in common, most of what can be lost is lost in writing them as doubles. */
+ * the data have 13 leading digits in common, most of the loss is in storing them as doubles. */
 #include "check.h"
 
 enum { MOST = 18009 };
@@ -18,7 +18,7 @@ static size_t column_of(const char *file, const char *problem, double *treatment
     return n;
 }
 
-static void summaries(void **state)
+static void moments_match_nist(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -38,7 +38,7 @@ static void summaries(void **state)
     wl_arena_free(a);
 }
 
-/* The made-up sets: nine treatments around different middles, in tenths, on a base that hides them. */
+/* The generated sets: nine treatments around different centres, in tenths, on a large common offset. */
 static size_t made_up(const char *problem, size_t each, double *treatment, double *value)
 {
     const double base = problem[5] <= '3' ? 10 : problem[5] <= '6' ? 1e7 : 1e13;
@@ -52,7 +52,7 @@ static size_t made_up(const char *problem, size_t each, double *treatment, doubl
 }
 
 /* F of equal treatments: the lack of fit of one mean, with treatments as the different x. */
-static void one_way_analyses(void **state)
+static void one_way_anova_matches_nist(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -81,6 +81,7 @@ static void one_way_analyses(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(summaries), cmocka_unit_test(one_way_analyses) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(moments_match_nist),
+                                        cmocka_unit_test(one_way_anova_matches_nist) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

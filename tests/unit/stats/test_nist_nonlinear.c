@@ -1,6 +1,6 @@
 /* All 27 nonlinear problems of NIST's Statistical Reference Datasets from the second start: how many digits of
  * parameters, standard errors and residual deviation are kept. Derivatives are exact: the imaginary part of f(b + i h
- * e_j) / h, with h so small that nothing else is left of the step (Squire & Trapp 1998). */
+ * e_j) / h, with h so small that higher orders vanish (Squire & Trapp 1998). */
 #include "check.h"
 
 #include <complex.h>
@@ -201,7 +201,7 @@ static void residuals(const double *theta, double *residual, double *jacobian, v
 }
 
 /* Six digits, or as many as the certified values have: the residuals of the first Lanczos problem are rounding of its
- * data in the 14th place, and of its standard errors no digit is meant to be had. */
+ * data in the 14th place, so its standard errors have no correct digit. */
 static double solve(const char *name, curve *f)
 {
     struct wl_arena *a = wl_arena_new(NULL);
@@ -224,7 +224,7 @@ static double solve(const char *name, curve *f)
     return rounding ? values : fmin(values, errors);
 }
 
-static void from_the_second_start(void **state)
+static void all_problems_converge_from_the_second_start(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WL_COUNT(problems); i++) {
@@ -235,6 +235,6 @@ static void from_the_second_start(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(from_the_second_start) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(all_problems_converge_from_the_second_start) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Least squares against statsmodels, and what it says about data that cannot be fitted. */
+/* Least squares against statsmodels, and the messages for data that cannot be fitted. */
 #include "check.h"
 
 enum { MOST_ROWS = 64, MOST_COLUMNS = 3 };
@@ -80,11 +80,11 @@ static void like_statsmodels(const char *name, bool intercept)
     wl_arena_free(a);
 }
 
-static void line(void **state) { (void)state, like_statsmodels("line", true); }
-static void three_columns_of_other_scales(void **state) { (void)state, like_statsmodels("plane", true); }
-static void through_the_origin(void **state) { (void)state, like_statsmodels("origin", false); }
+static void line_matches_statsmodels(void **state) { (void)state, like_statsmodels("line", true); }
+static void three_columns_match_statsmodels(void **state) { (void)state, like_statsmodels("plane", true); }
+static void origin_matches_statsmodels(void **state) { (void)state, like_statsmodels("origin", false); }
 
-/* Changing the unit of x divides the slope and leaves everything else. */
+/* Changing the unit of x divides the slope and changes nothing else. */
 static void units_do_not_matter(void **state)
 {
     (void)state;
@@ -102,7 +102,7 @@ static void units_do_not_matter(void **state)
     wl_arena_free(a);
 }
 
-static void says_what_cannot_be_fitted(void **state)
+static void message_says_what_cannot_be_fitted(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -117,12 +117,12 @@ static void says_what_cannot_be_fitted(void **state)
     assert_int_equal(wl_ols_fit(&o, y, twins, 3, 2, true, a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "combinations"));
     assert_int_equal(wl_ols_fit(&o, y, one, 1, 1, true, a, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "1 rows for 2 coefficients"));
+    assert_non_null(strstr(e.msg, "1 rows are too few for 2 coefficients"));
     wl_arena_free(a);
 }
 
 /* Two points give a line and no error; equal values give no R2. */
-static void what_is_undefined_is_nan(void **state)
+static void undefined_values_are_nan(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -139,7 +139,7 @@ static void what_is_undefined_is_nan(void **state)
 }
 
 /* Draper & Smith's F by hand: y at x = 1 (1, 3), 2 (4, 6), 3 (3, 5): SSpe = 6 on 3 df, SSE about the line. */
-static void lack_of_fit_by_hand(void **state)
+static void lack_of_fit_matches_hand_computation(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -160,13 +160,13 @@ static void lack_of_fit_by_hand(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(line),
-        cmocka_unit_test(three_columns_of_other_scales),
-        cmocka_unit_test(through_the_origin),
+        cmocka_unit_test(line_matches_statsmodels),
+        cmocka_unit_test(three_columns_match_statsmodels),
+        cmocka_unit_test(origin_matches_statsmodels),
         cmocka_unit_test(units_do_not_matter),
-        cmocka_unit_test(says_what_cannot_be_fitted),
-        cmocka_unit_test(what_is_undefined_is_nan),
-        cmocka_unit_test(lack_of_fit_by_hand),
+        cmocka_unit_test(message_says_what_cannot_be_fitted),
+        cmocka_unit_test(undefined_values_are_nan),
+        cmocka_unit_test(lack_of_fit_matches_hand_computation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* Errors and lines for unequal scatter, dependent runs and bad points, against statsmodels, scipy and definitions. */
+/* Robust errors and lines: heteroscedastic, clustered and outlying data, against statsmodels, scipy and definitions. */
 #include "check.h"
 
 enum { MOST = 32 };
@@ -35,7 +35,7 @@ static void hold_twice(const char *quantity, double got, double want_digits, str
     agree(quantity, got, golden_value("r_values.csv", quantity, a), want_digits);
 }
 
-static void unequal_scatter(void **state)
+static void hc_errors_match_statsmodels(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -52,7 +52,7 @@ static void unequal_scatter(void **state)
     wl_arena_free(a);
 }
 
-static void clusters(void **state)
+static void cluster_errors_match_statsmodels(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -75,7 +75,7 @@ static void clusters(void **state)
 }
 
 /* Every row its own cluster: CR2 is HC2. */
-static void single_rows_as_clusters(void **state)
+static void cr2_of_single_rows_is_hc2(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -94,7 +94,7 @@ static void single_rows_as_clusters(void **state)
     wl_arena_free(a);
 }
 
-static void weights(void **state)
+static void weighted_line_matches_statsmodels(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -119,7 +119,7 @@ static void weights(void **state)
     wl_arena_free(a);
 }
 
-static void lines_that_resist(void **state)
+static void robust_lines_match_scipy_and_statsmodels(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -139,7 +139,7 @@ static void lines_that_resist(void **state)
     wl_arena_free(a);
 }
 
-static void lines_without_data(void **state)
+static void undefined_robust_lines_are_nan(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -156,7 +156,7 @@ static void lines_without_data(void **state)
 }
 
 /* Holm's own steps: smallest times n, next times n - 1, never falling, at most 1. */
-static void holm(void **state)
+static void holm_steps_match_definition(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -175,13 +175,13 @@ static void holm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unequal_scatter),
-        cmocka_unit_test(clusters),
-        cmocka_unit_test(single_rows_as_clusters),
-        cmocka_unit_test(weights),
-        cmocka_unit_test(lines_that_resist),
-        cmocka_unit_test(lines_without_data),
-        cmocka_unit_test(holm),
+        cmocka_unit_test(hc_errors_match_statsmodels),
+        cmocka_unit_test(cluster_errors_match_statsmodels),
+        cmocka_unit_test(cr2_of_single_rows_is_hc2),
+        cmocka_unit_test(weighted_line_matches_statsmodels),
+        cmocka_unit_test(robust_lines_match_scipy_and_statsmodels),
+        cmocka_unit_test(undefined_robust_lines_are_nan),
+        cmocka_unit_test(holm_steps_match_definition),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

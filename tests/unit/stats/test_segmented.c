@@ -1,9 +1,9 @@
-/* The line that bends once: against brute force, under pure noise, and where there is no scatter. */
+/* Segmented regression: against brute force, under pure noise, and without scatter. */
 #include "check.h"
 
 enum { MOST = 32 };
 
-static void like_brute_force(void **state)
+static void breakpoint_matches_brute_force(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -27,7 +27,7 @@ static void like_brute_force(void **state)
 }
 
 /* Straight lines: p is uniform, so one in twenty is below 0.05 (400 lines, error 1.1 %). */
-static void noise_has_no_break(void **state)
+static void straight_lines_rarely_have_a_breakpoint(void **state)
 {
     (void)state;
     int below = 0;
@@ -48,7 +48,7 @@ static void noise_has_no_break(void **state)
     assert_in_range(below, 8, 34);
 }
 
-static void exact_and_short_data(void **state)
+static void exact_and_short_data_have_defined_results(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -70,7 +70,8 @@ static void exact_and_short_data(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(like_brute_force), cmocka_unit_test(noise_has_no_break),
-                                        cmocka_unit_test(exact_and_short_data) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(breakpoint_matches_brute_force),
+                                        cmocka_unit_test(straight_lines_rarely_have_a_breakpoint),
+                                        cmocka_unit_test(exact_and_short_data_have_defined_results) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -19,7 +19,7 @@ static double pooled(const double *v, size_t n)
     return wl_sd(kept, k) / wl_mean(kept, k);
 }
 
-static void by_definition(void **state)
+static void variation_matches_definition(void **state)
 {
     (void)state;
     double v[DEVICES * INSTANTS], within = 0, between = 0;
@@ -45,8 +45,8 @@ static void by_definition(void **state)
     wl_arena_free(a);
 }
 
-/* A missing reading counts nowhere; a device without any does not turn the others into nothing. */
-static void missing(void **state)
+/* A missing reading is not counted; a device without readings does not affect the others. */
+static void missing_readings_are_not_counted(void **state)
 {
     (void)state;
     double v[DEVICES * INSTANTS];
@@ -61,7 +61,7 @@ static void missing(void **state)
     wl_arena_free(a);
 }
 
-static void undefined(void **state)
+static void undefined_variation_is_nan(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -80,9 +80,9 @@ static void undefined(void **state)
     wl_arena_free(a);
 }
 
-/* Autocorrelated readings (rho = 0.6): the interval of the mean covers it nearly as often as it says, where one for
+/* Autocorrelated readings (rho = 0.6): the interval of the mean covers it nearly at its level; one for
  * independent readings would in three of four cases. 300 series, error 1.3 %. */
-static void coverage(void **state)
+static void interval_covers_the_mean_of_autocorrelated_readings(void **state)
 {
     (void)state;
     enum { SERIES = 300, N = 900 };
@@ -104,7 +104,9 @@ static void coverage(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(by_definition), cmocka_unit_test(missing),
-                                        cmocka_unit_test(undefined), cmocka_unit_test(coverage) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(variation_matches_definition),
+                                        cmocka_unit_test(missing_readings_are_not_counted),
+                                        cmocka_unit_test(undefined_variation_is_nan),
+                                        cmocka_unit_test(interval_covers_the_mean_of_autocorrelated_readings) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,14 @@
-/* Shared by the files of src/stats. */
-#ifndef WL_STATS_INTERNAL_H
-#define WL_STATS_INTERNAL_H
+/* Special functions of the distributions. */
+#ifndef WL_STATS_SPECIAL_H
+#define WL_STATS_SPECIAL_H
 
-#include "stats/stats.h"
+#include "base/base.h"
 
 /* ln |Gamma(x)|, thread-safe (C's lgamma writes a global sign). */
 double wl_lgamma(double x);
+
+/* ln B(a, b) */
+double wl_lbeta(double a, double b);
 
 /* x^a e^-x / Gamma(a): the derivative of P(a, x) by ln x. */
 double wl_gamma_prefix(double a, double x);
@@ -22,11 +25,5 @@ struct wl_tails {
 };
 struct wl_tails wl_gamma_tails(double a, double x);
 struct wl_tails wl_beta_tails(double a, double b, double x, double y);
-
-/* In ascending order. */
-void wl_sort_ascending(double *v, size_t n);
-
-/* ln B(a, b) */
-double wl_lbeta(double a, double b);
 
 #endif

@@ -1,0 +1,92 @@
+/* Figures as values, drawn by several renderers. */
+#ifndef WL_REPORT_FIGURE_FIGURE_H
+#define WL_REPORT_FIGURE_FIGURE_H
+
+#include "base/base.h"
+
+struct wl_figure_axis {
+    const char *label;     /* "epoch time" */
+    const char *unit;      /* "s"; NULL: a count or a ratio */
+    bool log;              /* values <= 0 count as missing, as do those that no axis holds (beyond 1e100) */
+    bool zero;             /* a linear axis that must show 0 (bars, power) */
+    double min, max;       /* NAN until wl_figure_finish, unless given */
+    struct wl_reals ticks; /* empty until wl_figure_finish, unless given */
+    struct wl_strs names;  /* names of the ticks, parallel to `ticks`; empty: the numbers are printed */
+};
+
+enum wl_figure_style {
+    WL_STYLE_LINE,   /* x, y */
+    WL_STYLE_POINTS, /* x, y; lo and hi draw error bars */
+    WL_STYLE_BAND,   /* x, lo, hi: a shaded area */
+    WL_STYLE_BARS,   /* x, y from 0; lo and hi draw error bars; series of one figure are side by side */
+};
+
+enum { WL_COLOUR_NEUTRAL = -1 }; /* grey: references, ideal lines */
+
+struct wl_figure_series {
+    const char *label; /* its legend entry; NULL: belongs to the labelled series before it and is hidden with it */
+    enum wl_figure_style style;
+    size_t n;
+    const double *x, *y, *lo, *hi; /* [n] each; NULL where the style has none */
+    const char *const *notes;      /* [n] texts shown at the points (the run, say), or NULL */
+    int colour;                    /* slot of the palette, or WL_COLOUR_NEUTRAL */
+    int marker;                    /* slot of the markers */
+    bool dashed;
+    double bar_width; /* in units of x; set by wl_figure_finish */
+};
+
+/* A vertical line with a name: the beginning of an epoch, say. */
+struct wl_vline {
+    double x;
+    const char *label; /* NULL: none */
+};
+
+struct wl_figure {
+    const char *id; /* [a-z0-9-]+: file name and anchor */
+    const char *title;
+    const char *caption; /* what points, lines and bands are; NULL: none */
+    const char *source;  /* which runs, by which rule; NULL: none */
+    const char *metrics; /* ids of wl_metric_docs, separated by blanks; NULL: none */
+    struct wl_figure_axis x, y;
+    struct wl_figure_series *series;
+    size_t n_series, cap_series;
+    struct wl_vline *vlines;
+    size_t n_vlines, cap_vlines;
+    bool estimated, simulated; /* some of its numbers are not measurements: written on the figure */
+    struct wl_arena *arena;
+};
+
+/* A figure without series; the texts are kept as pointers. */
+struct wl_figure *wl_figure_new(struct wl_arena *a, const char *id, const char *title);
+
+/* Adds a series (copied, the arrays are kept as pointers); it stays valid until the next one is added. */
+struct wl_figure_series *wl_figure_add(struct wl_figure *f, const struct wl_figure_series *s);
+void wl_figure_vline(struct wl_figure *f, double x, const char *label);
+
+/* Sets the axis limits and ticks that were not given, places the bars, and numbers legend entries that are alike. Call
+ * it once, after the last series. */
+void wl_figure_finish(struct wl_figure *f);
+
+/* A name as part of an id: lower-case letters and digits, everything else one dash; the first 64 of them. Different
+ * names may give the same: wl_section_figure makes ids unique. */
+char *wl_slug(const char *name, struct wl_arena *a);
+
+/* Is there a point to draw? */
+bool wl_figure_empty(const struct wl_figure *f);
+
+/* The figure as JSON for ui/report.js, which hands it to Chart.js (docs/formats.md). */
+void wl_figure_json(const struct wl_figure *f, struct wl_json *object);
+
+/* The points of all series as CSV: series, style, x, y, y_lo, y_hi, note. */
+void wl_figure_csv(const struct wl_figure *f, struct wl_text *to);
+
+/* A gnuplot script that holds its data. It draws to ID.svg, or to the file and format that the variables `target`
+ * and `format` (svg or pdf) name. */
+void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to);
+
+/* Runs gnuplot on a script and puts the picture at `path` in one step. WL_EUNAVAIL where gnuplot is not
+ * installed; WL_ELIB with gnuplot's own words where it fails. */
+int wl_gnuplot_run(const char *script_path, const char *format, const char *path, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
+
+#endif

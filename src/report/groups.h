@@ -1,0 +1,20 @@
+/* Names, colours and facets of the groups of a report. */
+#ifndef WL_REPORT_GROUPS_H
+#define WL_REPORT_GROUPS_H
+
+#include "report/data.h"
+
+/* From g->law: groups, facets, and n_drawn; names and the labels of a facet are all different. */
+void wl_report_groups_name(struct wl_report_data *g);
+
+/* Is the column part of the key of some group? */
+bool wl_report_groups_have_column(const struct wl_report_data *g, const char *column);
+
+/* "resnet50, cap 150 W"; "all runs" without a key. */
+char *wl_report_groups_key_text(const struct wl_law_key *key, size_t n, struct wl_arena *a);
+
+/* " of resnet50" and "-resnet50" behind titles and ids of a facet; "" where one holds all groups. */
+char *wl_report_facet_title(const struct wl_report_data *g, size_t facet, const char *title);
+char *wl_report_facet_id(const struct wl_report_data *g, size_t facet, const char *id);
+
+#endif

@@ -1,0 +1,16 @@
+/* What the formats of tables share. */
+#ifndef WL_REPORT_TABLE_CELLS_H
+#define WL_REPORT_TABLE_CELLS_H
+
+#include "report/table/table.h"
+
+/* A cell as people read it: its text, or its number with the digits of its column. */
+const char *wl_report_table_cell_text(const struct wl_report_table *t, size_t row, size_t column);
+
+/* Is any cell of the column filled? True for a table without rows. */
+bool wl_report_table_column_used(const struct wl_report_table *t, size_t column);
+
+/* The heading of a column with its unit: "mean power [W]". */
+char *wl_report_table_column_title(const struct wl_report_column *c, struct wl_arena *a);
+
+#endif

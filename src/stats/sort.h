@@ -1,0 +1,10 @@
+/* Sorting of values. */
+#ifndef WL_STATS_SORT_H
+#define WL_STATS_SORT_H
+
+#include "base/base.h"
+
+/* In ascending order. */
+void wl_sort_ascending(double *v, size_t n);
+
+#endif
