@@ -1,6 +1,6 @@
-/* A stand-in for libamd_smi.so: sockets with a GPU each. $WATTLAW_FAKE_AMD, words separated by ';':
+/* A fake libamd_smi.so: sockets with one GPU each. $WATTLAW_FAKE_AMD, words separated by ';':
  *     gpus=2        (1)
- *     parts=mi250x  two dies a part, of which the first shows the power of both (mi300x: instant power)
+ *     parts=mi250x  two dies per part, the first of which shows the power of both (mi300x: instant power)
  *     version=24    of the library (26)
  *     fail=10       energy and power fail with this code */
 #include "power/amd/api.h"

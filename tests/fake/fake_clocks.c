@@ -1,4 +1,4 @@
-/* Clocks, and why they are not higher. */
+/* Clocks and their event reasons. */
 #include "fake_nvml.h"
 
 #include <math.h>

@@ -1,9 +1,9 @@
-/* A stand-in for libcuda.so.1: kernels that are launched are load on the GPUs of the world that the fake NVML shows
- * ($WATTLAW_FAKE_NVML, "world=FILE"). A kernel takes a microsecond for each 16 of its rounds; kernels of a GPU run one
- * behind the other. Keys in $WATTLAW_FAKE_CUDA, words separated by ';':
+/* A fake libcuda.so.1: launched kernels load the GPUs of the fake NVML's world ($WATTLAW_FAKE_NVML, "world=FILE"). A
+ * kernel takes 1 us per 16 of its rounds; kernels of a GPU run one after the other. Keys in $WATTLAW_FAKE_CUDA, words
+ * separated by ';':
  *
  *     init=100            cuInit fails with this code
- *     fail_at=20          the launch of that number fails
+ *     fail_at=20          the launch with that number fails
  */
 #include "cuda/api.h"
 #include "world.h"
@@ -14,21 +14,21 @@
 #include <string.h>
 #include <time.h>
 
-/* Tells that nothing here is measured. */
+/* Marks this library as a simulation. */
 const char wattlaw_simulated[] = "simulated";
 
 struct CUctx_st {
     int unused;
 };
 struct CUevent_st {
-    int64_t done_ns; /* when all work before it is done */
+    int64_t done_ns; /* when all earlier work is done */
 };
 
 static struct {
     struct fake_world *world;
     int gpu, launches;
-    int64_t busy_until_ns; /* the end of the work that was launched, 0: there was none */
-    int working;           /* the world has the GPU at work */
+    int64_t busy_until_ns; /* the end of the launched work, 0: none */
+    int working;           /* the GPU is busy in the world */
     struct CUctx_st context;
 } cuda;
 
@@ -52,7 +52,7 @@ static void put_load(int64_t t_ns, double load)
     cuda.working = load > 0;
 }
 
-/* What was launched has come to its end by now. */
+/* Ends the load if the launched work is done. */
 static void rest_if_done(int64_t now_ns)
 {
     if (cuda.working && now_ns >= cuda.busy_until_ns) put_load(cuda.busy_until_ns, 0);

@@ -1,4 +1,4 @@
-/* What goes wrong in calls: they fail, take long, or never return. */
+/* Faults of calls: they fail, take long, or never return. */
 #include "fake_nvml.h"
 
 #include <math.h>
@@ -32,7 +32,7 @@ static bool concerns(const struct fake_fault *f, nvmlDevice_t d, const char *cal
     return (f->gpu < 0 || (d && f->gpu == d->index)) && (f->call[0] == '*' || strcmp(f->call, call) == 0);
 }
 
-/* The caller may be given up meanwhile, and NVML be initialised anew. */
+/* The caller may be abandoned meanwhile, and NVML initialised again. */
 static void hang_until(double t_s)
 {
     for (double left = t_s - fake_time_s(); left > 0; left = t_s - fake_time_s()) spend(fmin(1, left));

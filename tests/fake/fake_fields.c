@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Below 32 bits' end at the start, so that a test sees it start over. */
+/* Starts just below the end of 32 bits, so that a test sees it wrap. */
 static const double pcie_before = 4294967296.0 - 1048576;
 
 static double of_scope(unsigned scope, double gpu_w)
@@ -30,7 +30,7 @@ static void answer_scoped_energy(nvmlDevice_t d, nvmlFieldValue_t *f)
         set_count(f, fake_energy_j(d) * of_scope(f->scopeId, gpu_w) / gpu_w * 1e3);
 }
 
-/* A driver that knows no scopes answers for the GPU. */
+/* A driver without scopes answers for the GPU. */
 static void answer_limit(nvmlDevice_t d, nvmlFieldValue_t *f)
 {
     const struct fake_script *s = &fake.script;
@@ -47,7 +47,7 @@ static void answer_limit(nvmlDevice_t d, nvmlFieldValue_t *f)
     }
 }
 
-/* As nvml.h has it: Ampere (not GA100) and newer. */
+/* As nvml.h says: Ampere (not GA100) and newer. */
 static void answer_average(nvmlDevice_t d, nvmlFieldValue_t *f)
 {
     if (fake.script.profile && !fake.script.profile->averages)
@@ -94,7 +94,7 @@ static void answer(nvmlDevice_t d, nvmlFieldValue_t *f)
     }
 }
 
-/* Where the script has no faults nothing is spent on finding them: tests of what measuring costs call this. */
+/* Without faults in the script no time is spent on looking for them: benchmarks of the sampler call this. */
 static nvmlReturn_t fault_of(nvmlDevice_t d, unsigned field)
 {
     char id[16];

@@ -51,7 +51,7 @@ static void answer(nvmlGpmMetric_t *m)
     }
 }
 
-/* Samples that lie too close together show nothing, as on the GPU. */
+/* Samples that are too close together have no value, as on the GPU. */
 nvmlReturn_t nvmlGpmMetricsGet(nvmlGpmMetricsGet_t *get)
 {
     if (get->version != NVML_GPM_VERSION) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;

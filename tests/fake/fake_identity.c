@@ -1,4 +1,4 @@
-/* What a GPU is. */
+/* Facts about a GPU. */
 #include "fake_nvml.h"
 
 #include <stdio.h>

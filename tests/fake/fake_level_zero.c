@@ -1,5 +1,5 @@
-/* A stand-in for libze_loader.so.1: one card of two tiles. $WATTLAW_FAKE_ZE: "denied" keeps the energy counters from
- * the user, "lost" makes every reading fail once it is read for the third time. */
+/* A fake libze_loader.so.1: one card with two tiles. $WATTLAW_FAKE_ZE: "denied": no permission to read the energy
+ * counters; "lost": every reading fails from the third on. */
 #include "power/intel/api.h"
 
 #include <stdbool.h>
@@ -108,7 +108,7 @@ int zesEngineGetProperties(ze_handle_t h, zes_engine_properties_t *p)
     return ZE_RESULT_SUCCESS;
 }
 
-/* All engines three quarters of the time, compute a half. */
+/* All engines are busy three quarters of the time, compute engines half of it. */
 int zesEngineGetActivity(ze_handle_t h, zes_engine_stats_t *s)
 {
     s->timestamp = now_us();

@@ -8,7 +8,7 @@ nvmlReturn_t nvmlDeviceGetMaxClockInfo(nvmlDevice_t d, int type, unsigned *mhz)
     return NVML_SUCCESS;
 }
 
-/* The memory runs at its highest clock, two thirds of it, or nearly rests. */
+/* The memory clocks: maximum, two thirds of it, or nearly idle. */
 enum { MEMORY_CLOCKS = 3, MEMORY_RESTS_MHZ = 405 };
 
 static void memory_clocks(unsigned mhz[MEMORY_CLOCKS])

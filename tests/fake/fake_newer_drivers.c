@@ -1,4 +1,4 @@
-/* Calls that drivers of the year 2018 did not have, beside the fields and the power limits. */
+/* Calls that drivers of 2018 did not have, except fields and power limits. */
 #include "fake_nvml.h"
 
 #include <stdio.h>

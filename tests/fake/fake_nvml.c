@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Tells the sensor that nothing here is measured. */
+/* Marks this library as a simulation. */
 const char wattlaw_simulated_nvml[] = "simulated";
 
 struct fake_nvml fake;
@@ -25,7 +25,7 @@ nvmlReturn_t fake_put(char *to, unsigned size, const char *text)
     return NVML_SUCCESS;
 }
 
-/* The computed GPUs replace what the script says of theirs. */
+/* The model's values replace those of the script. */
 static void open_world(void)
 {
     struct fake_script *s = &fake.script;

@@ -1,15 +1,21 @@
-/* What the files of the fake libnvidia-ml.so.1 share: the script, its GPUs, what each call begins with, and the physics
- * behind the calls. One file answers the calls of one idea:
+/* Shared by the files of the fake libnvidia-ml.so.1: the script, its GPUs, the start of each call, and the physics.
+ * Each file has the calls of one subject:
  *
- *     fake_nvml.c      init and shutdown, the list of GPUs       fake_gauges.c   utilisation, memory, temperature
- *     fake_identity.c  what a GPU is                             fake_fields.c   GetFieldValues
- *     fake_power.c     power and energy                          fake_clocks.c   clocks and their reasons
- *     fake_process.c   who is on it, its record of use           fake_caps.c     power limits
- *     fake_gpm.c       profiling counters                        fake_newer.c    what drivers of 2018 did not have
- *     fake_faults.c    failures, latency, hanging calls          fake_locks.c    locked clocks
+ *     fake_nvml.c           init and shutdown, the list of GPUs
+ *     fake_identity.c       facts about a GPU
+ *     fake_power.c          power and energy
+ *     fake_processes.c      processes, record of utilisation
+ *     fake_utilization.c    utilisation, memory, temperature
+ *     fake_fields.c         GetFieldValues
+ *     fake_clocks.c         clocks and their event reasons
+ *     fake_gpm.c            profiling counters
+ *     fake_power_limits.c   power limits
+ *     fake_locked_clocks.c  locked clocks
+ *     fake_newer_drivers.c  calls that drivers of 2018 did not have
+ *     fake_faults.c         failures, latency, hanging calls
  *
- * Power is the script's (constant, ramp, sine) or that of a model (model.h). Built without the newer ones of these
- * files it is a driver of the year 2018; with FAKE_BROKEN it lacks a function that every driver has. */
+ * Power is the script's (constant, ramp, sine) or that of a model (gpu_model.h). Built without the newer files it is a
+ * driver of 2018; with FAKE_BROKEN it lacks a function that every driver has. */
 #ifndef FAKE_NVML_H
 #define FAKE_NVML_H
 
@@ -21,8 +27,8 @@
 
 struct nvmlDevice_st {
     int index;
-    double drawn_j, drawn_to_s, limit_w; /* constant power: energy up to then, and the limit that has acted since */
-    double reset_j;                      /* where the counter stood at its reset; NAN: not yet */
+    double drawn_j, drawn_to_s, limit_w; /* constant power: energy up to then, and the limit in effect since */
+    double reset_j;                      /* the counter at its reset; NAN: not yet */
     struct fake_gpu model;
 };
 
@@ -35,16 +41,16 @@ extern struct fake_nvml {
 
 double fake_time_s(void); /* since nvmlInit */
 
-/* NVML_ERROR_INSUFFICIENT_SIZE where text does not fit. */
+/* NVML_ERROR_INSUFFICIENT_SIZE if text does not fit. */
 nvmlReturn_t fake_put(char *to, unsigned size, const char *text);
 
 /* ---- fake_faults.c ---- */
 
-/* What each call of a device begins with: its latency, and its scripted failure. d NULL: the call is of no device. */
+/* The start of each call: its latency, and its scripted failure. d NULL: a call without a device. */
 nvmlReturn_t fake_enter(nvmlDevice_t d, const char *call);
-nvmlReturn_t fake_fault(nvmlDevice_t d, const char *call); /* the scripted failure alone */
+nvmlReturn_t fake_fault(nvmlDevice_t d, const char *call); /* the scripted failure only */
 
-/* Returns from the function that it stands in with the call's scripted failure. */
+/* Returns from the calling function with the call's scripted failure. */
 #define FAKE_ENTER(d, call)                       \
     do {                                          \
         nvmlReturn_t rc_ = fake_enter((d), call); \
@@ -53,19 +59,19 @@ nvmlReturn_t fake_fault(nvmlDevice_t d, const char *call); /* the scripted failu
 
 /* ---- fake_power.c ---- */
 
-void fake_follow_limit(nvmlDevice_t d); /* a limit or a lock acts from now on: what was drawn before stays drawn */
-unsigned fake_power_limit_mw(nvmlDevice_t d);    /* as set, or the default */
-unsigned fake_enforced_limit_mw(nvmlDevice_t d); /* that, or a lower one set elsewhere */
-unsigned fake_module_limit_mw(nvmlDevice_t d);   /* of the GPU's module, as set or the default; 0: it has none */
-unsigned fake_power_mw(nvmlDevice_t d);          /* what the power sensor shows: at this instant, */
-unsigned fake_mean_power_mw(nvmlDevice_t d);     /* in the mean of 1 s */
+void fake_follow_limit(nvmlDevice_t d); /* a limit or a lock is in effect from now on; earlier energy is unchanged */
+unsigned fake_power_limit_mw(nvmlDevice_t d);                  /* as set, or the default */
+unsigned fake_enforced_limit_mw(nvmlDevice_t d);               /* that, or a lower one set elsewhere */
+unsigned fake_module_limit_mw(nvmlDevice_t d);                 /* of the GPU's module, as set or the default; 0: none */
+unsigned fake_power_mw(nvmlDevice_t d);                        /* the power sensor's instant value */
+unsigned fake_mean_power_mw(nvmlDevice_t d);                   /* its 1 s mean */
 unsigned fake_temperature_c(nvmlDevice_t d, unsigned usual_c); /* the model's or the script's, else the usual one */
-double fake_energy_j(nvmlDevice_t d); /* what the counter shows; it has run for a while before nvmlInit */
+double fake_energy_j(nvmlDevice_t d); /* the counter, which has run for a while before nvmlInit */
 
 /* ---- fake_clocks.c ---- */
 
 unsigned fake_max_mhz(int type);
 unsigned long long fake_event_reasons(nvmlDevice_t d);
-double fake_capped_s(nvmlDevice_t d); /* time in which the power limit held the clock down */
+double fake_capped_s(nvmlDevice_t d); /* time for which the power limit reduced the clock */
 
 #endif

@@ -1,4 +1,4 @@
-/* Power and energy: what a GPU draws, and what its sensors show of that. */
+/* Power and energy of a GPU, and what its sensors show. */
 #include "fake_nvml.h"
 
 #include <math.h>
@@ -51,7 +51,7 @@ static double integral_j(const struct nvmlDevice_st *d, double t)
     return d->drawn_j + capped_w(d) * (t - d->drawn_to_s);
 }
 
-/* ---- Limits that act ---- */
+/* ---- Limits ---- */
 
 unsigned fake_power_limit_mw(nvmlDevice_t d)
 {
@@ -71,7 +71,7 @@ unsigned fake_module_limit_mw(nvmlDevice_t d)
     return l.module_mw ? l.module_mw : fake.script.module_limits_mw[2];
 }
 
-/* What holds the GPU down: its own limit, or what its module's leaves for it. */
+/* The limit in effect: the GPU's own, or what its module's limit leaves for it. */
 static double acting_limit_w(nvmlDevice_t d)
 {
     double own_w = fake_enforced_limit_mw(d) * 1e-3, module_w = fake_module_limit_mw(d) * 1e-3;
@@ -113,7 +113,7 @@ void fake_follow_limit(nvmlDevice_t d)
     d->limit_w = limit_w;
 }
 
-/* ---- What the sensors show ---- */
+/* ---- Sensors ---- */
 
 unsigned fake_power_mw(nvmlDevice_t d)
 {

@@ -1,4 +1,4 @@
-/* Who is on a GPU of the fake NVML, and its record of utilisation. */
+/* Processes on a GPU, and its record of utilisation. */
 #include "fake_nvml.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t d, unsigned *c
     return NVML_SUCCESS;
 }
 
-/* A reading each sixth of a second, the last ten of them. */
+/* The last ten readings, one per 1/6 s. */
 nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t d, int type, unsigned long long since_us, int *value_type,
                                   unsigned *count, nvmlSample_t *to)
 {

@@ -1,4 +1,4 @@
-/* A stand-in for librocm_smi64.so of ROCm 5: one MI210 with the mean power alone. */
+/* A fake librocm_smi64.so of ROCm 5: one MI210 with mean power only. */
 #include "power/amd/api.h"
 
 #include <stddef.h>

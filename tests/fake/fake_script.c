@@ -8,12 +8,9 @@
 
 double fake_list_of(const struct fake_list *l, int gpu) { return l->v[gpu < l->n ? gpu : l->n - 1]; }
 
-static void complain(const char *key, const char *value)
-{
-    fprintf(stderr, "fake nvml: %s=%s is not understood\n", key, value);
-}
+static void complain(const char *key, const char *value) { fprintf(stderr, "fake nvml: invalid %s=%s\n", key, value); }
 
-/* ---- Values of a form of their own; false: not that form ---- */
+/* ---- Parsers of values; false: invalid ---- */
 
 static bool set_list(struct fake_list *l, const char *v)
 {
@@ -89,7 +86,7 @@ static bool set_stall(struct fake_script *s, const char *v)
     return sscanf(v, "%lf:%lf", &s->stall_at_s, &s->stall_s) == 2;
 }
 
-/* GPU:CALL, then numbers: a code where `coded`, and the times. */
+/* GPU:CALL, then numbers: a code if `coded`, and the times. */
 static bool add_fault(struct fake_script *s, const char *v, bool coded)
 {
     struct fake_fault *f = &s->faults[s->n_faults];
@@ -126,10 +123,10 @@ static const struct {
     const char *key;
     bool (*set)(struct fake_script *s, const char *value);
 } forms[] = {
-    { "power", set_power },   { "models", set_models },   { "pids", set_pids }, { "gpm", set_gpm },
-    { "limits", set_limits }, { "stall", set_stall },     { "slow", set_slow }, { "fail", add_fail }, { "hang", add_hang },
-    { "load", set_load },     { "profile", set_profile },
-    { "module_limits", set_module_limits },
+    { "power", set_power }, { "models", set_models },   { "pids", set_pids },
+    { "gpm", set_gpm },     { "limits", set_limits },   { "stall", set_stall },
+    { "slow", set_slow },   { "fail", add_fail },       { "hang", add_hang },
+    { "load", set_load },   { "profile", set_profile }, { "module_limits", set_module_limits },
 };
 
 static const struct {
@@ -141,36 +138,21 @@ static const struct {
     {                                                  \
         key, kind, offsetof(struct fake_script, field) \
     }
-    KEY("gpus", WHOLE, gpus),
-    KEY("board", WHOLE, board),
-    KEY("init", WHOLE, init),
-    KEY("arch", WHOLE, arch),
-    KEY("ecc", WHOLE, ecc),
-    KEY("persistence", WHOLE, persistence),
-    KEY("mig", WHOLE, mig),
-    KEY("update_ms", REAL, update_ms),
-    KEY("reset_s", REAL, reset_s),
-    KEY("wrap_j", REAL, wrap_j),
-    KEY("module_w", REAL, module_w),
-    KEY("counter_scale", LIST, counter_scale),
-    KEY("busy", LIST, busy_pct),
-    KEY("temperature_c", LIST, temperature_c),
-    KEY("memory_c", REAL, memory_c),
-    KEY("links_mib_s", REAL, links_mib_s),
-    KEY("stale_s", REAL, stale_s),
-    KEY("out_of_band", REAL, out_of_band_w),
-    KEY("capped", REAL, capped),
-    KEY("thermal", REAL, thermal),
-    KEY("clock", LIST, clock_mhz),
-    KEY("ignore", WHOLE, ignore),
-    KEY("reasons", WHOLE, reasons),
-    KEY("state", PATH, state),
-    KEY("opened", PATH, opened),
-    KEY("latency_us", REAL, latency_us),
-    KEY("world", PATH, world),
-    KEY("seed", WHOLE, seed),
-    KEY("spread", REAL, spread),
-    KEY("thermal_s", REAL, thermal_s),
+    KEY("gpus", WHOLE, gpus),        KEY("board", WHOLE, board),
+    KEY("init", WHOLE, init),        KEY("arch", WHOLE, arch),
+    KEY("ecc", WHOLE, ecc),          KEY("persistence", WHOLE, persistence),
+    KEY("mig", WHOLE, mig),          KEY("update_ms", REAL, update_ms),
+    KEY("reset_s", REAL, reset_s),   KEY("wrap_j", REAL, wrap_j),
+    KEY("module_w", REAL, module_w), KEY("counter_scale", LIST, counter_scale),
+    KEY("busy", LIST, busy_pct),     KEY("temperature_c", LIST, temperature_c),
+    KEY("memory_c", REAL, memory_c), KEY("links_mib_s", REAL, links_mib_s),
+    KEY("stale_s", REAL, stale_s),   KEY("out_of_band", REAL, out_of_band_w),
+    KEY("capped", REAL, capped),     KEY("thermal", REAL, thermal),
+    KEY("clock", LIST, clock_mhz),   KEY("ignore", WHOLE, ignore),
+    KEY("reasons", WHOLE, reasons),  KEY("state", PATH, state),
+    KEY("opened", PATH, opened),     KEY("latency_us", REAL, latency_us),
+    KEY("world", PATH, world),       KEY("seed", WHOLE, seed),
+    KEY("spread", REAL, spread),     KEY("thermal_s", REAL, thermal_s),
 #undef KEY
 };
 

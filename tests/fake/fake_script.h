@@ -1,5 +1,6 @@
-/* What the fake NVML shows, as $WATTLAW_FAKE_NVML says it: "key=value" words separated by ';' or white space, or
- * "@FILE" for a file of them. A LIST is comma separated values, one for each GPU, the last one for all that follow.
+/* The script of the fake NVML in $WATTLAW_FAKE_NVML: "key=value" words separated by ';' or white space, or "@FILE" for
+ * a file of them. A LIST is comma-separated values, one per GPU, the last one for all further GPUs. Defaults in
+ * brackets.
  *
  * The GPUs
  *     gpus=2              number of GPUs (1)
@@ -11,11 +12,12 @@
  *
  * Power and energy
  *     power=LIST          W, or ramp:START_W:W_PER_S, or sine:MEAN_W:AMPLITUDE_W:PERIOD_S (100); GPU k draws k W more
- *     update_ms=100       power and energy move only this often (0: always)
- *     reset_s=3           the energy counter starts over at this time (never)
- *     wrap_j=4294967      it starts over whenever it reaches this, as one of 32 bits would (never)
- *     counter_scale=LIST  it counts so many joules for each (1)
- *     module_w=150        what a module draws beyond its GPU, W (0: the driver ignores scopes and answers for the GPU)
+ *     update_ms=100       update period of power and energy (0: continuous)
+ *     reset_s=3           the energy counter is reset at this time (never)
+ *     wrap_j=4294967      it wraps at this value, like a 32-bit counter (never)
+ *     counter_scale=LIST  it counts this many joules per joule (1)
+ *     module_w=150        power of a module in addition to its GPU, W (0: the driver ignores scopes and answers for the
+ * GPU)
  *
  * Gauges
  *     busy=LIST           SM utilisation, % (50; memory: half of it)
@@ -26,34 +28,31 @@
  *     gpm=60:40:25:30     SM activity, occupancy, tensor activity, DRAM, % (not supported); gpm=denied: no permission
  *
  * Limits
- *     limits=100:400:350  power limits that it takes, W: lowest, highest, default (100:400:400)
- *     module_limits=200:1000:1000   the same of its module, which holds down the GPU for what the rest of it draws (none:
- *                         the driver ignores scopes and answers for the GPU)
- *     state=FILE          keeps what is set (power limits, locked clocks) in this file, for all processes
- *     opened=FILE         a line with the process number whenever the first user of a process comes
- *     ignore=1            setting a power limit succeeds and changes nothing
- *     out_of_band=300     a limit set elsewhere, W: the enforced one is never above it
- *     clock=LIST          SM clock, MHz, where it is not locked (1410)
- *     reasons=2           bits of the clock event reasons (1: idle)
- *     capped=0.25         share of time that the power limit held the clock down (0, a model's own)
- *     thermal=0.1         the same of the temperature (0)
+ *     limits=100:400:350  accepted power limits, W: minimum, maximum, default (100:400:400)
+ *     module_limits=200:1000:1000   the same for its module, which limits GPU and the rest of the module together
+ * (none: the driver ignores scopes and answers for the GPU) state=FILE          keeps power limits and locked clocks in
+ * this file, for all processes opened=FILE         appends the pid at the first nvmlInit of a process ignore=1 setting
+ * a power limit succeeds and changes nothing out_of_band=300     a limit set elsewhere, W: the enforced limit is never
+ * above it clock=LIST          SM clock, MHz, if it is not locked (1410) reasons=2           bits of the clock event
+ * reasons (1: idle) capped=0.25         share of time for which the power limit reduces the clock (0, a model's own)
+ *     thermal=0.1         the same for the temperature (0)
  *
  * Faults, see fake_faults.c
- *     latency_us=500      time that each call takes (0)
- *     stall=3:5           the first call behind 3 s takes 5 s
- *     slow=2:0.5          a call each 2 s takes half a second (none)
+ *     latency_us=500      duration of each call (0)
+ *     stall=3:5           the first call after 3 s takes 5 s
+ *     slow=2:0.5          one call per 2 s takes half a second (none)
  *     init=9              nvmlInit fails with this code
  *     fail=GPU:CALL:CODE[:FROM_S[:TO_S]]   calls of that GPU (* is any) fail from and to these times; CALL is the name
  *                         without "nvmlDevice" (GetPowerUsage ...), a field id (186), or *. May be given several times.
- *     hang=GPU:CALL[:FROM_S[:TO_S]]        the same, but they do not return before TO_S (never). CALL may be Init or
+ *     hang=GPU:CALL[:FROM_S[:TO_S]]        the same, but they return at TO_S (never). CALL may be Init or
  *                         Shutdown, of GPU *.
  *
- * A GPU that is computed (model.h)
- *     profile=A100        V100, A100, H100, GH200: stands for power, models, limits, clock, busy and update_ms
+ * A simulated GPU (gpu_model.h)
+ *     profile=A100        V100, A100, H100, GH200: sets power, models, limits, clock, busy and update_ms
  *     world=FILE          its history is kept here, for fake-load, fake-truth and other processes (in memory)
- *     load=PATTERN        its load until somebody changes it, see fake_pattern_parse (constant:0)
+ *     load=PATTERN        its initial load, see fake_pattern_parse (constant:0)
  *     thermal_s=0.5       time constant of its temperature (20)
- *     seed=1, spread=0.02 chance, and how much GPUs differ
+ *     seed=1, spread=0.02 random seed, and how much GPUs differ
  *
  * A constant power stays below the power limit and clocks below the locked ones. Times count from nvmlInit. */
 #ifndef FAKE_SCRIPT_H
@@ -71,7 +70,7 @@ struct fake_list {
 };
 double fake_list_of(const struct fake_list *l, int gpu);
 
-/* A call that fails with a code, or does not return while it lasts (code FAKE_HANGS). */
+/* A call that fails with a code, or does not return for that time (code FAKE_HANGS). */
 enum { FAKE_HANGS = -1 };
 struct fake_fault {
     int gpu; /* -1: any */
@@ -106,7 +105,7 @@ struct fake_script {
     char state[4096], opened[4096];
 
     double latency_us;
-    double stall_at_s, stall_s; /* stall_s 0: none */
+    double stall_at_s, stall_s;              /* stall_s 0: none */
     double slow_each_s, slow_s, slow_next_s; /* slow_s 0: none */
     struct fake_fault faults[FAKE_MOST_FAULTS];
     int n_faults;
@@ -118,7 +117,7 @@ struct fake_script {
     double spread, thermal_s; /* 0: the profile's */
 };
 
-/* What $WATTLAW_FAKE_NVML says over what stands in brackets above; complains about unknown words on stderr. */
+/* Parses $WATTLAW_FAKE_NVML over the defaults; reports unknown words on stderr. */
 void fake_script_load(struct fake_script *s);
 
 #endif

@@ -11,7 +11,7 @@ static char file[4096];
 
 void fake_limits_open(const char *path) { snprintf(file, sizeof file, "%s", path); }
 
-/* A GPU's record lies at its number; one that was never written reads as nothing set. */
+/* A GPU's record is at its index; one that was never written reads as not set. */
 struct fake_limits fake_limits_get(int gpu)
 {
     struct fake_limits l = { 0 };

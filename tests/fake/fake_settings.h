@@ -1,4 +1,4 @@
-/* What is set on the GPUs of the fake NVML: kept in a file, so that several processes see it and it outlives them. */
+/* Settings of the GPUs of the fake NVML: in a file, so that processes share them and they persist. */
 #ifndef FAKE_LIMITS_H
 #define FAKE_LIMITS_H
 

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Share of the last second in which a model's GPU had work, %. */
+/* Share of the last second for which a simulated GPU was busy, %. */
 static unsigned busy_pct(nvmlDevice_t d)
 {
     if (!fake.world) return (unsigned)lround(fake_list_of(&fake.script.busy_pct, d->index));

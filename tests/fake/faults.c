@@ -1,10 +1,9 @@
-/* Preloaded into wattlaw: what sensors of a kernel and clocks do on a bad day. $WATTLAW_FAULT names a file; while it is
- * there, its words act: "read PART ERRNO": reads of files whose path holds PART fail with that number (EIO 5, ENODEV
- * 19, EACCES 13); "slow PART SECONDS EACH_S": such reads take that long, one each EACH_S seconds; "burn PART SECONDS":
- * each takes so much CPU time; "wall SECONDS": the wall clock is so far ahead.
+/* Preloaded into wattlaw: faults of kernel sensors and clocks. $WATTLAW_FAULT names a file; while it exists, its words
+ * are in effect. "read PART ERRNO": reads of files whose path contains PART fail with that number (EIO 5, ENODEV 19,
+ * EACCES 13); "slow PART SECONDS EACH_S": such reads take that long, one per EACH_S seconds; "burn PART SECONDS": each
+ * takes that much CPU time; "wall SECONDS": the wall clock is ahead by that.
  *
- * $WATTLAW_COUNTER is "PART WATTS": files whose path holds PART are counters of microjoules that run at so many watts.
- */
+ * $WATTLAW_COUNTER is "PART WATTS": files whose path contains PART are microjoule counters that run at that power. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,8 +6,8 @@
 
 static const double ns_per_s = 1e9;
 
-/* Powers, limits and clocks are those of the vendor's data sheets; sensors as Yang et al. (SC24, arXiv:2312.02741)
- * found them on such boards. The rest (idle power, exponent, time constant, noise) is plausible, not measured. */
+/* Powers, limits and clocks are from the vendor's data sheets; sensors as Yang et al. (SC24, arXiv:2312.02741) found
+ * them on such boards. The rest (idle power, exponent, time constant, noise) is plausible, not measured. */
 static const struct fake_profile profiles[] = {
     { .key = "V100",
       .name = "Tesla V100-SXM2-32GB",
@@ -95,7 +95,7 @@ const struct fake_profile *fake_profile_find(const char *key)
     return NULL;
 }
 
-/* ---- Chance that can be computed: SplitMix64 of a seed and two counts ---- */
+/* ---- Reproducible random numbers: SplitMix64 of a seed and two counts ---- */
 
 static uint64_t mix(uint64_t x)
 {
@@ -131,7 +131,7 @@ int fake_pattern_parse(const char *text, struct fake_input *in)
     return in->shape == FAKE_TRAINING || strcmp(shape, "square") == 0 ? 0 : -1;
 }
 
-/* Where period k begins. Steps of a training job differ in length, but never so that periods overlap. */
+/* The start of period k. Steps of a training job differ in length, but periods never overlap. */
 static int64_t period_begin_ns(const struct fake_input *in, uint64_t seed, int64_t k)
 {
     double shift = 0;
@@ -159,19 +159,19 @@ static double limit_w(const struct fake_profile *p, const struct fake_input *in)
     return in->limit_w > 0 ? in->limit_w : p->limit_w[2];
 }
 
-/* The clock that is asked for: the highest, or the lock. */
+/* The requested clock: the maximum, or the lock. */
 static double asked_mhz(const struct fake_profile *p, const struct fake_input *in)
 {
     return in->clock_mhz > 0 ? fmin(in->clock_mhz, p->max_mhz) : p->max_mhz;
 }
 
-/* The memory clock over its highest one. */
+/* The memory clock as a share of its maximum. */
 static double memory_speed(const struct fake_profile *p, const struct fake_input *in)
 {
     return in->mem_mhz > 0 ? fmin(in->mem_mhz / p->mem_mhz, 1) : 1;
 }
 
-/* Power above idle at the highest clock. */
+/* Power above idle at the maximum clock. */
 static double dynamic_w(const struct fake_profile *p, const struct fake_input *in, double load)
 {
     double memory = 1 - FAKE_MEMORY_POWER + FAKE_MEMORY_POWER * memory_speed(p, in);
@@ -199,7 +199,7 @@ static double target_w(const struct fake_profile *p, const struct fake_input *in
     return p->idle_w + dynamic_w(p, in, load) * pow(f, p->exponent);
 }
 
-/* The temperature that a steady power ends at. */
+/* The steady-state temperature of a power. */
 static double rest_c(double power_w) { return FAKE_AMBIENT_C + FAKE_C_PER_W * power_w; }
 
 void fake_gpu_init(struct fake_gpu *g, const struct fake_profile *p, uint64_t seed, int index, double spread,
@@ -214,7 +214,7 @@ void fake_gpu_init(struct fake_gpu *g, const struct fake_profile *p, uint64_t se
     g->kept.temperature_c = g->near.temperature_c = rest_c(g->profile.idle_w);
 }
 
-/* The same stretch: what the power is still away from its target has a part in the temperature that fades with it. */
+/* The same stretch for the temperature, with a term that decays with the power's distance from its target. */
 static void relax_temperature(struct fake_state *s, const struct fake_profile *p, double target_w, double dt)
 {
     double away_c = FAKE_C_PER_W * (s->power_w - target_w) / (1 - p->thermal_s / p->tau_s), end_c = rest_c(target_w);
@@ -274,7 +274,7 @@ double fake_load_at(struct fake_gpu *g, int64_t t_ns)
 
 /* ---- Sensors ---- */
 
-/* The number of the latest update, and its instant. Each sensor of each GPU has a phase of its own. */
+/* The number of the latest update, and its instant. Each sensor of each GPU has its own phase. */
 static int64_t update_at(const struct fake_gpu *g, int64_t t_ns, double period_s, uint64_t of)
 {
     double since = (double)(t_ns - g->events[0].t_ns) / ns_per_s;
@@ -286,7 +286,7 @@ static int64_t update_ns(const struct fake_gpu *g, int64_t k, double period_s, u
     return g->events[0].t_ns + (int64_t)llround(((double)k + uniform(g->seed, of, 0)) * period_s * ns_per_s);
 }
 
-/* Mean power over the window that ends at t. Before the start the GPU was at rest. */
+/* Mean power over the window that ends at t. Before the start the GPU was idle. */
 static double mean_w(struct fake_gpu *g, int64_t t_ns, double window_s)
 {
     struct fake_state end = fake_at(g, t_ns), begin = fake_at(g, t_ns - (int64_t)llround(window_s * ns_per_s));

@@ -1,18 +1,18 @@
 /* fake-load [key=value]...: a training job on the GPUs of a simulated machine.
  *
- * It puts its load on as many GPUs of the world ($WATTLAW_FAKE_NVML, "world=FILE") as it has workers, goes as fast as
- * their clocks allow and writes marks as a real job would. Its steps lie on a timetable that follows from the model
- * alone, and the marks carry the times of that timetable: however busy the machine is, a run is what the model says.
+ * It loads as many GPUs of the world ($WATTLAW_FAKE_NVML, "world=FILE") as it has workers, runs as fast as their clocks
+ * allow and writes marks like a real job. Its steps follow a timetable that depends on the model only, and the marks
+ * have the times of that timetable: however busy the machine is, a run is what the model says.
  *
  *     workers=2           GPUs 0 to 1
  *     epochs=3            passes over the data
- *     updates=4           updates of an epoch
- *     step_ms=200         compute of one update at full clock on one worker; it is shared among the workers
- *     overhead_ms=20      part of an update that no worker and no clock makes shorter (communication)
- *     load=0.9            load while it computes; the GPU rests at 0.1 in the overhead
- *     samples=1024        of an epoch
+ *     updates=4           updates per epoch
+ *     step_ms=200         compute time of one update at full clock on one worker, divided among the workers
+ *     overhead_ms=20      constant part of an update (communication)
+ *     load=0.9            load while computing; 0.1 in the overhead
+ *     samples=1024        per epoch
  *     workload=simulated
- *     ms=200              no training: a constant load for so long, then the end
+ *     ms=200              no training: a constant load for this time, then the end
  *
  * Update time = step_ms / workers / speed(clock) + overhead_ms, the speed being that of the slowest worker's GPU. */
 #include "world.h"
@@ -68,7 +68,7 @@ static void mark_at(int64_t t_ns, const char *format, ...)
     close(fd);
 }
 
-/* Keeps the limits, sets the rest. */
+/* Keeps the limits, sets the other inputs. */
 static void set_pattern(struct fake_input *in, const void *to)
 {
     const struct fake_input *pattern = to;
@@ -84,7 +84,7 @@ static void put_load(const struct job *j, int64_t t_ns, const struct fake_input 
     for (int i = 0; i < j->workers; i++) fake_world_change(j->world, i, t_ns, set_pattern, pattern);
 }
 
-/* Of the slowest GPU, as its limits are now. */
+/* Of the slowest GPU, with its present limits. */
 static double speed_now(const struct job *j)
 {
     double slowest = 1;
@@ -136,7 +136,8 @@ int main(int argc, char **argv)
                      .workload = text(argc, argv, "workload", "simulated") };
     j.world = path ? fake_world_find(path) : NULL;
     if (!j.world) {
-        fprintf(stderr, "fake-load: no world; WATTLAW_FAKE_NVML names one as world=FILE, and the fake NVML makes it\n");
+        fprintf(stderr,
+                "fake-load: no world; name one in WATTLAW_FAKE_NVML (world=FILE), which the fake NVML creates\n");
         return 2;
     }
     if (j.workers < 1 || j.workers > j.world->gpus) {

@@ -1,4 +1,5 @@
-/* Preloaded into wattlaw: SIGKILL reaches nobody, as if every process sat in the kernel. All else is passed on. */
+/* Preloaded into wattlaw: SIGKILL has no effect, as on processes that are stuck in the kernel. Other signals are sent.
+ */
 #include <signal.h>
 #include <sys/syscall.h>
 #include <unistd.h>

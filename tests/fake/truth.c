@@ -1,5 +1,5 @@
 /* fake-truth WORLD FROM_NS TO_NS: the energy that each GPU of a simulated machine drew between two instants of
- * CLOCK_MONOTONIC, in joules, as the model has it: one line "GPU JOULES" each. */
+ * CLOCK_MONOTONIC, in joules, from the model: one line "GPU JOULES" per GPU. */
 #include "world.h"
 
 #include <stdio.h>
@@ -9,7 +9,7 @@ int main(int argc, char **argv)
 {
     if (argc != 4) return fprintf(stderr, "usage: fake-truth WORLD FROM_NS TO_NS\n"), 2;
     struct fake_world *w = fake_world_find(argv[1]);
-    if (!w) return fprintf(stderr, "fake-truth: %s is no world\n", argv[1]), 1;
+    if (!w) return fprintf(stderr, "fake-truth: %s: not a world file\n", argv[1]), 1;
     int64_t from_ns = strtoll(argv[2], NULL, 10), to_ns = strtoll(argv[3], NULL, 10);
     for (int i = 0; i < w->gpus; i++) {
         struct fake_gpu gpu;

@@ -41,7 +41,7 @@ static void begin(struct fake_world *w, const struct fake_world *wanted, const s
     w->magic = magic;
 }
 
-/* The lock is held while a world is made and while its history grows. */
+/* The lock is held while a world is created and while its history grows. */
 static int open_locked(const char *path, int flags)
 {
     int fd = open(path, flags | O_CLOEXEC, 0666);
@@ -50,7 +50,7 @@ static int open_locked(const char *path, int flags)
     return -1;
 }
 
-/* A map keeps the lock of the descriptor that it was made from: closing is not enough. */
+/* A mapping keeps the lock of its descriptor: closing is not enough. */
 static void close_locked(int fd)
 {
     if (fd < 0) return;
@@ -58,7 +58,7 @@ static void close_locked(int fd)
     close(fd);
 }
 
-/* Where the world of this process lies; "": in memory. */
+/* The path of this process's world; "": in memory. */
 static char locked_path[4096];
 
 struct fake_world *fake_world_open(const char *path, const struct fake_world *wanted, const struct fake_input *start)

@@ -1,5 +1,5 @@
-/* The simulated GPUs of a machine: a file that the fake NVML, the load program and the tests map, so that all of them
- * see one history of loads, limits and clocks. Without a path the world is this process's own. */
+/* The simulated GPUs of a machine: a file that the fake NVML, the load program and the tests map, so that they share
+ * one history of loads, limits and clocks. Without a path the world is private to the process. */
 #ifndef FAKE_WORLD_H
 #define FAKE_WORLD_H
 
@@ -17,21 +17,21 @@ struct fake_world {
     } history[FAKE_GPUS];
 };
 
-/* Opens the world at path, or makes it as `wanted` says (seed, profile, gpus, spread) with `start` as the first input
- * of each GPU. path "": in memory. NULL: it cannot be opened; errno says why. */
+/* Opens the world at path, or creates it as `wanted` (seed, profile, gpus, spread) with `start` as the first input of
+ * each GPU. path "": in memory. NULL: it cannot be opened; errno says why. */
 struct fake_world *fake_world_open(const char *path, const struct fake_world *wanted, const struct fake_input *start);
 
-/* One that is there already; NULL: it is not. */
+/* Opens an existing world; NULL: none. */
 struct fake_world *fake_world_find(const char *path);
 
-/* The path behind "world=" in a script of the fake NVML ($WATTLAW_FAKE_NVML); NULL: none. */
+/* The path after "world=" in the fake NVML's script ($WATTLAW_FAKE_NVML); NULL: none. */
 const char *fake_world_path(const char *script);
 
 /* The GPU's model. */
 void fake_world_gpu(struct fake_world *w, int gpu, struct fake_gpu *out);
 
-/* From t on these inputs act. `change` edits the latest ones; events of different processes keep their order: an
- * instant before the latest event counts as that one. */
+/* Adds an event at t: `change` edits the latest inputs. Events of different processes stay in order: an instant before
+ * the latest event counts as that one. */
 void fake_world_change(struct fake_world *w, int gpu, int64_t t_ns,
                        void (*change)(struct fake_input *in, const void *to), const void *to);
 

@@ -1,4 +1,4 @@
-"""doctor --calibrate on computed GPUs: the known truth of each profile is found, kept, and used by runs:
+"""doctor --calibrate on simulated GPUs: the true response of each profile is found, stored and used by runs:
 calibrate.py WATTLAW FAKE_NVML FAKE_CUDA"""
 import json
 import os
@@ -10,7 +10,7 @@ import tempfile
 import time
 
 wattlaw, nvml, cuda = map(os.path.abspath, sys.argv[1:4])
-# The sensors of tests/fake/gpu_model.c: update period, window, lag; s. Of these only a Hopper has the mean of a second.
+# The sensors of tests/fake/gpu_model.c: update period, window, lag; s. Of these only a Hopper has the 1 s mean.
 TRUTH = {"V100": (0.020, 0.010, 0), "A100": (0.100, 0.025, 0), "H100": (0.100, 0.025, 0)}
 NO_MEAN = "fail=*:185:3; "
 ENV = {k: v for k, v in os.environ.items()
@@ -51,7 +51,7 @@ def fails(p, *words):
 
 
 def near(profile, what, found, se, want, tolerance):
-    """Within the tolerance, or where the machine was too busy to poll, within the error that is stated."""
+    """Within the tolerance or, if the machine was too busy to poll, within the stated error."""
     check(abs(found - want) <= max(tolerance, 4 * se), profile, what, found, "+-", se, "is not", want, "+-", tolerance)
     check(se < 4 * tolerance, profile, what, "has an error of", se)
 
@@ -82,8 +82,8 @@ def a_run_uses_it(m, found):
     check("(calibrated 20" in out and "calibrated power_w update period" in out, out)
 
 
-def means_leave_less_open(m):
-    """An integral of a load that comes and goes, without and with the driver's mean, whose length is assumed or was found."""
+def means_narrow_the_interval(m):
+    """The integral of a varying load, without and with the driver's mean, whose window is assumed or calibrated."""
     width = {}
     for state, fault in ("/nothing", "; fail=*:185:3"), ("/nothing", ""), ("", ""):
         m.run("measure", "--store", "means.db", "--json-file", "means.json", "--quiet", "--", "sleep", "2",
@@ -94,7 +94,7 @@ def means_leave_less_open(m):
     check(max(width[""], width["/nothing"]) < 0.75 * width["/nothing; fail=*:185:3"], width)
 
 
-def another_driver_is_told_apart(m):
+def a_calibration_of_another_driver_is_not_used(m):
     text = open(m.file).read()
     open(m.file, "w").write(re.sub(r"(?m)^driver = .*$", "driver = 1.2", text))
     out, _ = m.run("doctor", "--for", "0")
@@ -104,7 +104,7 @@ def another_driver_is_told_apart(m):
     check(re.search(r"calibrations are not used: .*calibration.ini:\d+: window_s", out), out)
 
 
-def it_refuses(folder):
+def it_rejects(folder):
     busy = Machine(folder, "busy", "profile=A100; pids=4242")
     fails(busy.calibrate(), "process 4242 uses it", "--force")
     fails(Machine(folder, "mig", "profile=A100; mig=1").calibrate(), "MIG")
@@ -116,7 +116,7 @@ def it_refuses(folder):
     check(p.wait() == 2 and "no NVIDIA GPU 7 here" in p.stderr.read())
 
 
-def ctrl_c_ends_it(folder):
+def ctrl_c_stops_it(folder):
     m = Machine(folder, "stopped", "profile=A100; pids=4242")
     p = m.calibrate("--force", "0")
     time.sleep(2)
@@ -128,8 +128,8 @@ def ctrl_c_ends_it(folder):
 with tempfile.TemporaryDirectory() as folder:
     machines = {name: Machine(folder, name, ("" if name == "H100" else NO_MEAN) + f"profile={name}") for name in TRUTH}
     started = {name: m.calibrate() for name, m in machines.items()}
-    it_refuses(folder)
-    ctrl_c_ends_it(folder)
+    it_rejects(folder)
+    ctrl_c_stops_it(folder)
     results = {}
     for name, p in started.items():
         out, err = p.communicate()
@@ -139,5 +139,5 @@ with tempfile.TemporaryDirectory() as folder:
         judge(name, results[name])
     a100, = [c for c in results["A100"]["calibrations"] if c["quantity"] == "power_w"]
     a_run_uses_it(machines["A100"], a100)
-    means_leave_less_open(machines["H100"])
-    another_driver_is_told_apart(machines["A100"])
+    means_narrow_the_interval(machines["H100"])
+    a_calibration_of_another_driver_is_not_used(machines["A100"])

@@ -30,7 +30,7 @@ with tempfile.TemporaryDirectory() as folder:
             f.write(text)
         return name
 
-    # 100 W for a second, then 300 W; the run of about two seconds is told in marks as one worker's epoch.
+    # 100 W for a second, then 300 W; marks make the run of about two seconds one worker's epoch.
     write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t / 20},gpu0,power_w,{100 if t < 20 else 300}\n"
                                                                for t in range(120)))
     job = ("import os, time; w = lambda s: os.write(os.open(os.environ['WATTLAW_MARKS'], os.O_WRONLY | os.O_APPEND | os.O_CREAT),"
@@ -53,13 +53,13 @@ with tempfile.TemporaryDirectory() as folder:
     def intensity(name, *options):
         return json.loads(run("energy", "wattlaw.db", "--json", "--carbon-csv", name, *options)[0])["footprint"]
 
-    # The step lies in the middle of the run: each half counts with the energy drawn in it.
+    # The intensity changes in the middle of the run: each half counts with its own energy.
     plain = write("plain.csv", f"timestamp,carbon_intensity\n{middle_s - 3600},100\n{middle_s},900\n{middle_s + 3600},1\n")
     group, = intensity(plain, "--pue", "1.5")["groups"]
     kwh = json.loads(run("energy", "wattlaw.db", "--json")[0])["groups"][0]["kwh"]
     check(abs(group["carbon_g"] / (1.5 * kwh * want) - 1) < 0.05, group, kwh, want)
 
-    # Exports of Electricity Maps and WattTime are known by their columns.
+    # Exports of Electricity Maps and WattTime are recognised by their columns.
     hour = int(start_s) // 3600 * 3600
     maps = write("maps.csv", "Datetime (UTC),Zone id,Carbon intensity gCO\u2082eq/kWh (direct),Carbon intensity gCO\u2082eq/kWh "
                  "(Life cycle)\n" + "".join(f"{iso(hour + 3600 * k, '%Y-%m-%d %H:%M:%S')},DE,300,400\n" for k in (-1, 0, 1, 2)))
@@ -70,7 +70,7 @@ with tempfile.TemporaryDirectory() as folder:
     f = intensity(time)
     check(f["carbon_kind"] == "marginal" and abs(f["groups"][0]["carbon_g"] / (453.59237 * kwh) - 1) < 1e-9, f)
 
-    # What a file does not cover is missing, and told.
+    # Time that a file does not cover has no intensity, and a note says so.
     old = write("old.csv", "timestamp,carbon_intensity\n2020-01-01T00:00Z,300\n2020-01-01T01:00Z,310\n")
     f = intensity(old)
     check(f["groups"][0]["carbon_g"] is None and "old.csv has no intensity for 20" in f["notes"][0], f)
@@ -78,7 +78,7 @@ with tempfile.TemporaryDirectory() as folder:
                  "sleep", "0.4")
     check("carbon       unknown: old.csv does not cover the whole time" in err and "note: run 1: old.csv" in err, err)
 
-    # Bad files name the line; what does not go together is said.
+    # Errors in files name the line; contradictory options are rejected.
     for text, words in (("timestamp,carbon_intensity\n2020-01-01T00:00Z,300\n2020-01-01 25h,310\n", "bad.csv:3: timestamp"),
                         ("timestamp,carbon_intensity\n2020-01-01T00:00Z,300\n2020-01-01T00:00Z,310\n", "bad.csv:3: timestamp"),
                         ("timestamp,carbon_intensity\n2020-01-01T00:00Z,x\n2020-01-01T01:00Z,310\n", "bad.csv:2"),

@@ -1,4 +1,4 @@
-"""Runs on a crowded machine, none without energy: crowded.py WATTLAW FAKE_NVML FAULTS [--runs N] [--at-once N] [--loops N]
+"""Runs on a busy machine, none without energy: contention.py WATTLAW FAKE_NVML FAULTS [--runs N] [--at-once N] [--loops N]
 [--seconds S] [--epochs N] [--sensors WORD,...]
 
 Beside busy loops on all CPUs (by default 4, short runs; the full form is --runs 200 --at-once 20 --loops 40 --seconds 12)
@@ -42,7 +42,7 @@ for i in range(1, n + 1):
 
 
 def rapl(folder):
-    """One package, which the preloaded library lets draw 50 W."""
+    """One package, which draws 50 W by the preloaded library."""
     zone = f"{folder}/root/sys/class/powercap/intel-rapl:0"
     os.makedirs(zone)
     for name, text in (("name", "package-0"), ("energy_uj", "1000000"), ("max_energy_range_uj", "262143328850")):

@@ -39,7 +39,7 @@ expect(abs(power[0]["latest"] - 200) < 0.01 and power[0]["failed"] == 0, "GPU 0 
 expect(power[1]["failed"] > 0 and power[1]["last_failure"] == "NVML: GPU is lost", "GPU 1 is lost", r)
 expect(power[0]["uuid"].startswith("GPU-") and power[0]["bus_id"].endswith("01:00.0"), "identity", r)
 
-# What a device is, how often its sensors move, who else is on it.
+# Facts of a device, update periods of its sensors, other processes on it.
 r = doctor("--nvml-library", fake, "--json", script="gpus=2; arch=9; mig=1; update_ms=50; power=ramp:100:50")
 d = json.loads(r.stdout)
 gpu = [x for x in d["devices"] if x["sensor"] == "nvml"][1]
@@ -48,8 +48,8 @@ expect(len(d["notes"]) == 2 and "MIG" in d["notes"][0], "notes", r)
 r = doctor("--nvml-library", fake, "--gpm", script="gpm=denied")
 expect("NVreg_RestrictProfilingToAdminUsers=0" in r.stdout and "update period" in r.stdout, "the fix of GPM", r)
 
-# GPUs that the cgroup of a job hides are left out with the reason, and the rest is read. Where all are
-# hidden there is none, and the machine is still shown.
+# GPUs that the cgroup of a job hides are left out with the reason, and the rest is read. If all are hidden, the rest of the
+# machine is still shown.
 HIDDEN = "GPUs 0, 2 are left out: NVML: the GPU is blocked by the operating system (cgroup)"
 hide = "gpus=4; power=200; fail=0:GetHandleByIndex:17; fail=2:GetHandleByIndex:17; fail=3:GetHandleByIndex:15"
 r = doctor("--nvml-library", fake, script=hide)
@@ -59,7 +59,7 @@ r = doctor("--nvml-library", fake, "--json", script="gpus=2; fail=*:GetHandleByI
 nvml, = [s for s in json.loads(r.stdout)["sensors"] if s["name"] == "nvml"]
 expect(r.returncode == 0 and nvml["state"] == "unavailable" and "none of them usable: NVML: the GPU is blocked" in nvml["reason"], "all hidden", r)
 
-# A Cray node, a Grace module and a server with a closed BMC are shown with what they need.
+# A Cray node, a Grace module and a server without access to its BMC are shown with the fix.
 with tempfile.TemporaryDirectory() as root:
     def put(path, text):
         os.makedirs(os.path.dirname(f"{root}/{path}"), exist_ok=True)
@@ -79,7 +79,7 @@ with tempfile.TemporaryDirectory() as root:
     r = doctor("--sensor-root", root, "--sensors", "ipmi")
     expect(r.returncode == 1 and "sudo modprobe ipmi_si" in r.stderr, "a server without its BMC's driver", r)
 
-# A machine whose counters only root may read is told the command.
+# If only root may read the counters, the fix is shown.
 with tempfile.TemporaryDirectory() as root:
     os.makedirs(f"{root}/sys/class/powercap/intel-rapl:0")
     zone = f"{root}/sys/class/powercap/intel-rapl:0"
@@ -94,7 +94,7 @@ with tempfile.TemporaryDirectory() as root:
         r = doctor("--sensor-root", root)
         expect("sudo chmod a+r" in r.stdout, "the fix is named", r)
 
-# What cannot be is one clear line.
+# An error is one line.
 r = doctor("--sensors", "nvml", NVML_LIBRARY="/proc/nowhere/libnvidia-ml.so.1")
 expect(r.returncode == 1 and "/proc/nowhere/libnvidia-ml.so.1" in r.stderr and r.stderr.count("\n") == 1, "named sensor", r)
 r = doctor("--sensors", "rapll")

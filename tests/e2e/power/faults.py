@@ -1,6 +1,6 @@
-"""Sensors that fail while a run goes on: faults.py WATTLAW FAKE_NVML FAKE_NVML_OLD FAKE_NVML_BROKEN FAULTS
+"""Sensors that fail during a run: faults.py WATTLAW FAKE_NVML FAKE_NVML_OLD FAKE_NVML_BROKEN FAULTS
 
-Each time the run goes on, the gap stands in the store and is shown, and the energy is right, in its interval or missing."""
+Each time the run continues, the gap is stored and shown, and the energy is right, within its interval, or missing."""
 import concurrent.futures
 import contextlib
 import json
@@ -40,7 +40,7 @@ def running(folder):
         with contextlib.closing(sqlite3.connect(os.path.join(folder, "wattlaw.db"))) as db:
             return db.execute("SELECT 1 FROM run WHERE status = 'running'").fetchone()
     except sqlite3.OperationalError:
-        return None  # the tables are not there yet
+        return None  # the tables do not exist yet
 
 
 def measure(script, seconds, *options, fault=None, fault_at=0.4, setup=None):
@@ -67,16 +67,16 @@ def measure(script, seconds, *options, fault=None, fault_at=0.4, setup=None):
         if p.returncode != 0:
             sys.exit(f"exit {p.returncode}: {run.stderr}")
         result = Result(folder, run)
-        result.expect(result.summary["status"] == "done", "the run goes on")
+        result.expect(result.summary["status"] == "done", "the run continues")
         shown = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1"], cwd=folder, text=True, capture_output=True,
                                check=True).stdout
         for note in result.notes().split(" | "):
-            result.expect(not note or note in shown, "show tells the notes")
+            result.expect(not note or note in shown, "show prints the notes")
         return result
 
 
 def counters(folder):
-    """One package, whose counter a process of its own moves: 50 W."""
+    """One package, whose counter a separate process increments: 50 W."""
     zone = os.path.join(folder, "root/sys/class/powercap/intel-rapl:0")
     os.makedirs(zone)
     for name, text in (("name", "package-0"), ("energy_uj", "1000000"), ("max_energy_range_uj", "262143328850")):
@@ -85,66 +85,66 @@ def counters(folder):
 
 
 def a_gpu_that_fails(code, text):
-    """Its energy is not known, and the reason stands there."""
+    """Its energy is missing, with the reason."""
     r = measure(f"power=250; fail=0:*:{code}:0.5", 2.5, "--sensors", "nvml")
-    r.expect(r.missing("power_w") > 0 and r.missing("energy_j") > 0, "failed readings stand in the store")
-    r.expect(text in r.notes() and "without a reading" in r.run.stderr, f"told: {r.notes()}")
-    r.expect(r.energy("counter") is None and r.energy("integral") is None, "energy that is not known is missing")
+    r.expect(r.missing("power_w") > 0 and r.missing("energy_j") > 0, "failed readings are stored")
+    r.expect(text in r.notes() and "without a reading" in r.run.stderr, f"note: {r.notes()}")
+    r.expect(r.energy("counter") is None and r.energy("integral") is None, "the energy is missing")
 
 
 def a_gpu_that_comes_back():
-    """The counter bridges the gap; the integral holds it in its interval."""
+    """The counter bridges the gap; the interval of the integral covers it."""
     r = measure("power=250; fail=0:*:15:0.5:1.1", 2, "--sensors", "nvml")
     r.expect(r.missing("power_w") > 0 and "without a reading" in r.notes(), "a gap in the middle")
     integral, = [e for e in r.summary["energies"] if e["method"] == "integral"]
     r.expect(integral["energy_lo_j"] <= 250 * r.summary["time_s"] <= integral["energy_hi_j"], "the gap is in the interval")
-    r.expect(integral["energy_hi_j"] - integral["energy_lo_j"] > 250 * 0.6 * 0.04, "which is the wider for it")
-    r.expect(r.energy("counter") and abs(r.energy("counter") / (250 * r.summary["time_s"]) - 1) < 0.05, "the counter went on")
+    r.expect(integral["energy_hi_j"] - integral["energy_lo_j"] > 250 * 0.6 * 0.04, "which is wider for it")
+    r.expect(r.energy("counter") and abs(r.energy("counter") / (250 * r.summary["time_s"]) - 1) < 0.05, "the counter continued")
 
 
 def a_call_that_hangs():
-    """What it brings back belongs to no instant, and its time is a gap."""
+    """Its value has no known instant, and its duration is a gap."""
     r = measure("power=250; stall=0.5:5", 7, "--sensors", "nvml")
-    r.expect("longer than a second" in r.notes(), f"a stall is told: {r.notes()}")
+    r.expect("longer than a second" in r.notes(), f"a stall is noted: {r.notes()}")
     r.expect(r.missing("power_w") > 0, "and stored")
     r.expect(r.energy("integral") is None, "it is not bridged")
-    r.expect(r.energy("counter") and abs(r.energy("counter") / (250 * r.summary["time_s"]) - 1) < 0.05, "but by the counter")
+    r.expect(r.energy("counter") and abs(r.energy("counter") / (250 * r.summary["time_s"]) - 1) < 0.05, "except by the counter")
 
 
-def a_call_that_never_returns(script, options, told):
-    """Open, read, close: the run goes on with the other sensors and ends in time."""
+def a_call_that_never_returns(script, options, note_text):
+    """At opening, reading or closing: the run continues with the other sensors and ends in time."""
     begin = time.monotonic()
     r = measure(f"gpus=2; power=250; {script}", 3, "--sensors", "auto", *options)
-    r.expect(r.summary["energies"] and r.summary["means"], "other sensors go on")
-    r.expect(told in r.notes() + r.run.stderr, f"{script}: told: {r.notes()}")
-    r.expect(time.monotonic() - begin < 30, "the end is bounded")
+    r.expect(r.summary["energies"] and r.summary["means"], "other sensors continue")
+    r.expect(note_text in r.notes() + r.run.stderr, f"{script}: note: {r.notes()}")
+    r.expect(time.monotonic() - begin < 30, "the run ends in time")
 
 
 def a_reading_that_hangs():
-    """Its gap stands in the store to the end; processes and load of the machine are read on."""
+    """Its gap lasts to the end; processes and load of the machine are still read."""
     r = measure("power=250; hang=*:GetFieldValues:1", 4, "--sensors", "nvml,proc")
-    r.expect("had not answered by the end" in r.notes(), f"told: {r.notes()}")
+    r.expect("had not answered by the end" in r.notes(), f"note: {r.notes()}")
     r.expect(r.missing("power_w") > 0 and r.energy("integral") is None and r.energy("counter") is None, "a gap")
     late = r.db.execute("SELECT count(*) FROM sample JOIN channel ON channel = channel.id, run WHERE quantity = 'runnable' "
                         "AND value IS NOT NULL AND t_ns > run.start_mono_ns + 2500000000").fetchone()[0]
-    r.expect(late > 0, "other sensors are read behind the hang")
+    r.expect(late > 0, "other sensors are read after the hang")
 
 
-def a_counter_that_starts_over():
-    """One of 32 bits does after 4.3 MJ: the integral counts."""
+def a_counter_that_wraps():
+    """A 32-bit counter does after 4.3 MJ: the integral counts."""
     r = measure("power=250; wrap_j=123650; update_ms=20", 2, "--sensors", "nvml")
-    r.expect(r.energy("counter") is None, "a counter that fell is not used")
+    r.expect(r.energy("counter") is None, "a counter that decreased is not used")
     r.expect(r.energy("integral") and abs(r.energy("integral") / (250 * r.summary["time_s"]) - 1) < 0.05, "the integral")
 
 
 def a_library_that_cannot_be_used(options, script):
-    """None, one that is none, one of another driver version, one of 2018."""
+    """Missing, not a library, of another driver version, of 2018."""
     r = measure(script, 0.3, *options)
-    r.expect(r.summary["means"], f"{options} {script}: other sensors go on")
+    r.expect(r.summary["means"], f"{options} {script}: other sensors continue")
 
 
 def a_kernel_that_refuses(code):
-    """A disk error of its own, the zone gone from /sys, the right to read taken away."""
+    """An input/output error, the zone removed from /sys, read permission removed."""
     r = measure("init=9", 1.5, "--sensors", "rapl", "--sensor-root", "{folder}/root", setup=counters,
                 fault=f"read energy_uj {code}")
     r.expect(r.missing("energy_j") > 0 and "without a reading" in r.notes(), f"errno {code} is a gap: {r.notes()}")
@@ -152,14 +152,14 @@ def a_kernel_that_refuses(code):
 
 
 def a_wall_clock_that_jumps():
-    """Nothing measured changes, and it is told."""
+    """The measurements do not change, and a note reports it."""
     r = measure("power=250", 1.5, "--sensors", "nvml", fault="wall 3600")
-    r.expect("the wall clock was set by +3600" in r.notes(), f"a jump is told: {r.notes()}")
+    r.expect("the wall clock was set by +3600" in r.notes(), f"a jump is noted: {r.notes()}")
     r.expect(1.4 < r.summary["time_s"] < 60, "the time is right")
 
 
 CASES = [(a_gpu_that_fails, 15, "lost"), (a_gpu_that_fails, 4, "permission"), (a_gpu_that_fails, 999, "NVML"),
-         (a_gpu_that_comes_back,), (a_call_that_hangs,), (a_reading_that_hangs,), (a_counter_that_starts_over,),
+         (a_gpu_that_comes_back,), (a_call_that_hangs,), (a_reading_that_hangs,), (a_counter_that_wraps,),
          (a_call_that_never_returns, "hang=*:Init", ("--sensor-wait", "1s"), ""),
          (a_call_that_never_returns, "hang=0:GetUtilizationRates:0.1", ("--sensor-wait", "1s"), ""),
          (a_call_that_never_returns, "hang=*:Shutdown", (), ""),

@@ -1,7 +1,7 @@
 """Joules that must not vanish: holes.py WATTLAW FAKE_NVML FAKE_LOAD FAKE_TRUTH FAULTS
 
 Readings that take long or fail, a counter that falls silent, a wattlaw that is stopped: a run and its epochs have their
-energy, the truth lies in its interval, and where there is none the true reason stands in the store and is printed."""
+energy with the truth in its interval; if it has none, the true reason is stored and printed."""
 import concurrent.futures
 import contextlib
 import json
@@ -17,7 +17,7 @@ import time
 wattlaw, fake, load, truth, faults = map(os.path.abspath, sys.argv[1:6])
 PATIENCE_S = 60
 
-# A job of N epochs of a length, which stops where it is told to wait for a file to appear.
+# A job of N epochs of a given length, which may wait for a file at the start of an epoch.
 JOB = """
 import os, sys, time
 n, length_s = int(sys.argv[1]), float(sys.argv[2])
@@ -36,7 +36,7 @@ open("ended", "w").close()
 
 
 class Run:
-    """What a run left in its folder."""
+    """The folder of a run."""
 
     def __init__(self, folder, said):
         self.folder, self.said = folder, said
@@ -62,7 +62,7 @@ class Run:
                 for e in self.shown["energies"] if e["counted"] and e["epoch"] == epoch]
 
     def check_energy(self, epochs, devices=1):
-        """Each window has an energy with an interval around it, and those of the epochs fit that of the run."""
+        """Each window has an energy with an interval around it, and those of the epochs match that of the run."""
         for epoch in [None, *range(1, epochs + 1)]:
             found = self.energies(epoch)
             self.expect(len(found) == devices, "epoch", epoch, found)
@@ -115,7 +115,7 @@ def job(epochs, length_s):
 
 
 def drawn(run, epoch=None):
-    """What the computed GPUs drew in the run or an epoch of it."""
+    """What the simulated GPUs drew in the run or an epoch of it."""
     (t0, t1), = run.rows("SELECT start_mono_ns, stop_mono_ns FROM run" if epoch is None else
                          f"SELECT begin_ns, end_ns FROM epoch WHERE epoch = {epoch}")
     out = subprocess.run([truth, f"{run.folder}/world", str(t0), str(t1)], text=True, capture_output=True, check=True,
@@ -124,7 +124,7 @@ def drawn(run, epoch=None):
 
 
 def computed(profile, epochs, more):
-    """A training job on two computed GPUs; the truth of the run and of each device and epoch is in the interval, but for one
+    """A training job on two simulated GPUs; the truth of the run and of each device and epoch is in the interval, except for one
     in twenty."""
     script = f"gpus=2; profile={profile}; world={{folder}}/world; {more}"
     command = [load, "workers=2", "updates=17", "step_ms=140", "overhead_ms=30", f"epochs={epochs}"]
@@ -142,13 +142,13 @@ NO_COUNTER = "fail=*:83:3; fail=*:191:3; fail=*:GetTotalEnergyConsumption:3"
 
 
 def calls_that_take_long(profile, more):
-    """Of NVML, half a second now and then: their readings have no instant, and leave holes."""
+    """NVML calls that occasionally take half a second: their readings have no known instant and leave holes."""
     run, _ = computed(profile, 4, f"slow=2.2:0.5; {more}")
-    run.expect("a reading took longer than 0.1 s" in run.said, "a slow reading is no reading")
+    run.expect("a reading took longer than 0.1 s" in run.said, "a slow reading fails")
 
 
-def a_counter_that_is_silent():
-    """For .8 s, of one GPU of two: the counter of the whole run counts, since it bridges that; epochs choose for themselves."""
+def a_counter_that_stops_answering():
+    """For .8 s, of one GPU of two: the counter is chosen for the whole run, since it bridges that; epochs choose separately."""
     lost = "; ".join(f"fail=0:{call}:999:3.2:4.0" for call in ("83", "191", "GetTotalEnergyConsumption"))
     run, drawn_j = computed("A100", 5, lost)
     run.expect([e[3] for e in run.energies()] == ["counter", "counter"], "the run counts by the counter", run.energies())
@@ -156,7 +156,7 @@ def a_counter_that_is_silent():
 
 
 def rapl(folder):
-    """One package, which the preloaded library lets draw 50 W."""
+    """One package, which draws 50 W by the preloaded library."""
     zone = f"{folder}/root/sys/class/powercap/intel-rapl:0"
     os.makedirs(zone)
     for name, text in (("name", "package-0"), ("energy_uj", "1000000"), ("max_energy_range_uj", "262143328850")):
@@ -165,13 +165,13 @@ def rapl(folder):
 
 
 def files_that_take_long():
-    """Of RAPL, half a second now and then."""
+    """RAPL files that occasionally take half a second."""
     with start("init=9", job(5, 0.9), "--sensors", "rapl", "--sensor-root", "{folder}/root", setup=rapl,
                fault="slow energy_uj 0.5 1.1",
                env={"WATTLAW_COUNTER": "energy_uj 50"}) as (folder, p):
         run = finish(folder, p)
         run.check_energy(5)
-        run.expect("a reading took longer than 0.1 s" in run.said, "a slow reading is no reading")
+        run.expect("a reading took longer than 0.1 s" in run.said, "a slow reading fails")
         run.check_truth(50 * run.summary["time_s"])
 
 
@@ -184,7 +184,7 @@ def await_file(p, path):
 
 
 def stopped(at, sensors, watts):
-    """wattlaw is stopped for two seconds: as the job starts, in its middle, over its end."""
+    """wattlaw is stopped for two seconds: at the job's start, in its middle, across its end."""
     with start("power=250; update_ms=20", job(4, 1.3), "--sensors", sensors) as (folder, p):
         await_file(p, f"{folder}/epoch-{ {'start': 1, 'middle': 2, 'end': 4}[at] }")
         if at == "end":
@@ -195,7 +195,7 @@ def stopped(at, sensors, watts):
         run = finish(folder, p)
         run.expect(all(e[0] is not None for e in run.energies()), "the run has its energy", run.energies())
         for n in range(4):
-            for e in run.energies(n + 1):  # an epoch that lies in the hole has none, and says so
+            for e in run.energies(n + 1):  # an epoch inside the hole has none, with a reason
                 run.expect(e[0] is not None or e[4], "a reason", n + 1, e)
                 run.expect(e[0] is not None or f"epoch {n + 1} unknown: {e[4]}" in run.show, "and it is shown", e)
         if watts:
@@ -203,7 +203,7 @@ def stopped(at, sensors, watts):
 
 
 def reasons(script, job_s, method, *expected, sensors=("--sensors", "nvml"), setup=None, fault=None):
-    """No energy by a method, and why: in the store, in the summary of what counts, in show and in its JSON."""
+    """No energy by a method, and why: in the store, in the summary if chosen, in show and in its JSON."""
     with start(script, job(1, job_s), *sensors, setup=setup, fault=fault) as (folder, p):
         run = finish(folder, p)
         rows = run.rows(f"SELECT why, chosen FROM energy WHERE epoch IS NULL AND method = '{method}' AND energy_j IS NULL")
@@ -218,7 +218,7 @@ def reasons(script, job_s, method, *expected, sensors=("--sensors", "nvml"), set
 
 
 def three_lost_readings_of_fifteen_minutes():
-    """A trace of one reading a second, and one each 15 s: both have an energy, the first with what the three leave open."""
+    """Traces of one reading per second and per 15 s: both have an energy, the first with the uncertainty of three lost readings."""
     def query(step, lost=()):
         values = [[1769860000 + t, f"{200 + 20 * math.sin(t / 50):.3f}"] for t in range(0, 901, step) if t not in lost]
         metric = {"__name__": "DCGM_FI_DEV_POWER_USAGE", "gpu": "0", "UUID": "GPU-1", "Hostname": "n1", "modelName": "A100"}
@@ -240,7 +240,7 @@ def three_lost_readings_of_fifteen_minutes():
 
 
 def the_estimate_keeps_its_rate():
-    """However dear /proc/stat is on a busy machine; and what show says of it is what was read."""
+    """However expensive /proc/stat is on a busy machine; and show prints the rate of its readings."""
     with start("init=9", job(1, 4), "--sensors", "proc,cpu_model", fault="burn /proc/stat 0.0002") as (folder, p):
         run = finish(folder, p)
         (ticks,), = run.rows("SELECT (stop_mono_ns - start_mono_ns) / 1e8 - ticks_skipped FROM run")
@@ -255,7 +255,7 @@ def the_estimate_keeps_its_rate():
 LOST = "fail=0:*:999:0.6"
 CASES = [
     (calls_that_take_long, "V100", ""), (calls_that_take_long, "A100", NO_COUNTER), (calls_that_take_long, "H100", ""),
-    (a_counter_that_is_silent,), (files_that_take_long,), (three_lost_readings_of_fifteen_minutes,),
+    (a_counter_that_stops_answering,), (files_that_take_long,), (three_lost_readings_of_fifteen_minutes,),
     (the_estimate_keeps_its_rate,),
     *[(stopped, at, sensors, watts) for at in ("start", "middle", "end") for sensors, watts in (("nvml", 250), ("cpu_model", 0))],
     (reasons, f"power=250; {LOST}", 2.5, "integral", "missing for more than half", "covered"),

@@ -48,8 +48,8 @@ for method in ("counter", "integral"):
     expect(near(energy(s, method)["energy_j"], 501 * s["time_s"], 0.02), f"{method}: 501 W", s)
 expect(energy(s, "counter")["chosen"], "the counter is preferred", s)
 
-# Without a counter each update of the power is read, or where fewer readings are asked for, the rate is noted that reads all of
-# it. How often it moves is found by polling, and a crowded machine polls late: then it seems to move less often, never more.
+# Without a counter each update of the power is read or, at a lower requested rate, a note gives the rate that reads each update.
+# The update period is found by polling, and a busy machine polls late: then it seems longer, never shorter.
 def advised_hz(update_ms, *options):
     s = measure("power=sine:250:20:0.3; fail=*:83:3; fail=*:191:3; fail=*:GetTotalEnergyConsumption:3; "
                 f"update_ms={update_ms}", 0.5, *options)
@@ -58,7 +58,7 @@ def advised_hz(update_ms, *options):
 
 
 def until(what, seen, allowed, *options):
-    """Measures until the rate is told as it is, which a crowded machine is late to see; what it tells before is allowed."""
+    """Measures until the true rate is reported, which takes longer on a busy machine; earlier reports must be `allowed`."""
     until_s, found = time.monotonic() + PATIENCE_S, []
     while time.monotonic() < until_s:
         found.append(advised_hz(20, *options))
@@ -73,7 +73,7 @@ until("the rate is noted", lambda hz, s: hz and hz[0] >= 49, lambda hz, s: len(h
 until("each update is read", lambda hz, s: not hz and s < 0.016, lambda hz, s: s > 0.012, "--sensors", "nvml")
 expect(advised_hz(100)[0] == [], "a rate that reads all is not", {})
 
-# A counter on a wrong scale is told from the integral, in the summary and by show.
+# A counter with a wrong scale differs from the integral, which the summary and show report.
 with tempfile.TemporaryDirectory() as folder:
     off = "counter over integral ratio 1.1"
     for scale, wants in (("1.1", True), ("1.0", False)):
@@ -89,7 +89,7 @@ with tempfile.TemporaryDirectory() as folder:
 s = measure("gpus=4; power=250; fail=0:GetHandleByIndex:17; fail=1:GetHandleByIndex:17; fail=2:GetHandleByIndex:17", 0.5)
 expect(near(energy(s, "counter")["energy_j"], 253 * s["time_s"], 0.02), "GPU 3 alone draws 253 W", s)
 
-# ... which the run says, beside its status; one that gets hidden while it runs is a gap, not an end.
+# ... which the run reports with its status; a GPU that gets hidden during the run is a gap, not an error.
 with tempfile.TemporaryDirectory() as folder:
     for script, wants in (("gpus=3; power=250; fail=0:GetHandleByIndex:17; fail=2:GetHandleByIndex:17", "GPUs 0, 2 are left out: "),
                           ("gpus=2; power=250; fail=1:*:17:0.3", "GPU-a0000001")):
@@ -100,7 +100,7 @@ with tempfile.TemporaryDirectory() as folder:
         r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", run], cwd=folder, text=True, capture_output=True)
         expect("done" in r.stdout and wants in r.stdout and "blocked by the operating system (cgroup)" in r.stdout, r.stdout, script)
 
-# The counter starts over in the middle: the integral counts.
+# The counter is reset in the middle: the integral counts.
 s = measure("power=250; reset_s=0.5", 1)
 expect(energy(s, "counter")["energy_j"] is None, "a counter that was reset gives no energy", s)
 expect(near(energy(s, "integral")["energy_j"], 250 * s["time_s"], 0.02), "the integral does", s)
@@ -109,20 +109,20 @@ expect(near(energy(s, "integral")["energy_j"], 250 * s["time_s"], 0.02), "the in
 s = measure("power=250; fail=*:83:3; fail=*:GetTotalEnergyConsumption:3", 0.5)
 expect(near(energy(s, "integral")["energy_j"], 250 * s["time_s"], 0.02), "energy without a counter", s)
 
-# A counter and a power reading that move every 100 ms only.
+# A counter and a power reading with an update period of 100 ms.
 s = measure("power=250; update_ms=100", 2)
 expect(near(energy(s, "counter")["energy_j"], 250 * s["time_s"], 0.06), "a coarse counter", s)
 
-# A GPU that is lost on the way: the run goes on, its energy is missing and not less.
+# A GPU that is lost during the run: the run continues, its energy is missing, not too low.
 s = measure("gpus=2; power=250; fail=1:*:15:0.4", 1.5)
-expect(s["status"] == "done", "the run goes on", s)
+expect(s["status"] == "done", "the run continues", s)
 expect(energy(s, "counter")["energy_j"] is None and energy(s, "integral")["energy_j"] is None, "no energy", s)
 
 # Every call takes 4 ms: the GPU driver gets a thread of its own and ticks are skipped, the energy stays right.
 s = measure("power=250; latency_us=4000", 1.5, "--rate-hz", "100")
 expect(near(energy(s, "counter")["energy_j"], 250 * s["time_s"], 0.03), "a slow driver", s)
 
-# What held the clock down, who else was there and what the device is: in the summary, in the store, by show.
+# Throttle reasons, other processes and facts of the device: in the summary, in the store, in show.
 with tempfile.TemporaryDirectory() as folder:
     env = environment("power=250; capped=0.3; thermal=0.1; pids=1; arch=7; update_ms=50")
     r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--json-file", "s.json", "--", "sleep", "1.2"], cwd=folder,

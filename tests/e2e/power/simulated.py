@@ -1,4 +1,4 @@
-"""A campaign over workers, power caps and clocks on computed GPUs: simulated.py WATTLAW FAKE_NVML FAKE_LOAD INI"""
+"""A campaign over workers, power caps and clocks on simulated GPUs: simulated.py WATTLAW FAKE_NVML FAKE_LOAD INI"""
 import collections
 import json
 import os
@@ -38,9 +38,9 @@ with tempfile.TemporaryDirectory() as folder:
                 "sweep.epochs=2", f"measure.nvml_library={fake}",
                 f"launch.command={load} workload={{workload}} workers={{workers}} epochs={{epochs}} "
                 f"step_ms={STEP_S * 1e3} overhead_ms=0 updates={UPDATES}")
-    told = [line for line in run("sweep", ini, *[word for s in settings for word in ("--set", s)]).splitlines() if " J" in line]
-    if not told or not all(re.search(r" J (\([^()]*simulated\)), 2 epochs", line) for line in told):
-        sys.exit(f"an energy that is not marked simulated: {told}")
+    found = [line for line in run("sweep", ini, *[word for s in settings for word in ("--set", s)]).splitlines() if " J" in line]
+    if not found or not all(re.search(r" J (\([^()]*simulated\)), 2 epochs", line) for line in found):
+        sys.exit(f"an energy that is not marked simulated: {found}")
 
     # The fitted time of one worker under each cap and clock is the model's, and doubling the workers halves it.
     seen = 0

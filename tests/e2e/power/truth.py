@@ -1,4 +1,4 @@
-"""Joules against what computed GPUs drew: truth.py WATTLAW FAKE_NVML FAKE_LOAD FAKE_TRUTH"""
+"""Measured energy against what simulated GPUs drew: truth.py WATTLAW FAKE_NVML FAKE_LOAD FAKE_TRUTH"""
 import concurrent.futures
 import contextlib
 import json
@@ -49,18 +49,18 @@ def expect(condition, *what):
         sys.exit(f"{what}")
 
 
-PATIENCE_S = 100  # until a crowded machine has read one run as densely as it was asked to
+PATIENCE_S = 100  # until a busy machine has read one run at the requested rate
 
 
 def half_width(row):
-    """Half of the interval as a share of the energy; infinite where the energy is not known."""
+    """Half of the interval as a share of the energy; infinite if the energy is not known."""
     known = row["energy_j"] and row["energy_lo_j"] is not None and row["energy_hi_j"] is not None
     return (row["energy_hi_j"] - row["energy_lo_j"]) / 2 / row["energy_j"] if known else float("inf")
 
 
 def check(profile, options, job, share, narrow, faults=""):
-    """Every interval holds what was drawn. Where the machine reads late, it is wider, which the run says itself: the first run
-    whose half width is at most `narrow` has to be right to `share`."""
+    """Every interval contains what was drawn. It is wider if a busy machine reads late: the first run whose half width is at most
+    `narrow` has to be right to `share`."""
     widths, until_s = [], time.monotonic() + PATIENCE_S
     while time.monotonic() < until_s:
         summary, drawn_j, shown, said = measure(profile, options, job, faults)
@@ -77,12 +77,12 @@ def check(profile, options, job, share, narrow, faults=""):
     sys.exit(f"{profile} {job}: no interval of half width {narrow} or less, but {widths}")
 
 
-# A fifth of a second, of which a counter that moves ten times a second sees two steps.
+# A fifth of a second, of which a counter with ten updates per second sees two steps.
 for profile in "V100", "A100", "H100":
     check(profile, [], ["workers=2", "load=0.9", "ms=200"], 0.05, 0.12)
 
-# Without an energy counter: each update of a V100's power is read, and the mean of a second that an H100's driver gives leaves
-# nothing out. An A100 has neither: its load that goes in step with the sensor (70 + 30 ms) is in the interval.
+# Without an energy counter: each update of a V100's power is read, and the 1 s mean of an H100's driver misses
+# nothing. An A100 has neither: its load that goes in step with the sensor (70 + 30 ms) is in the interval.
 NO_COUNTER = "fail=*:83:3; fail=*:191:3; fail=*:GetTotalEnergyConsumption:3"
 
 
@@ -95,16 +95,16 @@ def without_counter(profile, step_ms, share, narrow):
 with concurrent.futures.ThreadPoolExecutor(3) as pool:
     list(pool.map(without_counter, ("V100", "H100", "A100"), (166, 140, 140), (0.02, 0.02, 0.5), (0.08, 0.04, 0.5)))
 
-# Training, and the machine at rest on both sides of it: two A100 draw 104 W then, give or take their differences.
+# Training between two idle phases, in which two A100 draw about 104 W.
 chosen, shown, said = check("A100", ["--idle", "1s", "--country", "de", "--pue", "1.5", "--price", "0.2"], ["workers=2", "epochs=2", "updates=4", "step_ms=200"], 0.02, 0.05)
 expect("above idle" in said, said)
 grams = chosen["energy_j"] / 3.6e6 * 1.5 * 342.06
-told = re.search(r"^  carbon       (\S+) mg CO2e \([^)]* mg CO2e, simulated\): PUE 1.5, 342.1 g/kWh, average", said, re.M)
-expect(told and abs(float(told[1]) / (1e3 * grams) - 1) < 0.006, "three digits of", 1e3 * grams, said)
+printed = re.search(r"^  carbon       (\S+) mg CO2e \([^)]* mg CO2e, simulated\): PUE 1.5, 342.1 g/kWh, average", said, re.M)
+expect(printed and abs(float(printed[1]) / (1e3 * grams) - 1) < 0.006, "three digits of", 1e3 * grams, said)
 expect(re.search(r"^  cost         \S+ EUR \(\S+ to \S+ EUR, simulated\): PUE 1.5, 0.2 EUR/kWh", said, re.M), said)
 for row in shown["energies"]:
     if row["method"] == "counter" and row["epoch"] is None:
-        # The counter moves ten times a second: a tenth of a second at rest is told from it.
+        # The counter has ten updates per second, enough for the power of a tenth of a second of idle time.
         expect(all(abs(row[end] - 52) < 0.12 * 52 for end in ("idle_before_w", "idle_after_w")), row)
         expect(abs(row["idle_j"] / ((row["idle_before_w"] + row["idle_after_w"]) / 2 * shown["time_s"]) - 1) < 1e-6, row)
         expect(row["energy_j"] > 2 * row["idle_j"], row)

@@ -1,4 +1,4 @@
-"""Update periods that are remembered: updates.py WATTLAW FAKE_NVML FAKE_LOAD FAKE_TRUTH"""
+"""Remembered update periods: updates.py WATTLAW FAKE_NVML FAKE_LOAD FAKE_TRUTH"""
 import contextlib
 import json
 import os
@@ -10,9 +10,9 @@ import tempfile
 import time
 
 wattlaw, fake, load, truth = map(os.path.abspath, sys.argv[1:5])
-PATIENCE_S = 60  # a crowded machine polls late, and is then not sure of a period, or reads an edge late
+PATIENCE_S = 60  # a busy machine polls late, and is then not sure of a period, or reads an edge late
 
-NARROW = 0.12  # half the interval of a run whose edges were read densely, as a share of its energy
+NARROW = 0.12  # half the interval of a run whose edges were read in bursts, as a share of its energy
 
 
 def expect(condition, *what):
@@ -21,7 +21,7 @@ def expect(condition, *what):
 
 
 class Machine:
-    """A node with two simulated A100 and a state of its own."""
+    """A node with two simulated A100 and a state folder of its own."""
 
     def __init__(self, folder):
         self.folder, self.file = folder, f"{folder}/state/updates.ini"
@@ -35,7 +35,7 @@ class Machine:
         return r.stdout
 
     def measure(self):
-        """The summary of a fifth of a second, by how much its joules are off, and half its interval as a share of them."""
+        """The summary of a run of 0.2 s, the error of its energy, and half its interval, both as a share of the energy."""
         store = f"{self.folder}/s.db"
         self.run(wattlaw, "measure", "--nvml-library", fake, "--sensors", "nvml", "--store", store, "--quiet", "--json-file",
                  "s.json", "--", load, "workers=2", "load=0.9", "ms=200")
@@ -66,7 +66,7 @@ class Machine:
         self.until("both periods are remembered", lambda *_: len(self.remembered()) == 2)
 
     def until(self, what, seen):
-        """Measures until a run shows what is looked for; returns that run."""
+        """Measures until `seen` accepts a run; returns that run."""
         until_s, runs = time.monotonic() + PATIENCE_S, []
         while time.monotonic() < until_s:
             runs.append(self.measure())
@@ -88,32 +88,32 @@ def others(summary):
 with tempfile.TemporaryDirectory() as folder:
     m = Machine(folder)
 
-    # Found, kept, said by doctor.
-    expect("remembered" not in m.doctor(), "a first look remembers nothing from before")
+    # Found, stored, shown by doctor.
+    expect("remembered" not in m.doctor(), "nothing is remembered at first")
     m.learn()
     expect(all(abs(s / 0.1 - 1) < 0.06 for s in m.remembered()), m.remembered())
     expect(re.search(r"update periods power \S+ ms and energy \S+ ms, remembered from 20", m.doctor()), m.doctor())
 
-    # Read as it should be, with what is remembered, it is right to 5 %, and there is no note.
+    # With the remembered periods a run is right to 5 %, and there is no note.
     summary, off, _ = m.until("a narrow interval", lambda s, off, half: half <= NARROW)
     expect(off <= 0.05 and not others(summary), off, summary["notes"])
 
-    # A period that is no longer so, shorter or longer: the run says so and is right all the same, the next one looks again.
+    # A remembered period that is too short or too long: the run reports it and is right nevertheless, the next one measures it again.
     for wrong_s in 0.06, 0.2:
-        def told(summary, off, half):
+        def reported(summary, off, half):
             seen = len(others(summary)) == 2 and half <= NARROW
-            if not seen:  # it forgets a period whether or not the other GPU's was seen to be wrong
+            if not seen:  # a period is forgotten whether or not the other GPU's was found to be wrong
                 m.learn()
                 m.pretend(wrong_s)
             return seen
         m.learn()
         m.pretend(wrong_s)
-        _, off, _ = m.until("both GPUs move otherwise", told)
+        _, off, _ = m.until("both GPUs move otherwise", reported)
         expect(off <= 0.05 and m.remembered() == [], wrong_s, off, m.remembered())
         m.learn()
         expect(all(abs(s / 0.1 - 1) < 0.06 for s in m.remembered()), wrong_s, m.remembered())
 
-    # Of another driver nothing is taken; a file that cannot be read is named and written anew.
+    # Entries of another driver are not used; a file that cannot be read is reported and rewritten.
     with open(m.file, encoding="utf-8") as f:
         other = f.read().replace("driver = ", "driver = 1")
     with open(m.file, "w", encoding="utf-8") as f:

@@ -1,7 +1,7 @@
-/* Is the energy right, and is the truth in the stated interval? Random cases of computed GPUs (tests/fake/gpu_model.h)
- * on a clock that only counts: loads, profiles, lengths of windows; windows of whole runs, which begin and end at rest,
- * and windows inside a job. They are read as `measure` reads: with an energy counter ten times a second, and densely
- * beside both ends; without one each update of the power. */
+/* Is the energy right, and is the truth in the stated interval? Random cases of simulated GPUs (tests/fake/gpu_model.h)
+ * on a simulated clock: loads, profiles, lengths of windows; windows of whole runs, which begin and end idle, and
+ * windows inside a job. They are read as `measure` reads: with an energy counter ten times per second and in bursts at
+ * both ends; without one at each update of the power. */
 #include "gpu_model.h"
 
 #include "base/random.h"
@@ -32,25 +32,25 @@ struct drawn {
     uint32_t n_events;
     struct fake_gpu gpu;
     int64_t t0, t1;
-    int profile; /* number of its profile */
+    int profile; /* index of its profile */
     bool steady; /* constant or training */
-    bool is_run; /* from rest to rest; else a window inside a job */
+    bool is_run; /* from idle to idle; else a window inside a job */
     char words[96];
 };
 
-/* Number i of a case's chances, in [lo, hi) by their logarithms. */
+/* Random number i of a case, log-uniform in [lo, hi). */
 static double draw(int c, int i, double lo, double hi)
 {
     return lo * pow(hi / lo, wl_random_uniform(20261120, (uint64_t)c, (uint64_t)i));
 }
 
-/* Of which cases are drawn. */
+/* The kind of cases to draw. */
 struct choice {
     int profile;   /* its number; -1: any */
     bool in_step;  /* the load's period is that of the sensor's updates, half of it, or up to five times */
     bool steady;   /* constant or training, over 10 s and more */
     bool brief;    /* whole runs of constant loads of .2 to 1 s */
-    double step_s; /* between readings; 0: follows the updates, as nvml.c does */
+    double step_s; /* between readings; 0: matches the updates, as the nvml sensor does */
 };
 
 static void draw_load(int c, struct drawn *d, struct fake_input *in)
@@ -61,7 +61,7 @@ static void draw_load(int c, struct drawn *d, struct fake_input *in)
     d->steady = in->shape != FAKE_SQUARE;
 }
 
-/* From 2 s on the GPU has its load, until the window of a run ends or long behind one inside a job. */
+/* From 2 s on the GPU has its load, until the window of a run ends or until long after a window inside a job. */
 static void draw_case(int c, const struct choice *of, struct drawn *d)
 {
     static const double steps[] = { 0.5, 1, 2, 3, 4, 5 };
@@ -92,7 +92,7 @@ static void read_at(struct drawn *d, int64_t t)
     size_t i = readings.n++;
     assert_true(i < MOST);
     readings.t_ns[i] = t;
-    readings.power_w[i] = round(fake_power_reading_w(&d->gpu, t) * 1e3) / 1e3; /* as NVML gives them: mW, mJ */
+    readings.power_w[i] = round(fake_power_reading_w(&d->gpu, t) * 1e3) / 1e3; /* the resolution of NVML: mW, mJ */
     readings.mean_w[i] = round(fake_average_reading_w(&d->gpu, t) * 1e3) / 1e3;
     readings.energy_j[i] = round(fake_counter_reading_j(&d->gpu, t) * 1e3) / 1e3;
 }
@@ -102,7 +102,7 @@ static int64_t step_of(const struct drawn *d, const struct choice *of)
     return (int64_t)((of->step_s > 0 ? of->step_s : 0.7 * d->gpu.profile.update_s) * 1e9);
 }
 
-/* Every `step`, a little late each time. */
+/* Every `step`, slightly late each time. */
 static void read_steadily(struct drawn *d, int c, int64_t step, int64_t from, int64_t to)
 {
     uint64_t i = 100;
@@ -117,9 +117,8 @@ static void read_burst(struct drawn *d, int64_t from, int64_t to)
     for (int64_t t = from; t < to; t += 2 * MS) read_at(d, t);
 }
 
-/* As `measure` does: a run begins behind one step of the counter that is read every 2 ms, with the GPU at rest, at the
- * latest instant that another GPU's counter may ask for, and two follow its end. Windows inside a job have no such
- * help. */
+/* As `measure` does: a run begins after a burst that shows one step of the counter, with the GPU idle, as late as
+ * another GPU's counter may require, and a burst of two steps follows its end. Windows inside a job have no bursts. */
 static void read_all(struct drawn *d, int c, int64_t step)
 {
     int64_t counter = (int64_t)(d->gpu.profile.counter_s * 1e9);
@@ -142,9 +141,9 @@ enum { V100, A100, H100, PROFILES, ANY = -1 };
 
 struct score {
     const char *what;
-    double least_s, near_pct;    /* of steady loads over least_s and more it is counted how many are as near as that */
-    int cases, in, near, steady; /* the truth in the interval; of those loads: near, all */
-    double worst_pct[PROFILES];  /* of those */
+    double least_s, near_pct;    /* counts the steady loads of at least least_s whose error is below near_pct */
+    int cases, in, near, steady; /* truth in the interval; of the steady loads: near, all */
+    double worst_pct[PROFILES];  /* of the steady loads */
     double width_pct;            /* mean half width */
 };
 
@@ -165,7 +164,7 @@ static void judge(struct score *s, const struct drawn *d, const struct wl_energy
     s->worst_pct[d->profile] = fmax(s->worst_pct[d->profile], off_pct);
 }
 
-/* What an energy is taken from; `known`: the habits of the sensor are. */
+/* The readings of a case; `known`: the sensor's response is known. */
 enum basis { COUNTER, POWER, POWER_KNOWN, MEAN_KNOWN };
 
 static struct wl_energy energy_of(const struct drawn *d, enum basis basis, int64_t gap)
@@ -219,8 +218,8 @@ static void the_counter_is_right(void **state)
     assert_int_equal(s.near, s.steady);
 }
 
-/* A command of a fifth of a second and more, of which a counter of ten steps a second sees two: what it is off by is
- * what its edges are. */
+/* A command of a fifth of a second or more, of which a counter with ten steps per second sees two: the error is that of
+ * the edges. */
 static void the_counter_is_right_for_short_runs(void **state)
 {
     (void)state;
@@ -229,8 +228,8 @@ static void the_counter_is_right_for_short_runs(void **state)
     assert_int_equal(s.near, s.steady);
 }
 
-/* Ten readings a second see a tenth of the time of a V100 and a quarter of an A100's or H100's: what happens in the
- * rest is not in them, and no way to add them up brings it back. */
+/* Ten readings per second see a tenth of the time of a V100 and a quarter of an A100's or H100's: the rest is missing,
+ * and no method can recover it. */
 static void the_interval_of_the_integral_covers_its_error(void **state)
 {
     (void)state;
@@ -239,7 +238,7 @@ static void the_interval_of_the_integral_covers_its_error(void **state)
     measure_cases("power, what the sensor sees known", POWER_KNOWN, &(struct choice) { .profile = ANY, .step_s = 0.1 });
 }
 
-/* A V100 shows half of its time when each of its updates is read, an A100 a quarter. */
+/* With each update read, a V100 shows half of its time, an A100 a quarter. */
 static void reading_all_updates_beats_reading_some(void **state)
 {
     (void)state;
@@ -251,7 +250,7 @@ static void reading_all_updates_beats_reading_some(void **state)
     assert_true(s.near >= 0.8 * s.steady);
 }
 
-/* A load that goes in step with the updates shows the same moments again and again, or one: the interval says so. */
+/* A load in step with the updates repeatedly shows the same moments, or one: the interval covers that. */
 static void intervals_cover_loads_in_step_with_updates(void **state)
 {
     (void)state;
@@ -259,7 +258,7 @@ static void intervals_cover_loads_in_step_with_updates(void **state)
         measure_cases("power, in step", POWER_KNOWN, &(struct choice) { .profile = p, .in_step = true });
 }
 
-/* What is not in step is not taken for it: the interval of a load that moves stays an answer. */
+/* A load that is not in step is not mistaken for one: its interval stays useful. */
 static void loads_out_of_step_keep_narrow_intervals(void **state)
 {
     (void)state;
@@ -277,9 +276,9 @@ static void loads_out_of_step_keep_narrow_intervals(void **state)
     assert_true(s.in >= 0.95 * s.cases && s.width_pct < 15);
 }
 
-/* A load that does not change is off by the sensor's own chance alone, which all readings have, whatever share of the
- * time they see. The sensor that sees all cannot be in step with anything. Inside a job, where no edge makes the
- * interval wider than that; many cases, since it should hold 95 % of them and no more. */
+/* The error of a constant load is that of the sensor's noise alone, which all readings have, whatever share of the time
+ * they see. A sensor that sees all cannot alias. Inside a job, where no edge widens the interval; many cases, since the
+ * interval should cover 95 % of them and not more. */
 static void noise_counts_in_full(void **state)
 {
     (void)state;
@@ -301,7 +300,7 @@ static void noise_counts_in_full(void **state)
     assert_true(score.in >= 0.95 * score.cases && score.in < 0.98 * score.cases && score.width_pct < 0.5);
 }
 
-/* The driver's mean of a second, which H100 and most boards since Ampere have, leaves nothing out, in step or not. */
+/* The driver's 1 s mean, which H100 and most boards since Ampere have, misses nothing, in step or not. */
 static void the_one_second_mean_misses_nothing(void **state)
 {
     (void)state;
@@ -315,9 +314,9 @@ static void the_one_second_mean_misses_nothing(void **state)
 
 /* ---- Holes ---- */
 
-/* Readings that fail for a while: a driver that hangs, a sampler that was stopped, a machine that has other things to
- * do. One to four holes of .3 s to half of the window, anywhere from a second before it to a second after it. Those of
- * the counter and of power are the same where `together`. */
+/* Readings that fail for a while: a driver that hangs, a sampler that was stopped, a busy machine. One to four holes of
+ * .3 s to half of the window, anywhere from a second before it to a second after it. `together`: counter and power have
+ * the same holes. */
 static void punch(const struct drawn *d, int c, double *value, uint64_t stream)
 {
     double length_s = (double)(d->t1 - d->t0) / S;
@@ -341,14 +340,14 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* Of windows that have an energy. */
+/* Windows that have an energy. */
 struct holed {
     int cases, in, missing, by[3];
     size_t n_widths;
 };
 
-/* What counts of a window, as the campaign chooses it, is right or missing, and missing only where most of it is
- * holes of the readings of power. */
+/* The energy of a window, as chosen in a run, is right or missing, and missing only if most of it is holes in the power
+ * readings. */
 static void judge_holed(struct holed *h, const struct drawn *d, int64_t gap, int c)
 {
     struct wl_sensor_response g = { d->gpu.profile.update_s, NAN, NAN, d->gpu.profile.limit_w[2] },
@@ -360,7 +359,7 @@ static void judge_holed(struct holed *h, const struct drawn *d, int64_t gap, int
                                wl_energy_combined(&energy, &power, d->t0, d->t1, gap, &g_counter, &g) };
     const struct wl_energy *e = &of[wl_energy_choose(&of[0], &of[1], &of[2])];
     double truth = truth_j(d);
-    for (int m = 0; m < 3; m++) /* each by itself, too */
+    for (int m = 0; m < 3; m++) /* each method by itself too */
         assert_true(isnan(of[m].energy_j) ? of[m].why != NULL : of[m].lo_j <= of[m].hi_j);
     h->cases++;
     if (isnan(e->energy_j)) {

@@ -104,3 +104,12 @@ static const struct wl_reading *read_again(struct wl_sensors *s, int channel)
 
 double read_channel(struct wl_sensors *s, int channel) { return read_again(s, channel)->value; }
 const char *read_failure(struct wl_sensors *s, int channel) { return read_again(s, channel)->why; }
+
+struct wl_sampler *start_sampler(struct fixture *f, struct wl_sensors *s, double rate_hz)
+{
+    struct wl_sampler *sampler = NULL;
+    if (wl_sampler_start(&sampler, s, rate_hz, f->a, &f->e) < 0) fail_msg("%s", f->e.msg);
+    return sampler;
+}
+
+void sleep_ms(int ms) { wl_sleep_until(wl_now_ns() + ms * (WL_NS_PER_S / 1000)); }

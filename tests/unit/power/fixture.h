@@ -38,4 +38,9 @@ int channel_of(const struct wl_sensors *s, const char *device, enum wl_quantity 
 double read_channel(struct wl_sensors *s, int channel);
 const char *read_failure(struct wl_sensors *s, int channel);
 
+/* Starts a sampler; fails the test on an error. */
+struct wl_sampler *start_sampler(struct fixture *f, struct wl_sensors *s, double rate_hz);
+
+void sleep_ms(int ms);
+
 #endif

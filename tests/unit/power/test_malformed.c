@@ -110,8 +110,8 @@ static void check_readings(struct wl_sensors *s, const char *path, size_t kind)
         wl_sensor_read(sensor, WL_DUE_ALL);
         for (size_t c = 0; c < sensor->n_channels; c++) {
             const struct wl_reading *r = &sensor->readings[c];
-            bool good = isfinite(r->value) && r->value >= 0, told = isnan(r->value) && (!r->why || *r->why);
-            if (!good && !told) fail_msg("%s, kind %zu: %g", path, kind, r->value);
+            bool good = isfinite(r->value) && r->value >= 0, explained = isnan(r->value) && (!r->why || *r->why);
+            if (!good && !explained) fail_msg("%s, kind %zu: %g", path, kind, r->value);
         }
     }
 }

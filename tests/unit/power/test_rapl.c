@@ -145,8 +145,8 @@ static void a_machine_without_counters_says_why(void **state)
     assert_non_null(strstr(f->e.msg, "sudo modprobe intel_rapl_msr"));
 }
 
-/* The kernel's software clock (type 1, event 0, counts ns) stands in for the power PMU: with a scale of 1e-9 it gives
- * about a joule a second. */
+/* The kernel's software clock (type 1, event 0, counts ns) replaces the power PMU: with a scale of 1e-9 it gives about
+ * 1 J per second. */
 static void perf_events_are_read_with_their_scale(void **state)
 {
     struct fixture *f = *state;

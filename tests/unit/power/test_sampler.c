@@ -1,4 +1,4 @@
-/* The sampler: ring, deadlines, slow sensors, failures, overflow, and that a sample allocates nothing. */
+/* The sampler: deadlines, slow sensors, failures, overflow. */
 #include "fixture.h"
 
 #include "base/thread.h"
@@ -9,35 +9,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-/* ---- Every allocation of our own code is counted: the linker sends malloc and its kin here ---- */
-
-static _Atomic long allocations;
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
-
-void *__wrap_malloc(size_t n)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    atomic_fetch_add(&allocations, 1);
-    return __real_realloc(p, n);
-}
 
 /* ---- Sensors made for these tests ---- */
 
@@ -89,15 +60,6 @@ static struct wl_sensors *toys(struct fixture *f, struct toy *toy, size_t n)
     return all;
 }
 
-static struct wl_sampler *start(struct fixture *f, struct wl_sensors *s, double rate_hz)
-{
-    struct wl_sampler *sampler = NULL;
-    if (wl_sampler_start(&sampler, s, rate_hz, f->a, &f->e) < 0) fail_msg("%s", f->e.msg);
-    return sampler;
-}
-
-static void sleep_ms(int ms) { wl_sleep_until(wl_now_ns() + ms * (WL_NS_PER_S / 1000)); }
-
 /* ---- Tests ---- */
 
 static void an_empty_run_has_a_first_and_a_last_sample(void **state)
@@ -105,7 +67,7 @@ static void an_empty_run_has_a_first_and_a_last_sample(void **state)
     struct fixture *f = *state;
     struct toy toy = { 0 };
     int64_t t0 = wl_now_ns();
-    struct wl_sampler *s = start(f, toys(f, &toy, 1), 0.1); /* the next tick would be 10 s away */
+    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 0.1); /* the next tick would be 10 s away */
     wl_sampler_stop(s);
     wl_sampler_stop(s);
     int64_t t1 = wl_now_ns();
@@ -126,7 +88,7 @@ static void ticks_and_skipped_ticks_account_for_the_time(void **state)
     struct toy toy = { 0 };
     const int64_t period_ns = WL_NS_PER_S / 200;
     int64_t t0 = wl_now_ns();
-    struct wl_sampler *s = start(f, toys(f, &toy, 1), 200);
+    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 200);
     struct wl_sampler_stats stats = { 0 };
     while (stats.ticks < 20) {
         sleep_ms(20);
@@ -151,7 +113,7 @@ static void a_slow_sensor_has_its_own_thread(void **state)
 {
     struct fixture *f = *state;
     struct toy two[2] = { { .sleep_ns = 35 * (WL_NS_PER_S / 1000) }, { 0 } };
-    struct wl_sampler *s = start(f, toys(f, two, 2), 100);
+    struct wl_sampler *s = start_sampler(f, toys(f, two, 2), 100);
     struct wl_sampler_stats stats;
     struct wl_channel_stats slow = { 0 }, fast;
     for (int i = 0; i < 100 && slow.samples < 8; i++) {
@@ -172,7 +134,7 @@ static void failures_are_gaps_and_never_zero(void **state)
 {
     struct fixture *f = *state;
     struct toy toy = { .bad_from = 3, .bad_to = 6 };
-    struct wl_sampler *s = start(f, toys(f, &toy, 1), 100);
+    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 100);
     for (int i = 0; i < 1000; i++) {
         struct wl_sampler_stats now;
         wl_sampler_stats(s, &now);
@@ -196,7 +158,7 @@ static void a_slow_reading_at_an_end_is_repeated(void **state)
 {
     struct fixture *f = *state;
     struct toy toy = { .slow_reads = 2 };
-    struct wl_sampler *s = start(f, toys(f, &toy, 1), 0.1);
+    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 0.1);
     struct wl_channel_stats c;
     wl_sampler_channel_stats(s, 0, &c);
     assert_true(c.samples >= 1 && c.errors >= 2);
@@ -215,7 +177,7 @@ static void a_sensor_that_never_recovers_has_an_open_gap(void **state)
 {
     struct fixture *f = *state;
     struct toy toy = { .bad_from = 0, .bad_to = 1000000 };
-    struct wl_sampler *s = start(f, toys(f, &toy, 1), 100);
+    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 100);
     sleep_ms(50);
     wl_sampler_stop(s);
     struct wl_channel_stats c;
@@ -253,7 +215,7 @@ static void edges_of_counters_are_read_in_bursts(void **state)
     struct wl_sensors *sensors = toys(f, two, 2);
     sensors->channels[STEPPED] = (struct wl_channel) { .quantity = WL_ENERGY, .update_s = 0.04 };
     sensors->channels[SMOOTH] = (struct wl_channel) { .quantity = WL_ENERGY, .update_s = 0.001 };
-    struct wl_sampler *s = start(f, sensors, 0.1);
+    struct wl_sampler *s = start_sampler(f, sensors, 0.1);
     const int64_t until_ns = wl_now_ns() + PATIENCE_S * WL_NS_PER_S;
     size_t one = 0, two_edges = 0;
     while (one < 15 || two_edges < 30) { /* each request comes just after an edge */
@@ -285,7 +247,7 @@ static void a_hung_reading_is_isolated(void **state)
     int ends[2];
     assert_int_equal(pipe(ends), 0);
     struct toy two[2] = { { .hangs_at = 5, .file = ends[0] }, { 0 } };
-    struct wl_sampler *s = start(f, toys(f, two, 2), 100);
+    struct wl_sampler *s = start_sampler(f, toys(f, two, 2), 100);
     static struct wl_sample out[4096];
     size_t n = 0;
     for (int i = 0; i < 500 && errors_of(s, 0) == 0; i++) {
@@ -332,7 +294,7 @@ static void a_reading_that_never_returns_is_abandoned(void **state)
     f->a = kept; /* sensors whose memory is leaked */
     struct wl_sensors *sensors = toys(f, two, 2);
     f->a = wl_arena_new(NULL);
-    struct wl_sampler *s = start(f, sensors, 100);
+    struct wl_sampler *s = start_sampler(f, sensors, 100);
     struct wl_channel_stats c = { 0 };
     for (int i = 0; i < 500 && c.samples < 3; i++) {
         sleep_ms(10);
@@ -364,24 +326,6 @@ static void an_invalid_rate_is_rejected(void **state)
     assert_int_equal(wl_sampler_start(&s, toys(f, &toy, 1), NAN, f->a, &f->e), WL_EINVAL);
 }
 
-static void a_full_ring_keeps_its_contents(void **state)
-{
-    struct fixture *f = *state;
-    struct wl_ring r;
-    wl_ring_init(&r, 1000, f->a);
-    assert_int_equal(r.size, 1024);
-    for (int round = 0; round < 3; round++) {
-        for (uint32_t i = 0; i < 1024; i++) assert_true(wl_ring_push(&r, &(struct wl_sample) { .channel = i }));
-        assert_false(wl_ring_push(&r, &(struct wl_sample) { .channel = 9999 }));
-        struct wl_sample out[700];
-        assert_int_equal(wl_ring_pop(&r, out, 700), 700);
-        assert_int_equal(out[699].channel, 699);
-        assert_int_equal(wl_ring_pop(&r, out, 700), 324);
-        assert_int_equal(out[323].channel, 1023);
-        assert_int_equal(wl_ring_pop(&r, out, 700), 0);
-    }
-}
-
 /* A small ring is not drained: what does not fit is dropped and counted. */
 static void overflow_is_counted(void **state)
 {
@@ -403,65 +347,6 @@ static void overflow_is_counted(void **state)
     assert_true(out[31].value == 31); /* the oldest are kept */
 }
 
-enum { MANY = 300000 };
-
-static void *produce(void *ring)
-{
-    for (uint32_t i = 0; i < MANY;) {
-        if (wl_ring_push(ring, &(struct wl_sample) { .t_ns = i, .value = i, .channel = i }))
-            i++;
-        else
-            sched_yield();
-    }
-    return NULL;
-}
-
-static void two_threads_pass_samples_whole_and_in_order(void **state)
-{
-    struct fixture *f = *state;
-    struct wl_ring r;
-    wl_ring_init(&r, 1, f->a);
-    pthread_t producer;
-    assert_int_equal(pthread_create(&producer, NULL, produce, &r), 0);
-    static struct wl_sample out[777];
-    for (uint32_t next = 0; next < MANY;) {
-        size_t n = wl_ring_pop(&r, out, WL_COUNT(out));
-        if (n == 0) sched_yield();
-        for (size_t i = 0; i < n; i++, next++)
-            assert_true(out[i].channel == next && out[i].t_ns == next && out[i].value == next);
-    }
-    pthread_join(producer, NULL);
-}
-
-/* All sensors at once, drained and watched while they run, on this machine's /proc and eight scripted GPUs. */
-static void a_sample_allocates_nothing(void **state)
-{
-    struct fixture *f = *state;
-    f->opts.nvml_library = getenv("FAKE_NVML");
-    if (!f->opts.nvml_library) fail_msg("FAKE_NVML is not set: run it by `meson test`");
-    setenv("WATTLAW_FAKE_NVML", "gpus=8; update_ms=20; fail=3:*:15:0.1", 1);
-    f->opts.root = "";
-    struct wl_sensors *all = open_sensors(f, "nvml,proc,cpu_model");
-    struct wl_sampler *s = start(f, all, 100);
-    wl_sampler_watch(s, getpid());
-    static struct wl_sample out[4096];
-    sleep_ms(50); /* a thread's start may allocate */
-    long before = atomic_load(&allocations);
-    size_t n = 0;
-    for (int i = 0; i < 8; i++) {
-        struct wl_sampler_stats stats;
-        sleep_ms(50);
-        n += wl_sampler_drain(s, out, WL_COUNT(out));
-        wl_sampler_stats(s, &stats);
-    }
-    long during = atomic_load(&allocations) - before;
-    wl_sampler_stop(s);
-    n += wl_sampler_drain(s, out, WL_COUNT(out));
-    assert_true(n > 500);
-    assert_int_equal(during, 0);
-    assert_true(atomic_load(&allocations) > 0); /* the count works */
-}
-
 #define WITH_FIXTURE(test) cmocka_unit_test_setup_teardown(test, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -477,10 +362,7 @@ int main(void)
         WITH_FIXTURE(a_hung_reading_is_isolated),
         WITH_FIXTURE(a_reading_that_never_returns_is_abandoned),
         WITH_FIXTURE(an_invalid_rate_is_rejected),
-        WITH_FIXTURE(a_full_ring_keeps_its_contents),
         WITH_FIXTURE(overflow_is_counted),
-        WITH_FIXTURE(two_threads_pass_samples_whole_and_in_order),
-        WITH_FIXTURE(a_sample_allocates_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
