@@ -176,7 +176,8 @@ static int finish(struct simulation *s, int64_t run, const int64_t *begin_ns, st
     double period_s = (double)(begin_ns[EPOCHS] - begin_ns[0]) / WL_NS_PER_S / READINGS;
     struct wl_run_end end = wl_run_end_none;
     struct wl_derived derived;
-    int rc = wl_derive(s->store, run, begin_ns[0], begin_ns[EPOCHS], period_s, NAN, &derived, NULL, a, e);
+    struct wl_derive_opts opts = { begin_ns[0], begin_ns[EPOCHS], period_s, NAN };
+    int rc = wl_derive(s->store, run, &opts, &derived, NULL, a, e);
     end.exit_status = 0;
     end.at = (struct wl_anchor) { begin_ns[EPOCHS], s->now.wall_ns + begin_ns[EPOCHS] - begin_ns[0] };
     end.sampling_asked_s = end.sampling_period_s = period_s;

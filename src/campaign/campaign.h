@@ -35,7 +35,7 @@ struct wl_sweep_keys {
     struct wl_reals cap[WL_CAP_KINDS];
 };
 
-/* An axis of the user's own: any other key of [sweep] whose {key} stands in the command. */
+/* An axis of the user's: any other key of [sweep] whose {key} occurs in the command. */
 struct wl_user_axis {
     const char *key;
     struct wl_strs values;
@@ -44,17 +44,17 @@ struct wl_user_axis {
 struct wl_data_keys {
     const char *path;    /* NULL: the workload needs no data */
     const char *prepare; /* command that makes the data in {data}; NULL: none */
-    int64_t samples;     /* an epoch's samples (weak scaling: for each worker); 0: the workload decides */
+    int64_t samples;     /* per epoch (weak scaling: and per worker); 0: the workload decides */
 };
 
 struct wl_measure_keys {
     struct wl_power_opts power;       /* sensors, rate_hz and what they need */
     struct wl_mark_regex_opts regex;  /* none: the workload writes marks */
     struct wl_cooldown_opts cooldown; /* before each run */
-    double idle_s;                    /* rest before and behind each run that is measured; 0: none */
-    double node_wait_s;               /* on several nodes: for the caps of all */
-    struct wl_footprint footprint;    /* as it stands in the file, not completed; of carbon_csv the absolute path */
-    const char *rules;                /* that each run is held against: mlperf; NULL: none */
+    double idle_s;                    /* time to measure the idle machine before and after each run; 0: none */
+    double node_wait_s;               /* on several nodes: how long to wait for the caps of all */
+    struct wl_footprint footprint;    /* as in the file, not completed; carbon_csv as an absolute path */
+    const char *rules;                /* that each run is checked against: mlperf; NULL: none */
 };
 
 struct wl_cap_keys {
@@ -64,7 +64,7 @@ struct wl_cap_keys {
 struct wl_launch_keys {
     const char *launcher;
     const char *command; /* template; NULL only before reading ends */
-    const char *args;    /* template of words put behind the command */
+    const char *args;    /* template of words appended to the command */
     const char *env;     /* template of NAME=value words */
     const char *cwd;     /* template; NULL: the folder in which wattlaw runs */
     double timeout_s;    /* 0: none */
@@ -83,8 +83,8 @@ struct wl_experiment {
     struct wl_cap_keys cap;
     struct wl_launch_keys launch;
     const char *expanded; /* the whole experiment as INI text, defaults and --set included */
-    struct wl_strs notes; /* what is no error but should be known before the first run */
-    const char *fixed;    /* the part of it that makes a run what it is: it must not change while a store fills */
+    struct wl_strs notes; /* warnings that should be read before the first run */
+    const char *fixed; /* the part of it that determines what a run does: it must not change once the store has runs */
 };
 
 struct wl_experiment_section {
@@ -111,26 +111,26 @@ int wl_experiment_parse(const char *path, const char *text, const struct wl_strs
 
 /* ---- the grid ----------------------------------------------------------------------------------------------- */
 
-/* What can be limited here, of all devices together. */
+/* The range that all devices here accept. */
 struct wl_cap_limit {
     const char *why_not; /* why it cannot be set; NULL: it can */
     struct wl_cap_range range;
 };
 
-/* What decides whether a trial can be run here. */
+/* Decides whether a trial can be run here. */
 struct wl_machine {
     int cores; /* that this process may use (affinity) */
     struct wl_cap_limit cap[WL_CAP_KINDS];
 };
 
-/* This machine; of caps it asks only for what the experiment has an axis for, as its section [cap] says. */
+/* This machine; only the caps that the experiment has an axis for are probed, as its section [cap] says. */
 struct wl_machine wl_machine_detect(const struct wl_experiment *x, struct wl_arena *a);
 
 struct wl_trial {
 #define SETTING_TEXT(member, ...)  const char *member; /* NULL: not given */
 #define SETTING_COUNT(member, ...) int64_t member;     /* 0: not given */
 #include "settings/settings.def"
-    int64_t samples; /* an epoch, all workers; 0: not given */
+    int64_t samples; /* per epoch, of all workers; 0: not given */
     struct wl_cap_request cap;
     const char **user; /* value of each user axis */
     const char *label; /* the values of the axes that vary, for people: "workers=2 local_batch=16" */
@@ -149,9 +149,9 @@ struct wl_grid {
     size_t n_runs;
 };
 
-/* The product of all axes in the order of the keys, with what is missing derived (global batch = workers x local
- * batch x accumulation), and the order of runs: repeat after repeat, within each the order of the file or one drawn
- * from the seed. The same experiment gives the same plan everywhere. WL_EINVAL: more than 100000 trials. */
+/* The product of all axes in the order of the keys, with missing values derived (global batch = workers x local batch x
+ * accumulation), and the order of runs: repeat after repeat, within each in the order of the file or one drawn from the
+ * seed. The same experiment gives the same plan everywhere. WL_EINVAL: more than 100000 trials. */
 int wl_grid_make(const struct wl_experiment *x, const struct wl_machine *here, struct wl_grid *out, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
@@ -162,8 +162,8 @@ bool wl_experiment_is_multinode(const struct wl_experiment *x);
 int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, int64_t repeat, const char *run_dir,
                      struct wl_strs *argv, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Starts the trial's command so that each of its nodes tells on stdout what its caps would set, and does nothing.
- * WL_EJOB: it failed; what the nodes said is on stderr. */
+/* Starts the trial's command so that each of its nodes only prints to stdout what its caps would set. WL_EJOB: it
+ * failed; the messages of the nodes are on stderr. */
 int wl_trial_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a,
                          struct wl_err *e) WL_MUST_CHECK;
 
@@ -172,7 +172,7 @@ int wl_trial_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t
 struct wl_sweep_opts {
     bool retry_failed; /* failed runs get another attempt */
     const struct wl_signals *signals;
-    /* Told as it goes, all may be NULL: what is about to be done; every 100 ms; a run has ended. */
+    /* (optional) Called before the first run; every 100 ms; when a run has ended. */
     void (*on_start)(void *ctx, const struct wl_grid *g, size_t to_run);
     void (*on_tick)(void *ctx, double done, double total, double left_s, const char *note);
     void (*on_run)(void *ctx, const struct wl_grid *g, size_t planned, int64_t run, const struct wl_run_result *r);
@@ -188,27 +188,27 @@ struct wl_failed_run {
 struct wl_sweep_result {
     const char *store; /* path of the file */
     int64_t campaign;
-    size_t planned;               /* runs of the whole campaign, skipped trials left out */
+    size_t planned;               /* runs of the whole campaign, without skipped trials */
     size_t done;                  /* of these, finished now */
     size_t done_before;           /* of these, before this call */
     struct wl_failed_run *failed; /* whose newest attempt failed, in this call or before */
     size_t n_failed;
 };
 
-/* Runs what is missing of a campaign. Finished runs are never run again; runs that were interrupted (also by the death
- * of a wattlaw) are. WL_EINTR: a signal stopped it; the same call carries on. WL_EINVAL: the store holds the campaign
- * with another command, data or way of measuring; a command or data that are not there. WL_EPERM: another process runs
- * this campaign. Other codes: the store failed. out is filled in as far as it went. */
+/* Runs what is missing of a campaign. Finished runs are never repeated; runs that were interrupted (also by the death
+ * of a wattlaw) are. WL_EINTR: a signal stopped it; the same call resumes it. WL_EINVAL: the store has the campaign
+ * with another command, other data or another way of measuring; the command or data do not exist. WL_EPERM: another
+ * process runs this campaign. Other codes: the store failed. out is filled in as far as it got. */
 int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Everything that wl_sweep_run looks at before its first run, with its codes, and nothing is changed: launcher,
+/* Checks everything that wl_sweep_run checks before its first run, with its codes, and changes nothing: launcher,
  * sensors, store, devices to be capped, command, data. WL_EINVAL also: no trial can be run here. The grid is filled in
- * where it could be made, whatever else is wrong (n_runs 0 and no trials: it could not). */
+ * if it could be made, whatever else is wrong (n_runs 0 and no trials: it could not). */
 int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 
-/* None of the trials can be run on this machine. */
+/* Fails with the message that none of the trials can be run on this machine. */
 int wl_sweep_is_empty(const struct wl_experiment *x, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-/* An experiment file and --set, read over the keys and checked for what their rows cannot say. */
+/* Reads an experiment file and --set into the keys, and checks what the option rows cannot express. */
 #include "campaign/internal.h"
 
 #include <ctype.h>
@@ -25,7 +25,7 @@ static struct wl_strs section_names(struct wl_arena *a)
     return names;
 }
 
-/* ---- reading: the file, then --set ---- */
+/* ---- the file, then --set ---- */
 
 struct reader {
     struct wl_experiment *x;
@@ -37,13 +37,15 @@ struct reader {
 
 static int check_user_key(const char *key, const char *where, struct wl_err *e)
 {
-    bool fine = isalpha((unsigned char)*key) || *key == '_';
+    bool valid = isalpha((unsigned char)*key) || *key == '_';
     for (const char *c = key; *c; c++)
-        if (!isalnum((unsigned char)*c) && *c != '_') fine = false;
-    if (!fine)
-        return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: a key of your own is made of letters, digits and _", where, key);
+        if (!isalnum((unsigned char)*c) && *c != '_') valid = false;
+    if (!valid)
+        return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: expected letters, digits and _ (not starting with a digit)",
+                       where, key);
     if (wl_placeholder_reserved(key))
-        return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: {%s} already has a meaning; take another name", where, key, key);
+        return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: {%s} already has a meaning; choose another name", where, key,
+                       key);
     return 0;
 }
 
@@ -106,8 +108,8 @@ static int apply_set(struct reader *r, const char *text, struct wl_err *e)
                    meant ? meant : "", meant ? "'?" : "");
 }
 
-/* Where a key was given: "exp.ini:12", "--set" or the file. */
-static const char *place_of(void *ctx, const char *section, const char *key)
+/* The location of a key: "exp.ini:12", "--set" or the file. */
+static const char *location_of(void *ctx, const char *section, const char *key)
 {
     struct reader *r = ctx;
     const char *start = wl_strf(r->a, "%s.%s=", section, key);
@@ -119,28 +121,28 @@ static const char *place_of(void *ctx, const char *section, const char *key)
     return r->ini->path;
 }
 
-/* ---- what the rows cannot say ---- */
+/* ---- checks ---- */
 
 static int check_name(struct reader *r, struct wl_err *e)
 {
     const char *name = r->x->campaign.name;
-    if (!name) return wl_fail(e, WL_EINVAL, "%s: [campaign] name is missing: every campaign has a name", r->ini->path);
-    bool fine = *name && *name != '.' && *name != '-';
+    if (!name) return wl_fail(e, WL_EINVAL, "%s: [campaign] name is missing", r->ini->path);
+    bool valid = *name && *name != '.' && *name != '-';
     for (const char *c = name; *c; c++)
-        if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) fine = false;
-    if (fine) return 0;
+        if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) valid = false;
+    if (valid) return 0;
     return wl_fail(e, WL_EINVAL,
                    "%s: [campaign] name = '%s': expected letters, digits, . _ - (not starting with . or -)",
-                   place_of(r, "campaign", "name"), name);
+                   location_of(r, "campaign", "name"), name);
 }
 
-/* A value that stands twice in an axis would give one trial twice. */
-static int check_twice(struct reader *r, const char *key, const char *const *values, size_t n, struct wl_err *e)
+/* A value that is repeated in an axis would give one trial twice. */
+static int check_distinct(struct reader *r, const char *key, const char *const *values, size_t n, struct wl_err *e)
 {
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < i; k++)
             if (wl_str_eq(values[i], values[k]))
-                return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: %s stands twice", place_of(r, "sweep", key), key,
+                return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: %s is listed twice", location_of(r, "sweep", key), key,
                                values[i]);
     return 0;
 }
@@ -150,7 +152,7 @@ static int check_axes(struct reader *r, struct wl_err *e)
     int rc = 0;
     for (size_t i = 0; i < r->x->n_user && rc == 0; i++) {
         const struct wl_strs *values = &r->x->user[i].values;
-        rc = check_twice(r, r->x->user[i].key, (const char *const *)values->v, values->n, e);
+        rc = check_distinct(r, r->x->user[i].key, (const char *const *)values->v, values->n, e);
     }
     struct wl_trial t = wl_trial_empty(r->x, r->a);
     for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key && rc == 0; axis++) {
@@ -160,33 +162,33 @@ static int check_axes(struct reader *r, struct wl_err *e)
             wl_sweep_axis_take(axis, &r->x->sweep, i, &t);
             values[i] = wl_sweep_axis_text(axis, &t, r->a);
         }
-        rc = check_twice(r, axis->key, values, n, e);
+        rc = check_distinct(r, axis->key, values, n, e);
     }
     return rc;
 }
 
-static void no_sink(void *ctx, const struct wl_mark *m) { (void)ctx, (void)m; }
+static void ignore_mark(void *ctx, const struct wl_mark *m) { (void)ctx, (void)m; }
 
-/* An expression that cannot be read is found now, at its line, and not by the first run. */
+/* Reports an invalid expression now, with its line, and not in the first run. */
 static int check_regex(struct reader *r, struct wl_err *e)
 {
     struct wl_mark_regex *unused;
     struct wl_err why;
     const char *option = NULL;
     struct wl_arena *a = wl_arena_new(NULL);
-    int rc = wl_mark_regex_new(&unused, &r->x->measure.regex, no_sink, NULL, &option, a, &why);
+    int rc = wl_mark_regex_new(&unused, &r->x->measure.regex, ignore_mark, NULL, &option, a, &why);
     if (rc < 0) {
         char *key = wl_strdup(a, option);
         for (char *c = key; *c; c++)
             if (*c == '-') *c = '_';
-        rc = wl_fail(e, rc, "%s: [measure] %s", place_of(r, "measure", key), why.msg);
+        rc = wl_fail(e, rc, "%s: [measure] %s", location_of(r, "measure", key), why.msg);
     }
     wl_arena_free(a);
     return rc;
 }
 
-/* The file of intensities is named again when runs are reported (cmd/footprint.c), from another folder maybe. That it
- * does not reach to the present is no error: it may be of the hours to come, or be kept up to date. */
+/* Reports of runs read the file of intensities again, maybe from another folder: its path is made absolute. A file that
+ * does not cover the present is not an error: it may be updated later. */
 static int check_footprint(struct reader *r, struct wl_err *e)
 {
     struct wl_footprint *given = &r->x->measure.footprint;
@@ -198,27 +200,29 @@ static int check_footprint(struct reader *r, struct wl_err *e)
     for (char *c = key; *c; c++)
         if (*c == '-') *c = '_';
     if (rc < 0)
-        return wl_fail(e, WL_EINVAL, "%s: [measure] %s: %s", place_of(r, "measure", key), key, wl_strdup(r->a, e->msg));
+        return wl_fail(e, WL_EINVAL, "%s: [measure] %s: %s", location_of(r, "measure", key), key,
+                       wl_strdup(r->a, e->msg));
     int64_t now = wl_anchor_now().wall_ns;
     if (f.intensity && isnan(wl_carbon_intensity_at(f.intensity, now)))
         wl_strs_add(r->a, &r->x->notes,
                     wl_strf(r->a,
-                            "%s: [measure] carbon_csv: %s has no intensity for now, %s: the carbon of runs is not "
-                            "known until it has",
-                            place_of(r, "measure", key), f.carbon_csv, wl_clock_iso(r->a, now)));
+                            "%s: [measure] carbon_csv: %s has no intensity for now, %s: the carbon of runs is "
+                            "unknown until the file covers their time",
+                            location_of(r, "measure", key), f.carbon_csv, wl_clock_iso(r->a, now)));
     return 0;
 }
 
-/* Nodes begin at their own instants: there is no rest that is all of theirs. */
+/* Nodes begin at different instants: there is no time in which all of them are idle. */
 static int check_nodes(struct reader *r, struct wl_err *e)
 {
     if (!wl_experiment_is_multinode(r->x) || !(r->x->measure.idle_s > 0)) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: [measure] idle is not measured on several nodes ({measure} in [launch] command)",
-                   place_of(r, "measure", "idle"));
+    return wl_fail(e, WL_EINVAL,
+                   "%s: [measure] idle: cannot be measured on several nodes ({measure} in [launch] command)",
+                   location_of(r, "measure", "idle"));
 }
 
-/* The reference workloads bring their command along. Ranks of one machine need no mpirun; pinned, one worker does not
- * borrow the cores that several would use. */
+/* The command of the reference workloads. Ranks on one machine need no mpirun. Workers are pinned, so that one worker
+ * does not use the cores that several would use. */
 static const char *default_command(const struct wl_experiment *x, struct wl_arena *a)
 {
     return wl_strf(a,
@@ -243,7 +247,7 @@ static int complete(struct reader *r, struct wl_err *e)
         return wl_fail(e, WL_EINVAL,
                        "%s: [campaign] scaling = weak needs [data] samples, the samples of one worker's "
                        "epoch",
-                       place_of(r, "campaign", "scaling"));
+                       location_of(r, "campaign", "scaling"));
     return 0;
 }
 
@@ -265,8 +269,8 @@ static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
     return t.s;
 }
 
-/* Lists, repeats, order, limits and what energy means to the site may change between two calls of one sweep; what a run
- * does may not. */
+/* Lists, repeats, order, limits, carbon and price may change between two calls of one sweep; what a run does may not.
+ */
 static bool may_change(const char *section, const char *line)
 {
     static const char *const keys[] = { "campaign.name",  "campaign.repeats",     "campaign.order",
@@ -297,7 +301,7 @@ const char *wl_experiment_immutable(const char *expanded, struct wl_arena *a)
     return t.s;
 }
 
-static int read_from(struct reader *r, struct wl_err *e)
+static int read_experiment(struct reader *r, struct wl_err *e)
 {
     struct wl_experiment *x = r->x;
     for (const struct wl_experiment_section *s = wl_experiment_sections(); s->name; s++)
@@ -310,7 +314,7 @@ static int read_from(struct reader *r, struct wl_err *e)
     if (rc == 0) rc = check_footprint(r, e);
     if (rc == 0) rc = complete(r, e);
     if (rc == 0) rc = check_nodes(r, e);
-    if (rc == 0) rc = wl_placeholder_check(x, place_of, r, r->a, e);
+    if (rc == 0) rc = wl_placeholder_check(x, location_of, r, r->a, e);
     if (rc < 0) return rc;
     x->expanded = expanded_text(x, r->a);
     x->fixed = wl_experiment_immutable(x->expanded, r->a);
@@ -324,7 +328,7 @@ int wl_experiment_parse(const char *path, const char *text, const struct wl_strs
     int rc = wl_ini_parse(path, text, &ini, a, e);
     if (rc < 0) return rc;
     *out = (struct wl_experiment) { .path = wl_strdup(a, path) };
-    return read_from(&(struct reader) { out, &ini, sets, 0, a }, e);
+    return read_experiment(&(struct reader) { out, &ini, sets, 0, a }, e);
 }
 
 int wl_experiment_read(const char *path, const struct wl_strs *sets, struct wl_experiment *out, struct wl_arena *a,
@@ -334,5 +338,5 @@ int wl_experiment_read(const char *path, const struct wl_strs *sets, struct wl_e
     int rc = wl_ini_read(path, &ini, a, e);
     if (rc < 0) return rc;
     *out = (struct wl_experiment) { .path = wl_strdup(a, path) };
-    return read_from(&(struct reader) { out, &ini, sets, 0, a }, e);
+    return read_experiment(&(struct reader) { out, &ini, sets, 0, a }, e);
 }

@@ -132,9 +132,9 @@ static const struct wl_opt launch_rows[] = {
 static const struct wl_experiment_section sections[] = {
     { "campaign", campaign_rows, offsetof(struct wl_experiment, campaign), "the campaign as a whole" },
     { "sweep", sweep_rows, offsetof(struct wl_experiment, sweep),
-      "axes of the grid, comma-separated; any other key is an axis of your own and must stand as {key} in the "
+      "axes of the grid, comma-separated; any other key is an axis of your own and must occur as {key} in the "
       "command" },
-    { "data", data_rows, offsetof(struct wl_experiment, data), "what the workload reads" },
+    { "data", data_rows, offsetof(struct wl_experiment, data), "data of the workload" },
     { "measure", measure_rows, offsetof(struct wl_experiment, measure),
       "sampling, marks, and what the energy means in carbon and money" },
     { "cap", cap_rows, offsetof(struct wl_experiment, cap),

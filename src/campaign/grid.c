@@ -9,10 +9,10 @@ struct wl_trial wl_trial_empty(const struct wl_experiment *x, struct wl_arena *a
     return (struct wl_trial) { .cap = wl_cap_none, .user = wl_new_array(a, const char *, x->n_user) };
 }
 
-/* ---- one trial: what is missing, what cannot be ---- */
+/* ---- one trial: derive what is missing, and why it cannot be run ---- */
 
-/* global = workers x local x accumulation: two of the three batch keys give the third, one of local and global alone
- * takes accumulation as 1, none leaves both out. Returns why it cannot be, or NULL. */
+/* global = workers x local x accumulation: two of the three batch keys give the third; with local or global alone
+ * accumulation is 1; with neither both stay unset. Returns why the values do not fit, or NULL. */
 static const char *derive_batches(struct wl_trial *t, struct wl_arena *a)
 {
     int64_t *acc = &t->accumulation, *local = &t->local_batch, *global = &t->global_batch;
@@ -23,7 +23,7 @@ static const char *derive_batches(struct wl_trial *t, struct wl_arena *a)
     if (*local && *global) {
         int64_t per_pass = t->workers * *local, given = *acc;
         if (*global % per_pass)
-            return wl_strf(a, "global batch %lld is no multiple of workers x local batch = %lld x %lld",
+            return wl_strf(a, "global batch %lld is not a multiple of workers x local batch = %lld x %lld",
                            (long long)*global, (long long)t->workers, (long long)*local);
         *acc = *global / per_pass;
         if (given && given != *acc)
@@ -38,21 +38,21 @@ static const char *derive_batches(struct wl_trial *t, struct wl_arena *a)
     }
     int64_t parts = t->workers * *acc;
     if (*global % parts)
-        return wl_strf(a, "global batch %lld is no multiple of workers x accumulation = %lld x %lld",
+        return wl_strf(a, "global batch %lld is not a multiple of workers x accumulation = %lld x %lld",
                        (long long)*global, (long long)t->workers, (long long)*acc);
     *local = *global / parts;
     return NULL;
 }
 
-/* A worker has one thread unless more are asked for: a worker that grew when fewer share the machine would hide how
- * the job scales. */
+/* A worker has one thread unless [sweep] asks for more: workers that used more threads when fewer share the machine
+ * would hide how the job scales. */
 static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, const struct wl_machine *here,
                              struct wl_arena *a)
 {
     bool given = t->threads > 0;
     if (!given) t->threads = 1;
     int64_t nodes = t->nodes ? t->nodes : 1,
-            cores = here->cores * nodes; /* other nodes are taken to be like this one */
+            cores = here->cores * nodes; /* other nodes are assumed to be like this one */
     if (x->launch.oversubscribe || t->workers * t->threads <= cores) return NULL;
     const char *on = nodes > 1 ? wl_strf(a, " on %lld nodes", (long long)nodes) : "";
     if (!given || t->workers > cores)
@@ -85,14 +85,14 @@ static void complete(struct wl_trial *t, const struct wl_experiment *x, const st
     t->samples = x->data.samples;
     if (wl_str_eq(x->campaign.scaling, "weak")) t->samples *= t->workers;
     t->skip = derive_batches(t, a);
-    const char *cores = fit_cores(t, x, here, a); /* sets threads, whatever the batches are */
+    const char *cores = fit_cores(t, x, here, a); /* sets threads, even if the batches do not fit */
     if (!t->skip) t->skip = cores;
     if (!t->skip) t->skip = fit_caps(t, here, a);
 }
 
 /* ---- the product ---- */
 
-/* How many values each axis has, ours first, then the user's; the last one varies fastest. */
+/* The number of values of each axis, the user's axes first; the last one varies fastest. */
 struct odometer {
     const struct wl_experiment *x;
     size_t *count, *at;
@@ -132,7 +132,7 @@ static void odometer_read(const struct odometer *o, struct wl_trial *t)
     }
 }
 
-/* The axes that vary; where none does, the workload. */
+/* The axes that vary; if none does, the workload. */
 static const char *label_of(const struct odometer *o, const struct wl_trial *t, struct wl_arena *a)
 {
     struct wl_text text = WL_TEXT(a);
@@ -160,7 +160,7 @@ static int count_trials(const struct odometer *o, size_t *n, struct wl_err *e)
 
 /* ---- the order of runs ---- */
 
-/* Fisher and Yates; a repeat's order depends on the seed and its number alone. */
+/* Fisher and Yates; a repeat's order depends only on the seed and its number. */
 static void shuffle(size_t *v, size_t n, uint64_t seed, uint64_t repeat)
 {
     for (size_t i = n; i > 1; i--) {
@@ -170,7 +170,7 @@ static void shuffle(size_t *v, size_t n, uint64_t seed, uint64_t repeat)
     }
 }
 
-/* Repeat after repeat, so that slow drifts of the machine fall on all trials alike. */
+/* Repeat after repeat, so that slow drifts of the machine affect all trials alike. */
 static void plan_runs(const struct wl_experiment *x, struct wl_grid *g, struct wl_arena *a)
 {
     size_t n = g->n_trials - g->n_skipped, *order = wl_new_array(a, size_t, n);

@@ -1,11 +1,11 @@
-/* What the files of this folder share. */
+/* Functions of single files of this folder. */
 #ifndef WL_CAMPAIGN_INTERNAL_H
 #define WL_CAMPAIGN_INTERNAL_H
 
 #include "campaign/campaign.h"
 #include "campaign/template.h"
 
-/* ---- axis.c: the axes that have a meaning of their own -------------------------------------------------------- */
+/* ---- axis.c: the built-in axes -------------------------------------------------------- */
 
 struct wl_sweep_axis {
     const char *key;
@@ -21,7 +21,7 @@ size_t wl_sweep_axis_count(const struct wl_sweep_axis *axis, const struct wl_swe
 void wl_sweep_axis_take(const struct wl_sweep_axis *axis, const struct wl_sweep_keys *sweep, size_t i,
                         struct wl_trial *t);
 
-/* The trial's value as text, NULL where it has none. */
+/* The trial's value as text; NULL: it has none. */
 const char *wl_sweep_axis_text(const struct wl_sweep_axis *axis, const struct wl_trial *t, struct wl_arena *a);
 
 /* ---- experiment.c -------------------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ const char *wl_experiment_immutable(const char *expanded, struct wl_arena *a);
 
 /* ---- grid.c -------------------------------------------------------------------------------------------------- */
 
-/* A trial with no value at all. */
+/* A trial without any value. */
 struct wl_trial wl_trial_empty(const struct wl_experiment *x, struct wl_arena *a);
 
 /* ---- launcher.c: ways to start a run ------------------------------------------------------------------------ */
@@ -39,7 +39,7 @@ struct wl_trial wl_trial_empty(const struct wl_experiment *x, struct wl_arena *a
 struct wl_launcher {
     const char *name, *help;
     const char *unavailable; /* why it cannot be used; NULL: it can */
-    bool runs;               /* it starts commands, whose runs need a folder each */
+    bool runs;               /* it starts commands: each run needs a folder */
     int (*run)(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                struct wl_arena *a, struct wl_err *e); /* as wl_run_measure */
 };
@@ -51,18 +51,18 @@ int wl_launcher_find(const char *name, const struct wl_launcher **out, struct wl
 
 /* ---- mpi_env.c ---------------------------------------------------------------------------------------------- */
 
-/* These variables, and what makes Open MPI start ranks here as we count them. */
+/* The given variables and those that let Open MPI start as many ranks here as we do. */
 struct wl_strs wl_launcher_mpi_env(const struct wl_strs *given, struct wl_arena *a);
 
 /* ---- prepare.c ---------------------------------------------------------------------------------------------- */
 
-/* Are the data of an experiment there, and if not, can the command that makes them be started? The path is absolute,
- * NULL where the experiment names none; codes of wl_prepare_data, which begins with this. */
+/* Do the data of an experiment exist, and if not, can the command that makes them be started? The path is absolute,
+ * NULL if the experiment names none; codes of wl_prepare_data, which begins with this. */
 int wl_prepare_find_data(const struct wl_experiment *x, const char **path, bool *missing, struct wl_arena *a,
                          struct wl_err *e) WL_MUST_CHECK;
 
-/* Makes the data of an experiment where they are missing and it says how; WL_ENOENT where it does not say how. The
- * path is absolute. What the command prints goes to prepare.log in the folder. */
+/* Makes the data of an experiment, if they are missing, with its [data] prepare; WL_ENOENT: it has none. The path is
+ * absolute. The command's output goes to prepare.log in the folder. */
 int wl_prepare_data(const struct wl_experiment *x, const char *log_folder, const struct wl_signals *signals,
                     const char **path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

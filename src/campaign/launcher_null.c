@@ -1,7 +1,7 @@
 /* Starts nothing. */
 #include "campaign/internal.h"
 
-/* A run of no length that did nothing: what is left is the cost of the harness. */
+/* A run of zero length: what remains is the cost of the harness. */
 static int null_run(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                     struct wl_arena *a, struct wl_err *e)
 {
@@ -20,4 +20,6 @@ static int null_run(struct wl_store *s, int64_t run, const struct wl_run_opts *o
     return wl_store_run_end(s, run, &end, &out->derived, e);
 }
 
-const struct wl_launcher wl_launcher_null = { .name = "null", .help = "starts nothing; tries a file", .run = null_run };
+const struct wl_launcher wl_launcher_null = { .name = "null",
+                                              .help = "starts nothing, to test an experiment file",
+                                              .run = null_run };

@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* The CPUs in the affinity mask; all that are online where the mask cannot be read. */
+/* The CPUs in the affinity mask; all online ones if the mask cannot be read. */
 static int usable_cores(void)
 {
     cpu_set_t set;
@@ -24,7 +24,7 @@ static struct wl_cap_limit limit_of(enum wl_cap_kind kind, const struct wl_exper
 struct wl_machine wl_machine_detect(const struct wl_experiment *x, struct wl_arena *a)
 {
     struct wl_machine m = { .cores = usable_cores() };
-    bool here = !wl_experiment_is_multinode(x); /* else each node knows what its devices take */
+    bool here = !wl_experiment_is_multinode(x); /* otherwise each node checks its own devices */
     for (int k = 0; k < WL_CAP_KINDS; k++)
         m.cap[k] = x->sweep.cap[k].n && here ? limit_of(k, x, a)
                                              : (struct wl_cap_limit) { .range = { .min = NAN, .max = NAN } };

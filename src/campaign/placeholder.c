@@ -4,13 +4,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Placeholders that are no axes. */
-enum which { DATA, RUN_DIR, SEED, REPEAT, SAMPLES, TRAIN, MPIRUN, MEASURE };
+/* Placeholders that are not axes. */
+enum builtin { DATA, RUN_DIR, SEED, REPEAT, SAMPLES, TRAIN, MPIRUN, MEASURE };
 static const struct {
     const char *name;
-    enum which which;
-    const char *missing; /* what to give so that it has a value */
-} others[] = {
+    enum builtin builtin;
+    const char *missing; /* the key that gives it a value */
+} builtins[] = {
     { "data", DATA, "[data] path" },
     { "run_dir", RUN_DIR, NULL },
     { "seed", SEED, NULL },
@@ -23,26 +23,26 @@ static const struct {
 
 bool wl_placeholder_reserved(const char *name)
 {
-    for (size_t i = 0; i < WL_COUNT(others); i++)
-        if (wl_str_eq(others[i].name, name)) return true;
+    for (size_t i = 0; i < WL_COUNT(builtins); i++)
+        if (wl_str_eq(builtins[i].name, name)) return true;
     return wl_sweep_axis_find(name) != NULL;
 }
 
-static int unknown(const struct wl_experiment *x, const char *name, const char *where, struct wl_arena *a,
-                   struct wl_err *e)
+static int fail_unknown(const struct wl_experiment *x, const char *name, const char *where, struct wl_arena *a,
+                        struct wl_err *e)
 {
     struct wl_strs names = { 0 };
     for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++) wl_strs_add(a, &names, axis->key);
-    for (size_t i = 0; i < WL_COUNT(others); i++) wl_strs_add(a, &names, others[i].name);
+    for (size_t i = 0; i < WL_COUNT(builtins); i++) wl_strs_add(a, &names, builtins[i].name);
     for (size_t i = 0; i < x->n_user; i++) wl_strs_add(a, &names, x->user[i].key);
     const char *near = wl_str_closest(name, (const char *const *)names.v, names.n);
     return wl_fail(e, WL_EINVAL,
-                   "%s: {%s} is no placeholder%s%s%s; a key of your own needs its values in [sweep], and "
+                   "%s: {%s} is not a placeholder%s%s%s; a key of your own needs its values in [sweep], and "
                    "{{ and }} are plain braces",
                    where, name, near ? "; did you mean {" : "", near ? near : "", near ? "}?" : "");
 }
 
-/* wattlaw-train stands beside the program that runs now, or in PATH. */
+/* wattlaw-train is in the folder of this program, or in PATH. */
 static const char *find_train(struct wl_arena *a)
 {
     char self[4096];
@@ -55,12 +55,12 @@ static const char *find_train(struct wl_arena *a)
     return wl_process_find_program("wattlaw-train", a);
 }
 
-/* NULL and e untouched: the name has no value here. */
-static const char *other_value(const struct wl_placeholder_values *f, enum which which, const char *where,
-                               struct wl_arena *a, struct wl_err *e)
+/* NULL and e unchanged: the name has no value here. */
+static const char *builtin_value(const struct wl_placeholder_values *f, enum builtin builtin, const char *where,
+                                 struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_experiment *x = f->x;
-    switch (which) {
+    switch (builtin) {
     case DATA: return f->data;
     case RUN_DIR: return f->run_dir ? f->run_dir : "RUN_DIR";
     case SEED: return wl_strf(a, "%lld", (long long)(x->campaign.seed + f->repeat - 1));
@@ -69,13 +69,13 @@ static const char *other_value(const struct wl_placeholder_values *f, enum which
     case TRAIN: {
         const char *train = f->checking ? "wattlaw-train" : find_train(a);
         if (!train)
-            wl_fail(e, WL_ENOENT, "%s: {train}: wattlaw-train stands neither beside wattlaw nor in PATH", where);
+            wl_fail(e, WL_ENOENT, "%s: {train}: wattlaw-train is neither in the folder of wattlaw nor in PATH", where);
         return train;
     }
     case MPIRUN:
     case MEASURE:
-        wl_fail(e, WL_EINVAL, "%s: {%s} stands for several words: it cannot be a part of a word", where,
-                which == MPIRUN ? "mpirun" : "measure");
+        wl_fail(e, WL_EINVAL, "%s: {%s} expands to several words: it cannot be part of a word", where,
+                builtin == MPIRUN ? "mpirun" : "measure");
         return NULL;
     }
     return NULL;
@@ -89,15 +89,15 @@ int wl_placeholder_value(void *ctx, const char *name, const char *where, const c
     if (f->used) wl_strs_add(a, f->used, name);
     for (size_t i = 0; i < f->x->n_user; i++)
         if (f->trial && wl_str_eq(f->x->user[i].key, name)) return *value = f->trial->user[i], 0;
-    for (size_t i = 0; i < WL_COUNT(others); i++) {
-        if (!wl_str_eq(others[i].name, name)) continue;
-        *value = other_value(f, others[i].which, where, a, &why);
+    for (size_t i = 0; i < WL_COUNT(builtins); i++) {
+        if (!wl_str_eq(builtins[i].name, name)) continue;
+        *value = builtin_value(f, builtins[i].builtin, where, a, &why);
         if (*value) return 0;
         if (why.code) return wl_fail(e, why.code, "%s", why.msg);
-        return wl_fail(e, WL_EINVAL, "%s: {%s} has no value: give %s", where, name, others[i].missing);
+        return wl_fail(e, WL_EINVAL, "%s: {%s} has no value: give %s", where, name, builtins[i].missing);
     }
     const struct wl_sweep_axis *axis = wl_sweep_axis_find(name);
-    if (!axis || !f->trial) return unknown(f->x, name, where, a, e);
+    if (!axis || !f->trial) return fail_unknown(f->x, name, where, a, e);
     *value = wl_sweep_axis_text(axis, f->trial, a);
     if (*value) return 0;
     bool batch = strstr(name, "_batch") != NULL;
@@ -107,7 +107,7 @@ int wl_placeholder_value(void *ctx, const char *name, const char *where, const c
 
 /* ---- templates of a whole run ---- */
 
-/* A placeholder that stands for several words. */
+/* A placeholder that expands to several words. */
 static bool add_expanded(const struct wl_placeholder_values *f, const char *word, struct wl_strs *out,
                          struct wl_arena *a)
 {
@@ -179,10 +179,10 @@ bool wl_placeholder_used(const struct wl_experiment *x, const char *name)
 
 bool wl_experiment_is_multinode(const struct wl_experiment *x) { return wl_placeholder_used(x, "measure"); }
 
-/* ---- the check at reading ---- */
+/* ---- checks when an experiment is read ---- */
 
-/* A trial that has a value wherever the grid will have one. */
-static struct wl_trial probe(const struct wl_experiment *x, struct wl_arena *a)
+/* A trial that has every value that the grid will have. */
+static struct wl_trial sample_trial(const struct wl_experiment *x, struct wl_arena *a)
 {
     struct wl_trial t = wl_trial_empty(x, a);
     for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++)
@@ -197,26 +197,25 @@ static struct wl_trial probe(const struct wl_experiment *x, struct wl_arena *a)
     return t;
 }
 
-static bool among(const struct wl_strs *list, const char *word)
+static bool contains(const struct wl_strs *list, const char *word)
 {
     for (size_t i = 0; i < list->n; i++)
         if (wl_str_eq(list->v[i], word)) return true;
     return false;
 }
 
-/* Does a change of this axis change the run? Caps are set by wattlaw itself; the three batch sizes follow from each
- * other. */
-static bool acts(const struct wl_strs *used, const struct wl_sweep_axis *axis)
+/* Does this axis affect the run? Caps are set by wattlaw itself; the three batch keys follow from each other. */
+static bool affects_run(const struct wl_strs *used, const struct wl_sweep_axis *axis)
 {
     static const char *const batch[] = { "local_batch", "global_batch", "accumulation" };
     if (axis->cap >= 0) return true;
-    if (wl_str_eq(axis->key, "workers") && among(used, "mpirun")) return true;
+    if (wl_str_eq(axis->key, "workers") && contains(used, "mpirun")) return true;
     bool is_batch = false, batch_used = false;
     for (size_t i = 0; i < WL_COUNT(batch); i++) {
         is_batch |= wl_str_eq(axis->key, batch[i]);
-        batch_used |= among(used, batch[i]);
+        batch_used |= contains(used, batch[i]);
     }
-    return among(used, axis->key) || (is_batch && batch_used);
+    return contains(used, axis->key) || (is_batch && batch_used);
 }
 
 static int fail_unused_axis(const char *key, const char *where, bool is_user, struct wl_err *e)
@@ -228,50 +227,50 @@ static int fail_unused_axis(const char *key, const char *where, bool is_user, st
     if (is_user) near = wl_str_closest(key, names, n);
     if (near) return wl_fail(e, WL_EINVAL, "%s: [sweep] unknown key %s; did you mean %s?", where, key, near);
     return wl_fail(e, WL_EINVAL,
-                   "%s: [sweep] %s: {%s} stands nowhere in [launch] command, args, env or cwd, so its "
+                   "%s: [sweep] %s: {%s} does not occur in [launch] command, args, env or cwd, so its "
                    "values would change nothing",
                    where, key, key);
 }
 
-static int check_axes_used(const struct wl_experiment *x, const struct wl_strs *used, wl_key_location *place, void *ctx,
-                           struct wl_err *e)
+static int check_axes_used(const struct wl_experiment *x, const struct wl_strs *used, wl_key_location *location,
+                           void *ctx, struct wl_err *e)
 {
     for (size_t i = 0; i < x->n_user; i++)
-        if (!among(used, x->user[i].key))
-            return fail_unused_axis(x->user[i].key, place(ctx, "sweep", x->user[i].key), true, e);
+        if (!contains(used, x->user[i].key))
+            return fail_unused_axis(x->user[i].key, location(ctx, "sweep", x->user[i].key), true, e);
     for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++)
-        if (wl_sweep_axis_count(axis, &x->sweep) > 1 && !acts(used, axis))
-            return fail_unused_axis(axis->key, place(ctx, "sweep", axis->key), false, e);
+        if (wl_sweep_axis_count(axis, &x->sweep) > 1 && !affects_run(used, axis))
+            return fail_unused_axis(axis->key, location(ctx, "sweep", axis->key), false, e);
     return 0;
 }
 
-int wl_placeholder_check(const struct wl_experiment *x, wl_key_location *place, void *ctx, struct wl_arena *a,
+int wl_placeholder_check(const struct wl_experiment *x, wl_key_location *location, void *ctx, struct wl_arena *a,
                          struct wl_err *e)
 {
     struct wl_strs used = { 0 }, words = { 0 };
-    struct wl_trial t = probe(x, a);
+    struct wl_trial t = sample_trial(x, a);
     struct wl_placeholder_values f = {
         .x = x, .trial = &t, .repeat = 1, .data = x->data.path, .checking = true, .used = &used
     };
-    int rc = wl_placeholder_words(&f, x->launch.command, place(ctx, "launch", "command"), &words, a, e);
+    int rc = wl_placeholder_words(&f, x->launch.command, location(ctx, "launch", "command"), &words, a, e);
     if (rc == 0 && words.n == 0)
-        return wl_fail(e, WL_EINVAL, "%s: [launch] command is empty", place(ctx, "launch", "command"));
+        return wl_fail(e, WL_EINVAL, "%s: [launch] command is empty", location(ctx, "launch", "command"));
     if (rc == 0 && x->launch.args)
-        rc = wl_placeholder_words(&f, x->launch.args, place(ctx, "launch", "args"), &words, a, e);
-    if (rc == 0) rc = wl_placeholder_env(&f, place(ctx, "launch", "env"), &words, a, e);
+        rc = wl_placeholder_words(&f, x->launch.args, location(ctx, "launch", "args"), &words, a, e);
+    if (rc == 0) rc = wl_placeholder_env(&f, location(ctx, "launch", "env"), &words, a, e);
     const char *cwd;
     if (rc == 0 && x->launch.cwd)
-        rc = wl_template_expand(x->launch.cwd, wl_placeholder_value, &f, place(ctx, "launch", "cwd"), &cwd, a, e);
-    if (rc == 0) rc = check_axes_used(x, &used, place, ctx, e);
+        rc = wl_template_expand(x->launch.cwd, wl_placeholder_value, &f, location(ctx, "launch", "cwd"), &cwd, a, e);
+    if (rc == 0) rc = check_axes_used(x, &used, location, ctx, e);
     if (rc < 0 || !x->data.prepare) return rc;
 
-    const char *where = place(ctx, "data", "prepare");
+    const char *where = location(ctx, "data", "prepare");
     if (!x->data.path) return wl_fail(e, WL_EINVAL, "%s: [data] prepare needs [data] path", where);
     struct wl_strs made = { 0 };
     struct wl_placeholder_values once = { .x = x, .repeat = 1, .data = x->data.path, .checking = true, .used = &made };
     words = (struct wl_strs) { 0 };
     rc = wl_placeholder_words(&once, x->data.prepare, where, &words, a, e);
-    if (rc == 0 && !among(&made, "data"))
+    if (rc == 0 && !contains(&made, "data"))
         return wl_fail(e, WL_EINVAL, "%s: [data] prepare must name {data}, the folder or file that it writes", where);
     return rc;
 }
@@ -280,6 +279,5 @@ int wl_program_check(const char *where, const char *program, const char *given, 
 {
     if (wl_process_find_program(program, a)) return 0;
     return wl_fail(e, WL_ENOENT, "%s: %s: command not found%s", where, given,
-                   wl_str_eq(given, "wattlaw-train") ? "; {train} stands for the one that belongs to this wattlaw"
-                                                     : "");
+                   wl_str_eq(given, "wattlaw-train") ? "; write {train} for the one that belongs to this wattlaw" : "");
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
-/* The options of `wattlaw measure` that an experiment has in sections of its own. */
+/* The options of `wattlaw measure` that an experiment has as keys. */
 static const struct wl_opt measure_rows[] = {
     WL_POWER_OPT_ROWS(struct wl_measure_keys, power),
     WL_MARK_REGEX_OPT_ROWS(struct wl_measure_keys, regex),
@@ -33,7 +33,7 @@ static void add_caps(struct wl_strs *to, const struct wl_cap_request *caps, stru
     }
 }
 
-/* This program by its path, which other nodes must have too. */
+/* The path of this program, which must be the same on other nodes. */
 static const char *own_path(struct wl_arena *a)
 {
     char self[4096];

@@ -11,18 +11,27 @@
 
 enum { TAIL_BYTES = 400 };
 
+struct preparation {
+    const struct wl_experiment *x;
+    const char *path, *log_folder;
+    const struct wl_signals *signals; /* NULL: none are watched */
+    struct wl_arena *a;
+};
+
 static void close_fd(void *what) { close(*(int *)what); }
 
-/* Runs the command to its end, its output in the log; a signal stops it. */
-static int run_command(char *const *argv, const char *log_folder, const char **log_path, double grace_s,
-                       const struct wl_signals *signals, struct wl_process_result *out, struct wl_arena *a,
-                       struct wl_err *e)
+/* Runs the command to its end, with its output in the log; a signal stops it. */
+static int run_command(const struct preparation *p, char *const *argv, const char **log_path,
+                       struct wl_process_result *out, struct wl_err *e)
 {
+    struct wl_arena *a = p->a;
     int *fd = wl_new(a, int);
-    *fd = wl_run_folder_create_file(log_folder, "prepare.log", log_path, a, e);
+    *fd = wl_run_folder_create_file(p->log_folder, "prepare.log", log_path, a, e);
     if (*fd < 0) return *fd;
     wl_defer(a, close_fd, fd);
-    struct wl_job_spec spec = { .argv = argv, .stdin_fd = -1, .stdout_fd = *fd, .stderr_fd = *fd, .grace_s = grace_s };
+    struct wl_job_spec spec = { .argv = argv, .stdin_fd = -1, .stdout_fd = *fd, .stderr_fd = *fd };
+    spec.grace_s = p->x->launch.grace_s;
+    spec.spared = WL_CAPS_GUARD_NAME;
     struct wl_job *job;
     int64_t started_ns;
     int rc = wl_job_prepare(&job, &spec, a, e);
@@ -31,9 +40,9 @@ static int run_command(char *const *argv, const char *log_folder, const char **l
     for (bool stopped = false;;) {
         bool from_terminal;
         struct pollfd fds[] = { { .fd = wl_job_fd(job), .events = POLLIN },
-                                { .fd = signals ? wl_signals_fd(signals) : -1, .events = POLLIN } };
+                                { .fd = p->signals ? wl_signals_fd(p->signals) : -1, .events = POLLIN } };
         if (poll(fds, WL_COUNT(fds), -1) < 0) continue;
-        if (fds[1].revents && wl_signals_next(signals, &from_terminal)) {
+        if (fds[1].revents && wl_signals_next(p->signals, &from_terminal)) {
             wl_job_stop(job, stopped);
             stopped = true;
         }
@@ -46,7 +55,7 @@ static int run_command(char *const *argv, const char *log_folder, const char **l
     }
 }
 
-/* The words of [data] prepare, {data} being `made`; its program must be there. */
+/* The words of [data] prepare, with `made` for {data}; its program must exist. */
 static int command_of(const struct wl_experiment *x, const char *made, struct wl_strs *argv, struct wl_arena *a,
                       struct wl_err *e)
 {
@@ -55,44 +64,43 @@ static int command_of(const struct wl_experiment *x, const char *made, struct wl
     return rc < 0 ? rc : wl_program_check("[data] prepare", argv->v[0], argv->v[0], a, e);
 }
 
-/* Never over what came there meanwhile. */
-static int put_in_place(const char *made, const char *path, struct wl_err *e)
+/* Never replaces what was created there in the meantime. */
+static int move_into_place(const char *made, const char *path, struct wl_err *e)
 {
     struct stat st;
-    if (lstat(made, &st) != 0) return wl_fail_errno(e, "[data] prepare has not made %s ({data} in its command)", made);
+    if (lstat(made, &st) != 0) return wl_fail_errno(e, "[data] prepare did not make %s ({data} in its command)", made);
     if (renameat2(AT_FDCWD, made, AT_FDCWD, path, RENAME_NOREPLACE) == 0) return 0;
-    bool lacking = errno == EINVAL || errno == ENOSYS; /* network file systems */
-    if (lacking && lstat(path, &st) != 0 && rename(made, path) == 0) return 0;
-    return wl_fail_errno(e, "%s: cannot put the data there", path);
+    bool unsupported = errno == EINVAL || errno == ENOSYS; /* network file systems */
+    if (unsupported && lstat(path, &st) != 0 && rename(made, path) == 0) return 0;
+    return wl_fail_errno(e, "%s: cannot move the data there", path);
 }
 
-/* In a folder of our own beside the path, which is removed whatever comes. */
-static int make_in(const struct wl_tempdir *scratch, const struct wl_experiment *x, const char *path,
-                   const char *log_folder, const struct wl_signals *signals, struct wl_arena *a, struct wl_err *e)
+/* In a temporary folder next to the path, which is removed in any case. */
+static int make_data_in(const struct preparation *p, const struct wl_tempdir *scratch, struct wl_err *e)
 {
+    struct wl_arena *a = p->a;
     struct wl_strs argv = { 0 };
-    int rc = command_of(x, scratch->inner, &argv, a, e);
+    int rc = command_of(p->x, scratch->inner, &argv, a, e);
     if (rc < 0) return rc;
     struct wl_process_result end = { 0 };
     char **command = wl_strs_argv(&argv, a);
     const char *log_path;
     wl_log(WL_INFO, "campaign", "preparing the data: %s", wl_shell_quote(a, command));
-    rc = run_command(command, log_folder, &log_path, x->launch.grace_s, signals, &end, a, e);
+    rc = run_command(p, command, &log_path, &end, e);
     if (rc < 0) return wl_err_prefix(e, "[data] prepare");
     if (end.status != 0)
-        return wl_fail(e, WL_EJOB, "[data] prepare ended with status %d: %s (all of it: %s)", end.status,
+        return wl_fail(e, WL_EJOB, "[data] prepare: exit status %d: %s (full output: %s)", end.status,
                        wl_str_strip(a, wl_file_tail(log_path, TAIL_BYTES, a)), log_path);
-    return put_in_place(scratch->inner, path, e);
+    return move_into_place(scratch->inner, p->path, e);
 }
 
-static int make(const struct wl_experiment *x, const char *path, const char *log_folder,
-                const struct wl_signals *signals, struct wl_arena *a, struct wl_err *e)
+static int make_data(const struct preparation *p, struct wl_err *e)
 {
-    struct wl_tempdir *scratch = wl_new(a, struct wl_tempdir);
-    int rc = wl_mkdirs(wl_path_dir(a, path), e);
-    if (rc == 0) rc = wl_tempdir(scratch, path, e);
+    struct wl_tempdir *scratch = wl_new(p->a, struct wl_tempdir);
+    int rc = wl_mkdirs(wl_path_dir(p->a, p->path), e);
+    if (rc == 0) rc = wl_tempdir(scratch, p->path, e);
     if (rc < 0) return rc;
-    rc = make_in(scratch, x, path, log_folder, signals, a, e);
+    rc = make_data_in(p, scratch, e);
     wl_tempdir_remove(scratch);
     return rc;
 }
@@ -104,14 +112,15 @@ int wl_prepare_find_data(const struct wl_experiment *x, const char **path, bool 
     *path = NULL;
     *missing = false;
     if (!x->data.path) return 0;
-    const char *given = wl_path_absolute(a, x->data.path);
-    size_t n = strlen(given);
-    while (n > 1 && given[n - 1] == '/') n--; /* its last name is wanted */
-    *path = wl_strndup(a, given, n);
+    const char *absolute = wl_path_absolute(a, x->data.path);
+    size_t n = strlen(absolute);
+    while (n > 1 && absolute[n - 1] == '/') n--; /* so that the path ends in a name */
+    *path = wl_strndup(a, absolute, n);
     if (access(*path, F_OK) == 0) return 0;
     if (errno != ENOENT) return wl_fail_errno(e, "%s: [data] path", *path);
     if (!x->data.prepare)
-        return wl_fail(e, WL_ENOENT, "%s: [data] path is not there, and no prepare says how to make it", *path);
+        return wl_fail(e, WL_ENOENT, "%s: [data] path does not exist, and there is no [data] prepare to make it",
+                       *path);
     *missing = true;
     return command_of(x, *path, &argv, a, e);
 }
@@ -121,6 +130,8 @@ int wl_prepare_data(const struct wl_experiment *x, const char *log_folder, const
 {
     bool missing;
     int rc = wl_prepare_find_data(x, path, &missing, a, e);
-    if (rc == 0 && *path && x->data.prepare) wl_tempfile_clean(wl_path_dir(a, *path)); /* of one that was killed */
-    return rc < 0 || !missing ? rc : make(x, *path, log_folder, signals, a, e);
+    if (rc == 0 && *path && x->data.prepare)
+        wl_tempfile_clean(wl_path_dir(a, *path)); /* left by a process that was killed */
+    if (rc < 0 || !missing) return rc;
+    return make_data(&(struct preparation) { x, *path, log_folder, signals, a }, e);
 }

@@ -1,4 +1,4 @@
-/* A whole campaign: what is missing is run, one run after the other. */
+/* A whole campaign: runs what is missing, one run after the other. */
 #include "campaign/sweep.h"
 
 #include <string.h>
@@ -9,14 +9,14 @@ static int reserve_devices(struct wl_sweep *s, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
     bool kinds[WL_CAP_KINDS];
-    if (wl_experiment_is_multinode(x)) return 0; /* each node reserves its own, a run at a time */
+    if (wl_experiment_is_multinode(x)) return 0; /* each node reserves its own, for one run at a time */
     for (int k = 0; k < WL_CAP_KINDS; k++) kinds[k] = x->sweep.cap[k].n > 0;
     return wl_caps_reserve(kinds, wl_strf(s->a, "campaign %s", x->campaign.name), &x->cap.opts, &x->measure.power, s->a,
                            e);
 }
 
-/* Jobs of a wattlaw that died together with its guard. The folders of a campaign's runs are below its own: one of
- * another place, which a store that others sent may name, has processes that are none of ours. */
+/* Ends the jobs of a wattlaw that died together with its guard. Only run folders below the campaign's own count: a
+ * store from somebody else may name any other folder, whose processes are not ours. */
 static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
 {
     struct wl_run_filter filter = { .campaign = s->out->campaign, .statuses = 1u << WL_RUN_INTERRUPTED };
@@ -26,7 +26,7 @@ static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
     for (size_t i = 0; i < rows.n && rc == 0; i++)
         if (rows.v[i].folder && rows.v[i].folder[0] != '/')
             wl_strs_add(s->a, &dirs, wl_path_join(s->a, s->folder, rows.v[i].folder));
-    wl_cgroup_kill_stale(s->x->launch.grace_s); /* what has cleared its environment too */
+    wl_cgroup_kill_stale(s->x->launch.grace_s); /* also processes that have cleared their environment */
     int n = wl_kill_leftovers(&dirs, s->x->launch.grace_s);
     if (n) wl_log(WL_WARN, "campaign", "%d process%s of an interrupted run ended", n, n > 1 ? "es" : "");
     return rc;
@@ -34,7 +34,7 @@ static int end_leftovers(struct wl_sweep *s, struct wl_err *e)
 
 /* ---- the runs ---- */
 
-/* The command of run i, its folder being opts->run_dir. */
+/* The options of run i, whose folder is opts->run_dir. */
 static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_opts *opts, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
@@ -64,7 +64,7 @@ static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_opts *opts, s
     return 0;
 }
 
-/* A command that is not there fails before anything starts, not in every run. */
+/* A command that does not exist fails before anything starts, not in every run. */
 static int check_command(struct wl_sweep *s, struct wl_err *e)
 {
     for (size_t i = 0; i < s->grid.n_runs; i++) {
@@ -116,11 +116,11 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
     note_result(s, i, &r, opts.stored_dir);
     if (s->opts->on_run) s->opts->on_run(s->opts->ctx, &s->grid, i, s->run_ids[i], &r);
     if (r.status == WL_RUN_INTERRUPTED) return wl_fail(e, WL_EINTR, "%s", r.error);
-    if (r.caps_left) return wl_fail(e, WL_EIO, "%s: the next run would be refused", r.caps_left);
+    if (r.caps_left) return wl_fail(e, WL_EIO, "%s: the next run could not set its caps", r.caps_left);
     return 0;
 }
 
-static bool asked_to_stop(const struct wl_sweep *s)
+static bool is_stop_requested(const struct wl_sweep *s)
 {
     bool from_terminal;
     return s->opts->signals && wl_signals_next(s->opts->signals, &from_terminal);
@@ -131,7 +131,7 @@ static int run_all(struct wl_sweep *s, struct wl_err *e)
     size_t passed = 0;
     for (size_t i = 0; i < s->grid.n_runs; i++) {
         if (!s->to_do[i]) continue;
-        if (asked_to_stop(s)) return wl_fail(e, WL_EINTR, "stopped by the user");
+        if (is_stop_requested(s)) return wl_fail(e, WL_EINTR, "stopped by the user");
         struct wl_arena *a = wl_arena_new(s->a);
         int rc = run_one(s, i, passed++, a, e);
         wl_arena_free(a);
@@ -140,12 +140,12 @@ static int run_all(struct wl_sweep *s, struct wl_err *e)
     return 0;
 }
 
-/* What can be known before the store is opened. */
+/* The checks that do not need the store. */
 static int begin(struct wl_sweep *s, struct wl_err *e)
 {
     const struct wl_experiment *x = s->x;
     struct wl_machine here = wl_machine_detect(x, s->a);
-    struct wl_sensors *sensors; /* open all the while: some counters start anew when their last user leaves */
+    struct wl_sensors *sensors; /* stay open: some counters restart when their last user closes them */
     int rc = wl_grid_make(x, &here, &s->grid, s->a, e);
     if (rc == 0) rc = wl_launcher_find(x->launch.launcher, &s->launcher, e);
     if (rc < 0 || wl_experiment_is_multinode(x)) return rc;
@@ -158,7 +158,7 @@ int wl_sweep_is_empty(const struct wl_experiment *x, struct wl_err *e)
     return wl_fail(e, WL_EINVAL, "campaign %s: none of its trials can be run here", x->campaign.name);
 }
 
-/* The first run and its data, before anything starts. */
+/* Checks the first run and the data before anything starts. */
 static int check_runs(struct wl_sweep *s, struct wl_err *e)
 {
     bool missing;

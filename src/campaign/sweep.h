@@ -1,4 +1,4 @@
-/* A campaign while it is swept: what the store holds of it, what is to do. */
+/* A campaign during a sweep: what the store has of it, and what is to do. */
 #ifndef WL_CAMPAIGN_SWEEP_H
 #define WL_CAMPAIGN_SWEEP_H
 
@@ -14,7 +14,7 @@ struct wl_sweep {
     const char *folder; /* absolute, of the store */
     const char *data;   /* absolute from the first run on; NULL: none */
     int64_t *trial_ids; /* [trial] */
-    int64_t *run_ids;   /* [planned run] the run that stands for it now */
+    int64_t *run_ids;   /* [planned run] its newest run in the store */
     bool *to_do;        /* [planned run] */
     size_t n_to_do;
     double *took_s; /* [trial] sum over finished runs */
@@ -22,37 +22,37 @@ struct wl_sweep {
     struct wl_arena *a;
 };
 
-/* Opens the store, finds or makes the campaign and owns it. Codes of wl_sweep_run. */
+/* Opens the store, finds or makes the campaign and locks it. Codes of wl_sweep_run. */
 int wl_sweep_open(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
 
-/* The same as far as nothing is changed: may this experiment go into that store, if there is one, and does nobody else
- * run it? *done: of its runs, those that are finished. */
+/* The same checks without any change: if the store exists, does it accept this experiment, and does no other process
+ * run it? *done: how many of its runs are finished. */
 int wl_sweep_inspect(struct wl_sweep *s, size_t *done, struct wl_err *e) WL_MUST_CHECK;
 
-/* Writes the plan of the grid, and finds out which of its runs are done, failed or still to do. */
+/* Writes the plan of the grid, and classifies its runs as done, failed or to do. */
 int wl_sweep_plan(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
 
-/* "runs/7": the folder of a run, below that of the store, unless it is taken (wl_run_folder_create). */
+/* "runs/7": the folder of a run, below that of the store, if it is free (wl_run_folder_create). */
 const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run);
 
-/* What is shown while a run goes on. The times are those known at its start: to add them up ten times a second over
- * thousands of runs would show in what is measured. */
+/* What is shown during a run. The times are those known at its start: summing over thousands of runs ten times a second
+ * would influence what is measured. */
 struct wl_sweep_progress {
     const struct wl_sweep *s;
-    size_t passed;        /* runs of this call behind us */
-    double one_s, rest_s; /* expected of this run; of all behind it; NAN: not known */
-    const char *note;     /* what the run is */
-    const char *late;     /* the same, where it takes longer than one_s; NULL where that is not known */
+    size_t passed;        /* runs of this call that have ended */
+    double one_s, rest_s; /* expected of this run; of all after it; NAN: not known */
+    const char *note;     /* describes the run */
+    const char *late;     /* the same once it takes longer than one_s; NULL: one_s is not known */
 };
 
-/* Of planned run `at`. Its texts are in the arena. */
+/* Of planned run `at`; its texts are in the arena. */
 struct wl_sweep_progress wl_sweep_progress_new(const struct wl_sweep *s, size_t at, size_t passed, const char *note,
                                                struct wl_arena *a);
 
-/* Tells the sweep's on_tick where it stands when the run has taken elapsed_s; ctx is the ticker. */
+/* Reports progress to the sweep's on_tick, elapsed_s into the run; ctx is a struct wl_sweep_progress. */
 void wl_sweep_progress_update(void *ctx, double elapsed_s);
 
-/* Planned run i has failed; its folder below the store's, NULL: not known. */
+/* Planned run i has failed; folder: below the store's, NULL: not known. */
 void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const char *error);
 
 #endif

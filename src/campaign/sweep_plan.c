@@ -1,4 +1,4 @@
-/* What the store holds of a campaign, and what is to do. */
+/* What the store has of a campaign, and what is to do. */
 #include "campaign/sweep.h"
 
 #include <errno.h>
@@ -17,21 +17,21 @@ static const char *store_path(const struct wl_experiment *x, struct wl_arena *a)
     return wl_path_join(a, given, WL_STORE_FILE);
 }
 
-/* The first line in which two texts differ. */
+/* The first line that differs between two texts. */
 static const char *first_difference(const char *a, const char *b, struct wl_arena *arena)
 {
     for (;;) {
         size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
         if (n != m || strncmp(a, b, n) != 0 || !a[n] || !b[m])
-            return wl_strf(arena, "there '%.*s', here '%.*s'", (int)(n < 200 ? n : 200), a, (int)(m < 200 ? m : 200),
+            return wl_strf(arena, "stored '%.*s', now '%.*s'", (int)(n < 200 ? n : 200), a, (int)(m < 200 ? m : 200),
                            b);
         a += n + 1;
         b += m + 1;
     }
 }
 
-/* Did the experiment that is stored make its runs as this one does? The texts are compared as they stand; where a newer
- * version has more keys, an older text is read first, which gives them their defaults. */
+/* Were the stored runs made in the same way as this experiment makes them? The texts are compared; since a newer
+ * version may have more keys, a stored text that differs is parsed first, which gives those keys their defaults. */
 static int check_text(struct wl_sweep *s, const char *stored, struct wl_err *e)
 {
     struct wl_experiment before;
@@ -54,8 +54,8 @@ static int count_started(struct wl_sweep *s, int64_t campaign, size_t *n, struct
     return rc;
 }
 
-/* Runs of one campaign must be comparable: what makes a run what it is stays as it was when the first one was made.
- * Before that, a mistake in the file may be put right. */
+/* Runs of one campaign must be comparable: what a run does must not change after the first one. Before that, mistakes
+ * in the file may be corrected. */
 static int check_same(struct wl_sweep *s, struct wl_err *e)
 {
     struct wl_campaign_rows rows;
@@ -69,8 +69,8 @@ static int check_same(struct wl_sweep *s, struct wl_err *e)
     return rc;
 }
 
-/* The folder of a store that is not there yet can be made. */
-static int check_place(const char *path, struct wl_arena *a, struct wl_err *e)
+/* Can the folder of a store that does not exist yet be made? */
+static int check_folder(const char *path, struct wl_arena *a, struct wl_err *e)
 {
     const char *folder = wl_path_dir(a, wl_path_absolute(a, path));
     while (access(folder, F_OK) != 0 && errno == ENOENT && !wl_str_eq(folder, "/")) folder = wl_path_dir(a, folder);
@@ -94,7 +94,7 @@ int wl_sweep_inspect(struct wl_sweep *s, size_t *done, struct wl_err *e)
     *done = 0;
     s->folder = wl_path_dir(s->a, wl_path_absolute(s->a, path));
     if (access(path, F_OK) != 0)
-        return errno == ENOENT ? check_place(path, s->a, e) : wl_fail_errno(e, "%s: no store here", path);
+        return errno == ENOENT ? check_folder(path, s->a, e) : wl_fail_errno(e, "%s: no store here", path);
     if (access(path, W_OK) != 0) return wl_fail_errno(e, "%s: cannot be written", path);
     int rc = wl_store_open(&s->store, path, WL_STORE_READ, s->a, e);
     if (rc == 0) rc = check_same(s, e);
@@ -124,10 +124,10 @@ int wl_sweep_open(struct wl_sweep *s, struct wl_err *e)
 
 /* ---- the plan ---- */
 
-static double or_missing(int64_t v) { return v ? (double)v : NAN; }
+static double nan_if_zero(int64_t v) { return v ? (double)v : NAN; }
 
-/* User axes and the samples of weak scaling have no column of their own. */
-static const char *extra_of(const struct wl_sweep *s, const struct wl_trial *t)
+/* User axes and samples have no columns: they are stored as JSON. */
+static const char *extra_json(const struct wl_sweep *s, const struct wl_trial *t)
 {
     const struct wl_experiment *x = s->x;
     const char **names = wl_new_array(s->a, const char *, x->n_user + 1),
@@ -150,7 +150,7 @@ static const char *extra_of(const struct wl_sweep *s, const struct wl_trial *t)
     return wl_json_text(o, 0, s->a);
 }
 
-/* What was neither given nor handed to the command is not known: the workload's own start mark may say it. */
+/* A setting that was neither given nor passed to the command is unknown: the workload's start mark may have it. */
 static struct wl_settings settings_of(const struct wl_sweep *s, const struct wl_trial *t)
 {
     const struct wl_experiment *x = s->x;
@@ -158,16 +158,16 @@ static struct wl_settings settings_of(const struct wl_sweep *s, const struct wl_
     bool threads = x->sweep.threads.n || wl_placeholder_used(x, "threads");
     bool accumulation = x->sweep.accumulation.n || t->local_batch;
     struct wl_settings set = wl_settings_none;
-    set.nodes = or_missing(t->nodes);
+    set.nodes = nan_if_zero(t->nodes);
     set.workload = t->workload;
     if (workers) set.workers = (double)t->workers;
-    set.local_batch = or_missing(t->local_batch);
-    set.global_batch = or_missing(t->global_batch);
+    set.local_batch = nan_if_zero(t->local_batch);
+    set.global_batch = nan_if_zero(t->global_batch);
     if (accumulation) set.accumulation = (double)t->accumulation;
-    set.epochs = or_missing(t->epochs);
+    set.epochs = nan_if_zero(t->epochs);
     if (threads) set.threads = (double)t->threads;
     wl_settings_set_caps(&set, &t->cap);
-    set.extra = extra_of(s, t);
+    set.extra = extra_json(s, t);
     return set;
 }
 

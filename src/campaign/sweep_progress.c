@@ -1,4 +1,4 @@
-/* What is shown while a run of a campaign goes on. */
+/* What is shown during a run of a campaign. */
 #include "campaign/sweep.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ static double mean_run_s(const struct wl_sweep *s)
     return n > 0 ? sum / n : NAN;
 }
 
-/* What one run of a trial takes, from its finished runs, else `otherwise`. */
+/* The mean time of a trial's finished runs; `otherwise` before the first. */
 static double expected_s(const struct wl_sweep *s, size_t trial, double otherwise)
 {
     return s->took_n[trial] > 0 ? s->took_s[trial] / s->took_n[trial] : otherwise;
@@ -32,7 +32,7 @@ struct wl_sweep_progress wl_sweep_progress_new(const struct wl_sweep *s, size_t 
     return t;
 }
 
-/* Repeats differ by some percent and the start of a process. */
+/* Repeats differ by a few percent and the time to start a process. */
 static bool is_late(const struct wl_sweep_progress *t, double elapsed_s) { return elapsed_s > 1.1 * t->one_s + 1; }
 
 void wl_sweep_progress_update(void *ctx, double elapsed_s)

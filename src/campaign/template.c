@@ -5,7 +5,7 @@
 
 static bool name_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
-/* The length of the name behind an opening brace, 0 where none stands there or the brace is not closed. */
+/* The length of the name after an opening brace, 0 if there is none or the brace is not closed. */
 static size_t name_length(const char *s)
 {
     size_t n = 0;
@@ -46,7 +46,7 @@ int wl_template_expand(const char *text, wl_template_value *value, void *ctx, co
     return 0;
 }
 
-/* What only a shell understands, as a word of its own. */
+/* A word that only a shell understands. */
 static bool is_shell_operator(const char *word)
 {
     static const char *const operators[] = { "|", "||", "&&", "&", ";", ">", ">>", "<", "2>", "2>&1" };

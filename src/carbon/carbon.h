@@ -1,5 +1,5 @@
-/* What energy means in carbon and money: the grid, a price, and what the site draws above its devices. The options of
- * commands and the keys of experiments are the same rows. */
+/* Carbon and cost of energy: carbon intensity of the grid, price, and the power usage effectiveness of the site. The
+ * options of commands and the keys of experiments are the same rows. */
 #ifndef WL_CARBON_CARBON_H
 #define WL_CARBON_CARBON_H
 
@@ -22,11 +22,11 @@ struct wl_carbon_intensity {
 int wl_carbon_intensity_read(const char *path, struct wl_carbon_intensity *out, struct wl_arena *a,
                              struct wl_err *e) WL_MUST_CHECK;
 
-/* g CO2e a kWh at an instant of the wall clock; NAN: the file has none for it. */
+/* g CO2e per kWh at an instant of the wall clock; NAN: the file has none for it. */
 double wl_carbon_intensity_at(const struct wl_carbon_intensity *grid, int64_t wall_ns);
 
-/* g CO2e a kWh over the run, its steps weighted by the energy drawn in each; NAN where a part of the run lies outside
- * the file, *why tells which. */
+/* g CO2e per kWh over the run, its steps weighted by the energy drawn in each; NAN if the file does not cover the whole
+ * run, and *why says which part is missing. */
 int wl_carbon_intensity_of_run(const struct wl_carbon_intensity *grid, struct wl_store *s, int64_t run,
                                double *g_per_kwh, const char **why, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
@@ -40,21 +40,21 @@ struct wl_country {
 /* The whole table, ordered by alpha2. */
 const struct wl_country *wl_country_table(size_t *n);
 
-/* By alpha-2 or alpha-3 code or name, in capitals or not; NULL: there is none. */
+/* By alpha-2 or alpha-3 code or name, ignoring case; NULL: there is none. */
 const struct wl_country *wl_country_find(const char *word);
 
-/* The one whose name is spelled much like `word`, for "did you mean"; NULL: there is none. */
+/* The country whose name is closest to `word`, for "did you mean"; NULL: none is close. */
 const struct wl_country *wl_country_closest(const char *word, struct wl_arena *a);
 
 struct wl_footprint {
     double pue;                            /* energy at the meter over energy of the devices; NAN: not given */
-    double carbon;                         /* g CO2e a kWh; NAN: not asked for */
+    double carbon;                         /* g CO2e per kWh; NAN: not requested */
     struct wl_reals range;                 /* its interval, none or two */
     const char *kind, *source;             /* average or marginal (NULL: not given); place, time and origin */
     const char *country;                   /* carbon and source from the table; NULL: none */
     const char *carbon_csv;                /* carbon over time from a file; NULL: none */
     struct wl_carbon_intensity *intensity; /* that file */
-    double price;                          /* a kWh; NAN: not asked for */
+    double price;                          /* per kWh; NAN: not requested */
     const char *currency;                  /* NULL: not given */
 };
 
@@ -81,28 +81,28 @@ struct wl_footprint {
       .unit = "CODE", .help = "currency of the price (default EUR)" }
 /* clang-format on */
 
-/* Looks the country up or reads the file, fills in what was not given and checks what belongs together: WL_EUSAGE,
+/* Looks up the country or reads the file, fills in defaults and checks that the options fit together: WL_EUSAGE,
  * WL_EINVAL. *faulty: the option's name, which is not in the message. */
 int wl_footprint_complete(struct wl_footprint *f, const char **faulty, struct wl_arena *a,
                           struct wl_err *e) WL_MUST_CHECK;
 
-/* What was not given is as in `from`: the PUE, carbon with all that belongs to it, price and currency. Both before they
- * are completed. */
+/* Takes from `from` what was not given: the PUE, carbon with all its options, price and currency. Both before they are
+ * completed. */
 void wl_footprint_inherit(struct wl_footprint *f, const struct wl_footprint *from);
 
-/* What the section [measure] of an experiment's expanded text says; keys that are not ours are left alone. */
+/* From the section [measure] of an experiment's expanded text; other keys are ignored. */
 int wl_footprint_from_experiment(const char *text, struct wl_footprint *out, struct wl_arena *a,
                                  struct wl_err *e) WL_MUST_CHECK;
 
-/* Is that, n characters long, a key of the rows? */
+/* Is key, of n characters, the name of a row? */
 bool wl_footprint_has_key(const char *key, size_t n);
 
 bool wl_footprint_same(const struct wl_footprint *x, const struct wl_footprint *y);
 
-/* Is carbon asked for? */
+/* Is carbon requested? */
 bool wl_footprint_has_carbon(const struct wl_footprint *f);
 
-/* With the carbon intensity that held while an energy was drawn, where it comes from a file. */
+/* A copy with the carbon intensity at the time when an energy was drawn, if intensities come from a file. */
 struct wl_footprint wl_footprint_with_intensity(const struct wl_footprint *f, double g_per_kwh);
 
 #endif

@@ -16,14 +16,14 @@ const struct wl_country *wl_country_table(size_t *n)
 
 const struct wl_country *wl_country_find(const char *word)
 {
-    if (strcasecmp(word, "UK") == 0) word = "GB"; /* reserved for it in ISO 3166 */
+    if (strcasecmp(word, "UK") == 0) word = "GB"; /* reserved in ISO 3166 */
     for (const struct wl_country *c = countries; c < countries + WL_COUNT(countries); c++)
         if (!strcasecmp(word, c->alpha2) || !strcasecmp(word, c->alpha3) || !strcasecmp(word, c->name)) return c;
     return NULL;
 }
 
-/* Of codes nearly every other one is a typo away from a third: only names are compared. Edit distance tells capitals
- * from small letters, and names begin with capitals. */
+/* Compares names only: nearly every code is one typo away from several others. The edit distance is case-sensitive, and
+ * words of names are capitalised. */
 const struct wl_country *wl_country_closest(const char *word, struct wl_arena *a)
 {
     const char *names[WL_COUNT(countries)];

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static int look_up(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
+static int look_up_country(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_country *c = wl_country_find(f->country);
     if (c) {
@@ -22,7 +22,7 @@ static int look_up(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
 static int read_intensity(struct wl_footprint *f, struct wl_arena *a, struct wl_err *e)
 {
     if (f->country || !isnan(f->carbon) || f->range.n)
-        return wl_fail(e, WL_EUSAGE, "a file takes the place of carbon, carbon-range and country");
+        return wl_fail(e, WL_EUSAGE, "a file replaces carbon, carbon-range and country: give one or the other");
     f->intensity = wl_new(a, struct wl_carbon_intensity);
     int rc = wl_carbon_intensity_read(f->carbon_csv, f->intensity, a, e);
     if (rc < 0) return rc;
@@ -35,13 +35,13 @@ static int read_intensity(struct wl_footprint *f, struct wl_arena *a, struct wl_
 static int check_carbon(struct wl_footprint *f, const char **faulty, struct wl_arena *a, struct wl_err *e)
 {
     *faulty = "country";
-    if (f->country && !isnan(f->carbon)) return wl_fail(e, WL_EUSAGE, "country or carbon, not both");
+    if (f->country && !isnan(f->carbon)) return wl_fail(e, WL_EUSAGE, "give country or carbon, not both");
     if (f->country && wl_str_eq(f->kind, "marginal"))
         return wl_fail(e, WL_EUSAGE, "the table has average intensities only");
-    if (f->country) return look_up(f, a, e);
+    if (f->country) return look_up_country(f, a, e);
     *faulty = "carbon";
     if (!isnan(f->carbon) && !f->source)
-        return wl_fail(e, WL_EUSAGE, "needs carbon-source: the place and time it holds for");
+        return wl_fail(e, WL_EUSAGE, "needs carbon-source: the region and time of the intensity");
     *faulty = "carbon-range";
     if (isnan(f->carbon) && f->range.n) return wl_fail(e, WL_EUSAGE, "needs carbon");
     if (f->range.n && (f->range.n != 2 || f->range.v[0] > f->range.v[1]))
@@ -85,10 +85,10 @@ void wl_footprint_inherit(struct wl_footprint *f, const struct wl_footprint *fro
     f->currency = priced || own.currency ? own.currency : from->currency;
 }
 
-struct holder {
+struct options {
     struct wl_footprint footprint;
 };
-static const struct wl_opt rows[] = { WL_FOOTPRINT_OPT_ROWS(struct holder, footprint), WL_OPT_END };
+static const struct wl_opt rows[] = { WL_FOOTPRINT_OPT_ROWS(struct options, footprint), WL_OPT_END };
 
 bool wl_footprint_has_key(const char *key, size_t n)
 {
@@ -100,7 +100,7 @@ bool wl_footprint_has_key(const char *key, size_t n)
 
 static const char *text_of(const struct wl_footprint *f, struct wl_arena *a)
 {
-    struct holder in = { *f };
+    struct options in = { *f };
     struct wl_text t = WL_TEXT(a);
     wl_opts_ini(rows, &in, &t);
     return t.s;
@@ -117,7 +117,7 @@ bool wl_footprint_same(const struct wl_footprint *x, const struct wl_footprint *
 int wl_footprint_from_experiment(const char *text, struct wl_footprint *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_ini ini = { 0 };
-    struct holder in = { 0 };
+    struct options in = { 0 };
     wl_opts_default(rows, &in, a);
     int rc = wl_ini_parse("the stored experiment", text, &ini, a, e);
     const struct wl_ini_section *s = rc == 0 ? wl_ini_section(&ini, "measure") : NULL;

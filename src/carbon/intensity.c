@@ -1,4 +1,4 @@
-/* Carbon intensity of the electricity over time, from a CSV file, and what it was while a run went on. */
+/* Carbon intensity of the electricity over time, from a CSV file, and its mean during a run. */
 #include "carbon/carbon.h"
 
 #include "power/power.h"
@@ -8,14 +8,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- Columns ---- */
+/* ---- columns ---- */
 
-/* Names in lower case, in order of preference: how they begin and what they contain, or the whole name, which may need
- * another column beside it. WattTime gives its marginal operating emissions rate in pounds a MWh. */
-static const double G_PER_LB_A_MWH = 0.45359237; /* g/kWh */
+/* Column names in lower case, in order of preference: prefix and part, or the whole name, which may require another
+ * column. WattTime gives its marginal operating emissions rate in pounds per MWh. */
+static const double G_PER_KWH_PER_LB_PER_MWH = 0.45359237; /* g/kWh */
 static const struct {
-    const char *begins, *contains, *whole, *beside;
-    bool marginal; /* and in pounds a MWh */
+    const char *begins, *contains, *name, *requires;
+    bool marginal; /* and in pounds per MWh */
 } intensities[] = {
     { "carbon intensity g", "(life cycle)", NULL, NULL, false },
     { "carbon intensity g", "(lca)", NULL, NULL, false },
@@ -65,37 +65,42 @@ static int intensity_column(const struct wl_csv *csv, size_t *kind, struct wl_ar
     int found = -1;
     for (size_t k = 0; k < WL_COUNT(intensities) && found < 0; k++) {
         *kind = k;
-        if (intensities[k].beside && column_named(csv, intensities[k].beside, a) < 0) continue;
-        found = intensities[k].whole ? column_named(csv, intensities[k].whole, a)
-                                     : column_like(csv, intensities[k].begins, intensities[k].contains, a);
+        if (intensities[k].requires && column_named(csv, intensities[k].requires, a) < 0) continue;
+        found = intensities[k].name ? column_named(csv, intensities[k].name, a)
+                                    : column_like(csv, intensities[k].begins, intensities[k].contains, a);
     }
     return found;
 }
 
-/* ---- The file ---- */
+/* ---- the file ---- */
 
-static int add_row(struct wl_carbon_intensity *g, size_t *caps, const struct wl_csv *csv, int time, int value,
-                   double scale, struct wl_arena *a, struct wl_err *e)
+struct columns {
+    int time, value;
+    double scale; /* to g/kWh */
+};
+
+static int add_row(struct wl_carbon_intensity *g, size_t *caps, const struct wl_csv *csv, const struct columns *c,
+                   struct wl_arena *a, struct wl_err *e)
 {
-    const double MOST = 1e5; /* g/kWh */
+    const double INTENSITY_MAX = 1e5; /* g/kWh */
     int64_t t_ns;
     double v;
-    if (!wl_clock_parse(csv->row[time], &t_ns))
+    if (!wl_clock_parse(csv->row[c->time], &t_ns))
         return wl_fail(e, WL_EINVAL,
                        "%s:%d: %s = \"%s\": expected a time as 2026-01-31T12:00:00Z or seconds since 1970, before %d",
-                       csv->path, csv->line, csv->head.v[time], csv->row[time], WL_CLOCK_END_YEAR);
+                       csv->path, csv->line, csv->head.v[c->time], csv->row[c->time], WL_CLOCK_END_YEAR);
     if (g->n && t_ns <= g->t_ns[g->n - 1])
-        return wl_fail(e, WL_EINVAL, "%s:%d: %s = %s is not behind the row before", csv->path, csv->line,
-                       csv->head.v[time], csv->row[time]);
-    int rc = wl_csv_real(csv, value, &v, e);
+        return wl_fail(e, WL_EINVAL, "%s:%d: %s = %s: expected a time after that of the row before", csv->path,
+                       csv->line, csv->head.v[c->time], csv->row[c->time]);
+    int rc = wl_csv_real(csv, c->value, &v, e);
     if (rc < 0) return rc;
-    if (v < 0 || v * scale > MOST)
+    if (v < 0 || v * c->scale > INTENSITY_MAX)
         return wl_fail(e, WL_EINVAL, "%s:%d: %s = %s: expected an intensity from 0 to %g g/kWh", csv->path, csv->line,
-                       csv->head.v[value], csv->row[value], MOST);
+                       csv->head.v[c->value], csv->row[c->value], INTENSITY_MAX);
     WL_GROW(a, g->t_ns, g->n, caps[0]);
     WL_GROW(a, g->g_per_kwh, g->n, caps[1]);
     g->t_ns[g->n] = t_ns;
-    g->g_per_kwh[g->n++] = v * scale;
+    g->g_per_kwh[g->n++] = v * c->scale;
     return 0;
 }
 
@@ -120,26 +125,26 @@ int wl_carbon_intensity_read(const char *path, struct wl_carbon_intensity *out, 
     *out = (struct wl_carbon_intensity) { .path = path };
     int rc = wl_csv_open(&csv, path, ',', a, e), more = 0;
     if (rc < 0) return rc;
-    int time = time_column(&csv, a), value = intensity_column(&csv, &kind, a);
-    if (time < 0 || value < 0)
+    struct columns c = { .time = time_column(&csv, a), .value = intensity_column(&csv, &kind, a), .scale = 1 };
+    if (c.time < 0 || c.value < 0)
         return wl_fail(e, WL_EINVAL, "%s: no column of %s (docs/formats.md lists the names)", path,
-                       time < 0 ? "times: timestamp, datetime" : "intensities: carbon_intensity");
-    out->column = wl_str_strip(a, csv.head.v[value]);
+                       c.time < 0 ? "times: timestamp, datetime" : "intensities: carbon_intensity");
+    out->column = wl_str_strip(a, csv.head.v[c.value]);
     out->marginal = intensities[kind].marginal;
-    double scale = out->marginal ? G_PER_LB_A_MWH : 1;
-    while (rc == 0 && (more = wl_csv_next(&csv, e)) > 0) rc = add_row(out, caps, &csv, time, value, scale, a, e);
+    if (out->marginal) c.scale = G_PER_KWH_PER_LB_PER_MWH;
+    while (rc == 0 && (more = wl_csv_next(&csv, e)) > 0) rc = add_row(out, caps, &csv, &c, a, e);
     if (rc == 0 && more < 0) rc = more;
     if (rc == 0 && out->n < 2) return wl_fail(e, WL_EINVAL, "%s: fewer than two rows", path);
     if (rc == 0) out->usual_ns = median_spacing(out, a);
     return rc;
 }
 
-/* ---- A run ---- */
+/* ---- a run ---- */
 
-/* The step that holds at t: until when, and its value; NAN: none does, and *until is where the next one begins. */
+/* The intensity at t, and until when it holds; NAN: there is none, and *until is the begin of the next step. */
 static double step_at(const struct wl_carbon_intensity *g, int64_t t, int64_t *until)
 {
-    size_t i = 0, hi = g->n; /* the first row behind t */
+    size_t i = 0, hi = g->n; /* the first row after t */
     while (i < hi) {
         size_t mid = (i + hi) / 2;
         if (g->t_ns[mid] <= t)
@@ -150,7 +155,8 @@ static double step_at(const struct wl_carbon_intensity *g, int64_t t, int64_t *u
     int64_t next = i < g->n ? g->t_ns[i] : INT64_MAX;
     *until = next;
     if (i == 0) return NAN;
-    int64_t begin = g->t_ns[i - 1], more = next == INT64_MAX ? 0 : g->usual_ns / 2; /* sums may leave 64 bits */
+    int64_t begin = g->t_ns[i - 1],
+            more = next == INT64_MAX ? 0 : g->usual_ns / 2; /* compared without sums, which could overflow */
     if (t - begin - more >= g->usual_ns) return NAN;
     if (next - begin - more > g->usual_ns) *until = begin + g->usual_ns + more;
     return g->g_per_kwh[i - 1];
@@ -162,7 +168,7 @@ double wl_carbon_intensity_at(const struct wl_carbon_intensity *grid, int64_t wa
     return step_at(grid, wall_ns, &until);
 }
 
-/* The channel behind a chosen energy. */
+/* The channel from which a chosen energy was computed. */
 static const struct wl_channel_row *channel_of(const struct wl_channel_rows *channels, const struct wl_energy_row *row)
 {
     const char *quantity = wl_quantity_name(wl_str_eq(row->method, "integral") ? WL_POWER : WL_ENERGY);
@@ -202,8 +208,8 @@ static int read_weights(struct weighted *w, struct wl_store *s, struct wl_arena 
     return rc;
 }
 
-/* Energy of all chosen devices between two instants of the wall clock, J; where nothing was read, at the run's mean
- * power. */
+/* Energy of all chosen devices between two instants of the wall clock, J; where there are no readings, from the run's
+ * mean power. */
 static double weight_between(const struct weighted *w, int64_t from_ns, int64_t to_ns)
 {
     int64_t shift = w->run->start.mono_ns - w->run->start.wall_ns, t0 = from_ns + shift, t1 = to_ns + shift;

@@ -227,7 +227,7 @@ bool wl_multinode_heartbeat_lost(struct wl_multinode *f)
     f->checked_ns = wl_now_ns();
     struct wl_arena *a = wl_arena_new(NULL);
     bool known = wl_file_read(wl_path_join(a, f->folder, heartbeat_file), NODE_STATUS_MAX, &text, NULL, a, NULL) == 0 &&
-                wl_str_to_int(wl_str_strip(a, text), &beat) == 0;
+                 wl_str_to_int(wl_str_strip(a, text), &beat) == 0;
     wl_arena_free(a);
     if (!known) return false;
     f->missed = beat == f->last_beat ? f->missed + 1 : 0;

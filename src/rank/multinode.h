@@ -31,7 +31,7 @@ struct wl_node_status {
     const char *host;
     enum wl_node_state state;
     int local_size, size; /* ranks on that node, in the job */
-    const char *why; /* of a refusal */
+    const char *why;      /* of a refusal */
 };
 struct wl_node_statuses {
     struct wl_node_status *v;

@@ -54,7 +54,7 @@ static bool is_runtime_dir_name(const char *name, const char *plain)
 
 /* The first by name of our folders that count, else of those that do not count yet. -1: there is none. */
 static int find_runtime_dir(const char *parent_path, int parent, const char *plain, bool *settled, const char **name,
-                struct wl_arena *a)
+                            struct wl_arena *a)
 {
     struct wl_strs names;
     int found = -1;
@@ -177,7 +177,8 @@ int wl_runtime_dir_open(const char **folder, struct wl_arena *a, struct wl_err *
     if (given && mkdir(parents[0], 0700) != 0 && errno != EEXIST)
         return wl_fail_errno(e, "WATTLAW_NODE_DIR: %s: cannot make the folder", parents[0]);
     for (size_t i = 0; i < n && *fd < 0; i++) *fd = open_dir_in(parents[i], folder, a, e);
-    if (*fd < 0) return wl_err_prefix(e, given ? "WATTLAW_NODE_DIR" : "no folder in which the processes of this node can meet");
+    if (*fd < 0)
+        return wl_err_prefix(e, given ? "WATTLAW_NODE_DIR" : "no folder in which the processes of this node can meet");
     wl_defer(a, close_fd, fd);
     return *fd;
 }

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { LOG_TAIL_BYTES = 4096 };
+
 /* ---- start ---- */
 
 /* The run's folder and its file of marks exist already (folder.c). */
@@ -167,7 +169,7 @@ bool wl_run_command_wait(struct wl_run_command *t, int max_ms)
 
 /* ---- the end ---- */
 
-int wl_run_command_reap(struct wl_run_command *t, struct wl_err *e)
+static int reap(struct wl_run_command *t, struct wl_err *e)
 {
     int rc = wl_job_reap(t->job, &t->end, e);
     if (rc < 0) { /* the guard was killed: the exit status is unknown */
@@ -177,7 +179,8 @@ int wl_run_command_reap(struct wl_run_command *t, struct wl_err *e)
     return rc;
 }
 
-void wl_run_command_close(struct wl_run_command *t, bool started)
+/* `started`: there was a command. */
+static void close_output(struct wl_run_command *t, bool started)
 {
     for (size_t i = 0; i < t->n_pumps; i++) wl_pump_drain(t->pumps[i]);
     if (t->regex) wl_mark_regex_end(t->regex, t->end.t_ns, t->end.exit.status == 0 && started);
@@ -193,7 +196,8 @@ static const char *failure(const struct wl_run_command *t)
 
 static bool is_stop(int sig) { return sig == SIGINT || sig == SIGTERM || sig == SIGHUP || sig == SIGQUIT; }
 
-enum wl_run_status wl_run_command_status(const struct wl_run_command *t, const char **error)
+/* DONE, or why not in *error. */
+static enum wl_run_status status_of(const struct wl_run_command *t, const char **error)
 {
     int status = t->end.exit.status;
     if (t->end.leftovers)
@@ -213,4 +217,31 @@ enum wl_run_status wl_run_command_status(const struct wl_run_command *t, const c
     }
     *error = t->timed_out || status != 0 ? failure(t) : NULL;
     return *error ? WL_RUN_FAILED : WL_RUN_DONE;
+}
+
+void wl_run_command_finish(struct wl_run_command *t, struct wl_run_result *out)
+{
+    struct wl_err e;
+    if (reap(t, &e) == 0) {
+        out->status = status_of(t, &out->error);
+    } else {
+        out->status = WL_RUN_FAILED;
+        out->error = wl_strdup(t->a, e.msg);
+    }
+    close_output(t, true);
+    out->exit = t->end.exit;
+}
+
+void wl_run_command_not_started(struct wl_run_command *t, const struct wl_err *e, struct wl_run_result *out)
+{
+    out->not_started = e->code;
+    out->status = WL_RUN_FAILED;
+    out->error = wl_strdup(t->a, e->msg);
+    t->end.t_ns = wl_now_ns();
+    close_output(t, false);
+}
+
+const char *wl_run_command_log_tail(const struct wl_run_command *t, enum wl_run_status status)
+{
+    return t->log_path && status != WL_RUN_DONE ? wl_file_tail(t->log_path, LOG_TAIL_BYTES, t->a) : NULL;
 }

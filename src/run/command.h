@@ -36,13 +36,14 @@ double wl_run_command_elapsed_s(const struct wl_run_command *t);
 /* The sweep that started it has died: the command is stopped. */
 void wl_run_command_abandon(struct wl_run_command *t);
 
-/* How it ended, into t->end. WL_EJOB: the guard was killed, and the command has been ended too. */
-int wl_run_command_reap(struct wl_run_command *t, struct wl_err *e) WL_MUST_CHECK;
+/* The command has ended: fills in t->end and the status, error and exit of the run, and forwards the rest of the
+ * output. If the guard was killed, what was left of the command is ended here. */
+void wl_run_command_finish(struct wl_run_command *t, struct wl_run_result *out);
 
-/* Forwards the rest of the output; `started`: there was a command. */
-void wl_run_command_close(struct wl_run_command *t, bool started);
+/* The same for a command that could not be started, with this error. */
+void wl_run_command_not_started(struct wl_run_command *t, const struct wl_err *e, struct wl_run_result *out);
 
-/* DONE, or why not in *error. */
-enum wl_run_status wl_run_command_status(const struct wl_run_command *t, const char **error);
+/* The end of the log of a run with this status; NULL: it is done, or has no log. */
+const char *wl_run_command_log_tail(const struct wl_run_command *t, enum wl_run_status status);
 
 #endif

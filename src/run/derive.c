@@ -113,20 +113,20 @@ static int read_facts(struct wl_derivation *d, struct wl_err *e)
     return rc;
 }
 
-int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s, double idle_s,
-              struct wl_derived *out, const char **label, struct wl_arena *a, struct wl_err *e)
+int wl_derive(struct wl_store *s, int64_t run, const struct wl_derive_opts *opts, struct wl_derived *out,
+              const char **label, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_derivation d = {
-        .store = s, .run = run, .max_gap_ns = wl_max_gap_ns(period_s), .idle_s = idle_s, .out = out, .a = a
+        .store = s, .run = run, .max_gap_ns = wl_max_gap_ns(opts->period_s), .idle_s = opts->idle_s, .out = out, .a = a
     };
     *out = (struct wl_derived) { 0 };
     int rc = read_facts(&d, e);
     if (rc < 0) return rc;
     wl_derive_from_marks(&d.marks, out, a);
-    set_windows(&d, start_ns, end_ns);
+    set_windows(&d, opts->start_ns, opts->end_ns);
     const char *chosen = wl_derive_energy(&d);
     if (label) *label = chosen;
     find_stats(&d);
-    find_variations(&d, period_s);
+    find_variations(&d, opts->period_s);
     return 0;
 }

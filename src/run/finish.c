@@ -4,8 +4,6 @@
 
 #include <math.h>
 
-enum { LOG_TAIL_BYTES = 4096 };
-
 void wl_run_measure_idle(const struct wl_active_run *run)
 {
     const struct wl_signals *signals = run->opts->signals;
@@ -96,7 +94,6 @@ static struct wl_run_end end_row(struct wl_active_run *run)
 {
     const struct wl_run_result *out = run->out;
     const struct wl_sampler_stats *s = &out->sampling;
-    const char *log_path = run->command.log_path;
     struct wl_run_end end = wl_run_end_none;
     end.status = out->status;
     const struct wl_process_result *exit = run->opts->local_ranks ? &run->peers.exit : &out->exit;
@@ -106,7 +103,7 @@ static struct wl_run_end end_row(struct wl_active_run *run)
         end.exit_status = exit->status;
     end.error = out->error;
     end.flag = out->flag;
-    end.log_tail = log_path && out->status != WL_RUN_DONE ? wl_file_tail(log_path, LOG_TAIL_BYTES, run->a) : NULL;
+    end.log_tail = wl_run_command_log_tail(&run->command, out->status);
     end.at = wl_anchor_at(out->end_ns);
     end.sampling_asked_s = s->period_s;
     end.sampling_period_s = s->achieved_period_s;
@@ -127,8 +124,8 @@ static int store_end(struct wl_active_run *run, struct wl_err *e)
 {
     struct wl_run_result *out = run->out;
     struct wl_recorder *r = &run->recorder;
-    int rc = wl_derive(r->store, r->run, out->start_ns, out->end_ns, out->sampling.period_s, idle_s(run), &out->derived,
-                       &out->scope_label, run->a, e);
+    struct wl_derive_opts opts = { out->start_ns, out->end_ns, out->sampling.period_s, idle_s(run) };
+    int rc = wl_derive(r->store, r->run, &opts, &out->derived, &out->scope_label, run->a, e);
     if (rc < 0) return rc;
     fill_achieved(run);
     out->derived.actual.hardware = wl_hardware_name(r->sensors, run->a);

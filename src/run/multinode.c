@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-enum { LOG_TAIL_BYTES = 4096, TICK_MS = 100, POLL_INTERVAL_US = 50000 };
+enum { TICK_MS = 100, POLL_INTERVAL_US = 50000 };
 
 /* Shards of a job that failed may never appear: long enough for a shared file system that shows files late. */
 static const double FAILED_JOB_WAIT_S = 2;
@@ -48,17 +48,8 @@ static void event_loop(struct multinode_run *m)
 
 static void end_command(struct multinode_run *m)
 {
-    struct wl_run_result *out = m->out;
-    struct wl_err e;
-    if (wl_run_command_reap(&m->command, &e) == 0) {
-        out->status = wl_run_command_status(&m->command, &out->error);
-    } else {
-        out->status = WL_RUN_FAILED;
-        out->error = wl_strdup(m->a, e.msg);
-    }
-    wl_run_command_close(&m->command, true);
-    out->exit = m->command.end.exit;
-    out->end_ns = m->command.end.t_ns;
+    wl_run_command_finish(&m->command, m->out);
+    m->out->end_ns = m->command.end.t_ns;
 }
 
 /* ---- the end ---- */
@@ -142,7 +133,7 @@ static int finish(struct multinode_run *m, struct wl_err *e)
     struct wl_run_result *out = m->out;
     struct wl_err why;
     bool begun = !find_failed_node(m) && m->out->status != WL_RUN_INTERRUPTED;
-    const char *log_tail = out->status == WL_RUN_DONE ? NULL : wl_file_tail(m->command.log_path, LOG_TAIL_BYTES, m->a);
+    const char *log_tail = wl_run_command_log_tail(&m->command, out->status);
     if (begun) query_slurm(m);
     struct wl_shard_merge_job job = {
         .status = out->status, .error = out->error, .log_tail = log_tail, .slurm = out->slurm
@@ -161,14 +152,10 @@ static int finish(struct multinode_run *m, struct wl_err *e)
     return close_run(m, log_tail, e);
 }
 
-static int not_started(struct multinode_run *m, int code, struct wl_err *e)
+static int not_started(struct multinode_run *m, const struct wl_err *why, struct wl_err *e)
 {
-    struct wl_run_result *out = m->out;
-    out->not_started = code;
-    out->status = WL_RUN_FAILED;
-    out->error = wl_strdup(m->a, e->msg);
-    out->end_ns = wl_now_ns();
-    wl_run_command_close(&m->command, false);
+    wl_run_command_not_started(&m->command, why, m->out);
+    m->out->end_ns = m->command.end.t_ns;
     return close_run(m, NULL, e);
 }
 
@@ -199,7 +186,7 @@ int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *
     out->start_ns = begin.at.mono_ns;
     rc = wl_store_run_begin(s, run, &begin, e); /* on failure the arena ends the job */
     if (rc < 0) return rc;
-    if (start_rc < 0) return not_started(m, start_rc, &why);
+    if (start_rc < 0) return not_started(m, &why, e);
     event_loop(m);
     end_command(m);
     rc = finish(m, e);

@@ -87,16 +87,7 @@ static void fail_over(struct wl_active_run *run)
 
 static void end_command(struct wl_active_run *run)
 {
-    struct wl_run_result *out = run->out;
-    struct wl_err e;
-    if (wl_run_command_reap(&run->command, &e) == 0) {
-        out->status = wl_run_command_status(&run->command, &out->error);
-    } else {
-        out->status = WL_RUN_FAILED;
-        out->error = wl_strdup(run->a, e.msg);
-    }
-    wl_run_command_close(&run->command, true);
-    out->exit = run->command.end.exit;
+    wl_run_command_finish(&run->command, run->out);
     if (run->opts->local_ranks) wl_local_ranks_set_ended(run->opts->local_ranks, &run->command.end);
 }
 
@@ -151,14 +142,10 @@ static double barrier_timeout_s(const struct wl_run_opts *opts)
     return opts->node_wait_s + (cools ? opts->cooldown.wait_s : 0);
 }
 
-static int not_started(struct wl_active_run *run, int code, struct wl_err *e)
+static int not_started(struct wl_active_run *run, struct wl_err *e)
 {
-    struct wl_run_result *out = run->out;
-    out->not_started = code;
-    out->status = WL_RUN_FAILED;
-    out->error = wl_strdup(run->a, e->msg);
-    out->start_ns = run->command.end.t_ns = wl_now_ns();
-    wl_run_command_close(&run->command, false);
+    wl_run_command_not_started(&run->command, e, run->out);
+    run->out->start_ns = run->command.end.t_ns;
     if (run->opts->local_ranks) wl_local_ranks_set_ended(run->opts->local_ranks, &run->command.end);
     if (run->is_follower) return 0;
     int rc = store_begin(run, e);
@@ -252,11 +239,14 @@ int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *op
     struct wl_err why;
     if (rc == 0 && !active->is_follower) rc = begin_measuring(active, &caps_rc, &why, e);
     if (rc < 0) return rc;
-    if (caps_rc < 0) return not_started(active, wl_fail(e, caps_rc, "%s", why.msg), e);
+    if (caps_rc < 0) {
+        *e = why;
+        return not_started(active, e);
+    }
     if (!active->is_follower) {
         wl_run_measure_idle(active);
         wl_sampler_edges(active->recorder.sampler, WL_EDGES_BEFORE);
     }
     rc = wl_run_command_start(&active->command, e);
-    return rc < 0 ? not_started(active, rc, e) : run_started(active, e);
+    return rc < 0 ? not_started(active, e) : run_started(active, e);
 }

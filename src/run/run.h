@@ -157,10 +157,15 @@ int wl_shard_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_s
 
 /* ---- derived rows ------------------------------------------------------------------------------------------- */
 
-/* The derived rows of a run from its facts in the store, between two instants of its host's clock; idle_s: time that
- * the idle machine was measured before and after (NAN: none). `label` may be NULL, see wl_run_result. */
-int wl_derive(struct wl_store *s, int64_t run, int64_t start_ns, int64_t end_ns, double period_s, double idle_s,
-              struct wl_derived *out, const char **label, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+struct wl_derive_opts {
+    int64_t start_ns, end_ns; /* of the run, on its host's monotonic clock */
+    double period_s;          /* of sampling, as requested */
+    double idle_s;            /* time that the idle machine was measured before and after; NAN: none */
+};
+
+/* The derived rows of a run from its facts in the store. `label` may be NULL, see scope_label of wl_run_result. */
+int wl_derive(struct wl_store *s, int64_t run, const struct wl_derive_opts *opts, struct wl_derived *out,
+              const char **label, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The name of this machine in tables: its GPUs, else its CPU model. `sensors` may be NULL. */
 const char *wl_hardware_name(const struct wl_sensors *sensors, struct wl_arena *a);

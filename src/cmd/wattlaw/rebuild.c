@@ -36,8 +36,8 @@ static int rebuild(struct wl_store *s, const struct wl_run_row *r, struct wl_are
 {
     struct wl_arena *scratch = wl_arena_new(a);
     struct wl_derived d;
-    int rc =
-        wl_derive(s, r->id, r->start.mono_ns, r->stop.mono_ns, r->sampling_asked_s, r->idle_s, &d, NULL, scratch, e);
+    struct wl_derive_opts opts = { r->start.mono_ns, r->stop.mono_ns, r->sampling_asked_s, r->idle_s };
+    int rc = wl_derive(s, r->id, &opts, &d, NULL, scratch, e);
     d.actual.hardware = r->set.hardware;                         /* not in the marks */
     if (!d.actual.workload) d.actual.workload = r->set.workload; /* perhaps not in the marks */
     if (rc == 0) rc = wl_store_derive(s, r->id, &d, e);

@@ -199,7 +199,7 @@ def data_that_came_meanwhile_stay(bench):
     bench.write("a.ini", EXPERIMENT + "[data]\npath = in/data\n"
                 "prepare = sh -c 'echo ours > \"$0\"; echo precious > in/data' {data}\n")
     r = bench.run("sweep", "a.ini", status=1)
-    contains(r.stderr, "in/data: cannot put the data there", "exists")
+    contains(r.stderr, "in/data: cannot move the data there", "exists")
     intact(bench.path("in/data"))
 
 

@@ -170,7 +170,7 @@ def what_is_not_there_is_told_before_anything_starts(bench):
     contains(r.stderr, "no-such: command not found")
     bench.write("b.ini", BASIC.replace("name = toy", "name = b"))
     r = bench.run("sweep", "b.ini", "--set", "data.path=missing", status=1)
-    contains(r.stderr, bench.path("missing"), "is not there", "prepare")
+    contains(r.stderr, bench.path("missing"), "does not exist", "prepare")
     check("the same command resumes" not in r.stderr, r.stderr)
     r = bench.run("sweep", "b.ini", "--set", "data.path=new", "--set", "data.prepare=wattlaw-train data {data}",
                   env={**bench.env, "PATH": os.path.dirname(bench.toy) + ":/usr/bin:/bin"}, status=1)
@@ -198,7 +198,7 @@ def data_are_prepared_once_and_whole(bench):
     bench.write("a.ini", BASIC.replace("[launch]", "[data]\npath = in/data\nprepare = ./make.sh {data}\n[launch]\n"
                                                    "cwd = /\nargs = touch={data}/file\n"))
     r = bench.run("sweep", "a.ini", status=1)
-    contains(r.stderr, "[data] prepare ended with status 3: no ok")
+    contains(r.stderr, "[data] prepare: exit status 3: no ok")
     check(not os.path.exists(bench.path("in", "data")))
     bench.write("ok", "")
     bench.run("sweep", "a.ini")

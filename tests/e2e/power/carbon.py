@@ -88,7 +88,7 @@ with tempfile.TemporaryDirectory() as folder:
         _, err = run("energy", "wattlaw.db", "--carbon-csv", write("bad.csv", text), status=1)
         check(words in err, words, "is not in", err)
     _, err = run("energy", "wattlaw.db", "--carbon-csv", plain, "--country", "DE", status=2)
-    check("takes the place of" in err, err)
+    check("a file replaces carbon" in err, err)
     write("table.csv", "workload,workers,run,time_s,energy_j\na,1,1,10,100\n")
     _, err = run("energy", "table.csv", "--carbon-csv", plain, status=2)
     check("needs a store" in err, err)

@@ -96,9 +96,9 @@ static void impossible_batches_are_skipped_with_the_sum(void **state)
     (void)state;
     make("", "workers = 1,3\nglobal_batch = 64", "");
     assert_null(g.trials[0].skip);
-    assert_skip(1, "global batch 64 is no multiple of workers x accumulation = 3 x 1");
+    assert_skip(1, "global batch 64 is not a multiple of workers x accumulation = 3 x 1");
     make("", "workers = 3\nglobal_batch = 64\nlocal_batch = 16", "");
-    assert_skip(0, "no multiple of workers x local batch = 3 x 16");
+    assert_skip(0, "not a multiple of workers x local batch = 3 x 16");
     make("", "workers = 2\nglobal_batch = 64\nlocal_batch = 16\naccumulation = 3", "");
     assert_skip(0, "2 x 16 x 3");
     assert_int_equal(g.n_runs, 0);
