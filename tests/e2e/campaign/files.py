@@ -352,7 +352,7 @@ def a_store_opens_no_files_of_its_reader(bench):
             r = bench.run(*command, status=None, timeout=60)
             check("no column" not in r.stderr and "cannot open" not in r.stderr, command, r.stderr)
             if command[0] == "report":
-                contains(r.stderr, "not opened unless --carbon-csv names it too", bench.path("grid.csv"))
+                contains(r.stderr, "which is only opened if given as --carbon-csv", bench.path("grid.csv"))
     f = json.loads(bench.run("energy", "s", "--json").stdout)["footprint"]
     check(f["carbon_csv"] is None and f["pue"] == 1.5 and "--carbon-csv" in f["notes"][0], f)
     bench.write("mine.csv", "timestamp,carbon_intensity\n2020-01-01T00:00Z,300\n2040-01-01T00:00Z,300\n2060-01-01T00:00Z,300\n")

@@ -254,7 +254,7 @@ def what_measuring_took_is_told(bench):
     busy, = [m for m in s["means"] if m["quantity"] == "cpu_util_pct"]
     want = chosen["energy_j"] * s["own_cpu_s"] / (busy["mean"] / 100 * os.sysconf("SC_NPROCESSORS_ONLN") * s["time_s"])
     check(abs(s["own_energy_j"] / want - 1) < 1e-3 and 0 < want < chosen["energy_j"], s["own_energy_j"], want, chosen)
-    contains(bench.run("measure", "--sensors", "proc,cpu_model", "--", "sleep", "1.1").stderr, "J (estimated) by its share of CPU time")
+    contains(bench.run("measure", "--sensors", "proc,cpu_model", "--", "sleep", "1.1").stderr, "of CPU energy by its share of CPU time")
     check(summary(bench, "--", "true")["own_energy_j"] is None)
 
 

@@ -64,7 +64,7 @@ def merge_is_done_by_hand_too(bench):
     check(rows == [("failed", "n1: exit status 3", 3)], rows)
     contains(bench.run("merge", shards[0], shards[0], status=1).stderr, "are from the same node, n0")
     contains(bench.run("merge", "all.csv", status=1).stderr, "all.csv")
-    contains(bench.run("merge", status=2).stderr, "stores of the nodes are missing")
+    contains(bench.run("merge", status=2).stderr, "expected the STOREs of the nodes")
 
 
 main([two_nodes_are_one_run, merge_is_done_by_hand_too])
