@@ -20,10 +20,10 @@ void fill_inputs(struct wl_plan *p, const struct wl_graph *g, uint64_t seed, int
  * hidden by a zero. Statistics stay positive. */
 void fill_state(struct wl_plan *p, uint64_t seed);
 
-/* All parameter gradients of a plan, one behind the other. */
+/* All parameter gradients of a plan, in order. */
 struct floats all_gradients(struct wl_plan *p, struct wl_arena *a);
 
-/* All states of one kind, one behind the other. */
+/* All states of one kind, in order. */
 struct floats all_states(struct wl_plan *p, enum wl_state_kind kind, struct wl_arena *a);
 
 /* How the mean loss rises where the parameters move 1e-3 along the gradient that the plan computes, by a central

@@ -13,8 +13,8 @@
 
 enum { BATCH = 2, CLASSES = 5, SEED = 7 };
 
-/* Kernels that Winograd has and others that it has not, with relus that are computed with them and one that is not,
- * since its input is read twice. */
+/* Kernels that Winograd supports and others that it does not, with relus that are computed with them and one that is
+ * not, since its input is read twice. */
 static struct wl_graph *network(struct wl_arena *a)
 {
     const struct wl_conv three = { .channels = 32, .kernel = { 3, 3 }, .pad = { 1, 1 }, .bias = true };
@@ -124,7 +124,7 @@ static void test_choices_decide(void **state)
     struct wl_choices *c = wl_choices_new(arena);
     struct floats measured = gradients(arena, "cpu", WL_CONV_AUTO, c);
     size_t n = c->added;
-    assert_int_equal(n, 3); /* conv2 and conv3 are of one shape; the images of conv1 are no blocked layout */
+    assert_int_equal(n, 3); /* conv2 and conv3 are of one shape; the images of conv1 are not in a blocked layout */
     assert_true(equal(measured, gradients(arena, "cpu", WL_CONV_AUTO, c)));
     assert_int_equal(c->added, n);
     struct floats direct = gradients(arena, "cpu", WL_CONV_DIRECT, NULL);
@@ -135,7 +135,7 @@ static void test_choices_decide(void **state)
     assert_false(equal(winograd, direct));
     assert_true(nmse(winograd, direct) < 1e-10);
 
-    /* An answer that is no algorithm is measured again. */
+    /* An answer that does not name an algorithm is measured again. */
     c->v[0].answer = "guessed";
     plan_of(arena, "cpu", WL_CONV_AUTO, c, NULL);
     assert_int_equal(c->added, n + 1);
@@ -253,7 +253,7 @@ static void test_table_is_needed(void **state)
     assert_non_null(strstr(e.msg, "table of choices"));
 }
 
-/* ---- two ranks, one behind the other: what rank 0 sends is kept for rank 1 ---- */
+/* ---- two ranks, one after the other: what rank 0 sends is kept for rank 1 ---- */
 
 static struct sent {
     void *bytes;

@@ -28,7 +28,7 @@ static void test_relative_l2(void **state)
     p = (struct problem) { .n_in = 1, .n = { 63 }, .n_out = 1 };
     p.forward = relative_l2;
     p.backward = relative_l2_backward;
-    finite_fill(p.cotangent, 64, 11); /* [0] is drawn again by check; the targets behind it stay */
+    finite_fill(p.cotangent, 64, 11); /* [0] is drawn again by check; the targets after it stay */
     p.cotangent[1 + 21] = NAN;        /* the second sample is padding */
     finite_check(&p, "relative_l2");
 }

@@ -1,5 +1,5 @@
 /* Products of bf16 by AVX-512's instruction for pairs against sums in double: rows that fill no tile, several parts of
- * rows, whatever stands behind the sum; and the same bits for any number of threads. */
+ * rows, whatever follows the sum; and the same bits for any number of threads. */
 #include "nn/cpu/gemm_bf16.h"
 #include "nn/nn.h"
 #include "nn/threads.h"
@@ -103,7 +103,7 @@ static void rows(int64_t m, int64_t f, int64_t k, bool back, enum end end)
     c.add = end == ADD;
     c.gelu = end == GELU;
     memcpy(y, before, (size_t)(m * width) * sizeof *y);
-    y[m * width] = 0x1234; /* nothing is written behind the last row */
+    y[m * width] = 0x1234; /* nothing is written after the last row */
     wl_gemm_bf16()->pack(w, back ? f : 1, back ? 1 : f, depth, width, packed);
     wl_gemm_bf16()->rows(&c);
 
@@ -136,7 +136,7 @@ static void test_rows(void **state)
 
 /* ---- gradients of weights ---- */
 
-/* dw, and db behind it. */
+/* dw, then db. */
 static const float *columns(int64_t m, int64_t k, int64_t f, struct wl_arena *a)
 {
     const size_t bytes = wl_gemm_bf16()->room(m, f);
@@ -146,7 +146,7 @@ static const float *columns(int64_t m, int64_t k, int64_t f, struct wl_arena *a)
     c.dw = wl_new_array(a, float, (size_t)((f + 1) * k));
     c.db = c.dw + k * f;
     c.room = room;
-    for (int64_t i = 0; i < (f + 1) * k; i++) c.dw[i] = NAN; /* whatever stood there */
+    for (int64_t i = 0; i < (f + 1) * k; i++) c.dw[i] = NAN; /* whatever was there */
     wl_gemm_bf16()->columns(&c);
 
     struct apart d = { 0 }, sums = { 0 };

@@ -257,12 +257,12 @@ static void test_mean_square(void **state)
     p = (struct problem) { .n_in = 1, .n = { 77 }, .n_out = 1 };
     p.forward = mean_square;
     p.backward = mean_square_backward;
-    finite_fill(p.cotangent, 78, 11); /* [0] is drawn again by check; the targets behind it stay */
+    finite_fill(p.cotangent, 78, 11); /* [0] is drawn again by check; the targets after it stay */
     p.cotangent[1 + 3 * 7] = NAN;     /* row 3 is padding */
     finite_check(&p, "mean_square");
 }
 
-/* The counts: padding rows count nowhere, ties go to the lower index, a NAN logit is no hit. */
+/* The counts: padding rows count nowhere, ties go to the lower index, a NAN logit is not a hit. */
 static void test_counts(void **state)
 {
     (void)state;

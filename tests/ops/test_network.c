@@ -303,7 +303,7 @@ static void test_bf16(void **state)
     wl_arena_free(a);
 }
 
-/* A step forgets the one before: the same inputs give the same bits, whatever stood in the shared memory. */
+/* A step forgets the one before: the same inputs give the same bits, whatever was in the shared memory. */
 static void test_same_bits(void **state)
 {
     (void)state;

@@ -62,7 +62,7 @@ static struct wl_tensor *build_add(struct wl_graph *g, struct draw *d, struct wl
     return below(d, 2) ? wl_add_relu(g, "op", x, y) : wl_add(g, "op", x, y);
 }
 
-/* Inputs of other channel counts, some in front of and some behind x, and x twice at times. */
+/* Inputs of other channel counts, some before and some after x, and x twice at times. */
 static struct wl_tensor *build_concat(struct wl_graph *g, struct draw *d, struct wl_tensor *x)
 {
     struct wl_tensor *in[WL_MAX_INPUTS];

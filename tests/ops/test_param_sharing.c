@@ -1,4 +1,4 @@
-/* Parts of networks that are built twice over the same parameters (wl_scope_reuse). Beside each stands the network
+/* Parts of networks that are built twice over the same parameters (wl_scope_reuse). Each is compared with the network
  * whose second part has parameters of its own with the same values: the gradient by a shared parameter is the sum of
  * the gradients by those two. And the loss rises along it as steeply as it is long. */
 #include "backend_compare.h"

@@ -336,7 +336,7 @@ static void test_learns(void **state)
     wl_arena_free(a);
 }
 
-/* What stands in the inputs is looked at. */
+/* The values of the inputs are checked. */
 static void test_refused(void **state)
 {
     static const struct {

@@ -1,5 +1,5 @@
 /* Winograd's algorithm along lines: every pass is the reference's to rounding, in each mix with direct convolution, on
- * maps whose lines are no whole number of tiles. */
+ * maps whose lines are not a whole number of tiles. */
 #include "backend_compare.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@ static const struct shape {
     { 1, 40, 3, 16, 16, { 7, 1 } },  { 1, 3, 5, 16, 32, { 1, 7 } },
 };
 
-/* The convolution behind another one, so that values stand in blocks. */
+/* The convolution after another one, so that values are in blocks. */
 static struct wl_graph *network(struct wl_arena *a, const struct shape *s)
 {
     struct wl_conv conv = { .channels = s->out, .kernel = { s->kernel[0], s->kernel[1] } };

@@ -90,7 +90,7 @@ static int check_file(int fd, struct wl_checkpoint *c, struct wl_arena *a, struc
     uint32_t n;
     int rc = get(fd, c->path, 0, word, sizeof word, e);
     if (!rc && memcmp(word, WL_CHECKPOINT_MAGIC, sizeof word))
-        rc = wl_fail(e, WL_EINVAL, "%s is no checkpoint: it does not begin with WLCKPT1", c->path);
+        rc = wl_fail(e, WL_EINVAL, "%s: not a checkpoint (it does not begin with WLCKPT1)", c->path);
     if (!rc) rc = check_sum(fd, c->path, st.st_size, a, e);
     if (!rc) rc = get(fd, c->path, WORD_BYTES, &n, sizeof n, e);
     if (!rc && (int64_t)n > st.st_size - (int64_t)PREFIX)
@@ -163,7 +163,7 @@ static int compare_one(const struct wl_checkpoint *c, size_t i, const struct wl_
 static int holds_too_much(const struct wl_checkpoint *c, size_t i, struct wl_err *e)
 {
     const char *name = wl_json_str(wl_json_get(wl_json_at(wl_json_get(c->head, "tensors"), i), "name"));
-    return wl_fail(e, WL_EINVAL, "%s holds the tensor %s, which this network has not", c->path,
+    return wl_fail(e, WL_EINVAL, "%s: unexpected tensor %s, which this network does not have", c->path,
                    name ? name : "without a name");
 }
 
@@ -193,9 +193,9 @@ static int get_tensor(const struct wl_checkpoint *c, int fd, size_t i, void *to,
     return get(fd, c->path, c->data + offset, to, n_bytes, e);
 }
 
-/* Rank 0 reads, all get. A read that fails is told to all at the end, so that the ranks stay in step. */
-static int spread(const struct wl_checkpoint *c, int fd, struct wl_plan *plan, struct wl_comm *comm, struct wl_arena *a,
-                  struct wl_err *e)
+/* Rank 0 reads and broadcasts. A failed read is reported to all ranks at the end, so that they stay in step. */
+static int distribute(const struct wl_checkpoint *c, int fd, struct wl_plan *plan, struct wl_comm *comm,
+                      struct wl_arena *a, struct wl_err *e)
 {
     struct wl_err own = { 0 };
     int bad = 0;
@@ -223,7 +223,7 @@ int wl_checkpoint_restore(const struct wl_checkpoint *c, struct wl_plan *plan, s
         if (!rc && (fd = open(c->path, O_RDONLY | O_CLOEXEC)) < 0) rc = wl_fail_errno(e, "checkpoint %s", c->path);
     }
     rc = wl_comm_agree(comm, rc, e);
-    if (!rc) rc = spread(c, fd, plan, comm, a, e);
+    if (!rc) rc = distribute(c, fd, plan, comm, a, e);
     if (fd >= 0) close(fd);
     return rc;
 }

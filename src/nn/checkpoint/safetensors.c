@@ -91,12 +91,12 @@ static int parse_shape(const struct wl_safetensors *s, struct wl_safetensor *t, 
     t->dims = (int)wl_json_size(shape);
     for (int i = 0; i < t->dims; i++) {
         t->dim[i] = wl_json_int(wl_json_at(shape, (size_t)i), -1);
-        if (t->dim[i] < 0) return bad(s, t->name, "has a dimension that is no size", e);
+        if (t->dim[i] < 0) return bad(s, t->name, "has a dimension that is not a size", e);
     }
     return 0;
 }
 
-/* `data`: where offsets count from; `room`: bytes behind it. */
+/* `data`: where offsets count from; `room`: bytes from there on. */
 static int parse_tensor(const struct wl_safetensors *s, struct wl_safetensor *t, const struct wl_json *from,
                         const uint8_t *data, size_t room, struct wl_err *e)
 {
@@ -159,16 +159,17 @@ int wl_safetensors_open(struct wl_safetensors *s, const char *path, struct wl_ar
     struct wl_file_mapping m;
     int rc = wl_file_map(path, "the weights", &m, a, e);
     if (rc) return rc;
-    if (m.n < LENGTH + 2) return wl_fail(e, WL_EINVAL, "%s: is no file of safetensors", path);
+    if (m.n < LENGTH + 2) return wl_fail(e, WL_EINVAL, "%s: not a safetensors file (%zu bytes)", path, m.n);
     uint64_t n;
     memcpy(&n, m.p, LENGTH);
     if (n > m.n - LENGTH || n > MOST_HEADER)
-        return wl_fail(e, WL_EINVAL, "%s: is no file of safetensors: a header of %llu bytes in a file of %zu", path,
+        return wl_fail(e, WL_EINVAL, "%s: not a safetensors file (bad header length %llu in a file of %zu bytes)", path,
                        (unsigned long long)n, m.n);
     const char *text = wl_strndup(a, (const char *)m.p + LENGTH, (size_t)n);
     struct wl_json *head;
     rc = wl_json_parse(text, path, &head, a, e);
-    if (!rc && *text != '{') rc = wl_fail(e, WL_EINVAL, "%s: is no file of safetensors: the header is no object", path);
+    if (!rc && *text != '{')
+        rc = wl_fail(e, WL_EINVAL, "%s: not a safetensors file (the header is not a JSON object)", path);
     return rc ? rc : parse_header(s, head, m.p + LENGTH + n, m.n - LENGTH - (size_t)n, a, e);
 }
 

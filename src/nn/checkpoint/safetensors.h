@@ -23,7 +23,7 @@ struct wl_safetensors {
 };
 
 /* Maps a file, which is unmapped with the arena, and checks its header: WL_EINVAL and WL_EIO name what is wrong (a
- * header that is no JSON or longer than the file, an unknown dtype, offsets that do not fit the shape, overlap, or
+ * header that is not JSON or is longer than the file, an unknown dtype, offsets that do not fit the shape, overlap, or
  * leave a gap). */
 int wl_safetensors_open(struct wl_safetensors *s, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
@@ -35,7 +35,7 @@ int wl_safetensors_read(const struct wl_safetensors *s, const struct wl_safetens
 struct wl_param_naming {
     /* Adds the names that a file may have for a parameter, the likeliest first. */
     void (*names)(const char *parameter, struct wl_strs *names, struct wl_arena *a);
-    bool (*ignored)(const char *name); /* tensors of a file that are no parameter, and need no word */
+    bool (*ignored)(const char *name); /* tensors of a file that are not parameters and are skipped silently */
 };
 
 /* Gives the parameters of a plan the values of a file. Parameters that are not there keep theirs; they, and tensors

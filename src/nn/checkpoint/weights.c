@@ -93,7 +93,7 @@ int wl_safetensors_load(struct wl_safetensors *s, struct wl_plan *plan, const st
 
 /* ---- to a file --------------------------------------------------------------------------------------------------- */
 
-/* The header: tensors in the plan's order. The blanks behind it align the data. */
+/* The header: tensors in the plan's order. Trailing blanks align the data. */
 static const char *header(const struct wl_plan *plan, uint64_t *length, struct wl_arena *a)
 {
     struct wl_json *head = wl_json_root_object(a);

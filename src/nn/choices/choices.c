@@ -83,7 +83,7 @@ int wl_choices_parse(struct wl_choices *c, const char *text, const char *where, 
 {
     struct wl_arena *once = wl_arena_new(c->arena);
     size_t n = strlen(text);
-    struct wl_strs lines = wl_str_split(once, text, '\n'); /* the last one is empty, behind the final newline */
+    struct wl_strs lines = wl_str_split(once, text, '\n'); /* the last one is empty, after the final newline */
     struct wl_choice *read = wl_new_array(once, struct wl_choice, lines.n + 1);
     int rc = 0;
     if (lines.n == 0 || strcmp(lines.v[0], FIRST_LINE))

@@ -28,7 +28,7 @@ struct wl_choices {
     size_t n, cap;
     size_t added; /* since the file was read or written */
 
-    /* (optional) Called while choices are measured, behind each of them. */
+    /* (optional) Called after each choice that is measured. */
     void (*progress)(void *context, size_t done, size_t total);
     void *context;
 };

@@ -13,7 +13,7 @@ int wl_choices_load(struct wl_choices *c, const char *path, struct wl_err *e)
     char *text;
     size_t n;
     int rc = wl_file_read(path, MAX_BYTES, &text, &n, once, e);
-    if (!rc && strlen(text) != n) rc = wl_fail(e, WL_EINVAL, "%s: holds bytes that are no text", path);
+    if (!rc && strlen(text) != n) rc = wl_fail(e, WL_EINVAL, "%s: not a text file", path);
     if (!rc) rc = wl_choices_parse(c, text, path, e);
     wl_arena_free(once);
     return rc;

@@ -3,8 +3,8 @@
 
 #include "nn/choices/choices.h"
 
-/* The table as text, a line a choice; and back, in front of what is there: known questions keep their answers.
- * WL_EINVAL: "WHERE:LINE: what is wrong"; then nothing was taken. */
+/* The table as text, one line per choice. Parsing adds to the table: known questions keep their answers.
+ * WL_EINVAL: "WHERE:LINE: what is wrong"; then the table is unchanged. */
 char *wl_choices_text(const struct wl_choices *c, struct wl_arena *a);
 int wl_choices_parse(struct wl_choices *c, const char *text, const char *where, struct wl_err *e) WL_MUST_CHECK;
 

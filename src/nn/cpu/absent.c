@@ -1,4 +1,4 @@
-/* What stands in the table when oneDNN was not there at build time. */
+/* The entry of the table when oneDNN was missing at build time. */
 #include "nn/program/program.h"
 
 const struct wl_backend wl_backend_cpu = {

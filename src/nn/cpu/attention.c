@@ -1,5 +1,5 @@
-/* Attention by sample and head, in tiles of queries, whose scores stay in the cache and are computed again on the way
- * back: memory grows with the sequence, not with its square (Dao et al. 2022, arXiv:2205.14135; docs/adr/101). Heads
+/* Attention by sample and head, in tiles of queries, whose scores stay in the cache and are recomputed in the backward
+ * pass: memory grows with the sequence, not with its square (Dao et al. 2022, arXiv:2205.14135; docs/adr/101). Heads
  * are spread over the threads; the products within one are oneDNN's, on one thread, of heads that were copied together.
  */
 #include "nn/cpu/simd_step.h"
@@ -114,7 +114,7 @@ static int open_attention(struct wl_program *p, const struct wl_node *n, struct 
 /* ---- a thread's memory ---- */
 
 /* Rows of one head copied together, a tile's scores and their gradient, and what is made of them. In f32 the
- * probabilities stand where the scores did. */
+ * probabilities overwrite the scores. */
 struct room {
     char *q, *k, *v, *dy, *rows; /* [S,f], rows [TILE,f] */
     float *scores, *dscores;     /* [TILE,S] */
@@ -191,7 +191,7 @@ static void product(struct job *j, enum product which, const void *x, const void
     if (!j->status) j->status = dnnl_primitive_execute(c->primitive, j->a->stream[omp_get_thread_num()], n, args);
 }
 
-/* Rows of a head between their place among all heads, where they are `step` elements apart, and one behind the other.
+/* Copies rows of a head between their place among all heads, where they are `step` elements apart, and a dense matrix.
  */
 static void collect(const struct job *j, const char *from, int64_t step, char *to, int64_t n)
 {

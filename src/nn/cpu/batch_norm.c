@@ -145,7 +145,7 @@ static const struct wl_tensor *other_term(const struct wl_node *sum, const struc
     return sum->in[sum->in[0] == norm->out];
 }
 
-/* The sum that may be computed with the norm: it alone reads it, and its other term stands in the same layout. */
+/* The sum that may be computed with the norm: it alone reads it, and its other term has the same layout. */
 static int find_sum(struct wl_program *p, struct norm *b, struct wl_err *e)
 {
     const struct wl_node *n = b->n, *sum = wl_may_overwrite(p, n->out) ? wl_only_reader(p->graph, n->out) : NULL;

@@ -27,7 +27,7 @@ struct wl_batch_norm_sums {
     double v[2][WL_BATCH_NORM_LANES];
 };
 
-/* What stands in place of channels that only pad a block is 0. */
+/* Entries of channels that only pad a block are 0. */
 struct wl_batch_norm_affine {
     float mean[WL_BATCH_NORM_LANES], scale[WL_BATCH_NORM_LANES], beta[WL_BATCH_NORM_LANES];
 };

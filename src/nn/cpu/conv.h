@@ -4,8 +4,8 @@
 
 #include "nn/cpu/cpu.h"
 
-/* conv_kernel.c: the kernel of a pass between values of these layouts, and weights in the layout that it likes. It
- * reads and writes the values' layouts in its own type: Winograd's algorithm is there in f32 alone. */
+/* conv_kernel.c: the kernel of a pass between values of these layouts, with weights in the layout that it prefers. It
+ * reads and writes the values' layouts in its own type: Winograd's algorithm exists in f32 alone. */
 int wl_cpu_conv_kernel(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv_kernel *k,
                        const struct wl_window *v, const struct wl_layouts *values, const_dnnl_primitive_desc_t forward,
                        struct wl_err *e);
@@ -14,15 +14,15 @@ int wl_cpu_conv_kernel(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct
  * mostly reads a copy, the pass that writes its gradient. */
 enum wl_pass wl_cpu_conv_master(const struct wl_program *p);
 
-/* conv_choice.c: what the table says of a pass of convolution n; NULL: nothing, or it is not asked. The algorithm that
- * follows of it. Answers for the table, by measurement. */
+/* conv_autotune.c: the answer of the table for a pass of convolution n; NULL: none, or the table is not asked. The
+ * algorithm that follows from it. Measures answers for the table. */
 const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass);
 enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const struct wl_choice *choice);
 int wl_cpu_autotune(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
 
-/* line_conv.c: Winograd's algorithm for 1 x r and r x 1 (line.h), where it serves a pass between these f32 values.
- * `weights` is the layout in which the parameter is read, or its gradient written. The steps of a pass take values in
- * theirs. Seconds of a pass. */
+/* winograd_1d_conv.c: Winograd's algorithm for 1 x r and r x 1 (winograd_1d.h): does it apply to a pass between these
+ * f32 values? `weights` is the layout in which the parameter is read, or its gradient written. The steps of a pass take
+ * values in any layout. `time` measures the seconds of a pass. */
 bool wl_cpu_winograd_1d_applies(struct wl_cpu *c, const struct wl_window *v, const struct wl_layouts *values,
                                 enum wl_pass pass);
 int wl_cpu_winograd_1d_weights(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, wl_md *out,

@@ -1,5 +1,4 @@
-/* The back-end on oneDNN and on loops of our own (nn/wide). Values keep the layouts that the kernels choose;
- * mean_square is that of nn/ref. */
+/* The back-end on oneDNN, nn/simd and kernels of this folder. Values keep the layouts that the kernels choose. */
 #include "nn/cpu/cpu.h"
 
 #include "nn/cpu/conv.h"

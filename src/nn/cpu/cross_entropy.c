@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* What the forward step leaves of each row with a label, [3,N]: the logarithm of its sum of exponents, its loss, and
- * how many classes stand before the label. */
+ * how many classes rank before the label. */
 enum { LOG_SUM, LOSS, RANK, FACTS };
 
 static char *row_at(const struct wl_buf *x, int64_t i)

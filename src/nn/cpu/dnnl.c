@@ -83,7 +83,7 @@ const char *wl_md_name(wl_md md, struct wl_arena *a)
     return t.s;
 }
 
-/* Channels that stand side by side in a pixel, blocks of them, and where a block begins. */
+/* Channels that are adjacent in a pixel, blocks of them, and where a block begins. */
 static bool cut_channels(const struct wl_md_blocking *b, struct wl_md_rows *r)
 {
     if (b->n_inner == 1 && b->inner_dims[0] == 1 && b->inner_sizes[0] <= WL_MD_LANES) {
@@ -103,7 +103,7 @@ static bool cut_channels(const struct wl_md_blocking *b, struct wl_md_rows *r)
     return true;
 }
 
-/* The distance of pixels, in row-major order; false: there is no single one. */
+/* The distance of pixels, in row-major order; false: it varies. */
 static bool pixel_stride(const struct wl_md_blocking *b, const struct wl_dims *dims, int64_t *out)
 {
     const int64_t h = dims->d[2], w = dims->d[3];

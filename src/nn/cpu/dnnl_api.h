@@ -31,7 +31,7 @@ int wl_dnnl_check(dnnl_status_t status, const char *what, struct wl_err *e);
 
 int wl_md_plain(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e);
 int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e);
-/* A matrix [rows,columns], plain; `transposed`: as it stands where [columns,rows] is plain. */
+/* A matrix [rows,columns], plain; `transposed`: stored as a plain [columns,rows]. */
 int wl_md_matrix(struct wl_cpu *c, wl_md *out, enum wl_dtype type, int64_t rows, int64_t columns, bool transposed,
                  struct wl_err *e);
 /* Blocks of 16 channels: of f32 values [N,C,H,W], and of filters [K,C,R,S] or [groups,K,C,R,S], 16 output channels
@@ -41,7 +41,8 @@ int wl_md_filters(struct wl_cpu *c, wl_md *out, const struct wl_dims *dims, bool
 /* A layout for channels [at, at + dims->d[1]) inside of memory of layout md; *out NULL where they begin or end within a
  * block of channels. */
 int wl_md_channels(struct wl_cpu *c, wl_md *out, wl_md md, const struct wl_dims *dims, int64_t at, struct wl_err *e);
-/* The same dimensions and blocks with elements of another type; plain where the version cannot say those blocks. */
+/* The same dimensions and blocks with elements of another type; plain where this version of oneDNN cannot express those
+ * blocks. */
 int wl_md_as(struct wl_cpu *c, wl_md *out, wl_md md, enum wl_dtype type, struct wl_err *e);
 enum wl_dtype wl_md_type(wl_md md);
 bool wl_md_equal(wl_md a, wl_md b);
@@ -52,7 +53,7 @@ size_t wl_md_bytes(wl_md md);
 const char *wl_md_name(wl_md md, struct wl_arena *a);
 
 /* A layout of [N,C,H,W] as rows of pixels, for kernels of ours: channels are cut into blocks of at most WL_MD_LANES,
- * which stand side by side in each pixel. Strides are in elements. */
+ * which are adjacent in each pixel. Strides are in elements. */
 enum { WL_MD_LANES = 16 };
 struct wl_md_rows {
     enum wl_dtype type;
@@ -61,7 +62,7 @@ struct wl_md_rows {
     int lanes, last_lanes; /* of each block, and of the last one; those beyond `channels` are padding */
 };
 
-/* False: the layout is no such one. Plain ones have blocks of one channel, channels-last ones of 16. */
+/* False: the layout is of another kind. Plain ones have blocks of one channel, channels-last ones of 16. */
 bool wl_md_rows(wl_md md, const struct wl_dims *dims, struct wl_md_rows *out);
 
 /* The layout that a primitive wants: what is DNNL_ARG_SRC, ..._WORKSPACE, ..._SCRATCHPAD. NULL: it has none. */
@@ -91,7 +92,7 @@ int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv
                const struct wl_layouts *l, const_dnnl_primitive_desc_t hint, struct wl_err *e);
 int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, wl_md src, wl_md weights, wl_md bias,
                  wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
-/* dst [m,n] = src [m,k] weights [k,n] + bias [1,n]; or added to what stands in dst, or multiplied by `scale` [m,n]
+/* dst [m,n] = src [m,k] weights [k,n] + bias [1,n]; or added to dst, or multiplied by `scale` [m,n]
  * (argument WL_ARG_SCALE), element by element. */
 struct wl_product {
     wl_md src, weights, bias, dst; /* bias NULL: none */
@@ -104,7 +105,7 @@ int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg
                wl_md src, wl_md dst, struct wl_err *e);
 int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,
                         wl_md src, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
-/* dst = the n images src, one behind the other by channel. */
+/* dst = the n images src, concatenated by channel. */
 int wl_pd_concat(struct wl_cpu *c, dnnl_primitive_desc_t *pd, int n, const wl_md *src, struct wl_err *e);
 /* dst = a + b, then max(0, .) with relu. */
 int wl_pd_add(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, wl_md x, struct wl_err *e);

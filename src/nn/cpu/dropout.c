@@ -1,5 +1,5 @@
-/* Dropout: wl_ref_dropout on values as they are, f32 or bf16. On large arrays it takes about half as long again as a
- * pass that only scales (bench/dropout.c), so the backward pass draws the mask again instead of keeping it. */
+/* Dropout: wl_ref_dropout on values as they are, f32 or bf16. On large arrays it takes about 1.5 times as long as a
+ * pass that only scales (bench/dropout.c), so the backward pass redraws the mask instead of keeping it. */
 #include "nn/cpu/simd_step.h"
 
 #include <string.h>

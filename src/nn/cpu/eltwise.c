@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Nothing is left to do where the convolution in front has done it. */
+/* Nothing to do if the convolution before it has applied it. */
 static int relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     if (p->value[n->out->id]) return 0;
@@ -70,8 +70,8 @@ static void add_mixed(struct wl_program *p, const struct wl_node *n, struct wl_b
     p->value[n->out->id] = y;
 }
 
-/* Nothing is left to do where a norm has added (batch_norm.c). Where a layout pads the channels, oneDNN 2.6's sum with
- * a relu behind it gives wrong values in place. */
+/* Nothing to do if a norm has added already (batch_norm.c). Where a layout pads the channels, oneDNN 2.6's sum followed
+ * by a relu gives wrong values in place. */
 static int add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *a = p->value[n->in[0]->id], *b = p->value[n->in[1]->id];
@@ -112,7 +112,7 @@ static int relu_backward(struct wl_program *p, const struct wl_node *n, struct w
                             e);
 }
 
-/* Behind the relu, where there is one, each term gets the same gradient: one buffer for both. */
+/* Both terms get the same gradient, that of the relu if there is one: one buffer for both. */
 static int eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_node *norm = p->kept[n->out->id].own;

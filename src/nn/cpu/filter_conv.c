@@ -11,7 +11,7 @@ static int64_t filter_rows(int64_t gaussians) { return gaussians > WL_SIMD_WINDO
 
 static bool fills_vectors(int64_t f) { return f % WL_SIMD_LANES == 0; }
 
-/* Scratch begins with w0' and packed w2 or w2'; `rest` is what lies behind. */
+/* Scratch begins with w0' and packed w2 or w2'; `rest` is what follows. */
 static struct wl_filter_packed pack_filter(const struct wl_filter_args *a, bool backward, float **rest)
 {
     const int64_t first = filter_rows(a->gaussians) * a->f, second = a->f * WL_SIMD_ROUND(a->f);
@@ -39,7 +39,7 @@ static void filter_conv(const struct wl_filter_args *a)
     }
 }
 
-/* The sums of a chunk, one behind the other. */
+/* The sums of a chunk, contiguous. */
 static struct wl_filter_sums filter_sums(int64_t f, int64_t gaussians, float *at)
 {
     struct wl_filter_sums s = { .dw0 = at };

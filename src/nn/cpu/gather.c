@@ -34,7 +34,7 @@ static int gather_run(const struct wl_step *s, const struct wl_run *r, struct wl
     return 0;
 }
 
-/* Rows that are not read get 0. Of places that are not used many may stand at one position, so rows are added. */
+/* Rows that are not read get 0. Many unused entries of `positions` may name the same row, so rows are added. */
 static int gather_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)r;

@@ -142,7 +142,7 @@ INLINE __m512i paired(__m512 even, __m512 odd)
     return _mm512_or_si512(low, _mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(odd)), 16));
 }
 
-/* Columns stand side by side. */
+/* Columns are adjacent. */
 TARGET static void pack_panel(const float *w, int64_t row, int64_t depth, uint32_t *to)
 {
     for (int64_t i = 0; i < depth; i += 2, w += 2 * row, to += PANEL)
@@ -169,7 +169,7 @@ INLINE void transpose(__m512i v[LANES])
     }
 }
 
-/* Columns stand `col` apart, rows side by side: pairs are there already, and change places in squares. */
+/* Columns are `col` apart, rows adjacent: pairs are there already, and are transposed in squares. */
 TARGET static void pack_panel_transposed(const float *w, int64_t col, int64_t depth, uint32_t *to)
 {
     for (int64_t i = 0; i < depth; i += 2 * LANES)

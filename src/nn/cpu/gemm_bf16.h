@@ -1,7 +1,7 @@
 /* Products of bf16 matrices by AVX-512's dot products of pairs (vdpbf16ps), two multiplications a lane. docs/adr/107
  * says why they are ours beside oneDNN's.
  *
- * What stands behind the sum (bias, gelu, a factor, a sum, rounding) happens to a tile while it is in registers. Each
+ * What follows the sum (bias, gelu, a factor, a sum, rounding) is applied to a tile while it is in registers. Each
  * element is summed in f32 in one order, whatever the number of threads.
  */
 #ifndef WL_NN_CPU_GEMM_BF16_H
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Columns stand in panels: widths and depths are multiples of this. */
+/* Columns are stored in panels: widths and depths are multiples of this. */
 enum { WL_GEMM_BF16_PANEL = 64 };
 
 /* y [m,width] = x [m,depth] w; then one of the ends. */
@@ -21,7 +21,7 @@ struct wl_gemm_bf16_rows {
     const uint32_t *w; /* packed */
     uint16_t *y;
     const float *bias;     /* [width] is added; NULL: none */
-    bool add;              /* to what stands in y */
+    bool add;              /* to y */
     const uint16_t *scale; /* [m,width] is multiplied with; NULL: none */
     bool gelu;             /* of the rounded sum; */
     uint16_t *slope;       /* [m,width] its derivative; NULL: not wanted */
@@ -37,7 +37,7 @@ struct wl_gemm_bf16_columns {
 
 struct wl_gemm_bf16 {
     /* A matrix [depth,width] of f32, element (i,j) at w[i * row + j * col] where row or col is 1, as `rows` reads it:
-     * rounded, panels one behind the other, each [depth/2][WL_GEMM_BF16_PANEL] pairs of rows. */
+     * rounded, in contiguous panels, each [depth/2][WL_GEMM_BF16_PANEL] pairs of rows. */
     void (*pack)(const float *w, int64_t row, int64_t col, int64_t depth, int64_t width, uint32_t *packed);
     void (*rows)(const struct wl_gemm_bf16_rows *c);
     size_t (*room)(int64_t m, int64_t f); /* bytes that `columns` needs */

@@ -4,9 +4,9 @@
  * bf16 has one plain copy for both passes, whose kernels copy parts of it in the cache: two passes over a matrix would
  * take longer than the products gain. Where they serve, bf16 has products of our own instead (project_pairs.c).
  *
- * GELU leaves its derivative where its argument stood, and the product behind it multiplies by that as it writes the
- * gradient, where it alone reads the result: one pass over memory less. A product whose input has a gradient already
- * adds to that. */
+ * GELU overwrites its argument with its derivative, and the product that follows multiplies by that as it writes the
+ * gradient, where it alone reads the result: which saves one pass over memory. A product whose input has a gradient
+ * already adds to that. */
 #include "nn/cpu/project.h"
 
 static struct wl_buf *plain_param(struct wl_program *p, const struct wl_tensor *t)
@@ -151,7 +151,7 @@ static int multiply_run(const struct wl_step *s, const struct wl_run *r, struct 
     return 0;
 }
 
-/* The gradient in front of gelu: what the product behind has left, or a step of its own. */
+/* The gradient by the input of gelu: left by the product that follows, or a step of its own. */
 static struct wl_buf *gelu_backward(struct wl_program *p, const struct wl_node *n)
 {
     const struct wl_saved *kept = &p->kept[n->out->id];
@@ -198,7 +198,8 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
     return rc;
 }
 
-/* The derivative that the gradient by x may be multiplied with at once; NULL: x is no gelu's, or others read it too. */
+/* The derivative that the gradient by x may be multiplied with at once; NULL: x is not the result of a gelu, or others
+ * read it too. */
 static struct wl_buf *slope_of(struct wl_program *p, const struct wl_tensor *x)
 {
     if (!x->producer || !wl_project_gelu(x->producer) || x->readers > 1 || p->keep_values) return NULL;

@@ -23,7 +23,7 @@ static struct wl_step *emit(struct wl_program *p, const struct wl_node *n, const
                             wl_step_run_fn *run)
 {
     struct wl_step *s = wl_step_emit(p, n, what, when, run);
-    s->implementation = "own:avx512_bf16";
+    s->implementation = "gemm_bf16";
     return s;
 }
 

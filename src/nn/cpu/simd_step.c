@@ -6,7 +6,7 @@ struct wl_step *wl_simd_step_emit(struct wl_program *p, const struct wl_node *n,
                                   wl_step_run_fn *run)
 {
     struct wl_step *s = wl_step_emit(p, n, what, when, run);
-    s->implementation = wl_strf(p->arena, "own:%s", wl_simd()->name);
+    s->implementation = wl_strf(p->arena, "simd:%s", wl_simd()->name);
     return s;
 }
 

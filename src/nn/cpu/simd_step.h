@@ -1,4 +1,4 @@
-/* Steps that run our own loops (nn/wide) on plain buffers. */
+/* Steps that run the loops of nn/simd on plain buffers. */
 #ifndef WL_NN_CPU_SIMD_STEP_H
 #define WL_NN_CPU_SIMD_STEP_H
 
@@ -6,7 +6,7 @@
 #include "nn/simd/simd.h"
 #include "nn/threads.h"
 
-/* A step with its kernel's name, "own:v4". */
+/* A step with its kernel's name, "simd:v4". */
 struct wl_step *wl_simd_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
                                   wl_step_run_fn *run);
 

@@ -35,7 +35,7 @@ void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input);
  * add or position; add and layer_norm without a branch read them. Gradients by them follow the precision. */
 void wl_keep_f32(struct wl_graph *g, struct wl_tensor *t);
 
-/* The result of an operation that the caller reads behind each evaluation (wl_plan_output). */
+/* The result of an operation that the caller reads after each evaluation (wl_plan_output). */
 void wl_output(struct wl_graph *g, struct wl_tensor *t);
 
 #endif

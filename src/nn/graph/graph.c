@@ -177,7 +177,7 @@ void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input)
 void wl_output(struct wl_graph *g, struct wl_tensor *t)
 {
     if (t->role != WL_ROLE_VALUE || wl_op_is_loss(t->producer->op))
-        wl_graph_fail(g, "%s: an output is the result of an operation that is no loss", t->name);
+        wl_graph_fail(g, "%s: an output must be the result of an operation that is not a loss", t->name);
     t->output = true;
 }
 

@@ -13,7 +13,7 @@ struct wl_tensor {
     struct wl_dims dims;
     enum wl_tensor_role role;
     int id;                         /* index in the graph */
-    bool output;                    /* the caller reads it behind an evaluation */
+    bool output;                    /* the caller reads it after an evaluation */
     bool gradient;                  /* the loss's gradient by it is needed */
     bool f32;                       /* its value is f32 in any precision */
     const struct wl_node *producer; /* of a value; NULL: input, parameter, statistic */

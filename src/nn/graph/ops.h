@@ -1,5 +1,5 @@
 /* The operations of a graph. Each function adds one, called `name` in the scopes that are open, and returns its result;
- * nn.h says how shapes are checked and what parameters are called. Shapes stand beside every tensor. Letters: N samples
+ * build.h says how shapes are checked and parameters named. The shape follows every tensor. Letters: N samples
  * of a micro-batch, C channels, H and W lines and columns, S positions of a sequence, D and F features, R rows. */
 #ifndef WL_NN_GRAPH_OPS_H
 #define WL_NN_GRAPH_OPS_H
@@ -39,7 +39,7 @@ struct wl_tensor *wl_relu(struct wl_graph *g, const char *name, struct wl_tensor
 struct wl_tensor *wl_add(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b);
 struct wl_tensor *wl_add_relu(struct wl_graph *g, const char *name, struct wl_tensor *a, struct wl_tensor *b);
 
-/* y [N,C0+C1+...,H,W]: the channels of n >= 1 images x[i] [N,Ci,H,W], one behind the other. At most WL_MAX_INPUTS. */
+/* y [N,C0+C1+...,H,W]: the channels of n >= 1 images x[i] [N,Ci,H,W], in order. At most WL_MAX_INPUTS. */
 enum { WL_MAX_INPUTS = 10 };
 struct wl_tensor *wl_concat(struct wl_graph *g, const char *name, struct wl_tensor *const *x, int n);
 
@@ -54,20 +54,20 @@ struct wl_tensor *wl_avg_pool(struct wl_graph *g, const char *name, struct wl_te
 
 /* y = x/(1 - p) where an element is kept, else 0; each is dropped with probability p, 0 <= p < 1, which is rounded to a
  * multiple of 2^-16. In evaluation y = x. Whether an element is kept is a function of the plan's seed, the operation's
- * name, the optimiser step (wl_plan_set_updates), the place of the sample among those of the step on all ranks, and the
- * place of the element in its sample (ref.h says which function). So N ranks drop what one rank drops that accumulates
- * the same N micro-batches, with any back-end and number of threads; the backward pass draws the mask again instead of
- * keeping it. Hinton et al. 2012, arXiv:1207.0580, scaled in training. */
+ * name, the optimiser step (wl_plan_set_updates), the index of the sample among those of the step on all ranks, and the
+ * index of the element in its sample (kernels.h defines the function). So N ranks drop what one rank drops that
+ * accumulates the same N micro-batches, with any back-end and number of threads; the backward pass redraws the mask
+ * instead of keeping it. Hinton et al. 2012, arXiv:1207.0580, scaled in training. */
 struct wl_tensor *wl_dropout(struct wl_graph *g, const char *name, struct wl_tensor *x, double p);
 
-/* y [N,K] = x [N,...] w' + b, x flattened behind N to F features, w [K,F], b [K]; both start as U(+-1/sqrt(F)). */
+/* y [N,K] = x [N,...] w' + b, x flattened after N to F features, w [K,F], b [K]; both start as U(+-1/sqrt(F)). */
 struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t features);
 
 /* ---- rows: batches of molecules and other things of varying size ---- */
 
-/* A batch of molecules has few or many atoms, so its tensors have room for the most that can come, and one i32 input
- * [WL_ROW_KINDS] says how many rows of each kind are there. Operations on rows compute those alone: rows beyond them
- * are neither read nor written and count nowhere. Sums over rows run in one order for any number of threads. */
+/* A batch of molecules has few or many atoms, so its tensors have room for the largest one, and one i32 input
+ * [WL_ROW_KINDS] is the number of rows of each kind. Operations on rows compute those alone: rows beyond them
+ * are neither read nor written nor counted. Sums over rows run in one order for any number of threads. */
 enum wl_row_kind { WL_MOLECULES, WL_ATOMS, WL_EDGES, WL_TRIPLETS, WL_ROW_KINDS };
 
 /* How many rows of each kind a batch has on average: what the flop counts of a plan are of. Without it they are NAN
@@ -99,7 +99,7 @@ struct wl_tensor *wl_dense(struct wl_graph *g, const char *name, struct wl_rows 
 struct wl_tensor *wl_segment_sum(struct wl_graph *g, const char *name, struct wl_rows rows, struct wl_tensor *x,
                                  struct wl_tensor *start);
 
-/* The pairs of atoms that interact, each once. Those of a molecule stand together, and molecules in order. */
+/* The pairs of atoms that interact, each once. Those of a molecule are contiguous, and molecules in order. */
 struct wl_pairs {
     struct wl_tensor *counts;     /* WL_EDGES counts the pairs */
     struct wl_tensor *atom_start; /* i32 [molecules + 1]: the first atom of each molecule, and where the last ends */
@@ -179,7 +179,7 @@ struct wl_layer_norm {
 struct wl_tensor *wl_layer_norm(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *branch,
                                 struct wl_layer_norm how);
 
-/* y [...,K] = x [...,F] w' + b by row, w [K,F], b [K] (no_bias: 0); with `gelu` behind it u/2 (1 + erf(u/sqrt 2)) of
+/* y [...,K] = x [...,F] w' + b by row, w [K,F], b [K] (no_bias: 0); followed with `gelu` by u/2 (1 + erf(u/sqrt 2)) of
  * each element u. w starts as N(0, deviation), b at 0. With parts w is made of so many matrices [K/parts,F] with names
  * of their own, NAME.PART.weight and NAME.PART.bias: the product of x with all of them at once. */
 enum { WL_MAX_PARTS = 3 };
@@ -192,7 +192,7 @@ struct wl_project {
 struct wl_tensor *wl_project(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_project how);
 
 /* y [N,S,D]: for each sample and head softmax(q k'/sqrt(D/heads)) v, then dropout of the probabilities; x [N,S,3D]
- * holds q, k and v behind each other, each as heads of D/heads features. Positions of a sample from lengths i32 [N] on
+ * holds q, then k, then v, each as heads of D/heads features. Positions of a sample from lengths i32 [N] on
  * are not attended to; 0: none is, and y = 0. Vaswani et al. 2017, arXiv:1706.03762. */
 struct wl_attention {
     int64_t heads;
@@ -213,8 +213,8 @@ struct wl_tensor *wl_decoder(struct wl_graph *g, const char *name, struct wl_ten
 enum { WL_MAX_NEIGHBOURS = 96 }; /* of an atom, in wl_triplet_conv */
 
 /* The graph of DimeNet: edges j->i between atoms that are near, both ways, target by target; of each atom those that
- * lead to it stand in the order of their sources. A triplet is a pair of edges k->j->i, k not i. Those around j stand
- * together, for each edge that leads to j from an i in order (the way back of j->i) the edges k->j in order. */
+ * lead to it are in the order of their sources. A triplet is a pair of edges k->j->i, k not i. Those around j are
+ * contiguous: for each edge that leads to j from an i in order (the way back of j->i) the edges k->j in order. */
 struct wl_edges {
     struct wl_tensor *counts;
     struct wl_tensor *edge_start;    /* i32 [A + 1]: the first edge that leads to each atom */

@@ -158,7 +158,7 @@ struct wl_tensor *wl_gate(struct wl_graph *g, const char *name, struct wl_rows r
     return wl_node_out(g, n, &x->dims);
 }
 
-/* Reads what edges are, behind the other inputs. */
+/* Adds the inputs of the edges after the other ones. */
 static bool read_edges(struct wl_graph *g, struct wl_node *n, struct wl_edges edges)
 {
     struct wl_tensor *const graph[] = { edges.edge_start, edges.source, edges.reverse, edges.triplet_start };

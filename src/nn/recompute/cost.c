@@ -1,6 +1,6 @@
-/* What keeping a segment's values takes, and what computing them again does, beside what is kept of the steps before
- * it. Segments are taken as if each had the backward pass to itself: the sum over segments is a model, exact where
- * one tensor leads from each to the next. */
+/* What keeping a segment's values costs, and what recomputing them does, in addition to what is kept of the steps
+ * before it. Segments are taken as if each had the backward pass to itself: the sum over segments is a model, exact
+ * where one tensor leads from each to the next. */
 #include "nn/recompute/internal.h"
 
 static int max(int x, int y) { return x > y ? x : y; }
@@ -34,7 +34,7 @@ struct cost {
 
 static bool is_read_back(const struct wl_buf_liveness *l) { return l->back_first != WL_NEVER; }
 
-/* Does the buffer stand behind the segment's forward pass? */
+/* Is the buffer still in memory after the segment's forward pass? */
 static bool stays(const struct cost *c, const struct wl_buf_liveness *l, bool again)
 {
     if (l->forward_last >= c->g->to) return true;

@@ -3,7 +3,7 @@
 
 #include "nn/recompute/recompute.h"
 
-/* ---- a training step as it was lowered (story.c) ---- */
+/* ---- a training step as it was lowered (liveness.c) ---- */
 
 enum { WL_NEVER = -1 };
 
@@ -28,19 +28,19 @@ struct wl_liveness {
     size_t *gradients; /* by step: bytes of what backward steps make that are alive at it; of what they hand over to it
                           in `handed` */
     size_t *handed;
-    size_t small; /* a buffer of so few bytes is kept rather than made again */
+    size_t small; /* a buffer of so few bytes is kept rather than recomputed */
 };
 
 void wl_liveness_init(struct wl_liveness *s, const struct wl_program *p, struct wl_arena *a);
 
 /* ---- segments (segment.c) ---- */
 
-/* Forward steps [from, to), and what computing their values again means. */
+/* Forward steps [from, to), and what recomputing their values means. */
 struct wl_recompute_segment {
     int from, to;
-    int before;     /* the backward step in front of which the others run again */
+    int before;     /* the backward step before which the others run again */
     bool *steps;    /* by step of the program: it runs again */
-    bool *bufs;     /* by the buffer's id: it is made again */
+    bool *bufs;     /* by the buffer's id: it is recomputed */
     size_t n_steps; /* that run again */
     double work;
 };
@@ -48,8 +48,8 @@ struct wl_recompute_segment {
 /* Is the buffer, which the steps [from, to) write first, kept for others although these run again? */
 bool wl_recompute_segment_keeps(const struct wl_liveness *s, int to, const struct wl_buf_liveness *l);
 
-/* False: the values cannot be made again, since something that they come of is overwritten before. n_steps 0: there is
- * nothing to make again. */
+/* False: the values cannot be recomputed, since something that they depend on is overwritten before. n_steps 0: there
+ * is nothing to recompute. */
 bool wl_recompute_segment_find(const struct wl_liveness *s, int from, int to, struct wl_recompute_segment *g,
                                struct wl_arena *a);
 
@@ -61,12 +61,12 @@ struct wl_program wl_recompute_rewrite(const struct wl_liveness *s, const struct
 
 /* ---- what a segment costs (cost.c) ---- */
 
-/* Bytes are beside those that are kept of the steps before `from`. */
+/* Bytes are in addition to those that are kept of the steps before `from`. */
 struct wl_recompute_segment_cost {
-    bool possible;  /* to compute it again */
-    size_t kept[2]; /* behind its forward pass until its backward pass: [1] when it is computed again, [0] when not */
+    bool possible;  /* to recompute it */
+    size_t kept[2]; /* from its forward pass until its backward pass: [1] when it is recomputed, [0] when not */
     size_t most[2]; /* alive at once in its passes */
-    double work;    /* of computing it again */
+    double work;    /* of recomputing it */
 };
 struct wl_recompute_segment_cost wl_recompute_segment_cost(const struct wl_liveness *s, int from, int to,
                                                            struct wl_arena *a);

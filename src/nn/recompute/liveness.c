@@ -48,7 +48,7 @@ static void note_step(struct wl_liveness *s, int i)
     }
 }
 
-/* Of operations on rows that nobody told the numbers of the bytes count alone. */
+/* Operations on rows whose mean numbers are not known count with their bytes alone. */
 static void weigh(struct wl_liveness *s, int i)
 {
     const struct wl_step *step = s->program->steps[i];

@@ -1,6 +1,6 @@
-/* Which segments there are and which of them are computed again: by dynamic programming over the places where the
- * forward pass can be cut, with the model of cost.c. What it finds is rewritten and placed, so that what counts in the
- * end are true bytes. */
+/* Which segments there are and which of them are recomputed: by dynamic programming over the places where the forward
+ * pass can be cut, with the model of cost.c. Each candidate is rewritten and its memory assigned, so that the decision
+ * is by true bytes. */
 #include "nn/recompute/internal.h"
 
 #include <string.h>
@@ -18,8 +18,8 @@ static struct wl_recompute_segment_cost *cost_between(const struct cuts *c, int 
     return &c->cost[i * c->n + j];
 }
 
-/* By forward step: the bytes that are read on its other side when the pass is cut in front of it; SIZE_MAX: it cannot
- * be cut, since an operation would be torn or a value is overwritten behind it. */
+/* By forward step: the bytes that are read on its other side when the pass is cut before it; SIZE_MAX: it cannot
+ * be cut, since that would split an operation or a value is overwritten after it. */
 static size_t *crossings(const struct wl_liveness *s, struct wl_arena *a)
 {
     size_t *cross = wl_new_array(a, size_t, (size_t)s->n_forward);
@@ -34,7 +34,7 @@ static size_t *crossings(const struct wl_liveness *s, struct wl_arena *a)
     return cross;
 }
 
-/* Places where no neighbour has less to keep. */
+/* Local minima of what is kept. */
 static void find_cuts(const struct wl_liveness *s, struct cuts *c, struct wl_arena *a)
 {
     const size_t *cross = crossings(s, a);
@@ -65,13 +65,13 @@ static void find_costs(const struct wl_liveness *s, struct cuts *c, struct wl_ar
 
 /* ---- the least work within a bound ------------------------------------------------------------------------------- */
 
-/* Of ways to a cut that take about the same work the one that keeps least. */
+/* Of the paths to a cut with about the same work the one that keeps the fewest bytes. */
 enum { LEVELS = 64 };
 struct way {
-    bool known, again; /* the last segment is computed again */
+    bool known, again; /* the last segment is recomputed */
     size_t kept;
     double work;
-    int from, level; /* the way to where the last segment begins */
+    int from, level; /* the path to where the last segment begins */
 };
 
 struct choice {
@@ -98,7 +98,7 @@ static void go_on(struct choice *c, int from, int level, int to, bool again, siz
     if (!best->known || next.kept < best->kept || (next.kept == best->kept && next.work < best->work)) *best = next;
 }
 
-/* The segments that are computed again, in the order of the forward pass; false: there is no way within the bound. */
+/* The segments that are recomputed, in the order of the forward pass; false: no path is within the bound. */
 static bool choose(struct choice *c, size_t bound, struct wl_recompute_segment **segments, size_t *n,
                    struct wl_arena *a)
 {
@@ -139,7 +139,7 @@ struct found {
     double work;
 };
 
-/* What the bound leads to; false: nowhere. */
+/* The candidate within the bound; false: there is none. */
 static bool look(struct choice *c, size_t bound, struct found *f, struct wl_arena *a)
 {
     *f = (struct found) { 0 };
@@ -152,7 +152,7 @@ static bool look(struct choice *c, size_t bound, struct found *f, struct wl_aren
     return true;
 }
 
-/* To a part in 2^ROUNDS. */
+/* To one part in 2^ROUNDS, by bisection. */
 static size_t least_bound(struct choice *c, size_t high, struct wl_arena *a)
 {
     enum { ROUNDS = 9 };
@@ -186,7 +186,7 @@ static struct found find_least(struct choice *c, size_t least, struct wl_arena *
     return best;
 }
 
-/* The bound is lowered by what its way takes more than the limit. */
+/* Lowers the bound by what its candidate takes beyond the limit. */
 static struct found find_fit(struct choice *c, size_t least, size_t limit, struct wl_arena *a)
 {
     enum { TRIES = 8 };

@@ -1,4 +1,4 @@
-/* Ioffe and Szegedy 2015, arXiv:1502.03167, algorithm 1 and the gradients behind it. */
+/* Ioffe and Szegedy 2015, arXiv:1502.03167, algorithm 1 and its gradients. */
 #include "nn/ref/ref.h"
 
 #include <math.h>

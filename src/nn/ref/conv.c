@@ -1,6 +1,6 @@
 #include "nn/ref/ref.h"
 
-/* Where window row i of output row p stands in the input; outside [0, size) is padding. */
+/* The row of the input of window row i of output row p; outside [0, size) is padding. */
 static inline int64_t row(const struct wl_window *v, int64_t p, int64_t i) { return p * v->stride[0] - v->pad[0] + i; }
 
 static inline int64_t col(const struct wl_window *v, int64_t q, int64_t j) { return q * v->stride[1] - v->pad[1] + j; }

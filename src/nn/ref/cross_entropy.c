@@ -17,7 +17,7 @@ static double partition(int64_t k, const wl_real *x, double top)
     return sum;
 }
 
-/* How many classes stand before the label. Written so that every class stands before a label whose logit is NAN. */
+/* How many classes rank before the label. Written so that every class ranks before a label whose logit is NAN. */
 static int64_t rank_of(int64_t k, const wl_real *x, int64_t label)
 {
     int64_t before = 0;

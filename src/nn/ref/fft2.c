@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* Where channel j of block b stands in point i of field n, and its real part in mode i; the imaginary one is `size`
+/* The index of channel j of block b in point i of field n, and of its real part in mode i; the imaginary part is `size`
  * further. */
 static int64_t point_at(const struct wl_fourier_size *v, int64_t n, int64_t i, int64_t b, int64_t j)
 {
@@ -21,7 +21,7 @@ static double angle(const struct wl_fourier_size *v, int64_t point, int64_t mode
     return 2 * M_PI * ((double)(u * r % v->h) / (double)v->h + (double)(k * c % v->w) / (double)v->w);
 }
 
-/* A column that is not its own mirror image stands for two. */
+/* A column that is not its own mirror image counts as two. */
 static double share(const struct wl_fourier_size *v, int64_t mode, bool doubled)
 {
     const int64_t k = mode % v->modes;

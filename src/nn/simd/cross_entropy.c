@@ -15,18 +15,18 @@ float WL_SIMD_LOOPS_NAME(wl_cross_entropy_row)(int64_t k, const void *x, int64_t
     return *log_sum - wl_element_load(row[label]);
 }
 
-/* Written so that every class stands before a label whose logit is NAN. */
+/* Written so that every class ranks before a label whose logit is NAN. */
 int64_t WL_SIMD_LOOPS_NAME(wl_label_rank)(int64_t k, const void *x, int64_t label)
 {
     const wl_element *row = x;
     const float own = wl_element_load(row[label]);
-    int32_t behind = 0;
-#pragma omp simd reduction(+ : behind)
+    int32_t after = 0;
+#pragma omp simd reduction(+ : after)
     for (int32_t j = 0; j < (int32_t)k; j++) {
         float other = wl_element_load(row[j]);
-        behind += (own > other) | ((own == other) & (label <= j));
+        after += (own > other) | ((own == other) & (label <= j));
     }
-    return k - behind;
+    return k - after;
 }
 
 void WL_SIMD_LOOPS_NAME(wl_cross_entropy_row_backward)(int64_t k, const void *x, float log_sum, int64_t label,

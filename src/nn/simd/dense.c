@@ -38,7 +38,7 @@ INLINE wide slope(enum wl_activation a, wide u)
     return a == WL_ACT_SOFTPLUS ? s : s + u * s * (1 - s);
 }
 
-/* Rows [from, to) of y, of products that stand in `at`. */
+/* Rows [from, to) of y, from the products in `at`. */
 static void finish(const struct wl_dense_args *a, int64_t from, int64_t to, float *at)
 {
     const int64_t k = a->m.k;

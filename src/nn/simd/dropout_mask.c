@@ -9,7 +9,7 @@
 enum { LANES = 16, GROUP = 128, XOR3 = 0x96 /* truth table of a ^ b ^ c */ };
 
 #ifdef __AVX512F__
-/* Four words of eight blocks, each in the lower half of a 64-bit lane; what stands in the upper halves never matters.
+/* Four words of eight blocks, each in the lower half of a 64-bit lane; the upper halves never matter.
  * So a round needs no shuffles, which is what a compiler makes of products of 32 bits. */
 struct words {
     __m512i c[4];

@@ -112,7 +112,7 @@ void WL_SIMD_NAME(wl_filter_conv)(const struct wl_filter_args *a, const struct w
     }
 }
 
-/* Gradients by the atoms' features, and d_filters by what stands in front of the cutoff. */
+/* Gradients by the atoms' features, and d_filters by the filters before the cutoff. */
 static void gather(const struct wl_filter_grad *g, int64_t from, int64_t n, const float *cut, float *d_filters,
                    float *db2)
 {

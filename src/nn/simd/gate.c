@@ -1,4 +1,4 @@
-/* Rows times what a small basis makes of a matrix. wt is w', [8,f], rows beyond the basis 0. */
+/* Rows times the product of a small basis and a matrix. wt is w', [8,f], rows beyond the basis 0. */
 #include "nn/lowering/kernels.h"
 #include "nn/simd/levels.h"
 #include "nn/simd/vector.h"

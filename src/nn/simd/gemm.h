@@ -1,4 +1,4 @@
-/* Matrix products of a few dozen to a few thousand rows, small enough to stand between other things in a cache: rows
+/* Matrix products of a few dozen to a few thousand rows, small enough to share a cache with other data: rows
  * times packed weights, and the products of columns that make weights' gradients. Everything is f32 and row-major, and
  * sums run in an order that does not depend on the number of threads.
  *
@@ -25,7 +25,7 @@ enum {
     BLOCK = WL_SIMD_BLOCK,        /* rows that callers work on at once: a multiple of TILE_ROWS */
 };
 
-/* Panels of PANEL columns, one behind the other, each [k,PANEL]; columns beyond n are 0. b(k,j) = at[k*row + j*col]. */
+/* Contiguous panels of PANEL columns, each [k,PANEL]; columns beyond n are 0. b(k,j) = at[k*row + j*col]. */
 INLINE void pack(const float *at, int64_t row, int64_t col, int64_t k, int64_t n, float *to)
 {
     for (int64_t j = 0; j < n; j += PANEL, to += k * PANEL)

@@ -1,9 +1,9 @@
-/* Loops over rows of numbers, built once for each set of instructions that a processor may have: the widest that this
- * one has runs. The sources in this folder are plain C that compilers turn into vectors; WL_SIMD_LEVEL names the
+/* Loops over rows of numbers, built once for each instruction set that a processor may have: the widest that this
+ * one has is used. The sources in this folder are plain C that compilers turn into vectors; WL_SIMD_LEVEL names the
  * build, and WL_SIMD_NAME makes the symbols of the builds differ. The functions run on the calling thread.
  *
  * A sum is taken in lanes, so its last bits depend on the width; they do not on the number of threads, since callers
- * cut their work at places that do not move with it.
+ * cut their work at places that do not depend on it.
  */
 #ifndef WL_NN_SIMD_SIMD_H
 #define WL_NN_SIMD_SIMD_H
@@ -23,8 +23,8 @@ struct wl_adam {
     float scale, l2, beta[2], rest[2], shrink, rate, root, eps;
 };
 
-/* Matrices and blocks of the operations on rows (nn/ref/ref.h). A packed matrix [k,n] takes k * WL_SIMD_ROUND(n)
- * floats: panels of columns in the width of the build. */
+/* Matrices and blocks of the operations on rows (nn/lowering/kernels.h). A packed matrix [k,n] takes k *
+ * WL_SIMD_ROUND(n) floats: panels of columns in the width of the build. */
 #define WL_SIMD_ROUND(n) (((n) + 63) / 64 * 64)
 enum { WL_SIMD_BLOCK = 96, WL_SIMD_LANES = 16, WL_SIMD_WINDOW = 16, WL_SIMD_EIGHT = 8 };
 struct wl_dense_args;
@@ -61,7 +61,8 @@ struct wl_dropout_mask {
 enum { WL_DROPOUT_MASK_SLACK = 2 * 128 };
 
 /* Rows of f numbers for layer norm: z = x + branch, where the branch is dropped out and may be absent. A sample has
- * `s` rows; `first` is the number of the first sample. What stands here belongs to all rows, `numbers` to the thread.
+ * `s` rows; `first` is the number of the first sample. All members are shared by all rows but `row` and `numbers`,
+ * which belong to the thread.
  */
 struct wl_layer_norm_rows {
     int64_t f, s, first;
@@ -70,7 +71,7 @@ struct wl_layer_norm_rows {
     const float *gamma, *beta; /* [f] */
     float *inverse;            /* [rows] 1/sqrt(var + eps) */
     void *hat;                 /* [rows,f] (z - mean) inverse */
-    bool x_f32;                /* x is f32, whatever the loops' type; there is no branch then */
+    bool x_f32;                /* x is f32, whatever the loops' type; then there is no branch */
     float *row;                /* [f] scratch of the thread */
     uint16_t *numbers;         /* [f + WL_DROPOUT_MASK_SLACK] */
 };
@@ -91,15 +92,15 @@ struct wl_simd_loops {
     /* dz (which may be dy) and dbranch (NULL: not wanted) of rows [from, to); *dgamma and *dbeta [f] are written. */
     void (*layer_norm_backward)(const struct wl_layer_norm_rows *o, int64_t from, int64_t to, const void *dy, void *dz,
                                 void *dbranch, float *dgamma, float *dbeta);
-    /* y = u Phi(u); slope = its derivative, which may stand where u does (NULL: not wanted). */
+    /* y = u Phi(u); slope = its derivative, which may overwrite u (NULL: not wanted). */
     void (*gelu)(int64_t n, const void *u, void *y, void *slope);
     void (*multiply)(int64_t n, const void *a, const void *b, void *y);
     void (*add)(int64_t n, const void *a, const void *b, void *y);
-    /* p [n,s] = dropout(softmax(scale scores)), and the logarithm of each row's sum of exponents for the way back
-     * (NULL: not wanted). Scores are spoiled; in f32 p may stand where they do. */
+    /* p [n,s] = dropout(softmax(scale scores)), and the logarithm of each row's sum of exponents for the backward
+     * pass (NULL: not wanted). Scores are clobbered; in f32 p may overwrite them. */
     void (*softmax)(const struct wl_softmax_rows *o, float *scores, void *p, float *log_sum);
-    /* From the scores and the gradient by p, both [n,s] and spoiled: p once more, and ds, the gradient by q k'. In f32
-     * each may stand where it comes from. */
+    /* From the scores and the gradient by p, both [n,s] and clobbered: p once more, and ds, the gradient by q k'. In
+     * f32 each may overwrite its source. */
     void (*softmax_backward)(const struct wl_softmax_rows *o, float *scores, float *dp, const float *log_sum, void *p,
                              void *ds);
     /* y [f] = a[0] + b[0] + c[0] of three rows in f32; and to [f] += row. */
@@ -107,7 +108,7 @@ struct wl_simd_loops {
     void (*add_row)(int64_t f, const void *row, float *to);
     void (*narrow)(int64_t f, const float *row, void *to);
     /* Of a row of k logits: -log softmax(x)[label], with the logarithm of the sum of their exponents; and how many
-     * stand before the label, equal ones by index. */
+     * rank before the label, equal ones by index. */
     float (*entropy)(int64_t k, const void *x, int64_t label, float *log_sum);
     int64_t (*rank)(int64_t k, const void *x, int64_t label);
     /* dx = scale (exp(x - log_sum) - onehot(label)); dx may be x. */
@@ -128,8 +129,8 @@ struct wl_fft {
 /* Transforms of real numbers on h x w points, of which the columns k < modes <= w/2 + 1 are kept:
  *     s[u,k] = scale sum over r,c of x[r,c] exp(-2 pi i (u r/h + k c/w)), and
  *     x[r,c] = scale sum over u,k of t(k) Re(s[u,k] exp(+2 pi i (u r/h + k c/w)))
- * with t = 2 but 1 where k = 0 or 2k = w, as columns of which there is no mirror image count twice. Without `doubled`
- * (with it, in the first) t = 1 (t stands before the sum): so each is the other's adjoint, and its inverse.
+ * with t = 2 but 1 where k = 0 or 2k = w, since columns that have a mirror image count twice. Without `doubled`
+ * (with it, in the first) t = 1 (t multiplies the sum): so each is the other's adjoint, and its inverse.
  * Up to WL_FFT_CHANNELS channels at a time: x[point] at x + point * x_step, s[u,k] at re and im + (u modes + k) s_step.
  * `scratch`: 2 modes h + 2 max(h, w) points of WL_FFT_CHANNELS floats, on a multiple of 64. */
 enum { WL_FFT_CHANNELS = 32 };
@@ -141,7 +142,7 @@ struct wl_fft2 {
 
 /* One block of a layer of complex numbers: rows hold the real parts of `in` (`out`) numbers, then the imaginary ones.
  * y = f(x w + b), f the larger of 0 and each part (relu), or each part moved towards 0 by `shrink`, where 0 does
- * nothing. `packed` is w as complex_pack makes it, for the way back transposed. */
+ * nothing. `packed` is w as complex_pack makes it, transposed for the backward pass. */
 struct wl_complex_layer {
     int64_t in, out;
     const float *packed, *bias; /* bias [2 out] */

@@ -11,7 +11,7 @@ static const uint16_t *numbers_of(const struct wl_softmax_rows *o, int64_t i)
                                                  o->numbers);
 }
 
-/* p = x times what dropout multiplies with; 0 behind the keys that count. */
+/* p = x times what dropout multiplies with; 0 after the keys that count. */
 static void write_row(const struct wl_softmax_rows *o, const uint16_t *numbers, const float *x, float times,
                       wl_element *p)
 {

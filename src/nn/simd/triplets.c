@@ -3,7 +3,7 @@
  *     y[j->i] = W . sum over k of (s(k,j,i) outer x[k->j]),
  * so the matrix is multiplied once an edge, a dozen times less often, and what is left for a triplet is bilinear * F.
  * Around one atom these sums are a product of two small matrices: the weights s of all its edges, [8 d, d] with d
- * edges, and the rows of x that lead to the atom, which stand together.
+ * edges, and the rows of x that lead to the atom, which are contiguous.
  *
  * The basis of a triplet is a product of one of its edge and one of its angle: v is multiplied onto the former once an
  * edge (r below), so a triplet takes `orders` vectors of 8. */

@@ -39,7 +39,7 @@ INLINE float vec_sum(wide v)
  * ln 2/2], whose coefficients are those of Cephes' expf (Moshier). */
 INLINE wide vec_exp_negative(wide x)
 {
-    const float shift = 0x1.8p23f;              /* adding it rounds to integers, which stand in the lowest bits then */
+    const float shift = 0x1.8p23f;              /* adding it rounds to integers, which are then in the lowest bits */
     x = vec_select(x < -80, vec_splat(-80), x); /* a NAN stays one */
     wide shifted = x * 1.44269504f + shift, n = shifted - shift;
     wide r = x - n * 0.693359375f + n * 2.12194440e-4f;

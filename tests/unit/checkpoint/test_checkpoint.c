@@ -165,7 +165,7 @@ static void test_start_refuses(void **state)
     assert_non_null(strstr(e.msg, "was made with unheard_of 1, this is 2"));
     assert_int_equal(wl_checkpoint_check_int(&c, "unheard_of", 1, -1, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "does not say its unheard_of, this is 1"));
-    assert_int_equal(truncate(file(12), (off_t)c.data + 100), 0); /* behind our back */
+    assert_int_equal(truncate(file(12), (off_t)c.data + 100), 0); /* truncated after it was opened */
     assert_int_equal(wl_checkpoint_load_weights(&c, network(8, "conv"), a, &e), WL_EIO);
 }
 

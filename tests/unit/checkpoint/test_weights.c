@@ -171,7 +171,7 @@ static void test_hostile(void **state)
     (void)state;
     struct wl_safetensors s;
     static const uint64_t longer = 1000;
-    refused("[]", 0, "the header is no object");
+    refused("[]", 0, "the header is not a JSON object");
     refused("{\"x\":", 0, "");
     refused("{\"x\":3}", 0, "x has no dtype");
     refused("{\"x\":{\"dtype\":\"C64\",\"shape\":[1],\"data_offsets\":[0,8]}}", 8,
@@ -179,7 +179,7 @@ static void test_hostile(void **state)
     refused("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,8]}}", 4, "x lies outside of the file");
     refused("{\"x\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", 8, "x lies outside of the file");
     refused("{\"x\":{\"dtype\":\"F32\",\"shape\":[3],\"data_offsets\":[0,8]}}", 8, "a shape that its bytes do not fit");
-    refused("{\"x\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8, "a dimension that is no size");
+    refused("{\"x\":{\"dtype\":\"F32\",\"shape\":[-2],\"data_offsets\":[0,8]}}", 8, "a dimension that is not a size");
     refused("{\"x\":{\"dtype\":\"F32\",\"shape\":[4294967296,4294967296],\"data_offsets\":[0,0]}}", 0,
             "a shape that its bytes do not fit");
     refused("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1,1,1,1,1,1,1,1],\"data_offsets\":[0,4]}}", 4,
@@ -192,7 +192,7 @@ static void test_hostile(void **state)
             "4 bytes at its end belong to no tensor");
     assert_int_equal(wl_file_write(path, (const char *)&longer, sizeof longer, &e), 0);
     assert_int_equal(wl_safetensors_open(&s, path, a, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "is no file of safetensors"));
+    assert_non_null(strstr(e.msg, "not a safetensors file"));
     assert_int_equal(wl_safetensors_open(&s, "/proc/nowhere/x", a, &e), WL_ENOENT);
 }
 

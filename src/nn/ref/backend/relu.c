@@ -23,7 +23,7 @@ static int relu(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
     return 0;
 }
 
-/* The gradient behind the relu, where there is one, goes to each term as it is. */
+/* The gradient, that of the relu if there is one, goes to each term as it is. */
 int wl_ref_relu_backward_rule(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *d = wl_ref_out_gradient(p, n);
