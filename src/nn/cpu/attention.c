@@ -1,6 +1,6 @@
 /* Attention by sample and head, in tiles of queries, whose scores stay in the cache and are recomputed in the backward
  * pass: memory grows with the sequence, not with its square (Dao et al. 2022, arXiv:2205.14135; docs/adr/101). Heads
- * are spread over the threads; the products within one are oneDNN's, on one thread, of heads that were copied together.
+ * are spread over the threads; the products within one are oneDNN's, on one thread, on copies of the heads.
  */
 #include "nn/cpu/simd_step.h"
 
@@ -82,7 +82,7 @@ static int open_thread(struct attention *a, int thread, struct wl_err *e)
     return 0;
 }
 
-/* For one thread each: the threads are taken by the heads. */
+/* Each for one thread: heads are spread over the threads. */
 static int compile_all(struct attention *a, const char **name, struct wl_err *e)
 {
     const int64_t tile = a->h.s < TILE ? a->h.s : TILE, rest = a->h.s % tile;
@@ -113,7 +113,7 @@ static int open_attention(struct wl_program *p, const struct wl_node *n, struct 
 
 /* ---- a thread's memory ---- */
 
-/* Rows of one head copied together, a tile's scores and their gradient, and what is made of them. In f32 the
+/* Dense copies of the rows of one head, a tile's scores and their gradient, and the probabilities. In f32 the
  * probabilities overwrite the scores. */
 struct room {
     char *q, *k, *v, *dy, *rows; /* [S,f], rows [TILE,f] */
@@ -131,7 +131,7 @@ static char *take(char **at, size_t bytes)
     return here;
 }
 
-/* Lays the room out from `at` on; returns its bytes. */
+/* Assigns the scratch from `at` on; returns its bytes. */
 static size_t lay_out(struct room *r, const struct attention *a, bool backward, char *at)
 {
     const size_t each = wl_dtype_bytes(a->type), head = (size_t)(a->h.s * a->h.f), tile = (size_t)(TILE * a->h.s);
@@ -158,7 +158,7 @@ static size_t lay_out(struct room *r, const struct attention *a, bool backward, 
 static struct wl_buf *room_for(struct wl_program *p, const struct attention *a, bool backward)
 {
     struct room r;
-    static char nowhere; /* only the differences of addresses are asked for */
+    static char nowhere; /* only differences of addresses are used */
     return wl_simd_step_scratch(p, lay_out(&r, a, backward, &nowhere));
 }
 
@@ -243,7 +243,7 @@ static void collect_qkv(struct job *j, const char *x)
     collect(j, x + 2 * part, 3 * j->features, j->room.v, j->a->h.s);
 }
 
-/* Goes on to the next tile. */
+/* Advances to the next tile. */
 static bool next_tile(struct job *j)
 {
     const int64_t s = j->a->h.s;

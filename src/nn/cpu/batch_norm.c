@@ -1,5 +1,5 @@
-/* Batch norm, with what follows it in the same pass over memory: its relu, or the sum that alone reads it with that
- * one's relu. Backward knows from x or from the result what the relu let through, so no mask is kept. */
+/* Batch norm, fused with what follows it into one pass over memory: its relu, or the sum that alone reads it, with that
+ * sum's relu. Backward recovers from x or from the result what the relu passed, so no mask is kept. */
 #include "nn/cpu/batch_norm_kernels.h"
 
 #include "nn/cpu/cpu.h"
@@ -78,7 +78,7 @@ static int run_backward(const struct wl_step *s, const struct wl_run *r, struct 
 
 /* ---- lowering ---- */
 
-/* A norm on its way into the program. */
+/* A norm that is being lowered. */
 struct norm {
     const struct wl_node *n, *sum; /* sum NULL: nothing is added */
     struct wl_md_rows rows;

@@ -1,13 +1,13 @@
 /* Batch norm's kernels with AVX-512, for rows of whole vectors. Sums run in f32 over a few pixels, those of squares
- * around the first of them, and in double over what comes of that. */
+ * around the first of them, and in double over those sums. */
 #include "nn/cpu/batch_norm_kernels.h"
 
 #ifdef __x86_64__
 #include <immintrin.h>
 
 enum { LANES = WL_BATCH_NORM_LANES };
-enum { CHAINS = 4 }; /* sums under way at a time, since one waits for the term before */
-enum { PIECE = 64 }; /* pixels that are summed in f32, 16 a chain, before doubles take over */
+enum { CHAINS = 4 }; /* independent sums, since each addition waits for the one before */
+enum { PIECE = 64 }; /* pixels that are summed in f32, 16 per chain, before doubles take over */
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 #define INLINE TARGET static inline __attribute__((always_inline)) /* so that flags are constants of each kernel */
@@ -140,7 +140,7 @@ INLINE void apply(const struct wl_batch_norm_row *r, const struct wl_batch_norm_
     }
 }
 
-/* dy where the relu let through, else 0. */
+/* dy where the relu passed, else 0. */
 INLINE __m512 passed(struct line l, enum wl_batch_norm_relu relu, __m512 x, __m512 y, __m512 dy)
 {
     if (relu == WL_BATCH_NORM_NO_RELU) return dy;

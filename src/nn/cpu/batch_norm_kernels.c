@@ -1,5 +1,5 @@
 /* Whole values: each thread takes blocks of channels by itself, so that the second pass over a block finds it in the
- * cache; blocks that are left over are shared out by image. */
+ * cache; remaining blocks are divided by image. */
 #include "nn/cpu/batch_norm_kernels.h"
 
 #include "nn/threads.h"
@@ -81,7 +81,7 @@ static void add(struct wl_batch_norm_sums *to, const struct wl_batch_norm_sums *
         for (int i = 0; i < WL_BATCH_NORM_LANES; i++) to->v[k][i] += what->v[k][i];
 }
 
-/* So many bytes of x fit into a core's cache beside what else is read and written. */
+/* So many bytes of x fit into a core's cache with everything else that is read and written. */
 enum { CACHED = 512 << 10, MAX_GROUP = 16 };
 
 /* Blocks that are taken together: neighbours in memory, so that images of few pixels are still read in long runs. */

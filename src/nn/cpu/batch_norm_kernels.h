@@ -1,4 +1,4 @@
-/* Kernels of batch norm over values in vectors of channels. docs/adr/015 says why they are ours.
+/* Kernels of batch norm over values in vectors of channels. docs/adr/015 says why they are not oneDNN's.
  *
  * A value [N,C,H,W] is cut into blocks of at most 16 channels, the lanes of a vector; a block of an image is a row of
  * pixels. Sums run in double, or in f32 over a few pixels (of squares: around one of them) and in double beyond; rows
@@ -35,7 +35,7 @@ struct wl_batch_norm_gradient {
     float of_d[WL_BATCH_NORM_LANES], of_x[WL_BATCH_NORM_LANES], shift[WL_BATCH_NORM_LANES];
 };
 
-/* Where backward knows from which elements a relu let through. */
+/* How backward recovers which elements a relu passed. */
 enum wl_batch_norm_relu {
     WL_BATCH_NORM_NO_RELU,     /* there was none */
     WL_BATCH_NORM_RELU_FROM_X, /* (x - mean) scale + beta > 0, as the forward pass computed it */
@@ -49,8 +49,8 @@ struct wl_batch_norm_kernels {
     /* z NULL: nothing is added. y may be z. */
     void (*apply)(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l, bool relu, const void *x,
                   const void *z, void *y);
-    /* Sums of d and d (x - mean). With WL_BATCH_NORM_RELU_FROM_Y writes d too, which may be dy; y and d are not looked
-     * at otherwise.
+    /* Sums of d and d (x - mean). With WL_BATCH_NORM_RELU_FROM_Y writes d too, which may be dy; y and d are not used
+     * otherwise.
      */
     void (*reduce)(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,
                    enum wl_batch_norm_relu relu, const void *x, const void *y, const void *dy, void *d,
@@ -61,7 +61,7 @@ struct wl_batch_norm_kernels {
                    void *dx);
 };
 
-/* Plain C (norm_plain.c), and AVX-512 (norm_avx512.c): NULL where the processor has none of it. */
+/* Plain C (batch_norm_plain.c), and AVX-512 (batch_norm_avx512.c): NULL where the processor does not have it. */
 const struct wl_batch_norm_kernels *wl_batch_norm_plain(enum wl_dtype type);
 const struct wl_batch_norm_kernels *wl_batch_norm_avx512(enum wl_dtype type);
 
@@ -87,7 +87,7 @@ struct wl_batch_norm_call {
     float *dgamma, *dbeta;
 };
 
-/* Bytes for what `threads` threads tell each other; 0: nothing. */
+/* Bytes that `threads` threads exchange; 0: none. */
 size_t wl_batch_norm_scratch_bytes(const struct wl_md_rows *rows, int threads);
 
 void wl_batch_norm_train(const struct wl_batch_norm_call *c);

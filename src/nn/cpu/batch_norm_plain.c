@@ -14,7 +14,7 @@ INLINE float get(const void *v, bool bf16, int64_t i)
     return f;
 }
 
-/* To the nearest, of two as near the even one. A NAN stays one. */
+/* To the nearest, ties to even. A NAN stays one. */
 INLINE uint16_t to_bf16(float f)
 {
     uint32_t bits;

@@ -1,4 +1,4 @@
-/* Rows shared out among threads. Gradients of weights are summed in WL_CHUNKS parts of fixed bounds, then the parts in
+/* Rows divided among threads. Gradients of weights are summed in WL_CHUNKS parts of fixed bounds, then the parts in
  * their order, so the number of threads does not change a bit. */
 #ifndef WL_NN_CPU_CHUNKS_H
 #define WL_NN_CPU_CHUNKS_H

@@ -1,4 +1,4 @@
-/* Block-diagonal layers of complex numbers: products that fit a cache, so ours (nn/wide) with the activation in them.
+/* Block-diagonal layers of complex numbers: products that fit a cache, so those of nn/simd with the activation fused.
  */
 #include "nn/cpu/cpu.h"
 #include "nn/simd/simd.h"
@@ -7,8 +7,8 @@
 
 enum {
     ROWS = 480, /* of one task at most: a few of the blocks that the kernels work in */
-    PARTS = 4,  /* of the rows, whose sums for the weights' gradient are taken apart: a number of its own, so that bits
-                   do not depend on threads */
+    PARTS = 4,  /* of the rows, whose sums for the weights' gradient are separate: a fixed number, so that bits do not
+                   depend on threads */
 };
 
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -19,14 +19,14 @@ static struct wl_complex_layer layer(const struct wl_node *n, const struct wl_co
     return (struct wl_complex_layer) { .in = v->in, .out = v->out, .relu = c->relu, .shrink = (float)c->shrink };
 }
 
-/* Rows of a task: all get as many, since threads take as many tasks. */
+/* Rows of a task: the same number for all, so that threads are evenly loaded. */
 static int64_t rows_of_task(const struct wl_complex_size *v)
 {
     const int64_t tasks = (v->rows + ROWS - 1) / ROWS;
     return (v->rows + tasks - 1) / tasks;
 }
 
-/* Floats of a block's packed weights, whichever way round. */
+/* Floats of a block's packed weights, transposed or not. */
 static int64_t packed_floats(const struct wl_complex_size *v)
 {
     const int64_t forward = 2 * v->in * WL_SIMD_ROUND(2 * v->out), back = 2 * v->out * WL_SIMD_ROUND(2 * v->in);

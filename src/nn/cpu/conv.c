@@ -1,8 +1,8 @@
-/* Convolution, direct or by Winograd's algorithm as the plan says: oneDNN's for 3x3, ours for 1 x r and r x 1
- * (line_conv.c). The input keeps the layout it has where that is a blocked one; a plain input (the images) is read as
- * oneDNN likes best. Weights and their gradients are f32 and of one layout: in f32 that in which the forward pass reads
- * the weights, in bf16, where direct kernels read a copy, that in which the backward pass writes the gradients. A relu
- * that alone reads the result is computed in the same pass.
+/* Convolution, direct or by Winograd's algorithm as the plan says: oneDNN's for 3x3, winograd_1d_conv.c for 1 x r and r
+ * x 1. The input keeps the layout it has where that is a blocked one; a plain input (the images) is read in the layout
+ * that oneDNN prefers. Weights and their gradients are f32 and of one layout: in f32 that in which the forward pass
+ * reads the weights, in bf16, where direct kernels read a copy, that in which the backward pass writes the gradients. A
+ * relu that alone reads the result is computed in the same pass.
  *
  * oneDNN's Winograd kernels compute in f32. Between bf16 values they read and write f32 copies that live as long as the
  * pass, and read the weights themselves. */
@@ -24,7 +24,7 @@ struct pass {
     struct wl_conv_kernel kernel;
     struct wl_layouts values;
     dnnl_primitive_desc_t pd;
-    bool line;                      /* by line_conv.c instead */
+    bool line;                      /* by winograd_1d_conv.c instead */
     const struct wl_choice *choice; /* NULL: there was none */
 };
 
@@ -34,7 +34,7 @@ static int describe(struct wl_program *p, struct pass *s, const struct wl_window
     return wl_cpu_conv_kernel(wl_cpu_of(p), &s->pd, &s->kernel, v, &s->values, forward, e);
 }
 
-/* Where oneDNN has no Winograd kernel for the shape and layouts, the direct one serves, or it is done along lines. */
+/* Where oneDNN has no Winograd kernel for the shape and layouts, the direct one is used, or Winograd along lines. */
 static int pick_kernel(struct wl_program *p, const struct wl_node *n, struct pass *s, struct wl_err *e)
 {
     struct wl_window v = wl_conv_window(n);
@@ -72,7 +72,7 @@ static int emit(struct wl_program *p, const struct wl_node *n, const char *what,
     return rc;
 }
 
-/* Steps from the `first` on were chosen so. */
+/* Records the choice in the steps from `first` on. */
 static void chosen(struct wl_program *p, size_t first, const struct wl_choice *choice)
 {
     for (; first < p->n_steps; first++) p->steps[first]->choice = choice;
@@ -159,7 +159,7 @@ static int backward_pass(struct wl_program *p, const struct wl_node *n, struct p
     return rc ? rc : pick_kernel(p, n, s, e);
 }
 
-/* The gradient of the result as the kernel reads it; a copy made for the pass before serves again. */
+/* The gradient of the result as the kernel reads it; a copy made for the pass before is reused. */
 static int read_gradient(struct wl_program *p, const struct wl_node *n, const struct pass *s, struct wl_buf **dy,
                          struct wl_err *e)
 {

@@ -11,7 +11,7 @@ int wl_cpu_conv_kernel(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct
                        struct wl_err *e);
 
 /* The pass in whose layout a convolution's parameter is held: the forward pass, which reads it; in bf16, where that
- * mostly reads a copy, the pass that writes its gradient. */
+ * usually reads a copy, the pass that writes its gradient. */
 enum wl_pass wl_cpu_conv_master(const struct wl_program *p);
 
 /* conv_autotune.c: the answer of the table for a pass of convolution n; NULL: none, or the table is not asked. The

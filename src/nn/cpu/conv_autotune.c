@@ -2,11 +2,11 @@
 #include "nn/cpu/conv.h"
 #include "nn/threads.h"
 
-/* A kernel is timed on as many samples as take about this many flop a thread, .1 s at 200 Gflop/s. Winograd transforms
- * the weights once a call, so very few samples would do it wrong. */
+/* A kernel is timed on as many samples as take about this many flop per thread, .1 s at 200 Gflop/s. Winograd
+ * transforms the weights once per call, so very few samples would misjudge it. */
 static const double measured_flops = 20e9;
 
-/* Winograd must gain so much: nearer results are noise, and direct convolution rounds less. */
+/* Winograd must gain at least this: smaller differences are noise, and direct convolution rounds less. */
 static const double worth_it = 0.95;
 
 static const char *pass_name(enum wl_pass pass)
@@ -32,7 +32,7 @@ const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const str
     return p->conv == WL_CONV_AUTO ? wl_choices_find(p->choices, question_of(p, n, pass, p->arena)) : NULL;
 }
 
-/* In the table. Between bf16 values Winograd says in what it computes. */
+/* In the table. Between bf16 values the name of Winograd says in which type it computes. */
 static const char *answer_name(const struct wl_program *p, enum wl_conv_algorithm algorithm)
 {
     return algorithm == WL_CONV_WINOGRAD && p->precision != WL_F32 ? "winograd in f32"
@@ -57,8 +57,8 @@ struct trial {
     const struct wl_node *n;
     struct wl_cpu cpu; /* with an arena of the trial */
     struct wl_window v;
-    struct wl_layouts values; /* as direct convolution likes them */
-    wl_md master;             /* how the weights themselves are held; NULL: as the kernel likes them */
+    struct wl_layouts values; /* as direct convolution prefers them */
+    wl_md master;             /* the layout of the parameter; NULL: as the kernel prefers it */
     dnnl_primitive_desc_t forward;
 };
 
@@ -106,7 +106,7 @@ static bool has_winograd(struct trial *t, enum wl_pass pass)
     return describe(t, WL_CONV_WINOGRAD, pass, &pd, NULL) == 0 || is_line(t, pass);
 }
 
-/* Adds what a copy takes, where one is needed. */
+/* Adds the time of a copy, where one is needed. */
 static int add_copy(struct trial *t, wl_md from, wl_md to, double *seconds, struct wl_err *e)
 {
     dnnl_primitive_desc_t copy;
@@ -174,7 +174,7 @@ static int measure_kernel(struct trial *t, enum wl_conv_algorithm algorithm, enu
     return rc ? rc : add_weights_copy(t, weights_of(pd, pass), pass, seconds, e);
 }
 
-/* Seconds a sample. */
+/* Seconds per sample. */
 static int measure(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, double *seconds,
                    struct wl_err *e)
 {

@@ -1,4 +1,4 @@
-/* What convolutions and the measurements of them agree upon: the kernel of an algorithm, and where weights are held. */
+/* What convolutions and their measurements share: the kernel of an algorithm, and where weights are held. */
 #include "nn/cpu/conv.h"
 
 static int of_type(struct wl_cpu *c, wl_md md, enum wl_dtype type, wl_md *out, struct wl_err *e)

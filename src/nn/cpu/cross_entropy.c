@@ -1,5 +1,5 @@
-/* Cross entropy on values as they are, f32 or bf16: rows are spread over the threads, and their losses added up in
- * order. What it means is wl_ref_cross_entropy. */
+/* Cross entropy on values as they are, f32 or bf16: rows are spread over the threads, and their losses added in
+ * order. Specification: wl_ref_cross_entropy. */
 #include "nn/cpu/simd_step.h"
 
 #include <string.h>
@@ -92,7 +92,7 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
     return 0;
 }
 
-/* Over the logits, where nobody else reads them. */
+/* Overwrites the logits, unless others read them. */
 static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_saved *kept = &p->kept[n->out->id];

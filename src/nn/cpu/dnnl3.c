@@ -58,7 +58,7 @@ static bool has_tag(wl_md md, const dnnl_dims_t dims, dnnl_format_tag_t tag)
     return equal;
 }
 
-/* The first tag that makes the layout. Version 3 has no call that says it. */
+/* The first tag that makes the layout. Version 3 has no call that returns it. */
 static dnnl_format_tag_t tag_of(wl_md md, const dnnl_dims_t dims)
 {
     if (kind_of(md) != dnnl_blocked) return dnnl_format_tag_undef;

@@ -2,7 +2,7 @@
  * The rest of nn/cpu sees these functions only, and is the same for both; dnnl.c, dnnl2.c and dnnl3.c hold them.
  *
  * A layout (wl_md) lives as long as the plan's arena. All primitives are made for user scratchpads, whose memory the
- * plan places. Errors are WL_ELIB with oneDNN's word for its status.
+ * plan places. Errors are WL_ELIB with oneDNN's name of its status.
  */
 #ifndef WL_NN_CPU_DNNL_API_H
 #define WL_NN_CPU_DNNL_API_H
@@ -48,12 +48,12 @@ enum wl_dtype wl_md_type(wl_md md);
 bool wl_md_equal(wl_md a, wl_md b);
 size_t wl_md_bytes(wl_md md);
 
-/* oneDNN's way of naming a layout: dimensions a, b, ... from the outermost, in capitals where they are cut into blocks,
- * then the blocks: "aBcd16b". "opaque": a kernel's own. */
+/* The name of a layout in oneDNN's notation: dimensions a, b, ... from the outermost, in capitals where they are cut
+ * into blocks, then the blocks: "aBcd16b". "opaque": a kernel's own. */
 const char *wl_md_name(wl_md md, struct wl_arena *a);
 
-/* A layout of [N,C,H,W] as rows of pixels, for kernels of ours: channels are cut into blocks of at most WL_MD_LANES,
- * which are adjacent in each pixel. Strides are in elements. */
+/* A layout of [N,C,H,W] as rows of pixels, for the kernels of this folder: channels are cut into blocks of at most
+ * WL_MD_LANES, which are adjacent in each pixel. Strides are in elements. */
 enum { WL_MD_LANES = 16 };
 struct wl_md_rows {
     enum wl_dtype type;
@@ -65,7 +65,7 @@ struct wl_md_rows {
 /* False: the layout is of another kind. Plain ones have blocks of one channel, channels-last ones of 16. */
 bool wl_md_rows(wl_md md, const struct wl_dims *dims, struct wl_md_rows *out);
 
-/* The layout that a primitive wants: what is DNNL_ARG_SRC, ..._WORKSPACE, ..._SCRATCHPAD. NULL: it has none. */
+/* The layout that a primitive wants: of DNNL_ARG_SRC, ..._WORKSPACE, ..._SCRATCHPAD. NULL: it has none. */
 wl_md wl_pd_md(const_dnnl_primitive_desc_t pd, int arg);
 
 /* The name of the kernel that was chosen: "jit:avx512_core". Lives as long as the descriptor. */

@@ -9,8 +9,8 @@
 
 dnnl_data_type_t wl_dnnl_type(enum wl_dtype t);
 
-/* oneDNN's data types as ours. Workspaces are of bytes, which nobody reads but oneDNN: they count as f32 in a shape of
- * their own. */
+/* oneDNN's data types as ours. Workspaces are of bytes, which oneDNN alone reads: they count as f32 in a shape of their
+ * own. */
 enum wl_dtype wl_dnnl_dtype(dnnl_data_type_t t);
 
 void wl_dnnl_dims(dnnl_dims_t out, const struct wl_dims *dims);
@@ -51,7 +51,7 @@ struct wl_md_blocking {
     const dnnl_dim_t *inner_sizes, *inner_dims; /* [n_inner], from the outermost block */
 };
 
-/* False: a kernel's own layout, of which nothing is known. */
+/* False: a kernel's own layout, which is opaque. */
 bool wl_md_blocks(wl_md md, struct wl_md_blocking *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* relu and add, in place where nobody reads the input later. */
+/* relu and add, in place where no later step reads the input. */
 #include "nn/cpu/simd_step.h"
 
 #include <string.h>

@@ -13,12 +13,12 @@ enum {
     LANES = 16,
     TILE_ROWS = 6,
     TILE_VECTORS =
-        WL_GEMM_BF16_PANEL / LANES, /* with TILE_ROWS 24 sums in registers: two a cycle, each of some 5 cycles */
+        WL_GEMM_BF16_PANEL / LANES, /* with TILE_ROWS 24 sums in registers: two per cycle, each of about 5 cycles */
     PANEL = WL_GEMM_BF16_PANEL,
-    ROWS_BYTES = 256 << 10, /* of x in the second cache, beside a panel that runs through it */
+    ROWS_BYTES = 256 << 10, /* of x in the second-level cache, with a panel that streams through it */
     PART = 2048,            /* rows of x and dy that one pass over dw sums: even */
     STRIP = 96,             /* columns of dy that a thread turns into pairs at once: whole tiles and whole vectors */
-    AHEAD = 16              /* pairs of rows of dy that are fetched early, each from another page */
+    AHEAD = 16              /* pairs of rows of dy that are prefetched, each from another page */
 };
 
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
@@ -58,7 +58,7 @@ INLINE __m512 widened(const uint16_t *at)
     return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const void *)at)), 16));
 }
 
-/* The cache lines of n numbers, ahead of their use. */
+/* Prefetches the cache lines of n numbers. */
 INLINE void fetch(const uint16_t *at, int64_t n)
 {
     for (int64_t i = 0; i < n; i += 32) _mm_prefetch((const void *)(at + i), _MM_HINT_T0);
@@ -80,7 +80,7 @@ INLINE void finish(const struct wl_gemm_bf16_rows *c, const __m512 sum[TILE_VECT
     }
 }
 
-/* Of the rounded numbers of a tile, all at once, since a vector alone would wait for itself. */
+/* Of the rounded numbers of a tile, all together, since each vector alone would stall. */
 static void gelu(const struct wl_gemm_bf16_rows *c, const uint16_t *u, int64_t at, int64_t rows)
 {
     uint16_t y[TILE_ROWS * PANEL], slope[TILE_ROWS * PANEL];
@@ -93,7 +93,7 @@ static void gelu(const struct wl_gemm_bf16_rows *c, const uint16_t *u, int64_t a
 
 /* ---- rows times packed weights ---- */
 
-/* What the end of a tile will touch, and, before the first panel, what the next tile will read. */
+/* Prefetches what the end of a tile will touch and, before the first panel, what the next tile will read. */
 INLINE void fetch_tile(const struct wl_gemm_bf16_rows *c, int64_t i, int64_t j, int64_t rows, bool first)
 {
     for (int64_t t = i; t < i + rows; t++) {
@@ -150,7 +150,7 @@ TARGET static void pack_panel(const float *w, int64_t row, int64_t depth, uint32
             _mm512_storeu_si512(to + v, paired(_mm512_loadu_ps(w + v), _mm512_loadu_ps(w + row + v)));
 }
 
-/* A square of 16 x 16 pairs: halves change places, then halves of these, down to neighbours. */
+/* A square of 16 x 16 pairs: halves are swapped, then halves of these, down to neighbours. */
 INLINE void transpose(__m512i v[LANES])
 {
     const __m512i at = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
@@ -210,7 +210,7 @@ static size_t room(int64_t m, int64_t f)
     return (size_t)(rows_of_part(m) * (f + omp_get_max_threads() * STRIP)) * sizeof(uint16_t);
 }
 
-/* 32 columns of a pair of rows, of which the second may not be there. */
+/* 32 columns of a pair of rows, of which the second may be absent. */
 INLINE void interleave(const uint16_t *even, const uint16_t *odd, uint32_t *to)
 {
     const __m512i low = _mm512_set_epi16(47, 15, 46, 14, 45, 13, 44, 12, 43, 11, 42, 10, 41, 9, 40, 8, 39, 7, 38, 6, 37,
@@ -228,7 +228,7 @@ TARGET static void pair_of_x(const struct wl_gemm_bf16_columns *c, const struct 
             interleave(even + j + k, odd ? odd + j + k : NULL, p->x + j * p->pairs + i * PANEL + k);
 }
 
-/* A row of 32 numbers is added to sums. */
+/* Adds a row of 32 numbers to sums. */
 INLINE void add_row(const uint16_t *row, float *sums)
 {
     for (int v = 0; v < 2 * LANES; v += LANES)

@@ -1,5 +1,5 @@
-/* Products of bf16 matrices by AVX-512's dot products of pairs (vdpbf16ps), two multiplications a lane. docs/adr/107
- * says why they are ours beside oneDNN's.
+/* Products of bf16 matrices by AVX-512's dot products of pairs (vdpbf16ps), two multiplications per lane. docs/adr/107
+ * says why oneDNN's are not enough.
  *
  * What follows the sum (bias, gelu, a factor, a sum, rounding) is applied to a tile while it is in registers. Each
  * element is summed in f32 in one order, whatever the number of threads.
@@ -14,7 +14,7 @@
 /* Columns are stored in panels: widths and depths are multiples of this. */
 enum { WL_GEMM_BF16_PANEL = 64 };
 
-/* y [m,width] = x [m,depth] w; then one of the ends. */
+/* y [m,width] = x [m,depth] w; then one of these epilogues. */
 struct wl_gemm_bf16_rows {
     int64_t m, depth, width;
     const uint16_t *x;
@@ -44,7 +44,7 @@ struct wl_gemm_bf16 {
     void (*columns)(const struct wl_gemm_bf16_columns *c);
 };
 
-/* NULL where the processor does not have the instruction, or something better: AMX, which oneDNN knows to use. */
+/* NULL where the processor does not have the instruction, or has AMX, which oneDNN uses. */
 const struct wl_gemm_bf16 *wl_gemm_bf16(void);
 
 #endif

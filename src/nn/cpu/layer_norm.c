@@ -1,5 +1,5 @@
-/* layer_norm with the sum and the dropout in front of it. The gradients of gamma and beta are sums over rows: over
- * CHUNK of them each, then over the chunks in their order, so the same for any number of threads. */
+/* layer_norm fused with the sum and the dropout before it. The gradients of gamma and beta are sums over rows: over
+ * chunks of CHUNK rows, then over the chunks in order: the same for any number of threads. */
 #include "nn/cpu/simd_step.h"
 
 #include <string.h>

@@ -1,8 +1,7 @@
 #include "nn/cpu/cpu.h"
 #include "nn/threads.h"
 
-/* The points of line y of channel c that one square has: side floats in a row. Steps of row elements between channels,
- * lines and points of a square. */
+/* Distances, in elements of a row, between the channels, lines and points of a square. */
 struct order {
     int64_t channel, line, point;
 };

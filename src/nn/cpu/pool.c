@@ -1,4 +1,4 @@
-/* Pooling. The maximum remembers its places in a workspace, so backward needs no value. */
+/* Pooling. The maximum keeps its indices in a workspace, so backward needs no value. */
 #include "nn/cpu/cpu.h"
 
 static dnnl_alg_kind_t algorithm(const struct wl_node *n)

@@ -1,8 +1,8 @@
 /* project and decoder: rows times a matrix. The matrix is held plain in f32, so that its parts are runs of memory and
  * its gradient is written as a product gives it. For many rows each pass copies it into the blocks that its kernel
- * likes (in bf16 rounded), which takes 2 to 5 % of the product's time and makes that up to 20 % faster. For few rows
+ * prefers (rounded in bf16), which takes 2 to 5 % of the product's time and makes that up to 20 % faster. For few rows
  * bf16 has one plain copy for both passes, whose kernels copy parts of it in the cache: two passes over a matrix would
- * take longer than the products gain. Where they serve, bf16 has products of our own instead (project_pairs.c).
+ * take longer than the products gain. Where they apply, bf16 has the products of gemm_bf16.c instead (project_bf16.c).
  *
  * GELU overwrites its argument with its derivative, and the product that follows multiplies by that as it writes the
  * gradient, where it alone reads the result: which saves one pass over memory. A product whose input has a gradient
@@ -16,8 +16,8 @@ static struct wl_buf *plain_param(struct wl_program *p, const struct wl_tensor *
 
 enum { FEW_ROWS = 2048 };
 
-/* The layout in which a product wants the matrix, as [f,k] for the way forward (`transposed`) or as [k,f] for the way
- * back. */
+/* The layout in which a product wants the matrix, as [f,k] for the forward pass (`transposed`) or as [k,f] for the
+ * backward pass. */
 static int weights_layout(struct wl_program *p, const struct wl_project_shape *s, bool transposed, wl_md *out,
                           struct wl_err *e)
 {

@@ -1,5 +1,5 @@
-/* What the two ways of computing project and decoder share: oneDNN's products (project.c) and ours (project_pairs.c).
- */
+/* What the two ways of computing project and decoder share: oneDNN's products (project.c) and those of gemm_bf16.c
+ * (project_bf16.c). */
 #ifndef WL_NN_CPU_PROJECT_H
 #define WL_NN_CPU_PROJECT_H
 
@@ -29,7 +29,7 @@ static inline struct wl_project_shape wl_project_shape(const struct wl_node *n)
     return (struct wl_project_shape) { .m = wl_vectors_of(n->out).n, .f = w[1], .k = w[0] };
 }
 
-/* Are the operation's products ours (pairs.h)? */
+/* Are the operation's products those of gemm_bf16.h? */
 bool wl_project_uses_gemm_bf16(const struct wl_program *p, const struct wl_node *n);
 
 /* Steps of them, from the parameters w and b, to their gradients dw and db (b, db NULL: no bias). With gelu the forward

@@ -1,4 +1,5 @@
-/* Steps of project and decoder in bf16 whose products are ours. Each pass reads a copy of the matrix in pairs. */
+/* Steps of project and decoder in bf16 with the products of gemm_bf16.c. Each pass reads a copy of the matrix in
+ * pairs. */
 #include "nn/cpu/gemm_bf16.h"
 #include "nn/cpu/project.h"
 

@@ -1,5 +1,5 @@
 /* The kernels of nn/ref that this back-end runs because it has none of its own: comparing cpu with ref says nothing
- * about them. tests/unit/nn/test_ref_kernels.c holds the list against the sources of this folder. */
+ * about them. tests/unit/nn/test_ref_kernels.c compares the list with the sources of this folder. */
 #ifndef WL_NN_CPU_REF_KERNELS_H
 #define WL_NN_CPU_REF_KERNELS_H
 

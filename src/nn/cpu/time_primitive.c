@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* One run alone may meet something else that runs on the machine. */
+/* A single run may be disturbed by something else on the machine. */
 enum { MIN_RUNS = 2, MAX_RUNS = 8, ENOUGH_NS = 40000000, FILLING = 0x3c }; /* FILLING: .0115 in f32 and in bf16 */
 
 static const int arguments[] = { DNNL_ARG_SRC,       DNNL_ARG_WEIGHTS,      DNNL_ARG_BIAS,

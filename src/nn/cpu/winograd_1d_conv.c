@@ -106,7 +106,7 @@ bool wl_cpu_winograd_1d_applies(struct wl_cpu *c, const struct wl_window *v, con
 
 /* ---- lowering ---- */
 
-/* A pass on its way into the program: its window is that of the images that are taken at once. */
+/* A pass that is being lowered: its window is that of the images that are taken at once. */
 struct pass {
     struct wl_program *p;
     const struct wl_node *n;

@@ -1,4 +1,4 @@
-/* Values to tiles and back, and filters to points. A line is copied between zeros, so that no tile has an end. */
+/* Values to tiles and back, and filters to points. A line is copied between zeros, so that no tile crosses its end. */
 #include "nn/cpu/winograd_1d.h"
 
 #include <string.h>
@@ -82,7 +82,7 @@ static void put_line(const struct geometry *g, const float *places, float *to)
     for (int64_t i = 0; i < g->length; i++) memcpy(to + i * g->along, places + i * LANES, LANES * sizeof(float));
 }
 
-/* What a line takes between zeros. */
+/* The size of a line between zeros. */
 static size_t places_bytes(const struct wl_winograd_1d *l)
 {
     return (size_t)((l->tiles - 1) * l->m + l->points + l->taps) * LANES * sizeof(float);

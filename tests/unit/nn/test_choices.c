@@ -111,7 +111,7 @@ static void test_damage(void **state)
     } bad[] = {
         { TEXT(""), ":1: expected 'wattlaw-choices 1'" },
         { TEXT("wattlaw-choices 2\n"), ":1: expected" },
-        { TEXT("\177ELF\0\1\2"), "no text" },
+        { TEXT("\177ELF\0\1\2"), "not a text file" },
         { TEXT("wattlaw-choices 1\nm\tq\tdirect\t1\twinograd\t2\nm\tr\tdirect\t1\twinograd"), ":3: the last line" },
         { TEXT("wattlaw-choices 1\nm\tq\tdirect\t1\twinograd\t2\nm\tr\tdirect\t1\n"), ":3: expected machine" },
         { TEXT("wattlaw-choices 1\nm\tq\tdirect\tfast\twinograd\t2\n"), ":2: expected machine" },

@@ -97,7 +97,7 @@ static void test_odd_outputs(void **state)
         struct wl_graph *g = network();
         wl_output(g, which ? g->nodes[g->n_nodes - 1]->out : g->tensors[0]);
         assert_int_equal(wl_graph_check(g, &e), WL_EINVAL);
-        assert_non_null(strstr(e.msg, "an output is the result of an operation that is no loss"));
+        assert_non_null(strstr(e.msg, "an output must be the result of an operation that is not a loss"));
     }
 }
 
