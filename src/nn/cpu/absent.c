@@ -3,6 +3,6 @@
 
 const struct wl_backend wl_backend_cpu = {
     .row = { .name = "cpu",
-             .help = "oneDNN and kernels of our own",
+             .help = "oneDNN and kernels of this project",
              .unavailable = "built without oneDNN (Debian package libdnnl-dev)" },
 };

@@ -208,7 +208,7 @@ static void spread(const struct job *j, const char *from, char *to, int64_t step
 static struct job job_of(const struct wl_step *s, const struct wl_run *r, int64_t i, const struct wl_buf *scratch,
                          bool backward)
 {
-    const struct attention *a = s->own;
+    const struct attention *a = s->context;
     const struct wl_dropout d = wl_dropout_in_run(&a->drop, r);
     const int64_t sample = i / a->h.heads;
     const int32_t length = ((const int32_t *)s->uses[1].buf->at)[sample];
@@ -299,7 +299,7 @@ static void backward(struct job *j, const char *x, const char *dy, char *dx, con
 /* Uses x, lengths, y, scratch, then the logarithms of sums in a plan that trains. */
 static int forward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
-    const struct attention *a = s->own;
+    const struct attention *a = s->context;
     float *log_sum = r->training ? s->uses[4].buf->at : NULL;
     int status = dnnl_success;
 #pragma omp parallel for schedule(static) reduction(max : status)
@@ -320,16 +320,16 @@ static int attention_forward(struct wl_program *p, const struct wl_node *n, stru
     if (rc) return rc;
     struct wl_buf *y = p->value[n->out->id] = wl_buf_value(p, &n->out->dims);
     struct wl_step *s = wl_simd_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
-    s->own = a;
+    s->context = a;
     s->implementation = wl_strf(p->arena, "%s, %s", s->implementation, name);
-    p->kept[n->out->id].own = a;
+    p->saved[n->out->id].context = a;
     wl_step_reads(p, s, p->value[n->in[0]->id]);
     wl_step_reads(p, s, p->value[n->in[1]->id]);
     wl_step_writes(p, s, y);
     wl_step_writes(p, s, room_for(p, a, false));
     if (!p->train) return 0;
     struct wl_buf *log_sum = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(a->h.n, a->h.heads, a->h.s));
-    p->kept[n->out->id].buf[0] = log_sum;
+    p->saved[n->out->id].buf[0] = log_sum;
     wl_step_writes(p, s, log_sum);
     return 0;
 }
@@ -337,7 +337,7 @@ static int attention_forward(struct wl_program *p, const struct wl_node *n, stru
 /* Uses x, lengths, dy, logarithms, dx, scratch. */
 static int backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
-    const struct attention *a = s->own;
+    const struct attention *a = s->context;
     const float *log_sum = s->uses[3].buf->at;
     int status = dnnl_success;
 #pragma omp parallel for schedule(static) reduction(max : status)
@@ -352,15 +352,15 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
 
 static int attention_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_saved *kept = &p->kept[n->out->id];
-    const struct attention *a = kept->own;
+    const struct wl_saved *saved = &p->saved[n->out->id];
+    const struct attention *a = saved->context;
     struct wl_buf *x = p->value[n->in[0]->id], *dx = wl_buf_like(p, x);
     struct wl_step *s = wl_simd_step_emit(p, n, "backward", WL_TRAIN, backward_run);
-    s->own = (void *)a;
+    s->context = (void *)a;
     wl_step_reads(p, s, x);
     wl_step_reads(p, s, p->value[n->in[1]->id]);
     wl_step_reads(p, s, p->gradient[n->out->id]);
-    wl_step_reads(p, s, kept->buf[0]);
+    wl_step_reads(p, s, saved->buf[0]);
     wl_step_writes(p, s, dx);
     wl_step_writes(p, s, room_for(p, a, true));
     int rc = wl_gradient_add(p, n, n->in[0], dx, e);

@@ -8,7 +8,7 @@
 enum { NONE = -1 };
 
 /* A step's call, and which of its uses are the call's values. */
-struct own {
+struct context {
     struct wl_batch_norm_call call;
     int x, z, y, gamma, beta, mean, var, room, dy, d, dx, dgamma, dbeta;
 };
@@ -34,7 +34,7 @@ static void *at(const struct wl_step *s, const struct wl_run *r, int use)
 
 static struct wl_batch_norm_call call_of(const struct wl_step *s, const struct wl_run *r)
 {
-    const struct own *o = s->own;
+    const struct context *o = s->context;
     struct wl_batch_norm_call c = o->call;
     c.x = at(s, r, o->x);
     c.z = at(s, r, o->z);
@@ -89,8 +89,8 @@ static struct wl_step *emit(struct wl_program *p, const struct norm *b, const ch
                             int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *))
 {
     const struct wl_batch_norm_kernels *k = wl_batch_norm_avx512(b->rows.type);
-    struct own *o = wl_new(p->arena, struct own);
-    *o = (struct own) {
+    struct context *o = wl_new(p->arena, struct context);
+    *o = (struct context) {
         { .rows = b->rows, .kernels = k ? k : wl_batch_norm_plain(b->rows.type), .eps = b->n->u.norm.eps },
         .z = NONE,
         .y = NONE,
@@ -102,7 +102,7 @@ static struct wl_step *emit(struct wl_program *p, const struct norm *b, const ch
         .dbeta = NONE
     };
     struct wl_step *s = wl_step_emit(p, b->n, what, when, run);
-    s->own = o;
+    s->context = o;
     s->implementation = o->call.kernels->name;
     o->x = reads(p, s, b->x);
     o->gamma = reads(p, s, b->gamma);
@@ -119,7 +119,7 @@ static struct wl_buf *room(struct wl_program *p, const struct norm *b)
 static void emit_forward(struct wl_program *p, const struct norm *b, unsigned when)
 {
     struct wl_step *s = emit(p, b, b->sum ? "forward, add" : "forward", when, when == WL_TRAIN ? run_train : run_eval);
-    struct own *o = s->own;
+    struct context *o = s->context;
     o->call.relu = (b->sum ? b->sum : b->n)->relu;
     o->mean = when == WL_TRAIN ? writes(p, s, b->mean) : reads(p, s, p->value[b->n->stat[0]->id]);
     o->var = when == WL_TRAIN ? writes(p, s, b->var) : reads(p, s, p->value[b->n->stat[1]->id]);
@@ -182,12 +182,12 @@ static int batch_norm_forward(struct wl_program *p, const struct wl_node *n, str
     p->value[n->out->id] = b.y;
     if (b.sum) {
         p->value[b.sum->out->id] = b.y;
-        p->kept[b.sum->out->id].own = n;
+        p->saved[b.sum->out->id].context = n;
     }
     if (p->train) {
         b.mean = vector(p, n->stat[0]);
         b.var = vector(p, n->stat[1]);
-        p->kept[n->out->id] = (struct wl_saved) { .buf = { b.x, b.mean, b.var } };
+        p->saved[n->out->id] = (struct wl_saved) { .buf = { b.x, b.mean, b.var } };
         emit_forward(p, &b, WL_TRAIN);
         wl_lower_statistic_sums(p, n, b.mean, b.var);
     }
@@ -200,14 +200,14 @@ static int backward(struct wl_program *p, const struct wl_node *n, const struct 
 {
     const struct wl_tensor *out = (sum ? sum : n)->out, *other = sum ? other_term(sum, n) : NULL;
     const bool last = wl_gradient_last_holder(p, out), of_y = sum && sum->relu;
-    struct wl_buf *const *kept = p->kept[n->out->id].buf, *dy = p->gradient[out->id];
+    struct wl_buf *const *kept = p->saved[n->out->id].buf, *dy = p->gradient[out->id];
     struct wl_buf *d = !of_y ? NULL : last ? dy : wl_buf_like(p, dy);
     struct wl_buf *dx = !sum && last ? dy : wl_buf_like(p, dy);
     struct norm b = { .n = n, .x = kept[0], .gamma = p->value[n->par[0]->id], .beta = p->value[n->par[1]->id] };
     int rc = find_rows(p, &b, e);
     if (rc) return rc;
     struct wl_step *s = emit(p, &b, sum ? "backward, add" : "backward", WL_TRAIN, run_backward);
-    struct own *o = s->own;
+    struct context *o = s->context;
     o->call.backward = of_y ? WL_BATCH_NORM_RELU_FROM_Y : n->relu ? WL_BATCH_NORM_RELU_FROM_X : WL_BATCH_NORM_NO_RELU;
     o->mean = reads(p, s, kept[1]);
     o->var = reads(p, s, kept[2]);

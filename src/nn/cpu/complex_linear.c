@@ -121,7 +121,7 @@ static int complex_linear_forward(struct wl_program *p, const struct wl_node *n,
     int rc = wl_lower_plain_value(p, n, n->in[0], &x, e);
     if (rc) return rc;
     struct wl_buf *y = p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
-    p->kept[n->out->id].buf[0] = x;
+    p->saved[n->out->id].buf[0] = x;
     struct wl_buf *packed = emit_pack(p, n, false);
     struct wl_step *s = wl_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
     wl_step_reads(p, s, x);
@@ -193,7 +193,7 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
 static int complex_linear_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_complex_size v = wl_complex_size(n);
-    struct wl_buf *x = p->kept[n->out->id].buf[0], *y = p->value[n->out->id], *dy = p->gradient[n->out->id];
+    struct wl_buf *x = p->saved[n->out->id].buf[0], *y = p->value[n->out->id], *dy = p->gradient[n->out->id];
     struct wl_buf *packed = emit_pack(p, n, true), *g = wl_buf_like(p, y), *dx = NULL;
     struct wl_step *s = wl_step_emit(p, n, "backward data", WL_TRAIN, data_run);
     wl_step_reads(p, s, y);

@@ -38,7 +38,7 @@ static int describe(struct wl_program *p, struct pass *s, const struct wl_window
 static int pick_kernel(struct wl_program *p, const struct wl_node *n, struct pass *s, struct wl_err *e)
 {
     struct wl_window v = wl_conv_window(n);
-    const void *forward = p->kept[n->out->id].own; /* NULL in the forward pass */
+    const void *forward = p->saved[n->out->id].context; /* NULL in the forward pass */
     s->choice = wl_cpu_conv_choice(p, n, s->kernel.pass);
     s->kernel.algorithm = wl_cpu_conv_algorithm(p, s->choice);
     const bool winograd = s->kernel.algorithm != WL_CONV_DIRECT;
@@ -117,7 +117,7 @@ static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     const struct wl_node *relu = relu_behind(p, n);
     struct pass s = { .kernel = { .pass = WL_PASS_FORWARD, .relu = relu != NULL } };
     struct wl_buf *x = p->value[n->in[0]->id], *read, *w, *b = NULL, *y, *to;
-    struct wl_saved *kept = &p->kept[n->out->id];
+    struct wl_saved *kept = &p->saved[n->out->id];
     wl_md master, weights;
     s.values.src = x->layout;
     int rc = s.values.src ? 0 : any_layout(p, n->in[0], &s.values.src, e);
@@ -128,7 +128,7 @@ static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (!rc) rc = wl_cpu_in_layout(p, n, x, s.values.src, &x, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, x, wl_pd_md(s.pd, DNNL_ARG_SRC), &read, e);
     if (rc) return rc;
-    kept->own = s.pd;
+    kept->context = s.pd;
     rc = master_layout(p, n, &s.values, &master, e);
     if (!rc) rc = weights_layout(p, n, &s, &weights, e);
     if (!rc) rc = wl_cpu_weights(p, n, master, weights, &n->par[0]->dims, &w, e);
@@ -153,7 +153,7 @@ static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
 /* What both backward passes read: the input in its layout, and the gradient of the result. */
 static int backward_pass(struct wl_program *p, const struct wl_node *n, struct pass *s, struct wl_err *e)
 {
-    int rc = wl_cpu_layout(p, p->kept[n->out->id].buf[0], &s->values.src, e);
+    int rc = wl_cpu_layout(p, p->saved[n->out->id].buf[0], &s->values.src, e);
     if (!rc) rc = wl_cpu_layout(p, p->gradient[n->out->id], &s->values.dst, e);
     if (!rc && s->kernel.pass == WL_PASS_WEIGHTS) rc = bias_layout(p, n, &s->values.bias, e);
     return rc ? rc : pick_kernel(p, n, s, e);
@@ -188,7 +188,7 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
     struct pass s = { .kernel.pass = WL_PASS_WEIGHTS };
     struct wl_buf *x;
     int rc = backward_pass(p, n, &s, e);
-    if (!rc) rc = wl_cpu_in_layout(p, n, p->kept[n->out->id].buf[0], wl_pd_md(s.pd, DNNL_ARG_SRC), &x, e);
+    if (!rc) rc = wl_cpu_in_layout(p, n, p->saved[n->out->id].buf[0], wl_pd_md(s.pd, DNNL_ARG_SRC), &x, e);
     if (!rc && s.line) return line_backward_weights(p, n, &s, x, e);
     if (!rc) rc = read_gradient(p, n, &s, dy, e);
     return rc ? rc : wl_cpu_backward_weights(p, n, s.pd, s.choice, x, *dy, e);
@@ -197,7 +197,7 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
 /* The weights as the forward pass read them, or, where that was in another type, the parameter. */
 static struct wl_buf *weights_of_type(const struct wl_program *p, const struct wl_node *n, enum wl_dtype type)
 {
-    struct wl_buf *read = p->kept[n->out->id].buf[1];
+    struct wl_buf *read = p->saved[n->out->id].buf[1];
     return read->dtype == type ? read : p->value[n->par[0]->id];
 }
 

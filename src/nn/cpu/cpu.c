@@ -116,7 +116,7 @@ static const char *library(struct wl_arena *a)
 }
 
 const struct wl_backend wl_backend_cpu = {
-    .row = { .name = "cpu", .help = "oneDNN and kernels of our own" },
+    .row = { .name = "cpu", .help = "oneDNN and kernels of this project" },
     .library = library,
     .device = &wl_host_device,
     .open = open_cpu,

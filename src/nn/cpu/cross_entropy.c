@@ -64,7 +64,7 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
     wl_step_reads(p, s, labels);
     wl_step_writes(p, s, loss);
     wl_step_writes(p, s, facts);
-    p->kept[n->out->id] = (struct wl_saved) { .buf = { x, labels, facts } };
+    p->saved[n->out->id] = (struct wl_saved) { .buf = { x, labels, facts } };
     return 0;
 }
 
@@ -95,13 +95,13 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
 /* Overwrites the logits, unless others read them. */
 static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_saved *kept = &p->kept[n->out->id];
-    struct wl_buf *x = kept->buf[0],
+    const struct wl_saved *saved = &p->saved[n->out->id];
+    struct wl_buf *x = saved->buf[0],
                   *dx = wl_may_overwrite(p, n->in[0]) ? x : wl_buf_plain(p, WL_MEM_VALUE, x->dtype, &x->dims);
     struct wl_step *s = wl_simd_step_emit(p, n, "backward", WL_TRAIN, backward_run);
     wl_step_reads(p, s, x);
-    wl_step_reads(p, s, kept->buf[1]);
-    wl_step_reads(p, s, kept->buf[2]);
+    wl_step_reads(p, s, saved->buf[1]);
+    wl_step_reads(p, s, saved->buf[2]);
     wl_step_writes(p, s, dx);
     return wl_cpu_gradient_add(p, n, n->in[0], dx, e);
 }

@@ -12,7 +12,7 @@ static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e
     (void)e;
     const struct wl_buf *x = s->uses[0].buf, *y = s->uses[2].buf;
     const struct wl_simd_loops *rows = wl_simd_step_loops(x);
-    const struct wl_dropout d = wl_dropout_in_run(s->own, r);
+    const struct wl_dropout d = wl_dropout_in_run(s->context, r);
     const struct wl_dropout_mask mask = wl_simd_step_mask(&d);
     const size_t each = wl_dtype_bytes(x->dtype);
     const int64_t parts = (d.f + PART - 1) / PART;
@@ -46,7 +46,7 @@ static void emit(struct wl_program *p, const struct wl_node *n, const char *what
     struct wl_dropout *how = wl_new(p->arena, struct wl_dropout);
     *how = wl_dropout_of(p, n, n->u.drop, x->d[0], wl_dims_count(x) / x->d[0]);
     struct wl_step *s = wl_simd_step_emit(p, n, what, WL_TRAIN, run);
-    s->own = how;
+    s->context = how;
     wl_step_reads(p, s, from);
     wl_step_writes(p, s, wl_simd_step_scratch(p, (PART + WL_DROPOUT_MASK_SLACK) * sizeof(uint16_t)));
     wl_step_writes(p, s, to);

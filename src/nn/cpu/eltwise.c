@@ -115,7 +115,7 @@ static int relu_backward(struct wl_program *p, const struct wl_node *n, struct w
 /* Both terms get the same gradient, that of the relu if there is one: one buffer for both. */
 static int eltwise_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_node *norm = p->kept[n->out->id].own;
+    const struct wl_node *norm = p->saved[n->out->id].context;
     if (norm) return wl_cpu_batch_norm_add_backward(p, n, norm, e);
     struct wl_buf *d = p->gradient[n->out->id];
     int rc = n->relu ? relu_backward(p, n, &d, e) : 0;

@@ -54,7 +54,8 @@ static void add_columns(const struct columns *c, int64_t from, int64_t n)
         wl_simd()->of[WL_F32]->add_row(n, c->table[1] + i * c->f + from, c->table[2] + from);
 }
 
-/* A decoder has written the first table's gradient already, where there is one: `own` then says that this adds to it.
+/* A decoder has written the first table's gradient already, where there is one: `context` then says that this adds to
+ * it.
  */
 static int embedding_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
@@ -70,7 +71,7 @@ static int embedding_backward_run(const struct wl_step *s, const struct wl_run *
                          .how = wl_simd_step_loops(dy) };
     for (int i = 0; i < 3; i++) {
         c.table[i] = wl_use_at(s, r, 2 + i);
-        if (i || !s->own) memset(c.table[i], 0, s->uses[2 + i].buf->bytes);
+        if (i || !s->context) memset(c.table[i], 0, s->uses[2 + i].buf->bytes);
     }
     const int parts = omp_get_max_threads();
 #pragma omp parallel for schedule(static)
@@ -87,7 +88,7 @@ static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err
     struct wl_buf *word = p->gradient[n->par[0]->id];
     const bool tied = word->first >= 0;
     struct wl_step *s = wl_simd_step_emit(p, n, "backward", WL_TRAIN, embedding_backward_run);
-    s->own = tied ? word : NULL;
+    s->context = tied ? word : NULL;
     wl_step_reads(p, s, p->value[n->in[0]->id]);
     wl_step_reads(p, s, p->gradient[n->out->id]);
     if (tied)

@@ -23,27 +23,27 @@ static struct wl_buf *scratch(struct wl_program *p, const struct wl_vectors *r)
 static struct wl_layer_norm_rows rows_of(const struct wl_step *s, const struct wl_run *r, const struct wl_buf *scratch,
                                          struct wl_buf *hat, struct wl_buf *inverse)
 {
-    const struct layer_norm *own = s->own;
-    const struct wl_dropout d = wl_dropout_in_run(&own->drop, r);
+    const struct layer_norm *context = s->context;
+    const struct wl_dropout d = wl_dropout_in_run(&context->drop, r);
     char *part = wl_simd_step_thread_scratch(scratch);
-    return (struct wl_layer_norm_rows) { .f = own->rows.f,
-                                         .s = d.f / own->rows.f,
+    return (struct wl_layer_norm_rows) { .f = context->rows.f,
+                                         .s = d.f / context->rows.f,
                                          .first = d.sample,
                                          .eps = (float)s->node->u.layer_norm.eps,
                                          .mask = wl_simd_step_mask(&d),
                                          .inverse = inverse ? inverse->at : NULL,
                                          .hat = hat ? hat->at : NULL,
                                          .row = (float *)part,
-                                         .numbers = (uint16_t *)(part + row_bytes(&own->rows)) };
+                                         .numbers = (uint16_t *)(part + row_bytes(&context->rows)) };
 }
 
 static struct layer_norm *own_of(struct wl_program *p, const struct wl_node *n)
 {
     const int64_t *x = n->in[0]->dims.d;
-    struct layer_norm *own = wl_new(p->arena, struct layer_norm);
-    own->rows = wl_vectors_of(n->in[0]);
-    own->drop = wl_dropout_of(p, n, n->u.layer_norm.drop, x[0], own->rows.n / x[0] * own->rows.f);
-    return own;
+    struct layer_norm *context = wl_new(p->arena, struct layer_norm);
+    context->rows = wl_vectors_of(n->in[0]);
+    context->drop = wl_dropout_of(p, n, n->u.layer_norm.drop, x[0], context->rows.n / x[0] * context->rows.f);
+    return context;
 }
 
 /* ---- forward: uses x, gamma, beta, scratch, y, then hat and inverse in a plan that trains, then the branch ---- */
@@ -51,19 +51,19 @@ static struct layer_norm *own_of(struct wl_program *p, const struct wl_node *n)
 static int forward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    const struct layer_norm *own = s->own;
+    const struct layer_norm *context = s->context;
     const bool kept = r->training, branch = s->node->in[1];
     const struct wl_simd_loops *wide = wl_simd_step_loops(s->uses[4].buf);
     const void *b = branch ? s->uses[s->n_uses - 1].buf->at : NULL;
 #pragma omp parallel for schedule(static)
-    for (int64_t from = 0; from < own->rows.n; from += CHUNK) {
+    for (int64_t from = 0; from < context->rows.n; from += CHUNK) {
         struct wl_layer_norm_rows o =
             rows_of(s, r, s->uses[3].buf, kept ? s->uses[5].buf : NULL, kept ? s->uses[6].buf : NULL);
         o.x_f32 = s->uses[0].buf->dtype != s->uses[4].buf->dtype;
         o.gamma = s->uses[1].buf->at;
         o.beta = s->uses[2].buf->at;
-        wide->layer_norm(&o, from, from + CHUNK < own->rows.n ? from + CHUNK : own->rows.n, s->uses[0].buf->at, b,
-                         s->uses[4].buf->at);
+        wide->layer_norm(&o, from, from + CHUNK < context->rows.n ? from + CHUNK : context->rows.n, s->uses[0].buf->at,
+                         b, s->uses[4].buf->at);
     }
     return 0;
 }
@@ -71,19 +71,19 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
 static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     (void)e;
-    struct layer_norm *own = own_of(p, n);
-    struct wl_buf *y = wl_buf_value(p, &n->out->dims), **kept = p->kept[n->out->id].buf, *param[2];
-    for (int i = 0; i < 2; i++) param[i] = wl_buf_param(p, n->par[i], NULL, (size_t)own->rows.f * sizeof(float));
+    struct layer_norm *context = own_of(p, n);
+    struct wl_buf *y = wl_buf_value(p, &n->out->dims), **kept = p->saved[n->out->id].buf, *param[2];
+    for (int i = 0; i < 2; i++) param[i] = wl_buf_param(p, n->par[i], NULL, (size_t)context->rows.f * sizeof(float));
     struct wl_step *s = wl_simd_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
-    s->own = own;
+    s->context = context;
     wl_step_reads(p, s, p->value[n->in[0]->id]);
     wl_step_reads(p, s, param[0]);
     wl_step_reads(p, s, param[1]);
-    wl_step_writes(p, s, scratch(p, &own->rows));
+    wl_step_writes(p, s, scratch(p, &context->rows));
     wl_step_writes(p, s, y);
     if (p->train) {
         kept[0] = wl_buf_like(p, y);
-        kept[1] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(own->rows.n));
+        kept[1] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(context->rows.n));
         wl_step_writes(p, s, kept[0]);
         wl_step_writes(p, s, kept[1]);
     }
@@ -95,22 +95,22 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
 /* ---- backward: uses dy, hat, inverse, gamma, scratch, parts, dz, dgamma, dbeta, then dbranch where it is not dz ----
  */
 
-static void sum_parts(const struct layer_norm *own, const float *parts, int64_t chunks, float *dgamma, float *dbeta)
+static void sum_parts(const struct layer_norm *context, const float *parts, int64_t chunks, float *dgamma, float *dbeta)
 {
     const struct wl_simd_loops *wide = wl_simd()->of[WL_F32];
-    memset(dgamma, 0, (size_t)own->rows.f * sizeof(float));
-    memset(dbeta, 0, (size_t)own->rows.f * sizeof(float));
-    for (int64_t i = 0; i < chunks; i++, parts += 2 * own->rows.f) {
-        wide->add_row(own->rows.f, parts, dgamma);
-        wide->add_row(own->rows.f, parts + own->rows.f, dbeta);
+    memset(dgamma, 0, (size_t)context->rows.f * sizeof(float));
+    memset(dbeta, 0, (size_t)context->rows.f * sizeof(float));
+    for (int64_t i = 0; i < chunks; i++, parts += 2 * context->rows.f) {
+        wide->add_row(context->rows.f, parts, dgamma);
+        wide->add_row(context->rows.f, parts + context->rows.f, dbeta);
     }
 }
 
 static int backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    const struct layer_norm *own = s->own;
-    const int64_t f = own->rows.f, chunks = (own->rows.n + CHUNK - 1) / CHUNK;
+    const struct layer_norm *context = s->context;
+    const int64_t f = context->rows.f, chunks = (context->rows.n + CHUNK - 1) / CHUNK;
     float *parts = s->uses[5].buf->at;
     void *branch = s->n_uses > 9 ? s->uses[9].buf->at : NULL;
 #pragma omp parallel for schedule(static)
@@ -118,29 +118,30 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
         struct wl_layer_norm_rows o = rows_of(s, r, s->uses[4].buf, s->uses[1].buf, s->uses[2].buf);
         o.gamma = s->uses[3].buf->at;
         wl_simd_step_loops(s->uses[0].buf)
-            ->layer_norm_backward(&o, i * CHUNK, i + 1 < chunks ? (i + 1) * CHUNK : own->rows.n, s->uses[0].buf->at,
+            ->layer_norm_backward(&o, i * CHUNK, i + 1 < chunks ? (i + 1) * CHUNK : context->rows.n, s->uses[0].buf->at,
                                   s->uses[6].buf->at, branch, parts + 2 * i * f, parts + (2 * i + 1) * f);
     }
-    sum_parts(own, parts, chunks, wl_use_at(s, r, 7), wl_use_at(s, r, 8));
+    sum_parts(context, parts, chunks, wl_use_at(s, r, 7), wl_use_at(s, r, 8));
     return 0;
 }
 
 /* One buffer for x and branch where nothing is dropped. */
 static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    struct layer_norm *own = own_of(p, n);
-    struct wl_buf *dy = p->gradient[n->out->id], **kept = p->kept[n->out->id].buf;
+    struct layer_norm *context = own_of(p, n);
+    struct wl_buf *dy = p->gradient[n->out->id], **kept = p->saved[n->out->id].buf;
     struct wl_buf *dz = wl_gradient_last_holder(p, n->out) ? dy : wl_buf_like(p, dy);
-    struct wl_buf *branch = n->in[1] && own->drop.drop ? wl_buf_like(p, dy) : NULL;
+    struct wl_buf *branch = n->in[1] && context->drop.drop ? wl_buf_like(p, dy) : NULL;
     struct wl_step *s = wl_simd_step_emit(p, n, "backward", WL_TRAIN, backward_run);
-    s->own = own;
+    s->context = context;
     wl_step_reads(p, s, dy);
     wl_step_reads(p, s, kept[0]);
     wl_step_reads(p, s, kept[1]);
     wl_step_reads(p, s, p->value[n->par[0]->id]);
-    wl_step_writes(p, s, scratch(p, &own->rows));
+    wl_step_writes(p, s, scratch(p, &context->rows));
     wl_step_writes(p, s,
-                   wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS((own->rows.n + CHUNK - 1) / CHUNK, 2, own->rows.f)));
+                   wl_buf_plain(p, WL_MEM_VALUE, WL_F32,
+                                &WL_DIMS((context->rows.n + CHUNK - 1) / CHUNK, 2, context->rows.f)));
     wl_step_writes(p, s, dz);
     for (int i = 0; i < 2; i++) wl_step_writes(p, s, p->gradient[n->par[i]->id]);
     if (branch) wl_step_writes(p, s, branch);

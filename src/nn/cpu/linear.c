@@ -53,7 +53,7 @@ static int linear_forward(struct wl_program *p, const struct wl_node *n, struct 
     if (rc) return rc;
     struct wl_buf *b = wl_buf_param(p, n->par[1], NULL, wl_md_bytes(l.bias));
     p->value[n->out->id] = y;
-    p->kept[n->out->id] = (struct wl_saved) { .buf = { x, w }, .own = pd };
+    p->saved[n->out->id] = (struct wl_saved) { .buf = { x, w }, .context = pd };
     return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                                { DNNL_ARG_WEIGHTS, w, false },
@@ -67,7 +67,7 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, const
 {
     dnnl_primitive_desc_t pd;
     int rc = wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_WEIGHTS, l->src, l->gradient, l->bias, l->dst,
-                          p->kept[n->out->id].own, e);
+                          p->saved[n->out->id].context, e);
     return rc ? rc : wl_cpu_backward_weights(p, n, pd, NULL, p->value[n->in[0]->id], p->gradient[n->out->id], e);
 }
 
@@ -75,9 +75,9 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, const st
 {
     struct wl_buf *w, *dx;
     dnnl_primitive_desc_t pd;
-    int rc =
-        wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_DATA, l->src, l->weights, NULL, l->dst, p->kept[n->out->id].own, e);
-    if (!rc) rc = wl_cpu_in_layout(p, n, p->kept[n->out->id].buf[1], wl_pd_md(pd, DNNL_ARG_WEIGHTS), &w, e);
+    int rc = wl_pd_linear(wl_cpu_of(p), &pd, WL_PASS_DATA, l->src, l->weights, NULL, l->dst,
+                          p->saved[n->out->id].context, e);
+    if (!rc) rc = wl_cpu_in_layout(p, n, p->saved[n->out->id].buf[1], wl_pd_md(pd, DNNL_ARG_WEIGHTS), &w, e);
     if (rc) return rc;
     dx = wl_cpu_buf(p, wl_pd_md(pd, DNNL_ARG_DIFF_SRC), &n->in[0]->dims);
     rc = wl_cpu_emit(p, n, "backward data", WL_TRAIN, pd,

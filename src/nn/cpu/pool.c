@@ -20,7 +20,7 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
     wl_md workspace = wl_pd_md(pd, DNNL_ARG_WORKSPACE);
     if (workspace) places = wl_cpu_buf(p, workspace, &n->out->dims);
     struct wl_buf *y = p->value[n->out->id] = wl_cpu_buf(p, wl_pd_md(pd, DNNL_ARG_DST), &n->out->dims);
-    p->kept[n->out->id] = (struct wl_saved) { .buf = { places }, .own = pd };
+    p->saved[n->out->id] = (struct wl_saved) { .buf = { places }, .context = pd };
     return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                                { DNNL_ARG_DST, y, true },
@@ -31,18 +31,18 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
 
 static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_saved *kept = &p->kept[n->out->id];
+    const struct wl_saved *saved = &p->saved[n->out->id];
     struct wl_window v = wl_pool_window(n);
     struct wl_buf *dy = p->gradient[n->out->id], *dx = wl_buf_like(p, p->value[n->in[0]->id]);
     wl_md src, dst;
     dnnl_primitive_desc_t pd;
     int rc = wl_cpu_layout(p, dx, &src, e);
     if (!rc) rc = wl_cpu_layout(p, dy, &dst, e);
-    if (!rc) rc = wl_pd_pool_backward(wl_cpu_of(p), &pd, algorithm(n), &v, src, dst, kept->own, e);
+    if (!rc) rc = wl_pd_pool_backward(wl_cpu_of(p), &pd, algorithm(n), &v, src, dst, saved->context, e);
     if (!rc)
         rc = wl_cpu_emit(p, n, "backward", WL_TRAIN, pd,
                          (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, dy, false },
-                                                 { DNNL_ARG_WORKSPACE, kept->buf[0], false },
+                                                 { DNNL_ARG_WORKSPACE, saved->buf[0], false },
                                                  { DNNL_ARG_DIFF_SRC, dx, true },
                                                  { 0 } },
                          e);

@@ -24,12 +24,12 @@ static int memory(struct wl_cpu *c, dnnl_memory_t *out, wl_md md, void *at, stru
 
 static int bind(struct wl_step *s, struct wl_err *e)
 {
-    struct call *c = s->own;
+    struct call *c = s->context;
     for (int i = 0; i < c->n; i++) {
         const struct wl_use *u = &s->uses[i];
-        int rc = memory(c->cpu, &c->first[i].memory, c->md[i], (u->adds ? u->part : u->buf)->at, e);
+        int rc = memory(c->cpu, &c->first[i].memory, c->md[i], (u->accumulates ? u->partial : u->buf)->at, e);
         c->later[i].memory = c->first[i].memory;
-        if (!rc && u->part && !u->adds) rc = memory(c->cpu, &c->later[i].memory, c->md[i], u->part->at, e);
+        if (!rc && u->partial && !u->accumulates) rc = memory(c->cpu, &c->later[i].memory, c->md[i], u->partial->at, e);
         if (rc) return rc;
     }
     return 0;
@@ -38,13 +38,13 @@ static int bind(struct wl_step *s, struct wl_err *e)
 static void *copy(const struct wl_step *s, struct wl_arena *a)
 {
     struct call *c = wl_new(a, struct call);
-    *c = *(const struct call *)s->own;
+    *c = *(const struct call *)s->context;
     return c;
 }
 
 static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
-    const struct call *c = s->own;
+    const struct call *c = s->context;
     dnnl_status_t status = dnnl_primitive_execute(c->primitive, c->cpu->stream, c->n, r->first ? c->first : c->later);
     return wl_dnnl_check(status, "execute", e);
 }
@@ -71,9 +71,9 @@ int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *what,
     if (rc) return rc;
     wl_defer(p->arena, destroy_primitive, c->primitive);
     struct wl_step *s = wl_step_emit(p, n, what, when, run);
-    s->own = c;
+    s->context = c;
     s->bind = bind;
-    s->copy_own = copy;
+    s->clone_context = copy;
     s->implementation = wl_pd_implementation(pd);
     for (; args->arg; args++)
         if (args->buf) add_arg(p, s, c, pd, args);

@@ -31,7 +31,7 @@ static int weights_layout(struct wl_program *p, const struct wl_project_shape *s
 static int shared_copy(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf **out,
                        struct wl_err *e)
 {
-    struct wl_buf **kept = &p->kept[n->out->id].buf[1];
+    struct wl_buf **kept = &p->saved[n->out->id].buf[1];
     *out = *kept;
     if (*kept) return 0;
     *out = *kept = wl_buf_value(p, &w->dims);
@@ -121,8 +121,8 @@ static int project_forward(struct wl_program *p, const struct wl_node *n, struct
     struct wl_buf *b = wl_project_bias(n) ? plain_param(p, wl_project_bias(n)) : NULL;
     struct wl_buf *u = wl_project_gelu(n) ? wl_buf_like(p, y) : NULL;
     p->value[n->out->id] = y;
-    p->kept[n->out->id].buf[0] = p->value[n->in[0]->id];
-    p->kept[n->out->id].buf[2] = u;
+    p->saved[n->out->id].buf[0] = p->value[n->in[0]->id];
+    p->saved[n->out->id].buf[2] = u;
     if (wl_project_uses_gemm_bf16(p, n)) {
         wl_project_bf16_forward(p, n, w, b, y, p->train ? u : NULL);
         return 0;
@@ -154,13 +154,13 @@ static int multiply_run(const struct wl_step *s, const struct wl_run *r, struct 
 /* The gradient by the input of gelu: left by the product that follows, or a step of its own. */
 static struct wl_buf *gelu_backward(struct wl_program *p, const struct wl_node *n)
 {
-    const struct wl_saved *kept = &p->kept[n->out->id];
+    const struct wl_saved *saved = &p->saved[n->out->id];
     struct wl_buf *dy = p->gradient[n->out->id], *du = dy;
-    if (!wl_project_gelu(n) || kept->own) return dy;
+    if (!wl_project_gelu(n) || saved->context) return dy;
     if (!wl_gradient_last_holder(p, n->out)) du = wl_buf_like(p, dy);
     struct wl_step *s = wl_simd_step_emit(p, n, "gelu, backward", WL_TRAIN, multiply_run);
     wl_step_reads(p, s, dy);
-    wl_step_reads(p, s, kept->buf[2]);
+    wl_step_reads(p, s, saved->buf[2]);
     wl_step_writes(p, s, du);
     return du;
 }
@@ -179,7 +179,7 @@ static int weights_product(struct wl_program *p, const struct wl_node *n, struct
     if (rc) return rc;
     return wl_cpu_emit(p, n, "backward weights", WL_TRAIN, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, dy, false },
-                                               { DNNL_ARG_WEIGHTS, p->kept[n->out->id].buf[0], false },
+                                               { DNNL_ARG_WEIGHTS, p->saved[n->out->id].buf[0], false },
                                                { DNNL_ARG_DST, dw, true },
                                                { 0 } },
                        e);
@@ -203,9 +203,9 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
 static struct wl_buf *slope_of(struct wl_program *p, const struct wl_tensor *x)
 {
     if (!x->producer || !wl_project_gelu(x->producer) || x->readers > 1 || p->keep_values) return NULL;
-    struct wl_saved *kept = &p->kept[x->id];
-    kept->own = kept->buf[2];
-    return kept->buf[2];
+    struct wl_saved *saved = &p->saved[x->id];
+    saved->context = saved->buf[2];
+    return saved->buf[2];
 }
 
 /* sum: what the gradient is added to; NULL: nothing. */

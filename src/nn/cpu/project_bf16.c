@@ -109,7 +109,7 @@ void wl_project_bf16_backward_weights(struct wl_program *p, const struct wl_node
     const size_t room = wl_gemm_bf16()->room(v.m, v.f);
     struct wl_step *s = emit(p, n, "backward weights", WL_TRAIN, weights_run);
     wl_step_reads(p, s, dy);
-    wl_step_reads(p, s, p->kept[n->out->id].buf[0]);
+    wl_step_reads(p, s, p->saved[n->out->id].buf[0]);
     wl_step_writes(p, s, dw);
     wl_step_writes(p, s,
                    wl_buf_new(p, WL_MEM_VALUE, WL_BF16, &WL_DIMS((int64_t)(room / sizeof(uint16_t))), NULL, room));

@@ -7,7 +7,7 @@
 typedef void moved(const struct wl_winograd_1d *l, int64_t n, const float *from, float *to);
 
 /* A step that reads use 0 and writes use 1, from these elements on; n: channels, or blocks of filters. */
-struct own {
+struct context {
     struct wl_winograd_1d line;
     int64_t n, from, to;
     moved *move;
@@ -16,20 +16,20 @@ struct own {
 static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    const struct own *o = s->own;
+    const struct context *o = s->context;
     const float *from = wl_use_at(s, r, 0);
     float *to = wl_use_at(s, r, 1);
     o->move(&o->line, o->n, from + o->from, to + o->to);
     return 0;
 }
 
-static void emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when, const struct own *how,
-                 struct wl_buf *from, struct wl_buf *to)
+static void emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+                 const struct context *how, struct wl_buf *from, struct wl_buf *to)
 {
-    struct own *o = wl_new(p->arena, struct own);
+    struct context *o = wl_new(p->arena, struct context);
     *o = *how;
     struct wl_step *s = wl_step_emit(p, n, what, when, run);
-    s->own = o;
+    s->context = o;
     s->implementation = "winograd";
     wl_step_reads(p, s, from);
     wl_step_writes(p, s, to);
@@ -142,7 +142,7 @@ static int open_pass(struct pass *s, struct wl_program *p, const struct wl_node 
 static void move_filters(const struct pass *s, moved *how, struct wl_buf *from, struct wl_buf *to)
 {
     const int64_t blocks = s->v.k / WL_WINOGRAD_1D_LANES * (s->v.c / WL_WINOGRAD_1D_LANES);
-    emit(s->p, s->n, "tiles", s->when, &(struct own) { .line = s->line, .n = blocks, .move = how }, from, to);
+    emit(s->p, s->n, "tiles", s->when, &(struct context) { .line = s->line, .n = blocks, .move = how }, from, to);
 }
 
 /* Images from `first` on of a value of c channels. */
@@ -151,22 +151,22 @@ static int64_t elements(const struct pass *s, int64_t c, int64_t first) { return
 static void to_tiles(const struct pass *s, moved *how, int64_t c, struct wl_buf *value, int64_t first,
                      struct wl_buf *to)
 {
-    const struct own own = { .line = s->line, .n = c, .from = elements(s, c, first), .move = how };
-    emit(s->p, s->n, "tiles", s->when, &own, value, to);
+    const struct context context = { .line = s->line, .n = c, .from = elements(s, c, first), .move = how };
+    emit(s->p, s->n, "tiles", s->when, &context, value, to);
 }
 
 static void from_tiles(const struct pass *s, moved *how, int64_t c, struct wl_buf *from, struct wl_buf *value,
                        int64_t first)
 {
-    const struct own own = { .line = s->line, .n = c, .to = elements(s, c, first), .move = how };
-    emit(s->p, s->n, "tiles", s->when, &own, from, value);
+    const struct context context = { .line = s->line, .n = c, .to = elements(s, c, first), .move = how };
+    emit(s->p, s->n, "tiles", s->when, &context, from, value);
 }
 
 /* The products of the images that are taken at once. */
 static int multiply(const struct pass *s, const char *what, const struct wl_cpu_arg *args, struct wl_err *e)
 {
     int rc = wl_cpu_emit(s->p, s->n, what, s->when, s->products.pd, args, e);
-    if (!rc) s->p->steps[s->p->n_steps - 1]->share = (double)s->v.n / (double)s->images;
+    if (!rc) s->p->steps[s->p->n_steps - 1]->flops_share = (double)s->v.n / (double)s->images;
     return rc;
 }
 

@@ -57,5 +57,5 @@ static bool dense_keeps(const struct wl_node *n, struct wl_dims *dims)
     return n->u.dense.activation != WL_ACT_NONE;
 }
 
-const struct wl_rows_op wl_rows_dense = { dense_run, dense_backward_run,   .gradients = 1,
-                                          .adds = 1, .keeps = dense_keeps, .scratch = dense_scratch };
+const struct wl_rows_op wl_rows_dense = { dense_run, dense_backward_run,        .gradients = 1,
+                                          .adds = 1, .saved_dims = dense_keeps, .scratch = dense_scratch };

@@ -24,7 +24,7 @@ struct wl_dropout wl_dropout_in_run(const struct wl_dropout *how, const struct w
 {
     struct wl_dropout d = *how;
     d.update = r->update;
-    d.sample = r->sample;
+    d.sample = r->first_sample;
     if (!r->training) d.drop = 0;
     return d;
 }

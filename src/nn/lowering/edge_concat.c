@@ -38,4 +38,4 @@ static int concat_backward_run(const struct wl_step *s, const struct wl_run *r, 
     return 0;
 }
 
-const struct wl_rows_op wl_rows_edge_concat = { concat_run, concat_backward_run, .gradients = 2, .spares = 3 };
+const struct wl_rows_op wl_rows_edge_concat = { concat_run, concat_backward_run, .gradients = 2, .not_read = 3 };

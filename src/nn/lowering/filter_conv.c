@@ -18,7 +18,7 @@ static struct wl_filter_args filter_args(const struct wl_step *s, const struct w
                                      .w2 = wl_rows_at(s, r, PAR + 2),
                                      .b2 = wl_rows_at(s, r, PAR + 3),
                                      .y = wl_rows_at(s, r, OUT),
-                                     .kept = wl_rows_at(s, r, KEPT),
+                                     .saved_filters = wl_rows_at(s, r, KEPT),
                                      .scratch = wl_rows_at(s, r, SCRATCH) };
 }
 
@@ -58,5 +58,5 @@ static bool filter_keeps(const struct wl_node *n, struct wl_dims *dims)
     return true;
 }
 
-const struct wl_rows_op wl_rows_filter_conv = { filter_run, filter_backward_run, .gradients = 1, .keeps = filter_keeps,
-                                                .scratch = filter_scratch };
+const struct wl_rows_op wl_rows_filter_conv = { filter_run, filter_backward_run, .gradients = 1,
+                                                .saved_dims = filter_keeps, .scratch = filter_scratch };

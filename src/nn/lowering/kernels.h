@@ -112,13 +112,13 @@ struct wl_dense_kernels {
 };
 
 /* Continuous-filter convolution of `molecules` molecules (wl_filter_conv).  x, y [atoms,f]  w0 [f,gaussians]  b0 [f]
- * w2 [f,f]  b2 [f]  kept [pairs,f] or NULL: the filter of each pair, for the gradient. */
+ * w2 [f,f]  b2 [f]  saved_filters [pairs,f] or NULL: the filter of each pair, for the gradient. */
 struct wl_filter_args {
     int64_t molecules, f, gaussians;
     double cutoff;
     const int32_t *atom_start, *pair_start, *pair;
     const wl_real *distance, *x, *w0, *b0, *w2, *b2;
-    wl_real *y, *kept, *scratch;
+    wl_real *y, *saved_filters, *scratch;
 };
 
 /* Of the same arguments, y not read: dx [atoms,f] and the gradients of the parameters by dy [atoms,f]. */

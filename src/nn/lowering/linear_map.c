@@ -9,24 +9,24 @@ struct map_step {
 static int map_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    const struct map_step *own = s->own;
-    own->run(s->node, own->prepared, s->n_uses > 2 ? wl_step_use_f32(s, r, 2) : NULL, wl_step_use_f32(s, r, 0),
-             wl_step_use_f32(s, r, 1));
+    const struct map_step *context = s->context;
+    context->run(s->node, context->prepared, s->n_uses > 2 ? wl_step_use_f32(s, r, 2) : NULL, wl_step_use_f32(s, r, 0),
+                 wl_step_use_f32(s, r, 1));
     return 0;
 }
 
 static void emit_map(struct wl_program *p, const struct wl_node *n, const struct wl_linear_map *map, bool back,
                      struct wl_buf *from, struct wl_buf *to)
 {
-    struct map_step *own = wl_new(p->arena, struct map_step);
-    own->run = back ? map->adjoint : map->apply;
-    own->prepared = map->prepare ? map->prepare(n, p->arena) : NULL;
+    struct map_step *context = wl_new(p->arena, struct map_step);
+    context->run = back ? map->adjoint : map->apply;
+    context->prepared = map->prepare ? map->prepare(n, p->arena) : NULL;
     struct wl_buf *scratch = NULL;
     if (map->scratch)
         scratch = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)(map->scratch(n) / sizeof(float))));
     const unsigned when = back ? WL_TRAIN : WL_TRAIN | WL_EVAL;
-    wl_step_emit_uses(p, n, back ? "backward" : "forward", when, map_run, WL_BUFS(from), WL_BUFS(to, scratch))->own =
-        own;
+    wl_step_emit_uses(p, n, back ? "backward" : "forward", when, map_run, WL_BUFS(from), WL_BUFS(to, scratch))
+        ->context = context;
 }
 
 int wl_lower_linear_map(struct wl_program *p, const struct wl_node *n, struct wl_err *e)

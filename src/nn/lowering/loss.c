@@ -17,18 +17,18 @@ int wl_lower_loss(struct wl_program *p, const struct wl_node *n, struct wl_err *
     if (!rc) rc = wl_lower_plain_value(p, n, n->in[1], &with, e);
     if (rc) return rc;
     struct wl_buf *loss = p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
-    wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, steps->forward, WL_BUFS(x, with), WL_BUFS(loss))->own =
+    wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, steps->forward, WL_BUFS(x, with), WL_BUFS(loss))->context =
         (void *)wl_rules_of(p, n)->kernels;
-    p->kept[n->out->id] = (struct wl_saved) { .buf = { x, with } };
+    p->saved[n->out->id] = (struct wl_saved) { .buf = { x, with } };
     return 0;
 }
 
 int wl_lower_loss_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_loss_steps *steps = wl_rules_of(p, n)->lowering;
-    const struct wl_saved *kept = &p->kept[n->out->id];
+    const struct wl_saved *saved = &p->saved[n->out->id];
     struct wl_buf *dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[0]->dims);
-    wl_step_emit_uses(p, n, "backward", WL_TRAIN, steps->backward, WL_BUFS(kept->buf[0], kept->buf[1]), WL_BUFS(dx))
-        ->own = (void *)wl_rules_of(p, n)->kernels;
+    wl_step_emit_uses(p, n, "backward", WL_TRAIN, steps->backward, WL_BUFS(saved->buf[0], saved->buf[1]), WL_BUFS(dx))
+        ->context = (void *)wl_rules_of(p, n)->kernels;
     return wl_gradient_add_plain(p, n, n->in[0], dx, e);
 }

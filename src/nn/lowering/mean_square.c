@@ -1,6 +1,6 @@
 #include "nn/lowering/lowering.h"
 
-static const struct wl_distance_kernels *kernels(const struct wl_step *s) { return s->own; }
+static const struct wl_distance_kernels *kernels(const struct wl_step *s) { return s->context; }
 
 /* A target counts one sample per row. */
 static int forward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)

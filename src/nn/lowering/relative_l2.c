@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-static const struct wl_distance_kernels *kernels(const struct wl_step *s) { return s->own; }
+static const struct wl_distance_kernels *kernels(const struct wl_step *s) { return s->context; }
 
 static int forward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {

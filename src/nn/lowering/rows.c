@@ -28,29 +28,29 @@ static const struct wl_rows_op *op_of(const struct wl_program *p, const struct w
 struct builder {
     struct wl_program *p;
     struct wl_step *s;
-    struct wl_rows_step *own;
+    struct wl_rows_step *context;
 };
 
 static struct builder begin(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
                             wl_step_run_fn *run)
 {
     struct builder b = { p, wl_step_emit(p, n, what, when, run), wl_new(p->arena, struct wl_rows_step) };
-    b.s->own = b.own;
-    b.own->kernels = wl_rules_of(p, n)->kernels;
-    b.own->table = p->kept[n->out->id].own;
-    for (int i = 0; i < PLACES; i++) b.own->at[i] = -1;
+    b.s->context = b.context;
+    b.context->kernels = wl_rules_of(p, n)->kernels;
+    b.context->table = p->saved[n->out->id].context;
+    for (int i = 0; i < PLACES; i++) b.context->at[i] = -1;
     return b;
 }
 
 static void reads(struct builder *b, int place, struct wl_buf *buf)
 {
-    b->own->at[place] = b->s->n_uses;
+    b->context->at[place] = b->s->n_uses;
     wl_step_reads(b->p, b->s, buf);
 }
 
 static void writes(struct builder *b, int place, struct wl_buf *buf)
 {
-    b->own->at[place] = b->s->n_uses;
+    b->context->at[place] = b->s->n_uses;
     wl_step_writes(b->p, b->s, buf);
 }
 
@@ -89,9 +89,9 @@ int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *
     if (rc) return rc;
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) wl_lower_plain_param(p, n->par[i]);
     p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
-    if (p->train && op->keeps && op->keeps(n, &dims)) kept = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &dims);
-    p->kept[n->out->id].buf[0] = kept;
-    if (op->table) p->kept[n->out->id].own = op->table(wl_rules_of(p, n)->kernels, n, p->arena);
+    if (p->train && op->saved_dims && op->saved_dims(n, &dims)) kept = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &dims);
+    p->saved[n->out->id].buf[0] = kept;
+    if (op->table) p->saved[n->out->id].context = op->table(wl_rules_of(p, n)->kernels, n, p->arena);
     emit_forward(p, n, kept ? WL_TRAIN : WL_TRAIN | WL_EVAL, in, kept);
     if (kept) emit_forward(p, n, WL_EVAL, in, NULL);
     return 0;
@@ -101,7 +101,7 @@ int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *
 static bool adds_in_place(const struct wl_program *p, const struct wl_tensor *x)
 {
     const struct wl_buf *g = p->gradient[x->id];
-    return g && !p->keep_values && g->holders == 1 && g->dtype == WL_F32 && !g->layout && !g->rounded;
+    return g && !p->keep_values && g->references == 1 && g->dtype == WL_F32 && !g->layout && !g->rounded;
 }
 
 /* The buffer that backward writes the gradient of input i to. */
@@ -119,12 +119,12 @@ static void emit_backward(struct wl_program *p, const struct wl_node *n, struct 
     const struct wl_rows_op *op = op_of(p, n);
     struct builder b = begin(p, n, "backward", WL_TRAIN, op->backward);
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++)
-        if (!(op->spares >> i & 1) && (i == 0 || n->in[i] != n->residual)) reads(&b, IN + i, in[i]);
+        if (!(op->not_read >> i & 1) && (i == 0 || n->in[i] != n->residual)) reads(&b, IN + i, in[i]);
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, PAR + i, p->value[n->par[i]->id]);
-    if (p->kept[n->out->id].buf[0]) reads(&b, KEPT, p->kept[n->out->id].buf[0]);
+    if (p->saved[n->out->id].buf[0]) reads(&b, KEPT, p->saved[n->out->id].buf[0]);
     reads(&b, DOUT, dy);
     for (int i = 0; i < op->gradients; i++) {
-        b.own->add[i] = add[i];
+        b.context->add[i] = add[i];
         writes(&b, DIN + i, dx[i]);
     }
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) writes(&b, DPAR + i, p->gradient[n->par[i]->id]);

@@ -24,7 +24,7 @@ struct wl_rows_step {
     int at[PLACES];      /* a use of the step, or -1 */
 };
 
-static inline const struct wl_rows_step *wl_rows_own(const struct wl_step *s) { return s->own; }
+static inline const struct wl_rows_step *wl_rows_own(const struct wl_step *s) { return s->context; }
 
 static inline void *wl_rows_at(const struct wl_step *s, const struct wl_run *r, int place)
 {
@@ -41,9 +41,9 @@ int64_t wl_rows_count(const struct wl_step *s, const struct wl_run *r, enum wl_r
 struct wl_rows_op {
     wl_step_run_fn *forward, *backward;
     int gradients;
-    unsigned spares;                                              /* bits: inputs that backward does not read */
-    unsigned adds;                                                /* bits: inputs to whose gradient backward can add */
-    bool (*keeps)(const struct wl_node *n, struct wl_dims *dims); /* (optional) What forward keeps for backward */
+    unsigned not_read; /* bits: inputs that backward does not read */
+    unsigned adds;     /* bits: inputs to whose gradient backward can add */
+    bool (*saved_dims)(const struct wl_node *n, struct wl_dims *dims); /* (optional) What forward keeps for backward */
     size_t (*scratch)(const void *kernels, const struct wl_node *n, bool backward);         /* (optional) Floats */
     const void *(*table)(const void *kernels, const struct wl_node *n, struct wl_arena *a); /* (optional) */
 };

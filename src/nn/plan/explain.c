@@ -51,7 +51,7 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
         .evaluation = s->when & WL_EVAL,
         .again = s->again,
         .choice = s->choice,
-        .flops = s->share * pass_flops(p->program.graph, s) / (double)p->info.batch,
+        .flops = s->flops_share * pass_flops(p->program.graph, s) / (double)p->info.batch,
         .buffers = buffers,
         .n_buffers = (size_t)s->n_uses,
     };

@@ -23,7 +23,7 @@ static int run_step(const struct job *j, size_t i, struct wl_err *e)
     for (int k = 0; k < s->n_uses && !rc; k++) {
         const struct wl_use *u = &s->uses[k];
         const size_t floats = u->buf->bytes / sizeof(float);
-        if (wl_use_accumulates(u, &j->run)) rc = ops->add(device, u->buf->at, u->part->at, floats, e);
+        if (wl_use_accumulates(u, &j->run)) rc = ops->add(device, u->buf->at, u->partial->at, floats, e);
         if (!rc && u->write && u->buf->rounded) rc = ops->round_to_bf16(device, u->buf->at, floats, e);
     }
     if (p->step_s) ops->lap(device, &p->step_s[i]);
@@ -100,7 +100,7 @@ static struct wl_run next_run(const struct wl_plan *p, bool first)
         .training = true,
         .first = first,
         .update = p->updates,
-        .sample = (p->micro_batches_done * ranks + rank) * p->info.batch,
+        .first_sample = (p->micro_batches_done * ranks + rank) * p->info.batch,
     };
 }
 

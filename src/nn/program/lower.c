@@ -50,7 +50,7 @@ struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, cons
     s->node = n;
     s->what = what;
     s->when = when & p->passes;
-    s->share = 1;
+    s->flops_share = 1;
     s->run = run;
     WL_GROW(p->arena, p->steps, p->n_steps, p->cap_steps);
     p->steps[p->n_steps++] = s;
@@ -70,13 +70,13 @@ void wl_step_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b) { 
 
 void wl_step_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
 {
-    const bool adds = b->class == WL_MEM_GRADIENT && b->first >= 0;
+    const bool accumulates = b->class == WL_MEM_GRADIENT && b->first >= 0;
     use(p, s, b, true);
-    if (b->class != WL_MEM_GRADIENT || !(adds || p->accumulate)) return;
-    struct wl_buf *part = wl_buf_like(p, b);
-    part->first = part->last = (int)p->n_steps - 1;
-    s->uses[s->n_uses - 1].part = part;
-    s->uses[s->n_uses - 1].adds = adds;
+    if (b->class != WL_MEM_GRADIENT || !(accumulates || p->accumulate)) return;
+    struct wl_buf *partial = wl_buf_like(p, b);
+    partial->first = partial->last = (int)p->n_steps - 1;
+    s->uses[s->n_uses - 1].partial = partial;
+    s->uses[s->n_uses - 1].accumulates = accumulates;
 }
 
 void wl_step_accumulates(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
@@ -135,14 +135,14 @@ int wl_gradient_add(struct wl_program *p, const struct wl_node *n, const struct 
     struct wl_buf **g = &p->gradient[t->id];
     if (!*g) {
         *g = b;
-        b->holders++;
+        b->references++;
         return 0;
     }
     struct wl_buf *old = *g;
-    if (old->holders > 1) { /* another tensor's gradient too: the sum needs a place of its own */
-        old->holders--;
+    if (old->references > 1) { /* another tensor's gradient too: the sum needs a place of its own */
+        old->references--;
         *g = wl_buf_like(p, old);
-        (*g)->holders = 1;
+        (*g)->references = 1;
     }
     return p->backend->sum(p, n, old, b, *g, e);
 }
@@ -162,12 +162,12 @@ int wl_gradient_add_plain(struct wl_program *p, const struct wl_node *n, const s
 
 void wl_gradient_done(struct wl_program *p, const struct wl_tensor *t)
 {
-    if (!p->keep_values) p->gradient[t->id]->holders--;
+    if (!p->keep_values) p->gradient[t->id]->references--;
 }
 
 bool wl_gradient_last_holder(const struct wl_program *p, const struct wl_tensor *t)
 {
-    return !p->keep_values && p->gradient[t->id]->holders == 1;
+    return !p->keep_values && p->gradient[t->id]->references == 1;
 }
 
 void wl_lower_statistics(struct wl_program *p, const struct wl_node *n)
@@ -283,7 +283,7 @@ int wl_lower(struct wl_program *p, struct wl_err *e)
     p->gradient = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->input = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->output = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
-    p->kept = wl_new_array(p->arena, struct wl_saved, g->n_tensors);
+    p->saved = wl_new_array(p->arena, struct wl_saved, g->n_tensors);
     for (size_t i = 0; i < g->n_tensors; i++) {
         const struct wl_tensor *t = g->tensors[i];
         if (t->role != WL_ROLE_INPUT) continue;

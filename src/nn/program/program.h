@@ -35,7 +35,7 @@ struct wl_buf {
     int id;          /* index in the program */
     int first, last; /* steps; first < 0: not used yet */
     bool rounded;    /* f32 that holds bf16 numbers: rounded behind each step that writes it */
-    int holders;     /* of a gradient: tensors that still need it */
+    int references;  /* of a gradient: tensors that still need it */
     size_t offset;   /* in its class */
     void *at;
 };
@@ -44,14 +44,14 @@ struct wl_run {
     bool training;            /* false: evaluation */
     bool first;               /* of the micro-batches: overwrite gradients and moments */
     int64_t update;           /* optimiser steps of the training before this one */
-    int64_t sample;           /* place of the first sample among those of this optimiser step, of all ranks */
+    int64_t first_sample;     /* index of the first sample among those of this optimiser step, of all ranks */
     struct wl_counts *counts; /* in the device's memory */
 };
 
 struct wl_use {
     struct wl_buf *buf;
-    struct wl_buf *part; /* written in place of a parameter's gradient when one stands there, then added to it */
-    bool adds;           /* one stands there always: a step before this one has written it */
+    struct wl_buf *partial; /* written instead of a parameter's gradient that has a value already, then added to it */
+    bool accumulates;       /* one stands there always: a step before this one has written it */
     bool write;
 };
 
@@ -64,14 +64,15 @@ struct wl_step {
     const char *implementation;     /* the library's name of the kernel; NULL: ours */
     const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
     unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
-    double share;                   /* of the pass's flops; less than 1: one step of several that take a part each */
+    double flops_share;             /* of the pass's flops; less than 1: one step of several that take a part each */
     bool again;                     /* a forward step that runs once more for the backward pass (recompute/) */
     int n_uses;
     struct wl_use uses[WL_MAX_USES];
-    void *own;                                        /* the back-end's */
+    void *context;                                    /* the back-end's */
     int (*bind)(struct wl_step *s, struct wl_err *e); /* (optional) the buffers have addresses now */
-    /* (optional: `own` is not changed by `bind`) What a step that does the same with other buffers has as `own`. */
-    void *(*copy_own)(const struct wl_step *s, struct wl_arena *a);
+    /* (optional: `context` is not changed by `bind`) What a step that does the same with other buffers has as
+     * `context`. */
+    void *(*clone_context)(const struct wl_step *s, struct wl_arena *a);
     wl_step_run_fn *run; /* called by the device alone */
 };
 
@@ -90,7 +91,7 @@ struct wl_input_check {
 /* What the forward rule of a node leaves for its backward rule. */
 struct wl_saved {
     struct wl_buf *buf[3]; /* of convolutions and matrix products: 0 the input, 1 the weights as they read them */
-    const void *own;       /* the back-end's */
+    const void *context;   /* the back-end's */
 };
 
 struct wl_backend;
@@ -111,7 +112,7 @@ struct wl_program {
     struct wl_buf **value, **gradient; /* of each tensor; of a parameter: in PARAM and GRADIENT */
     struct wl_buf **input;             /* of each input: what the caller fills; its value is that or a bf16 copy */
     struct wl_buf **output;            /* of each output: its copy for the caller */
-    struct wl_saved *kept;             /* of each tensor that a node makes */
+    struct wl_saved *saved;            /* of each tensor that a node makes */
     struct wl_buf **bufs;
     struct wl_step **steps;
     struct wl_statistic *statistics;
@@ -188,12 +189,12 @@ void wl_step_accumulates(struct wl_program *p, struct wl_step *s, struct wl_buf 
 /* Does a use write its part in this run? And where a step finds use i. */
 static inline bool wl_use_accumulates(const struct wl_use *u, const struct wl_run *r)
 {
-    return u->part && (u->adds || !r->first);
+    return u->partial && (u->accumulates || !r->first);
 }
 static inline void *wl_use_at(const struct wl_step *s, const struct wl_run *r, int i)
 {
     const struct wl_use *u = &s->uses[i];
-    return wl_use_accumulates(u, r) ? u->part->at : u->buf->at;
+    return wl_use_accumulates(u, r) ? u->partial->at : u->buf->at;
 }
 
 /* The parameter's buffer, with its gradient's beside it when training. The first forward rule that calls it chooses the

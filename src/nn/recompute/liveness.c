@@ -43,7 +43,7 @@ static void note_step(struct wl_liveness *s, int i)
             note_forward(l, i, u->write);
         else
             note_backward(l, i, u->write);
-        if (u->part) note_backward(&s->life[u->part->id], i, true);
+        if (u->partial) note_backward(&s->life[u->partial->id], i, true);
         if (u->write) l->once |= !s->repeatable[i];
     }
 }
@@ -54,7 +54,8 @@ static void weigh(struct wl_liveness *s, int i)
     const struct wl_step *step = s->program->steps[i];
     size_t bytes = 0;
     for (int k = 0; k < step->n_uses; k++) bytes += step->uses[k].buf->bytes;
-    if (wl_str_starts(step->what, "forward")) s->flops[i] = step->share * wl_node_flops(s->program->graph, step->node);
+    if (wl_str_starts(step->what, "forward"))
+        s->flops[i] = step->flops_share * wl_node_flops(s->program->graph, step->node);
     s->work[i] = (isnan(s->flops[i]) ? 0 : s->flops[i]) + flop_per_byte * (double)bytes;
 }
 

@@ -31,7 +31,7 @@ static struct wl_step *again(struct rewrite *w, const struct wl_recompute_segmen
     s->when = WL_TRAIN;
     s->again = true;
     w->to.reorders += wl_str_eq(s->what, "reorder");
-    if (s->copy_own) s->own = s->copy_own(s, w->to.arena);
+    if (s->clone_context) s->context = s->clone_context(s, w->to.arena);
     for (int k = 0; k < s->n_uses; k++)
         if (s->uses[k].write || g->bufs[s->uses[k].buf->id]) s->uses[k].buf = copy_of(w, s->uses[k].buf);
     return s;
@@ -74,7 +74,7 @@ static void find_lives(struct wl_program *p)
     for (size_t i = 0; i < p->n_steps; i++)
         for (int k = 0; k < p->steps[i]->n_uses; k++) {
             live(p->steps[i]->uses[k].buf, (int)i);
-            if (p->steps[i]->uses[k].part) live(p->steps[i]->uses[k].part, (int)i);
+            if (p->steps[i]->uses[k].partial) live(p->steps[i]->uses[k].partial, (int)i);
         }
 }
 

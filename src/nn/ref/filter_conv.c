@@ -50,7 +50,7 @@ void wl_ref_filter_conv(const struct wl_filter_args *a)
         for (int64_t k = 0; k < f; k++) {
             a->y[i + k] += (wl_real)(filter[k] * (double)a->x[j + k]);
             a->y[j + k] += (wl_real)(filter[k] * (double)a->x[i + k]);
-            if (a->kept) a->kept[p * f + k] = (wl_real)filter[k];
+            if (a->saved_filters) a->saved_filters[p * f + k] = (wl_real)filter[k];
         }
     }
 }

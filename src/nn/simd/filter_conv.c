@@ -104,7 +104,7 @@ void WL_SIMD_NAME(wl_filter_conv)(const struct wl_filter_args *a, const struct w
     memset(a->y + a->atom_start[from] * f, 0, (size_t)((a->atom_start[to] - a->atom_start[from]) * f) * sizeof(float));
     for (int64_t p = a->pair_start[from]; p < end; p += BLOCK) {
         const int64_t n = end - p < BLOCK ? end - p : BLOCK;
-        float cut[BLOCK], *filters = a->kept ? a->kept + p * f : block + BLOCK * f;
+        float cut[BLOCK], *filters = a->saved_filters ? a->saved_filters + p * f : block + BLOCK * f;
         cut_of(a, p, n, cut);
         hidden_block(a, packed->w0, p, n, block, NULL);
         rows_product(n, f, f, block, f, packed->w2, false, filters, f);
@@ -121,7 +121,7 @@ static void gather(const struct wl_filter_grad *g, int64_t from, int64_t n, cons
     for (int64_t i = 0; i < n; i++) {
         const int64_t one = a->pair[2 * (from + i)] * f, two = a->pair[2 * (from + i) + 1] * f;
         for (int64_t j = 0; j < f; j += LANES) {
-            const wide w = vec_load(a->kept + (from + i) * f + j);
+            const wide w = vec_load(a->saved_filters + (from + i) * f + j);
             const wide to_one = vec_load(g->dy + one + j), to_two = vec_load(g->dy + two + j);
             vec_store(g->dx + one + j, vec_load(g->dx + one + j) + w * to_two);
             vec_store(g->dx + two + j, vec_load(g->dx + two + j) + w * to_one);

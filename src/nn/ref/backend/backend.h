@@ -42,7 +42,7 @@ static inline struct wl_buf *wl_ref_out_gradient(const struct wl_program *p, con
 
 static inline struct wl_buf *wl_ref_saved(const struct wl_program *p, const struct wl_node *n, int i)
 {
-    return p->kept[n->out->id].buf[i];
+    return p->saved[n->out->id].buf[i];
 }
 
 #endif

@@ -41,8 +41,8 @@ static int batch_norm(struct wl_program *p, const struct wl_node *n, struct wl_e
         struct wl_buf *mean = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->stat[0]->dims);
         struct wl_buf *var = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->stat[1]->dims);
         wl_step_emit_uses(p, n, "forward", WL_TRAIN, norm_run, WL_BUFS(x, gamma, beta), WL_BUFS(mean, var, y));
-        p->kept[n->out->id].buf[0] = mean;
-        p->kept[n->out->id].buf[1] = var;
+        p->saved[n->out->id].buf[0] = mean;
+        p->saved[n->out->id].buf[1] = var;
         wl_lower_statistic_sums(p, n, mean, var);
     }
     wl_step_emit_uses(p, n, "forward", WL_EVAL, norm_eval_run,

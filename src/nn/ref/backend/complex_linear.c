@@ -34,14 +34,14 @@ static int complex_forward(struct wl_program *p, const struct wl_node *n, struct
     int rc = wl_lower_plain_value(p, n, n->in[0], &x, e);
     if (rc) return rc;
     struct wl_buf *y = p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
-    p->kept[n->out->id].buf[0] = x;
+    p->saved[n->out->id].buf[0] = x;
     wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, complex_run, WL_BUFS(x, w, b), WL_BUFS(y));
     return 0;
 }
 
 static int complex_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    struct wl_buf *x = p->kept[n->out->id].buf[0], *y = p->value[n->out->id], *dy = p->gradient[n->out->id];
+    struct wl_buf *x = p->saved[n->out->id].buf[0], *y = p->value[n->out->id], *dy = p->gradient[n->out->id];
     wl_step_emit_uses(p, n, "backward weights", WL_TRAIN, complex_weights_run, WL_BUFS(x, y, dy),
                       WL_BUFS(p->gradient[n->par[0]->id], p->gradient[n->par[1]->id]));
     int rc = 0;

@@ -32,7 +32,7 @@ static int conv(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *w, *b = n->par[1] ? wl_lower_plain_param(p, n->par[1]) : NULL, *x = wl_ref_input(p, n, 0);
     int rc = wl_ref_weights(p, n, n->par[0], &w, e);
-    p->kept[n->out->id].buf[1] = w;
+    p->saved[n->out->id].buf[1] = w;
     wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, conv_run, b ? WL_BUFS(x, w, b) : WL_BUFS(x, w),
                       WL_BUFS(wl_ref_output(p, n)));
     return rc;

@@ -5,7 +5,7 @@
 static int drop_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    const struct wl_dropout d = wl_dropout_in_run(s->own, r);
+    const struct wl_dropout d = wl_dropout_in_run(s->context, r);
     wl_ref_dropout(&d, wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1));
     return 0;
 }
@@ -23,7 +23,7 @@ static void emit(struct wl_program *p, const struct wl_node *n, const char *what
     const struct wl_dims *x = &n->in[0]->dims;
     struct wl_dropout *how = wl_new(p->arena, struct wl_dropout);
     *how = wl_dropout_of(p, n, n->u.drop, x->d[0], wl_dims_count(x) / x->d[0]);
-    wl_step_emit_uses(p, n, what, WL_TRAIN, drop_run, WL_BUFS(from), WL_BUFS(to))->own = how;
+    wl_step_emit_uses(p, n, what, WL_TRAIN, drop_run, WL_BUFS(from), WL_BUFS(to))->context = how;
 }
 
 static int dropout(struct wl_program *p, const struct wl_node *n, struct wl_err *e)

@@ -29,12 +29,13 @@ static int embed_tokens(struct wl_program *p, const struct wl_node *n, struct wl
     return 0;
 }
 
-/* A decoder has written the first table's gradient already, where there is one: `own` then says that this adds to it.
+/* A decoder has written the first table's gradient already, where there is one: `context` then says that this adds to
+ * it.
  */
 static int embedding_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    for (int i = s->own ? 3 : 2; i < s->n_uses; i++) memset(wl_step_use_f32(s, r, i), 0, s->uses[i].buf->bytes);
+    for (int i = s->context ? 3 : 2; i < s->n_uses; i++) memset(wl_step_use_f32(s, r, i), 0, s->uses[i].buf->bytes);
     wl_ref_embed_tokens_backward(lookup(s->node), s->uses[0].buf->at, wl_step_use_f32(s, r, 1),
                                  wl_step_use_f32(s, r, 2), wl_step_use_f32(s, r, 3), wl_step_use_f32(s, r, 4));
     return 0;
@@ -48,7 +49,7 @@ static int embed_tokens_backward(struct wl_program *p, const struct wl_node *n, 
     wl_step_reads(p, s, p->value[n->in[0]->id]);
     wl_step_reads(p, s, p->gradient[n->out->id]);
     if (word->first >= 0) {
-        s->own = word;
+        s->context = word;
         wl_step_accumulates(p, s, word);
     } else {
         wl_step_writes(p, s, word);

@@ -34,7 +34,7 @@ static int linear(struct wl_program *p, const struct wl_node *n, struct wl_err *
 {
     struct wl_buf *w, *b = wl_lower_plain_param(p, n->par[1]);
     int rc = wl_ref_weights(p, n, n->par[0], &w, e);
-    p->kept[n->out->id].buf[1] = w;
+    p->saved[n->out->id].buf[1] = w;
     wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, linear_run, WL_BUFS(wl_ref_input(p, n, 0), w, b),
                       WL_BUFS(wl_ref_output(p, n)));
     return rc;

@@ -63,24 +63,24 @@ static int project(struct wl_program *p, const struct wl_node *n, struct wl_err 
     wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, product_run, WL_BUFS(x, w, b), WL_BUFS(u));
     if (has_gelu(n)) wl_step_emit_uses(p, n, "gelu", WL_TRAIN | WL_EVAL, gelu_run, WL_BUFS(u), WL_BUFS(y));
     p->value[n->out->id] = y;
-    p->kept[n->out->id] = (struct wl_saved) { .buf = { x, w, u } };
+    p->saved[n->out->id] = (struct wl_saved) { .buf = { x, w, u } };
     return 0;
 }
 
 static int project_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    const struct wl_saved *kept = &p->kept[n->out->id];
+    const struct wl_saved *saved = &p->saved[n->out->id];
     struct wl_buf *dy = p->gradient[n->out->id], *du = dy;
     if (has_gelu(n)) {
         du = wl_buf_like(p, dy);
-        wl_step_emit_uses(p, n, "gelu, backward", WL_TRAIN, gelu_backward_run, WL_BUFS(kept->buf[2], dy), WL_BUFS(du));
+        wl_step_emit_uses(p, n, "gelu, backward", WL_TRAIN, gelu_backward_run, WL_BUFS(saved->buf[2], dy), WL_BUFS(du));
     }
-    wl_step_emit_uses(p, n, "backward weights", WL_TRAIN, weights_run, WL_BUFS(kept->buf[0], du),
+    wl_step_emit_uses(p, n, "backward weights", WL_TRAIN, weights_run, WL_BUFS(saved->buf[0], du),
                       WL_BUFS(p->gradient[weight_of(n)->id], bias_of(n) ? p->gradient[bias_of(n)->id] : NULL));
     int rc = 0;
     if (n->in[0]->gradient) {
-        struct wl_buf *dx = wl_buf_like(p, kept->buf[0]);
-        wl_step_emit_uses(p, n, "backward data", WL_TRAIN, data_run, WL_BUFS(du, kept->buf[1]), WL_BUFS(dx));
+        struct wl_buf *dx = wl_buf_like(p, saved->buf[0]);
+        wl_step_emit_uses(p, n, "backward data", WL_TRAIN, data_run, WL_BUFS(du, saved->buf[1]), WL_BUFS(dx));
         rc = wl_gradient_add(p, n, n->in[0], dx, e);
     }
     wl_gradient_done(p, n->out);
