@@ -1,5 +1,3 @@
-/* What generated data are: a file beside them says with which settings the folder was begun and whether it was
- * finished, so that a second call is free and a call that was cut off can be repeated. */
 #include "data/manifest.h"
 
 #include <string.h>
@@ -28,11 +26,13 @@ static int check_output_dir(const char *dir, const char *settings, bool *complet
     if ((rc = wl_dir_list(dir, &names, a, e)) != 0) return rc;
     if (names.n == 0) return 0;
     if (!wl_is_file(manifest))
-        return wl_fail(e, WL_EINVAL, "%s: is not empty and has no %s; choose another folder", dir, manifest_name);
+        return wl_fail(e, WL_EINVAL, "%s: the folder is not empty and has no %s; choose another one", dir,
+                       manifest_name);
     if ((rc = wl_file_read(manifest, 1 << 16, &found, NULL, a, e)) != 0) return rc;
     *complete = wl_str_eq(found, manifest_text(settings, true, a));
     if (*complete || wl_str_eq(found, manifest_text(settings, false, a))) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: holds data of other settings (see %s there); remove it or choose another folder",
+    return wl_fail(e, WL_EINVAL,
+                   "%s: holds data generated with other settings (see %s there); remove it or choose another folder",
                    dir, manifest_name);
 }
 

@@ -1,5 +1,5 @@
 /* BERT. Source: Devlin et al. 2019, arXiv:1810.04805; layers and names of Hugging Face's BertForMaskedLM: 109,514,298
- * numbers at full size. The decoder works at the masked places alone: 15 % of what it would take at all. */
+ * numbers at full size. The decoder works only at the masked positions, 15 % of all. */
 #include "models/bert.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@ struct shape {
 static const struct shape full = { .layers = 12, .features = 768, .heads = 12, .hidden = 3072, .positions = 512 };
 static const struct shape tiny = { .layers = 2, .features = 128, .heads = 2, .hidden = 512, .positions = 512 };
 
-/* What all layers share. */
+/* Shared by all layers. */
 struct build {
     struct wl_graph *g;
     const struct shape *shape;
@@ -76,7 +76,7 @@ static struct wl_tensor *encoder(const struct build *b, struct wl_tensor *embedd
     return x;
 }
 
-/* The logits of the tokens at these places. */
+/* The logits at these positions. */
 static struct wl_tensor *predictions(const struct build *b, struct wl_tensor *x, struct wl_tensor *positions,
                                      struct wl_tensor *embedded)
 {
@@ -94,8 +94,8 @@ int64_t wl_bert_default_predictions(int64_t sequence) { return (sequence * 15 + 
 static int check(const struct wl_bert_opts *o, const struct shape *s, struct wl_err *e)
 {
     if (o->sequence >= 1 && o->sequence <= s->positions) return 0;
-    return wl_fail(e, WL_EINVAL, "bert: sequences of %lld tokens; it has %lld positions, so 1 to %lld are possible",
-                   (long long)o->sequence, (long long)s->positions, (long long)s->positions);
+    return wl_fail(e, WL_EINVAL, "bert: sequences of %lld tokens; expected 1 to %lld, its number of positions",
+                   (long long)o->sequence, (long long)s->positions);
 }
 
 int wl_bert_build(struct wl_graph *g, const struct wl_bert_opts *opts, struct wl_bert_io *io, struct wl_err *e)

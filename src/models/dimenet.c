@@ -1,8 +1,8 @@
-/* DimeNet. Source: Gasteiger et al. 2020, arXiv:2003.03123, as PyTorch Geometric has it (torch_geometric.nn.DimeNet
+/* DimeNet. Source: Gasteiger et al. 2020, arXiv:2003.03123, as in PyTorch Geometric (torch_geometric.nn.DimeNet
  * with hidden_channels 128, out_channels 1, num_blocks 6, num_bilinear 8, num_spherical 7, num_radial 6 and its
- * defaults): names of the parameters are its own, 2,100,070 numbers at full size. It takes angles at i, where the paper
- * has them at j; so does this. Its matrices start as random orthogonal ones that are scaled to a variance of 2/(fan-in
- * + fan-out); here they are uniform of that variance. The last layer of each output block starts as 0. */
+ * defaults): names of the parameters are the same, 2,100,070 numbers at full size. Angles are at i, as there; the paper
+ * has them at j. Its matrices start as random orthogonal ones scaled to a variance of 2/(fan-in + fan-out); here they
+ * are uniform with that variance. The last layer of each output block starts at 0. */
 #include "models/molecule_models.h"
 
 #include <math.h>
@@ -56,7 +56,7 @@ static struct wl_tensor *layer(const struct net *n, struct wl_rows rows, const c
     return wl_dense(n->g, name, rows, x, how);
 }
 
-/* PyTorch's default start of a linear layer. */
+/* PyTorch's default initialisation of a linear layer. */
 static struct wl_tensor *fan_in(const struct net *n, struct wl_tensor *y, int64_t features)
 {
     const struct wl_init init = { WL_INIT_UNIFORM, 1 / sqrt((double)features) };
@@ -89,7 +89,7 @@ static struct wl_tensor *residuals(const struct net *n, const char *name, int co
     return x;
 }
 
-/* x [E,hidden] -> the same from messages that meet */
+/* x [E,hidden] -> [E,hidden]: messages updated by those of the triplets */
 static struct wl_tensor *interaction(const struct net *n, int64_t block, struct wl_tensor *x)
 {
     wl_scope_push(n->g, "interaction_blocks");
@@ -110,7 +110,7 @@ static struct wl_tensor *interaction(const struct net *n, int64_t block, struct 
     return h;
 }
 
-/* What a block adds to the atoms' energies [A,1]; `so_far` NULL: it is the first. */
+/* Adds a block's contribution to the energies of the atoms [A,1]; `so_far` NULL: it is the first. */
 static struct wl_tensor *output(const struct net *n, int64_t block, struct wl_tensor *x, struct wl_tensor *so_far)
 {
     wl_scope_push(n->g, "output_blocks.%d", (int)block);

@@ -1,9 +1,10 @@
 /* FourCastNet: an adaptive Fourier neural operator over patches of the globe, which forecasts one step, or two for
- * fine-tuning: the second from the first, with the gradient through both and the sum of both losses, as the authors'.
- * Source: Pathak et al. 2022, arXiv:2202.11214; Guibas et al. 2021, arXiv:2111.13587. Layers, names and first values
- * are those of the authors' program; like there, spectra keep as many columns as half the height and one (46 of 91 at
- * full size), and all rows. At full size, 20 channels and 720 x 1440 points it has 74,690,304 numbers: their norm
- * behind the blocks, which nothing reads there, is left out. */
+ * fine-tuning: the second from the first, with the gradient through both and the sum of both losses, as in the authors'
+ * program.
+ * Source: Pathak et al. 2022, arXiv:2202.11214; Guibas et al. 2021, arXiv:2111.13587. Layers, names and
+ * initialisation are those of that program; as there, spectra keep half the height plus one columns (46 of 91 at full
+ * size), and all rows. At full size, with 20 channels and 720 x 1440 points, it has 74,690,304 numbers: the norm after
+ * the blocks, which that program does not use, is omitted. */
 #include "models/fourcastnet.h"
 
 #include <math.h>
@@ -45,7 +46,7 @@ static struct wl_tensor *filter(struct wl_graph *g, const struct shape *s, struc
     return x;
 }
 
-/* What blocks add to is kept in f32: so gradients in bf16 lie half as far from double. */
+/* The residual stream stays in f32, which halves the error of bf16 gradients against f64. */
 static struct wl_tensor *block(struct wl_graph *g, const struct shape *s, struct wl_fourier grid, struct wl_tensor *x)
 {
     wl_keep_f32(g, x);
@@ -57,7 +58,7 @@ static struct wl_tensor *block(struct wl_graph *g, const struct shape *s, struct
     return wl_add(g, "skip2", y, x);
 }
 
-/* Rows of patches, which begin as a convolution does whose window is a patch. */
+/* Rows of patches, initialised as a convolution whose window is a patch. */
 static struct wl_tensor *embed(struct wl_graph *g, const struct shape *s, struct wl_tensor *fields, int64_t squares)
 {
     struct wl_tensor *x = wl_patches(g, "patches", fields, s->patch);
@@ -68,7 +69,7 @@ static struct wl_tensor *embed(struct wl_graph *g, const struct shape *s, struct
     return wl_position(g, "pos_embed", x, squares);
 }
 
-/* The fields a step later. */
+/* The fields one step later. */
 static struct wl_tensor *forecast(struct wl_graph *g, const struct wl_fourcastnet_opts *o, struct wl_tensor *fields)
 {
     const struct shape *s = shape_of(o->size);

@@ -1,6 +1,7 @@
-/* Inception v3. Source: Szegedy et al. 2015, arXiv:1512.00567, table 1 and figures 5 to 8, as torchvision has it:
- * names, order and first values of the parameters are torchvision's, 27,161,264 numbers at full size with the auxiliary
- * head. Its loss counts .4 in training; evaluation leaves the head out. Images are not transformed (transform_input).
+/* Inception v3. Source: Szegedy et al. 2015, arXiv:1512.00567, table 1 and figures 5 to 8, as in torchvision:
+ * names, order and initialisation of the parameters are the same, 27,161,264 numbers at full size with the auxiliary
+ * head. The loss of that head counts 0.4 in training; evaluation omits it. Images are not transformed
+ * (transform_input).
  */
 #include "models/image_models.h"
 
@@ -10,9 +11,9 @@ struct shape {
     int64_t divide;           /* of all channels */
     int a, c, e;              /* blocks of each kind */
     int64_t min_image;        /* pixels, so that the auxiliary head's windows fit */
-    int64_t aux_window;       /* its mean */
+    int64_t aux_window;       /* of its mean pooling */
     int64_t aux_stride;       /* ... */
-    int64_t aux_kernel;       /* its convolution over what is left */
+    int64_t aux_kernel;       /* of its convolution after that */
     int64_t pooled[A_BLOCKS]; /* channels of the pooling branch of the blocks A */
     int64_t seven[C_BLOCKS];  /* channels within the 7x7 branches of the blocks C */
 };
@@ -47,12 +48,12 @@ struct net {
     const struct shape *s;
 };
 
-/* torchvision: N(0, .1) cut at +-2, which is twenty deviations away, for all convolutions and for linear layers but the
- * auxiliary one. (Its aux.conv1.stddev = .01 is set on the block, where its initialisation does not look.) */
+/* torchvision: N(0, 0.1) truncated at +-2, which is twenty deviations away, for all convolutions and linear layers
+ * except the auxiliary one. (Its aux.conv1.stddev = 0.01 is set on the block, which its initialisation does not read.)
+ */
 static const struct wl_init start = { WL_INIT_NORMAL, 0.1 }, aux_start = { WL_INIT_NORMAL, 0.001 };
 
-/* Of a layer that has c channels at full size: whole blocks of 16, which the kernels are fast for, unless it is full.
- */
+/* Channels of a layer that has c of them at full size: otherwise a multiple of 16, for which kernels are fast. */
 static int64_t width(const struct shape *s, int64_t c)
 {
     enum { BLOCK = 16 };
@@ -71,7 +72,7 @@ static struct wl_tensor *unit(struct net n, const char *name, struct wl_tensor *
     return x;
 }
 
-/* Windows of h x w that keep the size of the map; of k x k inside of it. */
+/* Convolutions with padding, which keep the size of the map, and without. */
 static struct wl_tensor *same(struct net n, const char *name, struct wl_tensor *x, int64_t channels, int64_t h,
                               int64_t w)
 {
@@ -232,7 +233,8 @@ static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, str
     const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
     const int64_t n = opts->batch, size = opts->image_size;
     if (size < s->min_image)
-        return wl_fail(e, WL_EINVAL, "inception3: images of %lld pixels; its auxiliary head needs at least %lld",
+        return wl_fail(e, WL_EINVAL,
+                       "inception3: images of %lld pixels; expected at least %lld, for its auxiliary head",
                        (long long)size, (long long)s->min_image);
     io->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
     io->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));

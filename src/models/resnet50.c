@@ -1,9 +1,9 @@
 /* ResNet50 v1.5. Source: He et al. 2015, arXiv:1512.03385, table 1, with the stride of a stage in its first 3x3
- * convolution instead of the 1x1 before it ("v1.5", as torchvision has it). Names, order and initialisation of the
+ * convolution instead of the 1x1 before it ("v1.5", as in torchvision). Names, order and initialisation of the
  * parameters are torchvision's, so that its weights can be compared one by one: 25,557,032 numbers at full size. */
 #include "models/image_models.h"
 
-enum { EXPANSION = 4 }; /* channels that leave a bottleneck, per channel of its width */
+enum { EXPANSION = 4 }; /* output channels of a bottleneck per channel of its width */
 
 struct shape {
     int64_t width;     /* of the first stage's bottlenecks; doubles with each stage */
@@ -22,8 +22,8 @@ static struct wl_conv conv(int64_t channels, int64_t kernel, int64_t stride)
 
 static const struct wl_batch_norm_opts norm = { .relu = false }, norm_relu = { .relu = true };
 
-/* x [N,C,H,W] -> [N, 4*width, H/stride, W/stride]: 1x1, 3x3, 1x1 beside the identity, or beside a 1x1 projection
- * where the shape changes. */
+/* x [N,C,H,W] -> [N, 4*width, H/stride, W/stride]: 1x1, 3x3, 1x1, added to the identity, or to a 1x1
+ * projection where the shape changes. */
 static struct wl_tensor *bottleneck(struct wl_graph *g, struct wl_tensor *x, int64_t width, int64_t stride,
                                     bool project)
 {
@@ -57,7 +57,7 @@ static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, str
     const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
     const int64_t n = opts->batch, size = opts->image_size;
     if (size < 32)
-        return wl_fail(e, WL_EINVAL, "resnet50: images of %lld pixels; it needs at least 32", (long long)size);
+        return wl_fail(e, WL_EINVAL, "resnet50: images of %lld pixels; expected at least 32", (long long)size);
     io->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
     io->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
 

@@ -1,6 +1,6 @@
-/* SchNet. Source: Schuett et al. 2017, arXiv:1706.08566, as PyTorch Geometric has it (torch_geometric.nn.SchNet with
- * its defaults, for a property that is a sum over atoms): names and first values of the parameters are its own, 455,809
- * numbers at full size. There the filters are called interactions.0.conv.nn, too. */
+/* SchNet. Source: Schuett et al. 2017, arXiv:1706.08566, as in PyTorch Geometric (torch_geometric.nn.SchNet with
+ * its defaults, for a property that is a sum over atoms): names and initialisation of the parameters are the same,
+ * 455,809 numbers at full size. There the filters are also named interactions.0.conv.nn. */
 #include "models/molecule_models.h"
 
 enum { ELEMENTS = 100 }; /* rows of the embedding */

@@ -1,4 +1,4 @@
-/* VGG16. Source: Simonyan and Zisserman 2014, arXiv:1409.1556, table 1, column D; dropout .5 behind both hidden layers.
+/* VGG16. Source: Simonyan and Zisserman 2014, arXiv:1409.1556, table 1, column D; dropout 0.5 after both hidden layers.
  * Names, order and initialisation of the parameters are torchvision's: 138,357,544 numbers at full size. */
 #include "models/image_models.h"
 
@@ -8,7 +8,7 @@
 enum { STAGES = 5, FULL_HIDDEN = 4096 };
 
 struct shape {
-    int64_t width[STAGES], convs[STAGES]; /* channels and 3x3 convolutions of each stage, a 2x2 maximum behind it */
+    int64_t width[STAGES], convs[STAGES]; /* channels and 3x3 convolutions of each stage, followed by a 2x2 maximum */
     int64_t hidden;                       /* features of the two hidden layers */
     int64_t grid;                         /* the features enter them as a map of grid x grid */
 };
@@ -21,7 +21,7 @@ static const struct shape tiny = {
 
 static const struct wl_init zero = { WL_INIT_CONSTANT, 0 };
 
-/* The name of layer i, until the next call with this buffer. */
+/* The name of layer i, valid until the next call with this buffer. */
 static const char *layer_name(char name[32], int i)
 {
     snprintf(name, 32, "features.%d", i);
@@ -46,7 +46,7 @@ static struct wl_tensor *features(struct wl_graph *g, struct wl_tensor *x, const
     return x;
 }
 
-/* torchvision's adaptive mean over grid x grid windows, where they tile the map; nothing at 224 pixels. */
+/* torchvision's adaptive mean over grid x grid windows, which must tile the map; the identity at 224 pixels. */
 static struct wl_tensor *to_grid(struct wl_graph *g, struct wl_tensor *x, const struct shape *s)
 {
     int64_t window = wl_tensor_dims(x)->d[2] / s->grid;
@@ -55,7 +55,7 @@ static struct wl_tensor *to_grid(struct wl_graph *g, struct wl_tensor *x, const 
                        (struct wl_pool) { .kernel = { window, window }, .stride = { window, window } });
 }
 
-/* torchvision: N(0, .01). Smaller hidden layers start larger, so that as much of the signal comes through. */
+/* torchvision: N(0, 0.01). Smaller hidden layers start with a larger deviation, so that the signal keeps its scale. */
 static struct wl_tensor *linear(struct wl_graph *g, const char *name, struct wl_tensor *x, int64_t to,
                                 const struct shape *s)
 {

@@ -1,4 +1,4 @@
-/* `wattlaw-train data qm9`: packs the original files, or made-up ones in their format. */
+/* `wattlaw-train data qm9`: packs the original files, or synthetic ones in their format. */
 #include "cmd/train/commands.h"
 #include "data/data.h"
 
@@ -14,22 +14,23 @@ struct options {
 
 static const struct wl_opt rows[] = {
     { "from", WL_STR, AT(from), .help = "folder or tar archive with the .xyz files of QM9" },
-    { "exclude", WL_STR, AT(exclude), .help = "list of molecules to leave out: QM9's uncharacterized.txt" },
+    { "exclude", WL_STR, AT(exclude),
+      .help = "list of molecules to exclude, such as QM9's uncharacterized.txt; default: none" },
     { "to", WL_STR, AT(to), .help = "file to write; default: qm9.molecules beside the archive or in the folder" },
-    { "synthetic", WL_STR, AT(synthetic), .help = "folder to write made-up .xyz files to, and to pack them in" },
-    { "molecules", WL_INT, AT(molecules), "2000", 2, 999999, .help = "with --synthetic: so many" },
-    { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "with --synthetic: of the molecules" },
-    { "json", WL_FLAG, AT(json), .help = "print what was written as JSON" },
-    { "quiet", WL_FLAG, AT(quiet), .help = "no progress on stderr" },
+    { "synthetic", WL_STR, AT(synthetic), .help = "folder for synthetic .xyz files and for the packed file" },
+    { "molecules", WL_INT, AT(molecules), "2000", 2, 999999, .help = "number of molecules for --synthetic" },
+    { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "random seed of the molecules for --synthetic" },
+    { "json", WL_FLAG, AT(json), .help = "print a summary as JSON" },
+    { "quiet", WL_FLAG, AT(quiet), .help = "print no progress on stderr" },
     WL_OPT_END,
 };
 
 static int check(const struct options *o, const struct wl_opts_args *rest, struct wl_err *e)
 {
-    if (rest->args.n) return wl_fail(e, WL_EUSAGE, "'%s' was not expected", rest->args.v[0]);
-    if (!o->synthetic == !o->from) return wl_fail(e, WL_EUSAGE, "either --from or --synthetic is needed");
+    if (rest->args.n) return wl_fail(e, WL_EUSAGE, "unexpected argument '%s'", rest->args.v[0]);
+    if (!o->synthetic == !o->from) return wl_fail(e, WL_EUSAGE, "give either --from or --synthetic");
     if (o->synthetic && o->exclude)
-        return wl_fail(e, WL_EUSAGE, "--synthetic writes its own molecules: without --exclude");
+        return wl_fail(e, WL_EUSAGE, "--exclude does not go with --synthetic, which writes its own molecules");
     return 0;
 }
 
@@ -38,7 +39,7 @@ static void print_done(const struct options *o, const struct wl_qm9_pack_opts *h
 {
     if (!o->json) {
         wl_print("%s: %lld molecules of %lld atoms", how->to, (long long)done->molecules, (long long)done->atoms);
-        wl_print(o->exclude ? ", %lld left out\n" : "\n", (long long)done->excluded);
+        wl_print(o->exclude ? ", %lld excluded\n" : "\n", (long long)done->excluded);
         return;
     }
     struct wl_json *j = wl_json_root_object(a);
@@ -70,13 +71,13 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 const struct wl_cmd wl_cmd_data_qm9 = {
     .name = "qm9",
     .usage = "--from PATH | --synthetic DIR [options]",
-    .help = "molecules: packs the .xyz files of QM9 for training, or made-up ones",
-    .more = "QM9 comes as dsgdb9nsd.xyz.tar.bz2, which has to be unpacked to a .tar or a folder, and as a list of "
-            "molecules\n"
-            "whose consistency check failed, uncharacterized.txt, which --exclude leaves out: 130,831 are left.\n\n"
-            "example\n"
-            "  wattlaw-train data qm9 --from dsgdb9nsd.xyz.tar --exclude uncharacterized.txt\n"
-            "  wattlaw-train schnet --data qm9.molecules --recipe frey2022",
+    .help = "packs the .xyz files of QM9 for training, or synthetic molecules",
+    .more =
+        "QM9 comes as dsgdb9nsd.xyz.tar.bz2, which must be unpacked to a .tar or a folder, and uncharacterized.txt,\n"
+        "the list of molecules whose consistency check failed. With --exclude of that list 130,831 remain.\n\n"
+        "example\n"
+        "  wattlaw-train data qm9 --from dsgdb9nsd.xyz.tar --exclude uncharacterized.txt\n"
+        "  wattlaw-train schnet --data qm9.molecules --recipe frey2022",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

@@ -1,4 +1,4 @@
-/* `wattlaw-train data wikitext`: text to tokens, with a vocabulary that is given or learned. */
+/* `wattlaw-train data wikitext`: tokenises text with a given or a new vocabulary. */
 #include "cmd/train/commands.h"
 #include "data/data.h"
 
@@ -17,27 +17,30 @@ struct options {
 
 static const struct wl_opt rows[] = {
     { "text", WL_LINES, AT(text),
-      .help = "a text, or a folder of texts; one with wiki.train.raw (or .tokens) is WikiText" },
+      .help = "text file, or folder of texts; a folder with wiki.train.raw (or .tokens) is WikiText; may be repeated" },
     { "val-text", WL_LINES, AT(val_text),
-      .help = "a text or folder for validation; default: wiki.valid.raw beside wiki.train.raw, or --val-share" },
+      .help = "text file or folder for validation; default: wiki.valid.raw beside wiki.train.raw, else --val-share" },
     { "val-share", WL_REAL, AT(val_share), "0.05", 0, 0.5,
-      .help = "share of the sequences for validation, evenly spread, where no text for it is there" },
+      .help = "fraction of the sequences for validation, evenly spaced, if there is no text for validation" },
     { "to", WL_STR, AT(to), .help = "folder to write: vocab.txt, train.tokens, val.tokens" },
-    { "vocab", WL_STR, AT(vocab), .help = "vocabulary: BERT's vocab.txt, one token a line" },
+    { "vocab", WL_STR, AT(vocab), .help = "vocabulary: BERT's vocab.txt, one token per line" },
     { "train-vocab", WL_INT, AT(train_vocab), NULL, 10, 1e7, "tokens",
-      .help = "learn a vocabulary of that size from the training text" },
+      .help = "train a vocabulary of this size on the training text" },
     { "sequence", WL_INT, AT(sequence), "512", 1, 1e6, "tokens",
-      .help = "what the tokens are cut to; what does not fill the last one is left out" },
+      .help = "length of the sequences; an incomplete one at the end is dropped" },
     { "unit", WL_CHOICE, AT(unit), "line", .choices = "line|paragraph|file",
-      .help = "what [CLS] and [SEP] stand around: line as in WikiText, paragraph for text with line breaks" },
+      .help =
+          "part of the text that gets one [CLS] and [SEP]: line as in WikiText, paragraph for text with line breaks" },
     { "synthetic", WL_STR, AT(synthetic),
-      .help = "instead of --text and --to: write articles of a small grammar and their tokens to this folder" },
-    { "words", WL_INT, AT(words), "200000", 100, 1e9, .help = "of synthetic training text, about" },
-    { "val-words", WL_INT, AT(val_words), NULL, 100, 1e9, .help = "of synthetic validation text; default: a tenth" },
-    { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "of synthetic text" },
-    { "threads", WL_INT, AT(threads), NULL, 1, 1024, .help = "default: one a core" },
-    { "json", WL_FLAG, AT(json), .help = "print what was written as JSON" },
-    { "quiet", WL_FLAG, AT(quiet), .help = "no progress on stderr" },
+      .help = "instead of --text and --to: folder for articles of a small grammar and their tokens" },
+    { "words", WL_INT, AT(words), "200000", 100, 1e9,
+      .help = "approximate number of words of synthetic training text" },
+    { "val-words", WL_INT, AT(val_words), NULL, 100, 1e9,
+      .help = "approximate number of words of synthetic validation text; default: one tenth of --words" },
+    { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "random seed of synthetic text" },
+    { "threads", WL_INT, AT(threads), NULL, 1, 1024, .help = "number of threads; default: one per core" },
+    { "json", WL_FLAG, AT(json), .help = "print a summary as JSON" },
+    { "quiet", WL_FLAG, AT(quiet), .help = "print no progress on stderr" },
     WL_OPT_END,
 };
 
@@ -49,7 +52,7 @@ static int check(const struct options *o, struct wl_err *e)
     if (!o->text.n) return wl_fail(e, WL_EUSAGE, "--text is missing: a file or folder (or --synthetic DIR)");
     if (!o->to) return wl_fail(e, WL_EUSAGE, "--to is missing: the folder to write");
     if (!o->vocab && !o->train_vocab)
-        return wl_fail(e, WL_EUSAGE, "no vocabulary: --vocab FILE names one, --train-vocab N learns one from the text");
+        return wl_fail(e, WL_EUSAGE, "no vocabulary: give --vocab FILE, or --train-vocab N to train one on the text");
     if (o->vocab && o->train_vocab) return wl_fail(e, WL_EUSAGE, "--vocab and --train-vocab: give one of them");
     return 0;
 }
@@ -84,9 +87,9 @@ static void print_text(const struct options *o, const struct wl_corpus_stats *m,
 {
     const long long sequence = (long long)o->sequence;
     if (!isnan(m->vocab_train_s))
-        wl_print("a vocabulary of %lld tokens learned in %s\n", (long long)m->vocabulary,
+        wl_print("vocabulary of %lld tokens trained in %s\n", (long long)m->vocabulary,
                  wl_human_time(a, m->vocab_train_s));
-    if (m->files_skipped) wl_print("%lld files that are not text left out\n", (long long)m->files_skipped);
+    if (m->files_skipped) wl_print("%lld files skipped, as they are not text\n", (long long)m->files_skipped);
     wl_print("%s of text: %llu tokens in %llu %ss, %.2g %% [UNK]; %s at %s\n", wl_human_bytes(a, m->bytes),
              (unsigned long long)m->tokens, (unsigned long long)m->units, o->unit,
              100 * (double)m->unknown / (double)m->tokens, wl_human_time(a, m->seconds),
@@ -131,7 +134,8 @@ static int write_synthetic(const struct options *o, struct wl_arena *a, struct w
                                               .threads = o->threads };
     int64_t written;
     if (o->text.n || o->val_text.n || o->vocab || o->to)
-        return wl_fail(e, WL_EUSAGE, "--synthetic writes its own text: without --text, --val-text, --vocab and --to");
+        return wl_fail(e, WL_EUSAGE,
+                       "--text, --val-text, --vocab and --to do not go with --synthetic, which writes its own text");
     int rc = wl_wikitext_synth(&s, &written, a, e);
     if (rc) return rc;
     if (o->json) {
@@ -143,7 +147,7 @@ static int write_synthetic(const struct options *o, struct wl_arena *a, struct w
     } else if (written) {
         wl_print("%lld words and their tokens written to %s\n", (long long)written, o->synthetic);
     } else {
-        wl_print("%s is complete already\n", o->synthetic);
+        wl_print("%s is already complete\n", o->synthetic);
     }
     return WL_EXIT_OK;
 }
@@ -151,18 +155,18 @@ static int write_synthetic(const struct options *o, struct wl_arena *a, struct w
 static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct options *o = options;
-    if (rest->args.n) return wl_fail(e, WL_EUSAGE, "'%s' was not expected", rest->args.v[0]);
+    if (rest->args.n) return wl_fail(e, WL_EUSAGE, "unexpected argument '%s'", rest->args.v[0]);
     return o->synthetic ? write_synthetic(o, a, e) : write_tokens(o, a, e);
 }
 
 const struct wl_cmd wl_cmd_data_wikitext = {
     .name = "wikitext",
     .usage = "--text FILE|DIR --to DIR --vocab FILE | --train-vocab N [options]",
-    .help = "text to tokens for bert, with a vocabulary that is given or learned; or synthetic text",
+    .help = "tokenises text for bert with a given or a new vocabulary, or writes synthetic text",
     .more =
-        "Words are split as BERT's uncased models do, into the longest pieces of the vocabulary. Each line, paragraph\n"
-        "or file becomes [CLS] ... [SEP]; they stand one behind the other and are cut into sequences.\n\n"
-        "Of folders all files are read that are text, by name. The same text gives the same files, whatever the\n"
+        "Words are split as in BERT's uncased models, into the longest pieces of the vocabulary. Each line, paragraph\n"
+        "or file becomes [CLS] ... [SEP]; these are concatenated and cut into sequences.\n\n"
+        "In folders all text files are read, in order of their names. The same text gives the same files, with any\n"
         "number of threads.\n\n"
         "example\n"
         "  wattlaw-train data wikitext --text wikitext-103-raw --vocab vocab.txt --to tokens\n"

@@ -34,8 +34,8 @@ static size_t bytes_of(const struct explain *x, const struct class *c)
     return *(const size_t *)((const char *)&x->info + c->offset);
 }
 
-/* What the step is about: the largest tensor that it writes. Scratch memory and vectors of statistics, with their one
- * dimension, come last. */
+/* The main result of a step: the largest tensor that it writes, preferring tensors of several dimensions to scratch
+ * memory and vectors of statistics. */
 static const struct wl_plan_buffer *result(const struct wl_plan_step *s)
 {
     const struct wl_plan_buffer *best = NULL;
@@ -53,7 +53,7 @@ static const char *when(const struct wl_plan_step *s)
     return s->training && s->evaluation ? "both" : s->training ? "train" : "eval";
 }
 
-/* Multiplications of a step by those of one that keeps all values; NAN: the network's are not counted. */
+/* Multiplications of a step relative to one without recomputation; NAN: the network's are not counted. */
 static double work_ratio(const struct wl_plan_info *f)
 {
     return f->train_flops > 0 ? 1 + f->recompute_flops / f->train_flops : NAN;
@@ -61,7 +61,7 @@ static double work_ratio(const struct wl_plan_info *f)
 
 /* ---- for people ------------------------------------------------------------------------------------------------- */
 
-/* What the kernel took when it was measured, and what the other one took. */
+/* Times of the kernel and of its runner-up when they were measured. */
 static void print_choice(struct wl_table *t, const struct wl_choice *c)
 {
     wl_table_real(t, c ? c->answer_s * 1e3 : NAN, 3);
@@ -107,23 +107,23 @@ static void print_memory(const struct explain *x)
         wl_table_row(&t);
     }
     wl_table_print(&t, WL_STDOUT, 0);
-    wl_print("values share memory by lifetime: %zu bytes are alive at once, each in a place of its own would take %zu\n"
-             "%d steps write over what they read, which saves %zu bytes more\n",
+    wl_print("activations share memory by live range: %zu bytes are live at once; without sharing they would take %zu\n"
+             "%d steps work in place, which saves %zu more bytes\n",
              x->info.live_bytes, x->info.unshared_bytes, x->info.in_place, x->info.in_place_bytes);
 }
 
-/* What computing values again saves and costs. */
+/* What recomputation saves and costs. */
 static void print_recompute(const struct explain *x)
 {
     const struct wl_plan_info *f = &x->info;
     if (!f->segments) return;
-    wl_print("\nvalues of %d segment%s are computed again in the backward pass: %s instead of %s", f->segments,
+    wl_print("\nactivations of %d segment%s are recomputed in the backward pass: %s instead of %s", f->segments,
              f->segments == 1 ? "" : "s", wl_human_bytes(x->arena, (double)f->total_bytes),
              wl_human_bytes(x->arena, (double)f->keeping_bytes));
     if (f->train_flops > 0) wl_print(", for %.3g times the multiplications", work_ratio(f));
     wl_print("\n");
     struct wl_table t = wl_table_new(x->arena);
-    wl_table_column(&t, "computed again from", false);
+    wl_table_column(&t, "recomputed from", false);
     wl_table_column(&t, "to", false);
     static const char *const numbers[] = { "steps", "bytes", "Mflop/sample" };
     for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(&t, numbers[i], true);
@@ -144,7 +144,7 @@ static void print_buckets(const struct explain *x)
     struct wl_table t = wl_table_new(x->arena);
     wl_table_column(&t, "bucket", true);
     wl_table_column(&t, "bytes", true);
-    wl_table_column(&t, "reduced behind step", true);
+    wl_table_column(&t, "reduced after step", true);
     for (int i = 0; i < x->info.buckets; i++) {
         struct wl_plan_bucket b = wl_plan_bucket(x->plan, (size_t)i);
         wl_table_cellf(&t, "%d", i);
@@ -163,7 +163,8 @@ static void print_text(const struct explain *x)
     wl_print("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library,
              wl_dtype_name(f->precision), f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
     if (isnan(f->train_flops))
-        wl_print("the flop of a %s depend on its size: train with data and --json\n\n", x->task->workload->noun);
+        wl_print("the flop count of a %s depends on its size: train with data and --json to see it\n\n",
+                 x->task->workload->noun);
     else
         wl_print("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
                  f->train_flops * 1e-9);

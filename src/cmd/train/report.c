@@ -32,7 +32,7 @@ static const char *speed(const struct wl_train_task *j, double samples, double t
 
 /* ---- for people ------------------------------------------------------------------------------------------------- */
 
-/* In front of the heads of columns. */
+/* Prefixes of column heads. */
 static const char *const part_heads[WL_PHASES] = {
     [WL_PHASE_TRAIN] = "", [WL_PHASE_VAL] = "val ", [WL_PHASE_EVAL_TRAIN] = "train set "
 };
@@ -87,10 +87,10 @@ static void print_table(const struct wl_trainer *t)
         add_cells(&table, j, r->metric[WL_PHASE_EVAL_TRAIN]);
         wl_table_row(&table);
     }
-    wl_table_print(&table, WL_STDOUT, 0); /* columns without a number are left out */
+    wl_table_print(&table, WL_STDOUT, 0); /* columns without a number are omitted */
 }
 
-/* What there is of a part: "BEFORE loss 2.1, top-1 30 %". */
+/* The metrics of a phase that have a value: "BEFORE loss 2.1, top-1 30 %". */
 static void add_values(struct wl_text *text, const char *before, const struct wl_train_task *j, const double *values)
 {
     for (size_t i = 0; i < j->n_metrics; i++) {
@@ -113,7 +113,7 @@ void wl_cmd_train_log_epoch(const struct wl_trainer *t, const struct wl_train_ep
     wl_arena_free(once);
 }
 
-/* How the learning rate comes about, with the values that count in the end. */
+/* Optimiser and schedule with their final values. */
 static char *optimiser(const struct wl_trainer *t)
 {
     const struct wl_train_opts *o = t->opts;
@@ -128,7 +128,7 @@ static char *optimiser(const struct wl_trainer *t)
         wl_text_addf(&text, ", warm-up over %g epochs", s->warmup_epochs);
     wl_text_addf(&text, ", schedule %s", o->lr_schedule);
     if (t->schedule.kind == WL_LR_PLATEAU)
-        wl_text_addf(&text, " (x %g after %d epochs without gain)", s->factor, s->patience);
+        wl_text_addf(&text, " (x %g after %d epochs without improvement)", s->factor, s->patience);
     if (t->schedule.kind == WL_LR_STEP) wl_text_addf(&text, " (x %g every %g epochs)", s->factor, s->step_epochs);
     if (wl_str_eq(o->optimizer, "sgd"))
         wl_text_addf(&text, ", momentum %g", o->momentum);
@@ -143,7 +143,7 @@ void wl_cmd_train_log_settings(const struct wl_trainer *t)
     const struct wl_train_opts *o = t->opts;
     int64_t samples = t->task->train->samples, left_out = samples - t->epoch_updates * t->global_batch;
     wl_log(WL_INFO, "train", "%s", optimiser(t));
-    wl_log(WL_INFO, "train", "%lld epoch%s of %lld updates of %lld %ss (%lld of %lld left out), %s; evaluated on %s",
+    wl_log(WL_INFO, "train", "%lld epoch%s of %lld updates of %lld %ss (%lld of %lld dropped), %s; evaluated on %s",
            (long long)o->epochs, o->epochs == 1 ? "" : "s", (long long)t->epoch_updates, (long long)t->global_batch,
            t->task->workload->noun, (long long)left_out, (long long)samples, o->precision,
            t->val_feed && t->eval_train_feed ? "the validation and the training set"
@@ -170,17 +170,17 @@ static void print_text(const struct wl_trainer *t, bool interrupted)
     }
     if (t->n_epochs) print_table(t);
     bool part = t->n_epochs && !t->epochs[0].complete;
-    if (part) wl_print("* from where it was resumed: time and samples are of a part of the epoch\n");
+    if (part) wl_print("* resumed within the epoch: time and samples cover the rest of it\n");
     wl_print("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %s\n", interrupted ? "interrupted after" : "trained",
              t->n_epochs, t->n_epochs == 1 ? "" : "s", (long long)s.updates, (long long)s.samples,
              wl_human_time(t->arena, s.time_s), speed(j, (double)s.samples, s.time_s, t->arena));
-    wl_print("memory %s a worker, %s of it in huge pages\n", wl_human_bytes(t->arena, (double)info.total_bytes),
+    wl_print("memory %s per worker, %s of it in huge pages\n", wl_human_bytes(t->arena, (double)info.total_bytes),
              wl_human_bytes(t->arena, (double)wl_plan_huge_bytes(t->plan)));
     if (info.segments)
-        wl_print(
-            "values of %d segment%s of the forward pass were computed again in the backward pass: keeping all would "
-            "take %s\n",
-            info.segments, info.segments == 1 ? "" : "s", wl_human_bytes(t->arena, (double)info.keeping_bytes));
+        wl_print("activations of %d segment%s of the forward pass were recomputed in the backward pass; keeping all "
+                 "would take "
+                 "%s\n",
+                 info.segments, info.segments == 1 ? "" : "s", wl_human_bytes(t->arena, (double)info.keeping_bytes));
     int64_t bad = wl_loader_bad_samples(t->train_feed);
     if (bad) wl_print("%lld %s%s could not be read\n", (long long)bad, j->workload->noun, bad == 1 ? "" : "s");
 }
@@ -204,7 +204,7 @@ static void add_epoch(struct wl_json *list, const struct wl_train_task *j, const
                              r->metric[part][i]);
 }
 
-static void add_facts(struct wl_json *o, const struct wl_train_task *j)
+static void add_attrs(struct wl_json *o, const struct wl_train_task *j)
 {
     for (int i = 0; i < j->n_attrs; i++) {
         const struct wl_train_attr *f = &j->attrs[i];
@@ -215,7 +215,7 @@ static void add_facts(struct wl_json *o, const struct wl_train_task *j)
     }
 }
 
-/* What the numbers of the epochs are. */
+/* Describes the metrics of the epochs. */
 static void add_metrics(struct wl_json *o, const struct wl_train_task *j)
 {
     struct wl_json *list = wl_json_add_array(o, "metrics");
@@ -244,7 +244,7 @@ static void print_json(const struct wl_trainer *t, bool interrupted)
     wl_json_add_int(o, "workers", t->comm->size);
     wl_json_add_int(o, "nodes", t->comm->nodes);
     wl_json_add_int(o, "global_batch", t->global_batch);
-    add_facts(o, j);
+    add_attrs(o, j);
     wl_json_add_int(o, "train_samples", j->train->samples);
     wl_json_add_int(o, "parameters", info.parameters);
     wl_json_add_real(o, "train_flops_per_sample", info.train_flops);

@@ -1,4 +1,4 @@
-/* Times as the CF conventions write them: https://cfconventions.org/cf-conventions/cf-conventions.html#time-coordinate
+/* CF conventions: https://cfconventions.org/cf-conventions/cf-conventions.html#time-coordinate
  */
 #include "data/era5/calendar.h"
 
@@ -14,7 +14,7 @@ static const struct {
     { "h", 3600 },    { "days", 86400 }, { "day", 86400 },  { "d", 86400 },
 };
 
-/* What may stand behind a date: nothing, a time of day, and that it is UTC. */
+/* After a date: nothing, or a time of day, which may be marked as UTC. */
 static bool time_of_day(const char *text, double *s)
 {
     static const char *const utc[] = { "", "Z", "UTC", "+00:00", "+0000", "+00" };
@@ -34,7 +34,7 @@ static bool time_of_day(const char *text, double *s)
 
 bool wl_calendar_parse_units(const char *text, double *unit_s, int64_t *from_s)
 {
-    enum { GREGORIAN = 1583 /* the first whole year: before it calendars differ */ };
+    enum { GREGORIAN = 1583 /* the first complete year: earlier dates differ between calendars */ };
     char word[16];
     int year, month, day, n = 0;
     double clock_s;

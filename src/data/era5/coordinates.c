@@ -1,5 +1,5 @@
-/* Coordinates of fields: one-dimensional data sets of a file, known by their names as the Climate Data Store, cfgrib
- * and CF files write them. */
+/* Coordinates are one-dimensional data sets, found by the names that the Climate Data Store, cfgrib and CF files use.
+ */
 #include "data/era5/coordinates.h"
 
 #include "data/era5/calendar.h"
@@ -11,7 +11,7 @@ static const char *const latitudes[] = { "latitude", "lat", NULL };
 static const char *const longitudes[] = { "longitude", "lon", NULL };
 static const char *const levels[] = { "pressure_level", "level", "model_level", "isobaricInhPa",
                                       "plev",           "lev",   "hybrid",      NULL };
-static const char *const others[] = { "expver", "number", NULL }; /* dimensions that are no levels */
+static const char *const others[] = { "expver", "number", NULL }; /* dimensions other than levels */
 
 struct axis {
     hid_t set; /* negative: there is none */
@@ -19,14 +19,14 @@ struct axis {
     int64_t n;
 };
 
-/* NetCDF writes a data set for a dimension without values too. */
+/* NetCDF writes a data set also for a dimension without values. */
 static bool is_bare(hid_t set, struct wl_arena *a)
 {
     return wl_str_starts(wl_hdf5_attribute_text(set, "NAME", a),
                          "This is a netCDF dimension but not a netCDF variable");
 }
 
-/* The first of these names that is a data set of one dimension. Of length n, if n is not 0. */
+/* The first of these names that is a data set of one dimension, and of length n if n is not 0. */
 static struct axis find(hid_t file, const char *const *names, int64_t n, struct wl_arena *a)
 {
     for (; *names; names++) {
@@ -43,29 +43,29 @@ static struct axis find(hid_t file, const char *const *names, int64_t n, struct 
     return (struct axis) { .set = -1 };
 }
 
-/* Its values, all of them finite. */
-static int read(const struct axis *axis, int64_t most, const double **out, struct wl_arena *a, struct wl_err *e)
+/* Reads its values, which must be finite. */
+static int read(const struct axis *axis, int64_t max_values, const double **out, struct wl_arena *a, struct wl_err *e)
 {
-    if (axis->n > most)
-        return wl_fail(e, WL_EINVAL, "%s has %lld values; at most %lld are expected", axis->name, (long long)axis->n,
-                       (long long)most);
+    if (axis->n > max_values)
+        return wl_fail(e, WL_EINVAL, "%s has %lld values; expected at most %lld", axis->name, (long long)axis->n,
+                       (long long)max_values);
     double *v = wl_new_array(a, double, (size_t)axis->n);
     if (H5Dread(axis->set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, v) < 0)
         return wl_hdf5_fail(e, "%s", axis->name);
     for (int64_t i = 0; i < axis->n; i++)
-        if (!isfinite(v[i])) return wl_fail(e, WL_EINVAL, "%s %lld is no number", axis->name, (long long)i);
+        if (!isfinite(v[i])) return wl_fail(e, WL_EINVAL, "%s %lld is not a finite number", axis->name, (long long)i);
     *out = v;
     return 0;
 }
 
-static bool grows(const double *v, int64_t n, double sign)
+static bool is_monotonic(const double *v, int64_t n, double sign)
 {
     for (int64_t i = 1; i < n; i++)
         if (!(sign * (v[i] - v[i - 1]) > 0)) return false;
     return true;
 }
 
-/* ---- places ---- */
+/* ---- latitude and longitude ---- */
 
 static int read_latitudes(struct wl_era5_coordinates *axes, const struct axis *axis, struct wl_arena *a,
                           struct wl_err *e)
@@ -76,10 +76,9 @@ static int read_latitudes(struct wl_era5_coordinates *axes, const struct axis *a
     if (rc) return rc;
     const int64_t n = axis->n;
     axes->south_to_north = n > 1 && v[0] < v[n - 1];
-    if (!grows(v, n, axes->south_to_north ? 1 : -1) || fabs(v[0]) > POLE || fabs(v[n - 1]) > POLE)
-        return wl_fail(e, WL_EINVAL,
-                       "%s runs from %g to %g; expected degrees from -90 to 90 that only grow or only fall", axis->name,
-                       v[0], v[n - 1]);
+    if (!is_monotonic(v, n, axes->south_to_north ? 1 : -1) || fabs(v[0]) > POLE || fabs(v[n - 1]) > POLE)
+        return wl_fail(e, WL_EINVAL, "%s runs from %g to %g; expected degrees from -90 to 90, ascending or descending",
+                       axis->name, v[0], v[n - 1]);
     double *own = wl_new_array(a, double, (size_t)n);
     for (int64_t i = 0; i < n; i++) own[i] = axes->south_to_north ? v[n - 1 - i] : v[i];
     axes->latitude = own;
@@ -94,8 +93,8 @@ static int read_longitudes(struct wl_era5_coordinates *axes, const struct axis *
     if (rc) return rc;
     const double *v = axes->longitude, first = v[0], last = v[axis->n - 1];
     axes->width = axis->n;
-    if (grows(v, axis->n, 1) && first >= -360 && last <= 360 && last - first < 360) return 0;
-    return wl_fail(e, WL_EINVAL, "%s runs from %g to %g; expected growing degrees of one turn", axis->name, first,
+    if (is_monotonic(v, axis->n, 1) && first >= -360 && last <= 360 && last - first < 360) return 0;
+    return wl_fail(e, WL_EINVAL, "%s runs from %g to %g; expected ascending degrees within one turn", axis->name, first,
                    last);
 }
 
@@ -108,7 +107,7 @@ static int check_calendar(const struct axis *axis, double *unit_s, int64_t *from
     const char *text = wl_hdf5_attribute_text(axis->set, "units", a),
                *calendar = wl_hdf5_attribute_text(axis->set, "calendar", a);
     if (!wl_calendar_parse_units(text, unit_s, from_s))
-        return wl_fail(e, WL_EINVAL, "%s has the units '%s'; expected them as 'hours since 1900-01-01 00:00:00'",
+        return wl_fail(e, WL_EINVAL, "%s has the units '%s'; expected a form such as 'hours since 1900-01-01 00:00:00'",
                        axis->name, text);
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (wl_str_eq(calendar, known[i])) return 0;
@@ -128,11 +127,12 @@ static int read_times(struct wl_era5_coordinates *axes, const struct axis *axis,
     int64_t *at = wl_new_array(a, int64_t, (size_t)axis->n);
     for (int64_t i = 0; i < axis->n; i++) {
         const double s = v[i] * unit_s + (double)from_s;
-        if (!(fabs(s) < latest_s)) return wl_fail(e, WL_EINVAL, "%s %lld is %g", axis->name, (long long)i, v[i]);
+        if (!(fabs(s) < latest_s))
+            return wl_fail(e, WL_EINVAL, "%s %lld is out of range: %g", axis->name, (long long)i, v[i]);
         at[i] = llround(s);
         if (i > 0 && at[i] <= at[i - 1])
-            return wl_fail(e, WL_EINVAL, "%s %lld, %s, is not behind the one before, %s", axis->name, (long long)i,
-                           wl_calendar_format(at[i], a), wl_calendar_format(at[i - 1], a));
+            return wl_fail(e, WL_EINVAL, "%s %lld, %s, is not later than the previous one, %s", axis->name,
+                           (long long)i, wl_calendar_format(at[i], a), wl_calendar_format(at[i - 1], a));
     }
     axes->time_s = at;
     axes->times = axis->n;
@@ -171,9 +171,10 @@ int wl_era5_levels_read(const double **level, hid_t file, int64_t n, struct wl_a
     } else if (n > 1) {
         axis = find(file, others, n, a);
         if (axis.set >= 0)
-            rc = wl_fail(e, WL_EINVAL,
-                         "its second dimension is '%s', of %lld; select or merge it first: levels are expected there",
-                         axis.name, (long long)n);
+            rc = wl_fail(
+                e, WL_EINVAL,
+                "its second dimension is '%s', of length %lld, where levels are expected; select or merge it first",
+                axis.name, (long long)n);
     }
     if (axis.set >= 0) H5Dclose(axis.set);
     return rc;

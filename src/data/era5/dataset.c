@@ -1,4 +1,3 @@
-/* Times of years as samples: the fields of one time and those that follow. */
 #include "data/era5/calendar.h"
 #include "data/era5/npy.h"
 #include "data/era5/years.h"
@@ -72,19 +71,19 @@ static const char *folder(const struct wl_era5_opts *o, struct wl_arena *a)
     return wl_is_dir(val) || !wl_is_dir(test) ? val : test;
 }
 
-/* One line of latitude may be left out: ERA5 has 721, both poles among them. */
+/* One row of latitude may be dropped: ERA5 has 721, including both poles. */
 static int cut(struct wl_era5 *d, const char *dir, int64_t patch, struct wl_err *e)
 {
     const struct wl_era5_years *y = &d->years;
     d->grid.height = y->height - y->height % patch;
     d->grid.width = y->width;
     if (y->height % patch <= 1 && d->grid.height > 0 && y->width % patch == 0) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: a grid of %lld x %lld points is not made of patches of %lld x %lld", dir,
+    return wl_fail(e, WL_EINVAL, "%s: a grid of %lld x %lld points is not divisible into patches of %lld x %lld", dir,
                    (long long)y->height, (long long)y->width, (long long)patch, (long long)patch);
 }
 
-/* Where files do not say: cells of an even height lie between the poles; an odd height, as ERA5's 721, begins and ends
- * at them. */
+/* Without coordinates in the files: rows of an even height are cell centres; an odd height, such as ERA5's 721,
+ * includes both poles. */
 static void find_latitudes(struct wl_era5 *d, struct wl_arena *a)
 {
     const int64_t h = d->years.height;
@@ -94,10 +93,10 @@ static void find_latitudes(struct wl_era5 *d, struct wl_arena *a)
     d->grid.latitude = d->years.latitude ? d->years.latitude : latitude;
 }
 
-/* The time `ahead` steps behind `time` in its year; -1: there is none. */
+/* The index of the time `ahead` steps after `time` in its year; -1: there is none. */
 static int64_t time_ahead(const struct wl_era5_years *y, const struct wl_era5_year *year, int64_t time, int64_t ahead)
 {
-    int64_t low = time, high = time + ahead; /* there at the latest */
+    int64_t low = time, high = time + ahead; /* an upper bound */
     if (!year->time_s) return high < year->times ? high : -1;
     if (high >= year->times) high = year->times - 1;
     const int64_t wanted = year->time_s[time] + ahead * y->step_s;
@@ -139,10 +138,10 @@ static int find_samples(struct wl_era5 *d, const struct wl_era5_opts *o, const c
     if (!d->sample) return WL_ENOMEM;
     for (size_t i = 0; i < d->years.n; i++) list_samples(d, (int32_t)i);
     if (d->total < most && !o->silent)
-        wl_log(WL_WARN, "data", "%s: times are missing, %lld of %lld forecasts are left out", dir,
+        wl_log(WL_WARN, "data", "%s: times are missing, so %lld of %lld forecasts are skipped", dir,
                (long long)(most - d->total), (long long)most);
     if (d->total > 0) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: no year has the %lld times that a sample spans", dir, (long long)ahead + 1);
+    return wl_fail(e, WL_EINVAL, "%s: no year has the %lld consecutive times of a sample", dir, (long long)ahead + 1);
 }
 
 static const char *statistics_path(const char *dir, const char *name, struct wl_arena *a)
@@ -157,12 +156,12 @@ static int read_by_channel(const struct wl_era5 *d, const char *dir, const char 
     float *v = wl_new_array(a, float, (size_t)d->grid.channels);
     *out = v;
     if (!wl_is_file(path))
-        return wl_fail(e, WL_ENOENT, "%s is missing: `wattlaw-train data era5 --statistics %s` computes it", path, dir);
+        return wl_fail(e, WL_ENOENT, "%s is missing; `wattlaw-train data era5 --statistics %s` computes it", path, dir);
     return wl_npy_read(path, d->grid.channels, v, a, e);
 }
 
-/* The climatology has the height of the files, or that behind the cut. */
-static int read_climate(struct wl_era5 *d, const char *dir, struct wl_arena *a, struct wl_err *e)
+/* The file has the height of the data files; rows beyond the grid are dropped. */
+static int read_climatology(struct wl_era5 *d, const char *dir, struct wl_arena *a, struct wl_err *e)
 {
     const char *path = statistics_path(dir, "time_means.npy", a);
     const struct wl_era5_grid *g = &d->grid;
@@ -173,7 +172,7 @@ static int read_climate(struct wl_era5 *d, const char *dir, struct wl_arena *a, 
     float *kept = all ? wl_try_alloc(a, (size_t)(g->channels * plane) * sizeof(float), 64, "the climatology", e) : NULL;
     int rc = kept ? wl_npy_read(path, g->channels * own, all, scratch, e) : WL_ENOMEM;
     for (int64_t i = 0; i < g->channels * own && !rc; i++)
-        if (!isfinite(all[i])) rc = wl_fail(e, WL_EINVAL, "%s: number %lld is none", path, (long long)i);
+        if (!isfinite(all[i])) rc = wl_fail(e, WL_EINVAL, "%s: value %lld is not finite", path, (long long)i);
     for (int64_t c = 0; c < g->channels && !rc; c++)
         for (int64_t i = 0; i < plane; i++) kept[c * plane + i] = (all[c * own + i] - g->mean[c]) / g->deviation[c];
     d->grid.climatology = kept;
@@ -187,9 +186,10 @@ static int read_statistics(struct wl_era5 *d, const char *dir, struct wl_arena *
     if (!rc) rc = read_by_channel(d, dir, "global_stds.npy", &d->grid.deviation, a, e);
     for (int64_t c = 0; c < d->grid.channels && !rc; c++)
         if (!isfinite(d->grid.mean[c]) || !isfinite(d->grid.deviation[c]) || !(d->grid.deviation[c] > 0))
-            rc = wl_fail(e, WL_EINVAL, "%s: channel %lld has mean %g and deviation %g", statistics_path(dir, "", a),
-                         (long long)c, (double)d->grid.mean[c], (double)d->grid.deviation[c]);
-    return rc ? rc : read_climate(d, dir, a, e);
+            rc = wl_fail(e, WL_EINVAL, "%s: channel %lld has mean %g and standard deviation %g",
+                         statistics_path(dir, "", a), (long long)c, (double)d->grid.mean[c],
+                         (double)d->grid.deviation[c]);
+    return rc ? rc : read_climatology(d, dir, a, e);
 }
 
 static void describe(struct wl_era5 *d, const char *dir, const struct wl_era5_opts *o)
@@ -220,16 +220,16 @@ int wl_era5_open(struct wl_era5 **out, const struct wl_era5_opts *o, struct wl_a
     d->grid.step_s = d->years.step_s;
     if (!rc) rc = find_samples(d, o, dir, a, e);
     if (!rc && o->samples > d->total)
-        rc = wl_fail(e, WL_EINVAL, "%s: %lld samples are asked for, there are %lld", dir, (long long)o->samples,
+        rc = wl_fail(e, WL_EINVAL, "%s: %lld samples requested, %lld available", dir, (long long)o->samples,
                      (long long)d->total);
     if (!rc) rc = read_statistics(d, o->dir, a, e);
     if (!rc) describe(d, dir, o);
     return rc;
 }
 
-/* ---- training beside validation ---- */
+/* ---- training against validation ---- */
 
-/* A time that both years hold; NULL: there is none that is known. */
+/* A time that both years have; NULL: none, or unknown. */
 static const int64_t *common_time(const struct wl_era5_year *a, const struct wl_era5_year *b)
 {
     for (int64_t i = 0, k = 0; a->time_s && b->time_s && i < a->times && k < b->times;) {
@@ -247,10 +247,10 @@ static int check_years(const struct wl_era5_year *train, const struct wl_era5_ye
 {
     const int64_t *common = common_time(train, val);
     if (common)
-        return wl_fail(e, WL_EINVAL, "%s: %s is a time of training too, in %s", val->path,
-                       wl_calendar_format(*common, a), train->path);
+        return wl_fail(e, WL_EINVAL, "%s: %s is also a training time, in %s", val->path, wl_calendar_format(*common, a),
+                       train->path);
     if ((!train->time_s || !val->time_s) && train->year && train->year == val->year)
-        return wl_fail(e, WL_EINVAL, "%s: %d is a year of training too, in %s", val->path, val->year, train->path);
+        return wl_fail(e, WL_EINVAL, "%s: %d is also a training year, in %s", val->path, val->year, train->path);
     return 0;
 }
 

@@ -8,12 +8,12 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 void wl_hdf5_lock(void)
 {
     pthread_mutex_lock(&lock);
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* it would print by itself */
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL); /* keeps it from printing */
 }
 
 void wl_hdf5_unlock(void) { pthread_mutex_unlock(&lock); }
 
-/* The first one met from below says it best. */
+/* The innermost error is the most specific. */
 static herr_t keep_text(unsigned n, const H5E_error2_t *error, void *text)
 {
     (void)n;
@@ -23,7 +23,7 @@ static herr_t keep_text(unsigned n, const H5E_error2_t *error, void *text)
 
 int wl_hdf5_fail(struct wl_err *e, const char *fmt, ...)
 {
-    char text[256] = "no reason given";
+    char text[256] = "unknown error";
     struct wl_err own = { 0 };
     va_list ap;
     H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep_text, text);
@@ -33,7 +33,7 @@ int wl_hdf5_fail(struct wl_err *e, const char *fmt, ...)
     return wl_fail(e, WL_ELIB, "%s: HDF5: %s", own.msg, text);
 }
 
-/* ---- what stands beside an object ---- */
+/* ---- attributes ---- */
 
 static bool is_number(hid_t type)
 {
@@ -54,7 +54,7 @@ int wl_hdf5_attribute_number(hid_t object, const char *name, double *v, struct w
     return rc;
 }
 
-/* NetCDF's texts have a fixed length, h5py's have not. */
+/* NetCDF writes texts of fixed length, h5py of variable length. */
 const char *wl_hdf5_attribute_text(hid_t object, const char *name, struct wl_arena *a)
 {
     enum { LONGEST = 256 };

@@ -1,4 +1,4 @@
-/* Arrays in NumPy's format 1.0 to 3.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
+/* Format versions 1.0 to 3.0: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html */
 #include "data/era5/npy.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 static const char magic[] = "\x93NUMPY";
 enum { PREFIX = 6 + 2, LARGEST_HEADER = 1 << 16, ALIGNED = 64 };
 
-/* The value behind 'key': in the header, up to a comma outside of brackets. */
+/* The text after 'key': in the header. */
 static const char *value_of(const char *header, const char *key)
 {
     const char *at = strstr(header, key);
@@ -16,7 +16,7 @@ static const char *value_of(const char *header, const char *key)
     return at + strspn(at, ": ");
 }
 
-/* Numbers in "(1, 20, 1, 1)". -1: not such a text, or too many. */
+/* The number of elements of a shape such as "(1, 20, 1, 1)". -1: malformed, or too many. */
 static int64_t product(const char *shape)
 {
     int64_t n = 1;
@@ -39,24 +39,24 @@ int wl_npy_read(const char *path, int64_t count, float *to, struct wl_arena *a, 
     if (rc) return rc;
     const unsigned char *p = (const unsigned char *)text;
     if (n < PREFIX + 4 || memcmp(text, magic, sizeof magic - 1))
-        return wl_fail(e, WL_EINVAL, "%s: is no array of NumPy", path);
+        return wl_fail(e, WL_EINVAL, "%s: not a NumPy array (.npy)", path);
     const size_t length = p[6] == 1 ? 2 : 4;
     size_t size = (size_t)p[8] | (size_t)p[9] << 8;
     if (length == 4) size |= (size_t)p[10] << 16 | (size_t)p[11] << 24;
     if (size > LARGEST_HEADER || n < PREFIX + length + size)
-        return wl_fail(e, WL_EINVAL, "%s: the array is cut off in its head", path);
+        return wl_fail(e, WL_EINVAL, "%s: the header of the array is truncated", path);
     const char *header = wl_strndup(a, text + PREFIX + length, size), *type = value_of(header, "'descr'"),
                *order = value_of(header, "'fortran_order'");
     const bool is_float = type && wl_str_starts(type, "'<f4'"), is_double = type && wl_str_starts(type, "'<f8'");
     if ((!is_float && !is_double) || !order || !wl_str_starts(order, "False"))
-        return wl_fail(e, WL_EINVAL, "%s: %s; expected '<f4' or '<f8' in C order", path, header);
+        return wl_fail(e, WL_EINVAL, "%s: the header is %s; expected '<f4' or '<f8' in C order", path, header);
     const int64_t found = product(value_of(header, "'shape'"));
     if (found != count)
-        return wl_fail(e, WL_EINVAL, "%s: an array of %lld numbers, expected %lld", path, (long long)found,
+        return wl_fail(e, WL_EINVAL, "%s: the array has %lld elements, expected %lld", path, (long long)found,
                        (long long)count);
     const char *data = text + PREFIX + length + size;
     if (n - (PREFIX + length + size) < (size_t)count * (is_float ? sizeof(float) : sizeof(double)))
-        return wl_fail(e, WL_EINVAL, "%s: the array is cut off", path);
+        return wl_fail(e, WL_EINVAL, "%s: the data of the array are truncated", path);
     for (int64_t i = 0; i < count; i++) {
         double d;
         if (is_float) {

@@ -1,13 +1,13 @@
 /* Shallow water on a rotating sphere, in the vector-invariant form on the staggered grid of Arakawa and Lamb (1977,
  * "C"), fourth-order Runge-Kutta in time:
  *     du/dt = (zeta + f) v - d/dx (g h + K),  dv/dt = -(zeta + f) u - d/dy (g h + K),  dh/dt = -div(h u)
- * with relaxation towards zonal jets and the heights that balance them, sources that stir waves of a few lengths, each
- * with a period of its own, and a tracer that the wind carries. What moves can be foretold, so that a forecast beats
- * persistence. Towards the poles, where meridians meet,
- * zonal waves too short for the time step are damped in the tendencies (Arakawa and Lamb 1977, section VI).
+ * with relaxation towards zonal jets in geostrophic balance, sources that stir waves of a few lengths, each with its
+ * own period, and a tracer advected by the wind. The motion is predictable, so that a forecast beats persistence.
+ * Towards the poles, where meridians converge, zonal waves too short for the time step are damped in the tendencies
+ * (Arakawa and Lamb 1977, section VI).
  *
- * Cell (j,i) is centred on latitude (j + 1/2) pi/H - pi/2, from south to north; u stands on its eastern side, v on its
- * southern one, so v has a row more, and vorticity in its south-eastern corner. */
+ * Cell (j,i) is centred on latitude (j + 1/2) pi/H - pi/2, from south to north; u is on its eastern side, v on its
+ * southern one, so v has one more row, and vorticity is in its south-eastern corner. */
 #include "data/era5/shallow_water.h"
 
 #include <math.h>
@@ -32,11 +32,11 @@ struct wl_shallow_water {
     } waves[WAVES];
     double time_s;
     double *cos_centre, *cos_side; /* [H] [H + 1] */
-    double *filter;                /* [H,2W] kernels over longitude, twice; rows that need none begin with NAN */
+    double *filter;                /* [H,2W] kernels over longitude, twice; rows without a filter begin with NAN */
     double *jet, *balance;         /* [H] what u and h relax to */
     double *vorticity, *energy;    /* [H + 1,W] absolute, in corners; [H,W] g h + K */
     double *ones, *row;            /* [H,W] [W] */
-    double step_s;                 /* longest that is stable */
+    double step_s;                 /* longest stable step */
     struct state now, trial, slope, sum;
 };
 
@@ -46,7 +46,7 @@ static double latitude(const struct wl_shallow_water *m, double j) { return j * 
 
 /* ---- tendencies ---- */
 
-/* Around a pole: circulation of the nearest row over the area inside of it. */
+/* At a pole: circulation along the nearest row divided by the enclosed area. */
 static double polar_vorticity(const struct wl_shallow_water *m, const double *u, bool north)
 {
     const int64_t j = north ? m->h - 1 : 0;
@@ -87,7 +87,7 @@ static void find_energy(const struct wl_shallow_water *m, const struct state *s)
         }
 }
 
-/* What smooths x at (j,i): the sum of differences to its neighbours. */
+/* Diffusion of x at (j,i): the sum of differences to its neighbours. */
 static double roughness(const struct wl_shallow_water *m, const double *x, int64_t rows, int64_t j, int64_t i)
 {
     const double *row = x + j * m->w, here = row[i];
@@ -138,7 +138,7 @@ static double inflow(const struct wl_shallow_water *m, const struct state *s, co
     return -(across + along) / (radius_m * m->cos_centre[j]);
 }
 
-/* The waves' source of height at a time, a row of it. */
+/* One row of the waves' source of height at a time. */
 static void stir(const struct wl_shallow_water *m, double time_s, int64_t j, double *row)
 {
     const double phi = latitude(m, (double)j + 0.5);
@@ -161,14 +161,14 @@ static void slope_of_height(const struct wl_shallow_water *m, const struct state
             const int64_t at = j * m->w + i;
             d->field[HEIGHT][at] = m->row[i] + inflow(m, s, h, j, i) + (m->balance[j] - h[at]) / relaxation_s +
                                    mixing * roughness(m, h, m->h, j, i);
-            /* the tracer is carried, not thinned: u grad q = div(q u) - q div u */
+            /* the tracer is advected, not diluted: u grad q = div(q u) - q div u */
             d->field[TRACER][at] = inflow(m, s, q, j, i) - q[at] * inflow(m, s, m->ones, j, i) +
                                    (source - q[at]) / relaxation_s + 2 * mixing * roughness(m, q, m->h, j, i);
         }
     }
 }
 
-/* Damps short waves of a row that lies too near a pole. */
+/* Damps short waves of a row near a pole. */
 static void filter_row(const struct wl_shallow_water *m, int64_t j, double *row)
 {
     const double *kernel = m->filter + j * 2 * m->w;
@@ -220,7 +220,7 @@ void wl_shallow_water_advance(struct wl_shallow_water *m, double seconds)
     for (int64_t i = 0; i < steps; i++) step(m, seconds / (double)steps);
 }
 
-/* From north to south, as ERA5 has it; winds and vorticity at the centres. */
+/* From north to south, as in ERA5; winds and vorticity at cell centres. */
 void wl_shallow_water_read(const struct wl_shallow_water *m, int field, float *to)
 {
     const double *u = m->now.field[U], *v = m->now.field[V], *z = m->vorticity;
@@ -239,7 +239,7 @@ void wl_shallow_water_read(const struct wl_shallow_water *m, int field, float *t
     }
 }
 
-/* ---- beginning ---- */
+/* ---- initial state ---- */
 
 static struct state state_new(const struct wl_shallow_water *m, struct wl_arena *a)
 {
@@ -248,7 +248,7 @@ static struct state state_new(const struct wl_shallow_water *m, struct wl_arena 
     return s;
 }
 
-/* Kernels of rows beyond filter_from: wave n keeps min(1, cos(row)/cos(filter_from)/sin(n dlambda/2)) of itself. */
+/* Kernels of rows beyond filter_from: wave n is multiplied by min(1, cos(row)/cos(filter_from)/sin(n dlambda/2)). */
 static void find_filter(struct wl_shallow_water *m, struct wl_arena *a)
 {
     m->filter = wl_new_array(a, double, (size_t)(m->h * 2 * m->w));
@@ -269,8 +269,8 @@ static void find_filter(struct wl_shallow_water *m, struct wl_arena *a)
     }
 }
 
-/* A jet in the middle latitudes of each hemisphere, a weak one against them at the equator; and the heights whose
- * gradient holds them: g dh/dphi = -(f + u tan(phi)/a) a u, with this mean. */
+/* A jet in the middle latitudes of each hemisphere, a weak opposite one at the equator; and the heights whose gradient
+ * balances them: g dh/dphi = -(f + u tan(phi)/a) a u, with this mean. */
 static void find_balance(struct wl_shallow_water *m, double mean_m, double jet_ms, struct wl_arena *a)
 {
     double sum = 0, area = 0;
@@ -306,7 +306,7 @@ static void find_waves(struct wl_shallow_water *m, uint64_t seed, uint64_t strea
     }
 }
 
-static void begin(struct wl_shallow_water *m)
+static void set_initial_state(struct wl_shallow_water *m)
 {
     for (int64_t j = 0; j < m->h; j++)
         for (int64_t i = 0; i < m->w; i++) {
@@ -316,8 +316,8 @@ static void begin(struct wl_shallow_water *m)
         }
 }
 
-/* Runge-Kutta of this order is stable while dt times the frequency of the fastest wave that the grid shows is below
- * 2.8; a fifth less leaves room for what is not linear. */
+/* Runge-Kutta of this order is stable while dt times the frequency of the fastest wave on the grid is below 2.8; a
+ * factor of 0.8 is a margin for nonlinear terms. */
 static double longest_step(const struct wl_shallow_water *m, double mean_m)
 {
     const double speed = sqrt(gravity * mean_m) + 80, dx = radius_m * cos(filter_from) * m->dlambda,
@@ -351,7 +351,7 @@ struct wl_shallow_water *wl_shallow_water_new(int64_t height, int64_t width, uin
     find_filter(m, a);
     find_balance(m, mean_m, 45 * sqrt(mean_m / depth_m[0]), a);
     find_waves(m, seed, wl_hash_fnv1a("shallow water") + layer);
-    begin(m);
+    set_initial_state(m);
     m->step_s = longest_step(m, mean_m);
     return m;
 }

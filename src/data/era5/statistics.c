@@ -1,11 +1,11 @@
-/* Mean and deviation of each channel, and the mean of each point over time, of the training years. */
+/* Mean and standard deviation of each channel, and the climatology, over the training years. */
 #include "data/era5/npy.h"
 #include "data/era5/years.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_TIMES = 256 };
+enum { DEFAULT_TIMES = 256 };
 
 struct sums {
     double *sum, *square; /* [channels] */
@@ -60,7 +60,7 @@ static int write(const char *dir, const struct wl_era5_years *y, int64_t used, c
         const double m = s->sum[c] / n, variance = s->square[c] / n - m * m;
         mean[c] = (float)m;
         deviation[c] = (float)sqrt(variance > 0 ? variance : 0);
-        if (!(deviation[c] > 0)) return wl_fail(e, WL_EINVAL, "%s: %s is %g everywhere", dir, y->names[c], m);
+        if (!(deviation[c] > 0)) return wl_fail(e, WL_EINVAL, "%s: channel %s is constant (%g)", dir, y->names[c], m);
     }
     for (int64_t i = 0; i < y->channels * plane; i++) point[i] = (float)(s->point[i] / (double)used);
     const char *stats = wl_path_join(a, dir, "stats");
@@ -80,8 +80,8 @@ int wl_era5_statistics(const char *dir, int64_t times, bool progress, struct wl_
     int64_t all = 0;
     int rc = wl_era5_years_open(&y, wl_path_join(a, dir, "train"), a, e);
     for (size_t i = 0; i < y.n && !rc; i++) all += y.v[i].times;
-    if (!rc && !all) rc = wl_fail(e, WL_EINVAL, "%s: the years of train hold no time", dir);
-    const int64_t wanted = times ? times : MOST_TIMES, used = wanted < all ? wanted : all;
+    if (!rc && !all) rc = wl_fail(e, WL_EINVAL, "%s: the training years have no times", dir);
+    const int64_t wanted = times ? times : DEFAULT_TIMES, used = wanted < all ? wanted : all;
     if (!rc) {
         const size_t points = (size_t)(y.height * y.width), channels = (size_t)y.channels;
         s.sum = wl_new_array(a, double, channels);

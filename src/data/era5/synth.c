@@ -1,4 +1,4 @@
-/* Years of a synthetic atmosphere: a file each with one data set "fields", as FourCastNet's are. */
+/* Years of synthetic weather: one file per year with one data set "fields", in the layout of FourCastNet's data. */
 #include "data/era5/hdf5_library.h"
 #include "data/era5/npy.h"
 #include "data/era5/shallow_water.h"
@@ -8,8 +8,8 @@
 
 enum {
     FIRST_YEAR = 2001,
-    GENERATOR_VERSION = 1 /* counts up when shallow_water.c makes other winds */,
-    MOST_CHANNELS = 20
+    GENERATOR_VERSION = 1 /* incremented when shallow_water.c computes other fields */,
+    MAX_CHANNELS = 20
 };
 static const double spin_up_s = 20 * 86400.0, apart_s = 6 * 3600.0;
 
@@ -28,15 +28,15 @@ static int check(const struct wl_era5_synth_opts *o, struct wl_err *e)
     if (o->height < 8 || o->height > 1024 || o->width < 16 || o->width > 2048)
         return wl_fail(e, WL_EINVAL, "a grid of %lld x %lld points; expected 8 to 1024 by 16 to 2048",
                        (long long)o->height, (long long)o->width);
-    if (o->channels < 1 || o->channels > MOST_CHANNELS)
-        return wl_fail(e, WL_EINVAL, "%lld channels; expected 1 to %d", (long long)o->channels, MOST_CHANNELS);
+    if (o->channels < 1 || o->channels > MAX_CHANNELS)
+        return wl_fail(e, WL_EINVAL, "%lld channels; expected 1 to %d", (long long)o->channels, MAX_CHANNELS);
     if (o->years < 1 || o->times < 2)
-        return wl_fail(e, WL_EINVAL, "%lld years of %lld times; expected at least 1 of 2", (long long)o->years,
-                       (long long)o->times);
+        return wl_fail(e, WL_EINVAL, "%lld years of %lld times; expected at least 1 year of 2 times",
+                       (long long)o->years, (long long)o->times);
     return 0;
 }
 
-/* ---- a file ---- */
+/* ---- one file ---- */
 
 struct file {
     const char *path;
@@ -55,7 +55,7 @@ static int create(struct file *f, const char *path, const struct wl_era5_synth_o
 {
     const hsize_t d[] = { (hsize_t)o->times, (hsize_t)o->channels, (hsize_t)o->height, (hsize_t)o->width };
     *f = (struct file) { .path = path, .id = -1, .set = -1 };
-    unlink(path); /* of a call that was cut off, in a folder that we have begun (manifest.c); a link is not followed */
+    unlink(path); /* from an interrupted call, as the folder has our manifest; a link is not followed */
     wl_hdf5_lock();
     f->id = H5Fcreate(path, H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT);
     hid_t space = H5Screate_simple(4, d, NULL);
@@ -82,11 +82,11 @@ static int append(const struct file *f, const struct wl_era5_synth_opts *o, int6
     return rc;
 }
 
-/* ---- all of them ---- */
+/* ---- all files ---- */
 
 struct synth {
     const struct wl_era5_synth_opts *o;
-    struct wl_shallow_water *layer[MOST_CHANNELS / WL_SHALLOW_WATER_FIELDS];
+    struct wl_shallow_water *layer[MAX_CHANNELS / WL_SHALLOW_WATER_FIELDS];
     int64_t layers;
     float *fields; /* [channels,height,width] */
     struct wl_progress bar;
@@ -94,7 +94,6 @@ struct synth {
     int64_t done;
 };
 
-/* Layer by layer, each with its five fields; the last one may lack some. */
 static void advance(struct synth *s, double seconds)
 {
     for (int64_t i = 0; i < s->layers; i++) wl_shallow_water_advance(s->layer[i], seconds);

@@ -1,5 +1,5 @@
-/* Planes of variables. Data sets of f32 in one piece, as FourCastNet's are, are read past the library, which serves one
- * thread at a time; others are read through it. */
+/* Contiguous f32 data sets, such as FourCastNet's, are read directly from the file, as the library serves one thread at
+ * a time; others are read through it. */
 #include "data/era5/calendar.h"
 #include "data/era5/variables.h"
 
@@ -16,7 +16,7 @@ static int read_contiguous(const struct wl_era5_variable *v, int64_t time, int64
         const ssize_t n = pread(v->fd, p, left, at);
         if (n < 0) return wl_fail_errno(e, "%s: %s, time %lld", v->path, v->name, (long long)time);
         if (n == 0)
-            return wl_fail(e, WL_EIO, "%s: %s, time %lld: the file is cut off", v->path, v->name, (long long)time);
+            return wl_fail(e, WL_EIO, "%s: %s, time %lld: the file is truncated", v->path, v->name, (long long)time);
         p += n;
         at += n;
         left -= (size_t)n;
@@ -42,7 +42,7 @@ static int read_library(const struct wl_era5_variable *v, int64_t time, int64_t 
     return rc;
 }
 
-/* Time, level and point of a number that is none, as far as the file says where they are. */
+/* Names time, level and grid point of a missing value, with coordinates if the file has them. */
 static int not_finite_error(const struct wl_era5_variable *v, int64_t time, int64_t level, int64_t row, int64_t column,
                             struct wl_err *e)
 {
@@ -58,13 +58,13 @@ static int not_finite_error(const struct wl_era5_variable *v, int64_t time, int6
                  (long long)column);
     if (axes->latitude && axes->longitude)
         wl_text_addf(&at, " (%g N, %g E)", axes->latitude[row], axes->longitude[column]);
-    int rc = wl_fail(e, WL_EINVAL, "%s: no number", at.s);
+    int rc = wl_fail(e, WL_EINVAL, "%s: missing or not a finite number", at.s);
     wl_arena_free(a);
     return rc;
 }
 
-/* Lines from south to north become lines from north to south. */
-static void turn(float *to, int64_t height, int64_t width)
+/* Reverses the order of the rows. */
+static void flip_rows(float *to, int64_t height, int64_t width)
 {
     for (int64_t r = 0; r < height / 2; r++)
         for (int64_t c = 0; c < width; c++) {
@@ -82,7 +82,7 @@ int wl_era5_variable_read(const struct wl_era5_variable *v, int64_t time, int64_
     int rc = v->contiguous ? read_contiguous(v, time, level, first, height, to, e)
                            : read_library(v, time, level, first, height, to, e);
     if (rc) return rc;
-    if (v->axes->south_to_north) turn(to, height, v->width);
+    if (v->axes->south_to_north) flip_rows(to, height, v->width);
     const float none[3] = { (float)v->fill_values[0], (float)v->fill_values[1], (float)v->fill_values[2] };
     const bool packed = v->scale_factor != 1 || v->add_offset != 0;
     for (int64_t i = 0; i < height * v->width; i++) {

@@ -1,4 +1,3 @@
-/* Variables of HDF5 files: which there are, their shapes, and how their numbers are stored. */
 #include "data/era5/variables.h"
 
 #include <ctype.h>
@@ -7,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { LARGEST_CACHE = 256 << 20 };
+enum { MAX_CACHE = 256 << 20 };
 
 struct file {
     hid_t id;
@@ -33,8 +32,8 @@ static void close_set(void *what)
 
 /* ---- one variable ---- */
 
-/* Where a data set lies in the file, if it does so in one piece of our own floats. */
-static void find_place(struct wl_era5_variable *v, hid_t type, hid_t how, int fd)
+/* Finds the offset of a data set that is contiguous and in our own float format. */
+static void find_offset(struct wl_era5_variable *v, hid_t type, hid_t how, int fd)
 {
     const haddr_t at = H5Dget_offset(v->set);
     v->contiguous = H5Tequal(type, H5T_NATIVE_FLOAT) > 0 && H5Pget_layout(how) == H5D_CONTIGUOUS && at != HADDR_UNDEF &&
@@ -43,12 +42,13 @@ static void find_place(struct wl_era5_variable *v, hid_t type, hid_t how, int fd
     v->fd = fd;
 }
 
-/* Values in other files would be read from wherever these stand; filters may be plug-ins that are not there. */
+/* External files could be anywhere on the machine; filters may be plug-ins that are not installed. */
 static int check_storage(hid_t how, struct wl_err *e)
 {
     if (H5Pget_layout(how) == H5D_VIRTUAL || H5Pget_external_count(how) > 0)
-        return wl_fail(e, WL_EINVAL,
-                       "its values are in other files, which are not read; h5repack or nccopy copies them");
+        return wl_fail(
+            e, WL_EINVAL,
+            "its values are in external files, which are not read; h5repack or nccopy copies them into one file");
     for (unsigned i = 0; i < (unsigned)H5Pget_nfilters(how); i++) {
         char name[64] = "";
         size_t values = 0;
@@ -56,22 +56,23 @@ static int check_storage(hid_t how, struct wl_err *e)
         const H5Z_filter_t id = H5Pget_filter2(how, i, &flags, &values, NULL, sizeof name, name, &config);
         if (H5Zfilter_avail(id) <= 0)
             return wl_fail(e, WL_EINVAL,
-                           "it is packed with filter %d%s%s, which HDF5 lacks here; HDF5_PLUGIN_PATH names the folder "
-                           "of its plug-ins, and `h5repack -f GZIP=1 IN OUT` packs again",
+                           "it is compressed with filter %d%s%s, which this HDF5 does not have; set HDF5_PLUGIN_PATH "
+                           "to the folder "
+                           "of the plug-in, or convert with `h5repack -f GZIP=1 IN OUT`",
                            (int)id, *name ? " " : "", name);
     }
     return 0;
 }
 
-/* Chunks that hold several times are decompressed for each of them, unless they stay in the cache from one sample to
- * the next: bytes for the chunks of one time, up to a limit. */
+/* Bytes of the chunks of one time, up to a limit. A chunk with several times would be decompressed for each of them if
+ * it did not stay in the cache from one sample to the next. */
 static size_t cache_size(hid_t how, int rank, const hsize_t *d)
 {
     hsize_t chunk[H5S_MAX_RANK], bytes = sizeof(float);
     if (H5Pget_chunk(how, rank, chunk) != rank) return 0;
     for (int i = 0; i < rank; i++) {
         const hsize_t chunks = i && chunk[i] ? (d[i] - 1) / chunk[i] + 1 : 1;
-        if (!chunk[i] || bytes > LARGEST_CACHE / chunks / chunk[i]) return LARGEST_CACHE;
+        if (!chunk[i] || bytes > MAX_CACHE / chunks / chunk[i]) return MAX_CACHE;
         bytes *= chunks * chunk[i];
     }
     return (size_t)bytes;
@@ -108,13 +109,15 @@ static int check_shape(const struct wl_era5_variable *v, struct wl_err *e)
     };
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (pairs[i].axis != pairs[i].own)
-            return wl_fail(e, WL_EINVAL,
-                           "it has %lld %s, the file's coordinate %lld; expected [time, (level,) latitude, longitude]",
-                           (long long)pairs[i].own, pairs[i].name, (long long)pairs[i].axis);
+            return wl_fail(
+                e, WL_EINVAL,
+                "it has %lld %s, but the file's coordinate has %lld; expected [time, (level,) latitude, longitude]",
+                (long long)pairs[i].own, pairs[i].name, (long long)pairs[i].axis);
     return 0;
 }
 
-/* How stored numbers are meant. What NetCDF never wrote reads as the fill value of the data set; 0 may be meant. */
+/* Reads scale, offset and fill values. Values that NetCDF never wrote are the fill value of the data set; a fill value
+ * of 0 is ignored, as 0 may be a valid value. */
 static int read_packing(struct wl_era5_variable *v, hid_t how, struct wl_err *e)
 {
     H5D_fill_value_t kind = H5D_FILL_VALUE_UNDEFINED;
@@ -126,26 +129,28 @@ static int read_packing(struct wl_era5_variable *v, hid_t how, struct wl_err *e)
     if (!rc) rc = wl_hdf5_attribute_number(v->set, "missing_value", &v->fill_values[1], e);
     if (rc) return rc;
     if (!isfinite(v->scale_factor) || !isfinite(v->add_offset) || v->scale_factor == 0)
-        return wl_fail(e, WL_EINVAL, "its scale_factor is %g and its add_offset %g", v->scale_factor, v->add_offset);
+        return wl_fail(
+            e, WL_EINVAL,
+            "its scale_factor is %g and its add_offset %g; expected finite numbers, and a scale_factor other than 0",
+            v->scale_factor, v->add_offset);
     if (H5Pfill_value_defined(how, &kind) >= 0 && kind == H5D_FILL_VALUE_USER_DEFINED &&
         (H5Pget_fill_value(how, H5T_NATIVE_DOUBLE, &v->fill_values[2]) < 0 || v->fill_values[2] == 0))
         v->fill_values[2] = NAN;
     return 0;
 }
 
-/* A unit of printable characters: it stands in tables, marks and figures. "~" is how ERA5's files write that they know
- * none. */
+/* A unit of printable characters, as it is shown in tables, marks and figures. In ERA5's files "~" means unknown. */
 static const char *read_unit(hid_t set, struct wl_arena *a)
 {
-    enum { LONGEST = 40 };
+    enum { MAX_LENGTH = 40 };
     const char *text = wl_str_strip(a, wl_hdf5_attribute_text(set, "units", a));
     const char *p = text;
     for (size_t n; (n = wl_utf8_length(p)) > 0 && (n > 1 || isprint((unsigned char)*p));) p += n;
-    if (*p || !*text || p - text > LONGEST || wl_str_eq(text, "~") || wl_str_eq(text, "unknown")) return NULL;
+    if (*p || !*text || p - text > MAX_LENGTH || wl_str_eq(text, "~") || wl_str_eq(text, "unknown")) return NULL;
     return text;
 }
 
-/* Fills v from its data set; *is_field is false where it has fewer than three dimensions. */
+/* Fills v from its data set; *is_field: it has at least three dimensions. */
 static int describe(struct wl_era5_variable *v, const struct file *f, bool *is_field, struct wl_arena *a,
                     struct wl_err *e)
 {
@@ -158,7 +163,7 @@ static int describe(struct wl_era5_variable *v, const struct file *f, bool *is_f
     if (rank > 4)
         rc = wl_fail(e, WL_EINVAL, "it has %d dimensions; expected [time, (level,) latitude, longitude]", rank);
     else if (rank && class != H5T_FLOAT && class != H5T_INTEGER)
-        rc = wl_fail(e, WL_EINVAL, "it holds no numbers");
+        rc = wl_fail(e, WL_EINVAL, "it does not contain numbers");
     if (rank && !rc) {
         for (int i = 0; i < rank; i++) d[i] = d[i] > INT32_MAX ? INT32_MAX : d[i]; /* more than any limit */
         v->has_levels = rank == 4;
@@ -172,7 +177,7 @@ static int describe(struct wl_era5_variable *v, const struct file *f, bool *is_f
         if (!rc) rc = read_packing(v, how, e);
         if (!rc && v->has_levels) rc = wl_era5_levels_read(&v->level, f->id, v->levels, a, e);
         if (!rc) open_cached(v, f->id, how, rank, d);
-        if (!rc) find_place(v, type, how, f->fd);
+        if (!rc) find_offset(v, type, how, f->fd);
     }
     H5Pclose(how);
     H5Tclose(type);
@@ -188,7 +193,7 @@ static int add_variable(struct wl_era5_variables *out, size_t *cap, const struct
     v.set = H5Dopen2(f->id, name, H5P_DEFAULT);
     if (v.set < 0) return wl_hdf5_fail(e, "%s: %s", path, name);
     int rc = describe(&v, f, &is_field, a, e);
-    if (!rc && v.set < 0) rc = wl_hdf5_fail(e, "it cannot be opened again");
+    if (!rc && v.set < 0) rc = wl_hdf5_fail(e, "it cannot be reopened");
     if (!rc && is_field) {
         hid_t *kept = wl_new(a, hid_t);
         *kept = v.set;
@@ -203,13 +208,13 @@ static int add_variable(struct wl_era5_variables *out, size_t *cap, const struct
 
 /* ---- the variables of a file ---- */
 
-/* Links by name lead elsewhere in the file, in circles, or into other files. */
+/* Soft and external links may lead in circles, or to other files. */
 static int check_link(const struct file *f, const char *path, const char *name, struct wl_err *e)
 {
     H5L_info_t link;
     if (H5Lget_info(f->id, name, &link, H5P_DEFAULT) < 0) return wl_hdf5_fail(e, "%s: %s", path, name);
     if (link.type == H5L_TYPE_HARD) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: %s is a link %s; expected data sets of the file itself", path, name,
+    return wl_fail(e, WL_EINVAL, "%s: %s is a link %s; expected data sets in the file itself", path, name,
                    link.type == H5L_TYPE_SOFT ? "to another name" : "to another file");
 }
 
@@ -231,7 +236,7 @@ static int list(struct wl_era5_variables *out, const struct file *f, const char 
     return rc;
 }
 
-/* NetCDF's older formats begin so; HDF5 says nothing of use about them. */
+/* NetCDF's classic formats, for which HDF5's own message does not help. */
 static bool is_classic(int fd)
 {
     char magic[4] = "";
@@ -248,8 +253,8 @@ static int open_file(struct file *f, const char *path, struct wl_arena *a, struc
     int rc = f->id < 0 && !classic ? wl_hdf5_fail(e, "%s", path) : 0;
     wl_hdf5_unlock();
     if (classic)
-        rc = wl_fail(e, WL_EINVAL, "%s: is NetCDF of the classic format; nccopy -k netCDF-4 IN OUT makes HDF5 of it",
-                     path);
+        rc = wl_fail(e, WL_EINVAL,
+                     "%s: NetCDF classic format; expected NetCDF-4: convert with `nccopy -k netCDF-4 IN OUT`", path);
     if (rc)
         close(f->fd);
     else
@@ -269,5 +274,5 @@ int wl_era5_variables_open(struct wl_era5_variables *out, const char *path, stru
     wl_hdf5_unlock();
     if (rc || out->n) return rc;
     return wl_fail(e, WL_EINVAL,
-                   "%s: holds no variable [time, latitude, longitude] or [time, level, latitude, longitude]", path);
+                   "%s: has no variable [time, latitude, longitude] or [time, level, latitude, longitude]", path);
 }

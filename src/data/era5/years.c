@@ -1,5 +1,5 @@
-/* Files as years: those whose names hold one year belong together; channels, grid and the step from one time to the
- * next are the same in all years, and years follow each other. */
+/* Files with the same year in their names belong together. Channels, grid and time step are the same in all years, and
+ * years are in order. */
 #include "data/era5/years.h"
 
 #include "data/era5/calendar.h"
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The last four digits of a name that stand alone and are a year (1000 is a level); 0: there are none. */
+/* The last number of four digits in a name that can be a year (1000 is a level); 0: there is none. */
 static int year_of(const char *name)
 {
     enum { FIRST = 1600, LAST = 2999 };
@@ -46,7 +46,7 @@ static int by_year(const void *a, const void *b)
 
 /* ---- one year ---- */
 
-/* Degrees that files of f32 and of f64 write of one grid. */
+/* Degrees of one grid may differ by rounding between f32 and f64. */
 static int check_degrees(const struct wl_era5_variable *first, const struct wl_era5_variable *v, const char *what,
                          const double *a, const double *b, int64_t n, struct wl_err *e)
 {
@@ -84,7 +84,7 @@ struct list {
     const struct wl_era5_variable *first;
 };
 
-/* All variables of a year have its times; the first file that says them does so for all. */
+/* All variables of a year have the same times; those of the first file with times apply to all. */
 static int check_times(struct list *l, const struct wl_era5_variable *v, struct wl_arena *a, struct wl_err *e)
 {
     const int64_t *own = v->axes->time_s;
@@ -107,7 +107,7 @@ static int add_channel(struct list *l, const struct wl_era5_variable *v, int64_t
 {
     for (size_t i = 0; i < l->names.n; i++)
         if (wl_str_eq(l->names.v[i], name))
-            return wl_fail(e, WL_EINVAL, "%s: '%s' stands in %s too; the files of a year hold different variables",
+            return wl_fail(e, WL_EINVAL, "%s: '%s' is in %s too; expected different variables in the files of a year",
                            v->path, name, l->year.channel[i].variable->path);
     if (l->names.n >= WL_ERA5_MAX_LEVELS)
         return wl_fail(e, WL_EINVAL, "%s: more than %d channels in a year", v->path, WL_ERA5_MAX_LEVELS);
@@ -117,7 +117,7 @@ static int add_channel(struct list *l, const struct wl_era5_variable *v, int64_t
     return 0;
 }
 
-/* "t2m"; "z 500" of a level of 500, "z 0" of the first one where the file does not say which it is; "channel 0". */
+/* "t2m"; "z 500" for level 500, "z 0" for the first level if the file does not give levels; "channel 0". */
 static char *channel_name(const struct wl_era5_variable *v, int64_t level, bool single_dataset, struct wl_arena *a)
 {
     if (single_dataset) return wl_strf(a, "channel %lld", (long long)level);
@@ -151,7 +151,7 @@ static int add_file(struct list *l, const char *path, bool *single_dataset, stru
                 return wl_fail(e, WL_EINVAL,
                                "%s: \"fields\" has 3 dimensions; expected [time, channel, latitude, longitude]", path);
             *single_dataset = true;
-            found.v[i].unit = NULL; /* its channels have many */
+            found.v[i].unit = NULL; /* its channels have different ones */
             return add_variable(l, &found.v[i], true, a, e);
         }
     for (size_t i = 0; i < found.n && !rc; i++) rc = add_variable(l, &found.v[i], false, a, e);
@@ -164,11 +164,11 @@ static int check_channels(const struct wl_era5_years *y, const struct list *l, s
 {
     const struct wl_era5_variable *v = l->first;
     if ((int64_t)l->names.n != y->channels)
-        return wl_fail(e, WL_EINVAL, "%s: the year has %zu channels, the one before has %lld", v->path, l->names.n,
+        return wl_fail(e, WL_EINVAL, "%s: the year has %zu channels, the previous one has %lld", v->path, l->names.n,
                        (long long)y->channels);
     for (int64_t i = 0; i < y->channels; i++)
         if (!wl_str_eq(l->names.v[i], y->names[i]))
-            return wl_fail(e, WL_EINVAL, "%s: channel %lld of the year is '%s', in the one before '%s'", v->path,
+            return wl_fail(e, WL_EINVAL, "%s: channel %lld of the year is '%s', in the previous one '%s'", v->path,
                            (long long)i, l->names.v[i], y->names[i]);
     return wl_era5_check_grid(y->v[0].channel[0].variable, v, e);
 }
@@ -180,14 +180,14 @@ const struct wl_era5_variable *wl_era5_years_variable(const struct wl_era5_years
     return y->v[0].channel[channel].variable;
 }
 
-/* A year begins behind the end of the one before. */
+/* A year must begin after the end of the previous one. */
 static int check_order(const struct wl_era5_year *before, const struct wl_era5_year *year, struct wl_arena *a,
                        struct wl_err *e)
 {
     if (!before->time_s || !year->time_s || !before->times || !year->times) return 0;
     const int64_t last = before->time_s[before->times - 1], first = year->time_s[0];
     if (first > last) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: its first time, %s, is not behind the last one of %s, %s", year->path,
+    return wl_fail(e, WL_EINVAL, "%s: its first time, %s, is not later than the last one of %s, %s", year->path,
                    wl_calendar_format(first, a), before->path, wl_calendar_format(last, a));
 }
 
@@ -215,7 +215,7 @@ static int add_year(struct wl_era5_years *y, size_t *cap, struct list *l, struct
     return 0;
 }
 
-/* The step is the shortest time between two; times that are missing make longer ones of several steps. */
+/* The step is the shortest interval; missing times make longer intervals, of several steps. */
 static int find_step(struct wl_era5_years *y, struct wl_arena *a, struct wl_err *e)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -225,7 +225,8 @@ static int find_step(struct wl_era5_years *y, struct wl_arena *a, struct wl_err 
                 const int64_t apart = year->time_s[t] - year->time_s[t - 1];
                 if (pass == 0 && (!y->step_s || apart < y->step_s)) y->step_s = apart;
                 if (pass == 1 && apart % y->step_s)
-                    return wl_fail(e, WL_EINVAL, "%s: from %s to %s it is %g h, no multiple of the shortest step, %g h",
+                    return wl_fail(e, WL_EINVAL,
+                                   "%s: from %s to %s it is %g h, which is not a multiple of the shortest step, %g h",
                                    year->path, wl_calendar_format(year->time_s[t - 1], a),
                                    wl_calendar_format(year->time_s[t], a), (double)apart / 3600,
                                    (double)y->step_s / 3600);
@@ -240,7 +241,7 @@ static void find_units(struct wl_era5_years *y, struct wl_arena *a)
     for (int64_t i = 0; i < y->channels; i++) y->units[i] = wl_era5_years_variable(y, i)->unit;
 }
 
-/* channels.txt beside the folder names the channels of "fields", a line each. */
+/* channels.txt beside the folder names the channels of "fields", one per line. */
 static int read_names(struct wl_era5_years *y, const char *dir, struct wl_arena *a, struct wl_err *e)
 {
     char *path = wl_path_join(a, wl_path_dir(a, dir), "channels.txt"), *text;
@@ -249,7 +250,7 @@ static int read_names(struct wl_era5_years *y, const char *dir, struct wl_arena 
     if (rc) return rc;
     struct wl_strs lines = wl_str_split(a, wl_str_strip(a, text), '\n');
     if ((int64_t)lines.n != y->channels)
-        return wl_fail(e, WL_EINVAL, "%s: %zu names, but the files have %lld channels", path, lines.n,
+        return wl_fail(e, WL_EINVAL, "%s: %zu channel names, but the files have %lld channels", path, lines.n,
                        (long long)y->channels);
     y->names = (const char **)lines.v;
     return 0;
@@ -265,7 +266,7 @@ static int open_all(struct wl_era5_years *y, const struct named *files, size_t n
         for (; j < n && files[j].year == l.year.year && !rc; j++)
             rc = add_file(&l, files[j].path, &y->single_dataset, a, e);
         if (!rc && y->single_dataset && j - i > 1)
-            rc = wl_fail(e, WL_EINVAL, "%s: a second file with \"fields\" of one year, beside %s", files[i + 1].path,
+            rc = wl_fail(e, WL_EINVAL, "%s: a second file with \"fields\" for the same year as %s", files[i + 1].path,
                          files[i].path);
         if (!rc) rc = add_year(y, &cap, &l, a, e);
         i = j;
@@ -284,7 +285,7 @@ int wl_era5_years_open(struct wl_era5_years *y, const char *dir, struct wl_arena
     for (size_t i = 0; i < names.n; i++)
         if (is_era5_file(names.v[i]))
             files[n++] = (struct named) { wl_path_join(a, dir, names.v[i]), year_of(names.v[i]) };
-    if (!n) return wl_fail(e, WL_EINVAL, "%s: holds no .h5 and no .nc file", dir);
+    if (!n) return wl_fail(e, WL_EINVAL, "%s: has no .h5, .hdf5 or .nc file", dir);
     qsort(files, n, sizeof *files, by_year);
     rc = open_all(y, files, n, a, e);
     if (!rc) rc = find_step(y, a, e);

@@ -1,4 +1,3 @@
-/* Pictures in class folders. */
 #include "data/images/folders.h"
 
 #include <errno.h>
@@ -9,8 +8,8 @@
 #include <unistd.h>
 
 struct image {
-    uint64_t name;       /* offset into images.names: "<class>/<file>" */
-    int32_t class_index; /* place among the sorted folders of train/ */
+    uint64_t name;       /* offset of "<class>/<file>" in images.names */
+    int32_t class_index; /* index in the sorted folders of train/ */
 };
 
 struct images {
@@ -86,7 +85,7 @@ static int list_class(struct listing *l, const char *name, struct wl_err *e)
         l->out->v[l->out->n++] = image;
     }
     l->source->classes_present += l->out->n > before;
-    if (rc == 0 && l->out->n == before) rc = wl_fail(e, WL_EINVAL, "%s: no JPEG in this class folder", folder);
+    if (rc == 0 && l->out->n == before) rc = wl_fail(e, WL_EINVAL, "%s: the class folder has no JPEG", folder);
     wl_arena_free(tmp);
     return rc;
 }
@@ -108,7 +107,7 @@ static int list_classes_of_part(struct listing *l, const char *train, struct wl_
     for (size_t i = 0; rc == 0 && i < folders.n; i++) {
         if (folders.v[i][0] == '.' || !wl_is_dir(wl_path_join(l->arena, s->dir, folders.v[i]))) continue;
         if (class_index(&s->labels, folders.v[i]) < 0)
-            return wl_fail(e, WL_EINVAL, "%s/%s: this class is not among the %zu of %s", s->dir, folders.v[i],
+            return wl_fail(e, WL_EINVAL, "%s/%s: this class is not one of the %zu in %s", s->dir, folders.v[i],
                            s->labels.n, train);
         rc = list_class(l, folders.v[i], e);
     }
@@ -121,7 +120,7 @@ static int read_fd(struct wl_encoded_image *s, int fd, struct wl_err *e)
 {
     struct stat st;
     if (fstat(fd, &st) != 0) return wl_fail_errno(e, "%s", s->name);
-    if (!S_ISREG(st.st_mode)) return wl_fail(e, WL_EINVAL, "%s: is no plain file", s->name);
+    if (!S_ISREG(st.st_mode)) return wl_fail(e, WL_EINVAL, "%s: not a regular file", s->name);
     int rc = wl_byte_buffer_reserve(&s->bytes, (size_t)st.st_size, s->name, e);
     if (rc != 0) return rc;
     s->bytes.n = 0;

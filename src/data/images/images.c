@@ -1,5 +1,4 @@
-/* Pictures as a data set. The threads leave the cropped picture as bytes; the consumer turns them into normalised
- * floats on the way into the graph's input. */
+/* The threads crop and resize to bytes; the consumer converts them to normalised floats in the graph's input. */
 #include "data/images/images.h"
 
 #include "data/images/resize.h"
@@ -11,11 +10,11 @@ struct wl_images {
     struct wl_dataset set;
     struct wl_image_source source;
     size_t size; /* S */
-    bool augment, speaks;
-    atomic_flag small_seen; /* a picture smaller than what is made of it was named */
+    bool augment, log_warnings;
+    atomic_flag small_seen; /* a small image was warned about */
 };
 
-/* What one thread needs. */
+/* The state of one thread. */
 struct reader {
     struct wl_encoded_image sample;
     struct wl_jpeg *jpeg;
@@ -24,15 +23,14 @@ struct reader {
 
 static const struct wl_images *images_of(const struct wl_dataset *s) { return (const struct wl_images *)s->data; }
 
-/* ---- one picture ------------------------------------------------------------------------------------------------- */
+/* ---- one image --------------------------------------------------------------------------------------------------- */
 
-/* Such pictures are enlarged, as torchvision does it; many of them are rather another data set or a wrong size. */
+/* Small images are enlarged, as in torchvision; many of them suggest another data set or a wrong --image-size. */
 static void warn_small_image(struct wl_images *l, const char *name, int width, int height)
 {
-    if (atomic_flag_test_and_set(&l->small_seen) || !l->speaks) return;
-    wl_log(WL_WARN, "data",
-           "%s: %d x %d pixels are less than the %zu x %zu that are asked for; such images are enlarged", name, width,
-           height, l->size, l->size);
+    if (atomic_flag_test_and_set(&l->small_seen) || !l->log_warnings) return;
+    wl_log(WL_WARN, "data", "%s: %d x %d pixels, smaller than the requested %zu x %zu; such images are enlarged", name,
+           width, height, l->size, l->size);
 }
 
 static struct wl_crop crop_of(const struct wl_images *l, const struct wl_epoch_key *key, int64_t index, int width,
@@ -60,7 +58,7 @@ static int write_sample(const struct wl_dataset *s, void *thread, const struct w
     return rc == 0 ? wl_resize(r->resize, &pixels, &crop, buffers[0], e) : rc;
 }
 
-/* x = (v/255 - mean) / std, planes of R, G, B; mean and std of ImageNet as torchvision has them. */
+/* x = (v/255 - mean) / std, planes of R, G, B; mean and std of ImageNet as in torchvision. */
 static void copy_out(const struct wl_dataset *s, void *const *from, void *const *to)
 {
     static const float mean[3] = { 0.485f, 0.456f, 0.406f }, std[3] = { 0.229f, 0.224f, 0.225f };
@@ -74,7 +72,7 @@ static void copy_out(const struct wl_dataset *s, void *const *from, void *const 
     *(int32_t *)to[1] = *(const int32_t *)from[1];
 }
 
-/* What the picture shows does not matter: a label below 0 counts nowhere. */
+/* A label below 0 marks padding; the pixels do not matter. */
 static void pad(const struct wl_dataset *s, void *const *buffers)
 {
     (void)s;
@@ -100,21 +98,21 @@ static int open_thread(const struct wl_dataset *s, void **thread, struct wl_aren
 
 static const struct wl_dataset_ops ops = {
     .noun = "image",
-    .bad_sample_hint = "--skip-bad goes on without such images",
+    .bad_sample_hint = "--skip-bad skips such images",
     .open_thread = open_thread,
     .write_sample = write_sample,
     .copy_out = copy_out,
     .pad = pad,
 };
 
-/* What may be meant so, and may be a mistake. */
+/* May be intended, or a mistake. */
 static void warn_class_count(const struct wl_images *l, bool train)
 {
     const struct wl_image_source *s = &l->source;
     long long found = (long long)s->labels.n, classes = (long long)s->classes;
-    if (!l->speaks || found == 0) return;
+    if (!l->log_warnings || found == 0) return;
     if (train && found < classes)
-        wl_log(WL_WARN, "data", "%s: %lld classes, fewer than the network's %lld (--classes): the others get no images",
+        wl_log(WL_WARN, "data", "%s: %lld classes, fewer than the network's %lld (--classes): the rest have no images",
                s->dir, found, classes);
     if (!train && s->classes_present && s->classes_present < found)
         wl_log(WL_WARN, "data", "%s: images of %lld classes, but the training set has %lld", s->dir,
@@ -131,7 +129,7 @@ int wl_images_open(struct wl_images **out, const struct wl_images_opts *o, struc
     l->source.check_crc = !o->skip_crc;
     l->size = (size_t)o->image_size;
     l->augment = o->augment;
-    l->speaks = !o->silent;
+    l->log_warnings = !o->silent;
     atomic_flag_clear(&l->small_seen);
     warn_class_count(l, o->train);
     const size_t pixels = 3 * l->size * l->size;

@@ -1,11 +1,10 @@
-/* JPEG through libjpeg-turbo's TurboJPEG interface; this file and synth_write.c are the only home of turbojpeg.h. */
 #include "data/images/jpeg.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <turbojpeg.h>
 
-/* More than any photograph; a damaged header can claim 65535 x 65535, whose pixels would take 12 GB. */
+/* Larger than any photograph; a damaged header can claim 65535 x 65535 pixels, which would take 12 GB. */
 enum { MAX_PIXELS = 1 << 28 };
 
 struct wl_jpeg {
@@ -33,8 +32,8 @@ int wl_jpeg_new(struct wl_jpeg **out, struct wl_arena *a, struct wl_err *e)
     return 0;
 }
 
-/* The message of a file that libjpeg refused. Its decoder is replaced: after some errors in a header it keeps a
- * half-read marker, and the next, good file would fail too. */
+/* Reports a file that libjpeg refused, and replaces the decoder: after some header errors it keeps a half-read marker,
+ * with which the next, good file would fail too. */
 static int refuse(struct wl_jpeg *j, struct wl_err *e)
 {
     int rc = wl_fail(e, WL_EINVAL, "%s: cannot be decoded: %s", j->from->name, tjGetErrorStr2(j->handle));
@@ -47,23 +46,23 @@ int wl_jpeg_open(struct wl_jpeg *j, const struct wl_encoded_image *from, int *wi
 {
     int subsampling;
     j->from = from;
-    if (from->jpeg_n == 0) return wl_fail(e, WL_EINVAL, "%s: is empty", from->name);
+    if (from->jpeg_n == 0) return wl_fail(e, WL_EINVAL, "%s: the file is empty", from->name);
     if (from->jpeg_n < 2 || from->jpeg[0] != 0xff || from->jpeg[1] != 0xd8)
-        return wl_fail(e, WL_EINVAL, "%s: is no JPEG: begins with 0x%02x%02x, expected 0xffd8", from->name,
+        return wl_fail(e, WL_EINVAL, "%s: not a JPEG (begins with 0x%02x%02x, expected 0xffd8)", from->name,
                        from->jpeg[0], from->jpeg_n > 1 ? from->jpeg[1] : 0);
     if (tjDecompressHeader3(j->handle, from->jpeg, from->jpeg_n, &j->width, &j->height, &subsampling,
                             &j->colour_space) != 0)
         return refuse(j, e);
     if ((int64_t)j->width * j->height > MAX_PIXELS)
-        return wl_fail(e, WL_EINVAL, "%s: %d x %d pixels; at most %d are read", from->name, j->width, j->height,
-                       MAX_PIXELS);
+        return wl_fail(e, WL_EINVAL, "%s: %d x %d pixels; expected at most %d in total", from->name, j->width,
+                       j->height, MAX_PIXELS);
     *width = j->width;
     *height = j->height;
     return 0;
 }
 
-/* libjpeg warns about cut-off and damaged data and fills the rest with grey. Only stray bytes between markers, which
- * some files of ImageNet have, leave the picture whole. */
+/* libjpeg warns about truncated and damaged data and fills the rest with grey. Only with stray bytes between markers,
+ * which some files of ImageNet have, is the image complete. */
 static bool is_warning_only(struct wl_jpeg *j)
 {
     return tjGetErrorCode(j->handle) == TJERR_WARNING && strstr(tjGetErrorStr2(j->handle), "extraneous bytes");

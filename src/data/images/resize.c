@@ -1,16 +1,16 @@
 /* Separable resampling: for each output row the rows of the crop are summed with their weights (long, contiguous
- * loops), then the columns of that sum. Weights as in Pillow, so that pictures match what torchvision trains on. */
+ * loops), then the columns of that sum. Weights as in Pillow, so that images match those of torchvision. */
 #include "data/images/resize.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The pixels that make each of S outputs along one axis. */
+/* The input pixels of each of S outputs along one axis. */
 struct axis {
     int *first, *count; /* [S] */
     float *weight;      /* [S, taps] */
     size_t taps, cap;
-    int low, high; /* pixels used at all: [low, high) */
+    int low, high; /* range of all pixels used: [low, high) */
 };
 
 struct wl_resize {
@@ -40,7 +40,7 @@ struct wl_resize *wl_resize_new(int image_size, struct wl_arena *a)
     return r;
 }
 
-/* Grows to n floats and as many again, so that it settles soon; what was there is lost. */
+/* Makes room for 2n floats if n do not fit, so that growth soon ends; the contents are lost. */
 static int reserve(float **p, size_t *cap, size_t n, struct wl_err *e)
 {
     if (n <= *cap) return 0;

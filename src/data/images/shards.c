@@ -1,6 +1,5 @@
-/* Pictures in TFRecord shards, as TensorFlow's script for ImageNet names and fills them: PREFIX-00000-of-01024 ...,
- * records of tf.train.Example with image/encoded, image/class/label (from 1; 0 is a background class without pictures)
- * and image/filename. */
+/* The layout of TensorFlow's script for ImageNet: PREFIX-00000-of-01024 ..., records of tf.train.Example with
+ * image/encoded, image/class/label (from 1; 0 is a background class without images) and image/filename. */
 #include "data/images/shards.h"
 
 #include "data/tfrecord/example.h"
@@ -14,13 +13,13 @@ enum { MAX_SHARDS = 100000 /* five digits */ };
 
 struct shards {
     struct wl_tfrecord_file *v; /* [n] */
-    int64_t *first;             /* [n+1] number of the first record of each among all */
+    int64_t *first;             /* [n+1] index of each shard's first record among all */
     int64_t n;
 };
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* The number behind `text` and at *p, of at least five digits; -1: there is none. */
+/* Parses `text` and a number of at least five digits at *p; -1: no match. */
 static int64_t number_after(const char **p, const char *text)
 {
     size_t n = strlen(text), digits;
@@ -58,7 +57,7 @@ bool wl_image_shards_exist(const char *dir, const char *prefix, struct wl_arena 
 
 /* ---- the list --------------------------------------------------------------------------------------------------- */
 
-/* Names the first few shards that are not there. */
+/* Names the first few missing shards. */
 static int missing(const struct shards *s, const char *dir, const char *prefix, int64_t found, struct wl_arena *a,
                    struct wl_err *e)
 {
@@ -83,10 +82,10 @@ static int list_shards(struct shards *s, const char *dir, const char *prefix, st
         int64_t index, count;
         if (!is_shard(names.v[i], prefix, &index, &count)) continue;
         if (count > MAX_SHARDS || index >= count)
-            return wl_fail(e, WL_EINVAL, "%s/%s: expected a number from 0 to %lld, and at most %d shards", dir,
+            return wl_fail(e, WL_EINVAL, "%s/%s: expected a shard number from 0 to %lld, and at most %d shards", dir,
                            names.v[i], (long long)count - 1, MAX_SHARDS);
         if (before && count != s->n)
-            return wl_fail(e, WL_EINVAL, "%s: %s and %s are of two different sets of shards", dir, before, names.v[i]);
+            return wl_fail(e, WL_EINVAL, "%s: %s and %s belong to different sets of shards", dir, before, names.v[i]);
         if (!before) {
             s->n = count;
             s->v = wl_new_array(a, struct wl_tfrecord_file, (size_t)count);
@@ -115,9 +114,9 @@ static const struct wl_tfrecord_file *shard_of(const struct shards *s, int64_t i
     return &s->v[low];
 }
 
-/* What a picture needs of an example. */
-static int use(const struct wl_image_source *source, const struct wl_tf_example *example, struct wl_encoded_image *out,
-               struct wl_err *e)
+/* Takes the image of an example. */
+static int use_example(const struct wl_image_source *source, const struct wl_tf_example *example,
+                       struct wl_encoded_image *out, struct wl_err *e)
 {
     if (!example->encoded) return wl_fail(e, WL_EINVAL, "%s: no bytes feature image/encoded", out->name);
     if (!example->has_label) return wl_fail(e, WL_EINVAL, "%s: no int64 feature image/class/label", out->name);
@@ -144,7 +143,7 @@ static int read_record(const struct wl_image_source *source, int64_t i, struct w
              (unsigned long long)r->offset[record], example.filename_n ? " (" : "",
              (int)(example.filename_n < 255 ? example.filename_n : 255), example.filename_n ? example.filename : "",
              example.filename_n ? ")" : "");
-    return rc == 0 ? use(source, &example, out, e) : wl_err_prefix(e, "%s", out->name);
+    return rc == 0 ? use_example(source, &example, out, e) : wl_err_prefix(e, "%s", out->name);
 }
 
 int wl_image_shards_open(struct wl_image_source *s, const char *dir, const char *prefix, struct wl_arena *a,

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Shards of one part: in DIR itself, or in a folder DIR/<prefix>, as the two versions of TensorFlow's script leave
- * them. Returns the folder, or NULL. */
+/* The folder with the shards of one part: DIR itself or DIR/<prefix>, depending on the version of TensorFlow's script.
+ * NULL: none. */
 static const char *shard_folder(const char *dir, const char *prefix, struct wl_arena *a)
 {
     const char *below = wl_path_join(a, dir, prefix);
@@ -16,7 +16,7 @@ static const char *shard_folder(const char *dir, const char *prefix, struct wl_a
     return wl_image_shards_exist(below, prefix, a) ? below : NULL;
 }
 
-/* Names of the classes in the order of the labels, one a line; a leading "0:" as TF-Slim writes it is left away. */
+/* Class names in the order of the labels, one per line; a leading "0:", as written by TF-Slim, is dropped. */
 static int read_labels(struct wl_image_source *s, const char *dir, struct wl_arena *a, struct wl_err *e)
 {
     const char *path = wl_path_join(a, dir, "labels.txt");
@@ -43,7 +43,7 @@ static int open_shards(struct wl_image_source *s, const char *dir, bool train, i
     const char *prefix = train ? "train" : "validation", *folder = shard_folder(dir, prefix, a);
     if (!folder)
         return wl_fail(e, WL_ENOENT,
-                       "%s: TFRecord shards of the %s set, but none of the %s set: expected %s-00000-of-<N>", dir,
+                       "%s: has TFRecord shards of the %s set but not of the %s set; expected %s-00000-of-<N>", dir,
                        train ? "validation" : "training", train ? "training" : "validation", prefix);
     int rc = wl_image_shards_open(s, folder, prefix, a, e);
     if (rc == 0) rc = read_labels(s, dir, a, e);
@@ -51,15 +51,15 @@ static int open_shards(struct wl_image_source *s, const char *dir, bool train, i
     if (s->classes == 0) s->classes = classes;
     if (s->classes > 0) return 0;
     return wl_fail(e, WL_EINVAL,
-                   "%s: TFRecord shards do not say how many classes there are: give --classes (1000 for ImageNet), or "
-                   "%s/labels.txt with one name a line",
+                   "%s: the number of classes is not in TFRecord shards: give --classes (1000 for ImageNet), or "
+                   "%s/labels.txt with one name per line",
                    dir, dir);
 }
 
 static int check_folder(const char *dir, struct wl_err *e)
 {
     if (access(dir, F_OK) != 0 || (wl_is_dir(dir) && access(dir, R_OK | X_OK) != 0)) return wl_fail_errno(e, "%s", dir);
-    return wl_is_dir(dir) ? 0 : wl_fail(e, WL_ENOENT, "%s: is no folder; a data set is one", dir);
+    return wl_is_dir(dir) ? 0 : wl_fail(e, WL_ENOENT, "%s: not a folder; expected the folder of a data set", dir);
 }
 
 int wl_image_source_open(struct wl_image_source *s, const char *dir, bool train, int64_t classes, struct wl_arena *a,
@@ -82,7 +82,7 @@ int wl_image_source_open(struct wl_image_source *s, const char *dir, bool train,
 int wl_image_source_limit(struct wl_image_source *s, int64_t samples, struct wl_err *e)
 {
     if (samples > s->total)
-        return wl_fail(e, WL_EINVAL, "%s: %lld samples asked for, it has %lld", s->dir, (long long)samples,
+        return wl_fail(e, WL_EINVAL, "%s: %lld samples requested, %lld available", s->dir, (long long)samples,
                        (long long)s->total);
     if (samples > 0) s->n = samples;
     return 0;
@@ -90,6 +90,6 @@ int wl_image_source_limit(struct wl_image_source *s, int64_t samples, struct wl_
 
 int wl_image_source_read(const struct wl_image_source *s, int64_t i, struct wl_encoded_image *out, struct wl_err *e)
 {
-    int64_t place = s->n == s->total ? i : (2 * i + 1) * s->total / (2 * s->n);
-    return s->ops->read(s, place, out, e);
+    int64_t position = s->n == s->total ? i : (2 * i + 1) * s->total / (2 * s->n);
+    return s->ops->read(s, position, out, e);
 }

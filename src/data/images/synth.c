@@ -1,4 +1,3 @@
-/* Synthetic data in the layouts of ImageNet, with a manifest beside them. */
 #include "data/images/synth.h"
 
 #include "data/images/synth_write.h"
@@ -8,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GENERATOR_VERSION = 1 /* counts up when draw.c makes other pictures */ };
+enum { GENERATOR_VERSION = 1 /* incremented when synth_draw.c draws other images */ };
 
 static const char *settings_text(const struct wl_imagenet_synth_opts *o, struct wl_arena *a)
 {
@@ -25,10 +24,10 @@ static const char *settings_text(const struct wl_imagenet_synth_opts *o, struct 
 
 /* ---- writing ---- */
 
-/* What the threads share. */
+/* Shared by the threads. */
 struct job {
     const struct wl_imagenet_synth_opts *o;
-    int64_t total; /* pictures */
+    int64_t total; /* images */
     atomic_llong next, done;
     pthread_mutex_t lock;
     struct wl_err why; /* the first error, under the lock */
@@ -62,7 +61,7 @@ static void *write_some(void *arg)
 static void show_progress(struct job *job)
 {
     struct wl_progress bar;
-    wl_progress_start(&bar, "pictures");
+    wl_progress_start(&bar, "images");
     while (atomic_load(&job->done) < job->total && !atomic_load(&job->failed)) {
         wl_progress_update(&bar, (double)atomic_load(&job->done), (double)job->total, -1, NULL);
         (void)wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 20);
@@ -85,7 +84,7 @@ static int run_threads(struct job *job, int64_t threads, bool progress, struct w
     return job->failed ? wl_fail(e, job->why.code, "%s", job->why.msg) : 0;
 }
 
-/* Puts values where 0 stands for a default. TensorFlow's script has an eighth as many validation shards. */
+/* Replaces 0 by defaults. TensorFlow's script writes one eighth as many validation shards. */
 static void fill(struct wl_imagenet_synth_opts *o)
 {
     if (o->val_images == 0) o->val_images = o->images / 5 > o->classes ? o->images / 5 : o->classes;
@@ -100,13 +99,14 @@ static int check(const struct wl_imagenet_synth_opts *o, struct wl_err *e)
     if (o->classes < 2 || o->classes > 1000)
         return wl_fail(e, WL_EINVAL, "%lld classes; expected 2 to 1000", (long long)o->classes);
     if (o->images < o->classes || o->val_images < o->classes)
-        return wl_fail(e, WL_EINVAL,
-                       "%lld training and %lld validation images are less than one for each of %lld classes",
-                       (long long)o->images, (long long)o->val_images, (long long)o->classes);
+        return wl_fail(
+            e, WL_EINVAL,
+            "%lld training and %lld validation images for %lld classes; expected at least one per class in each",
+            (long long)o->images, (long long)o->val_images, (long long)o->classes);
     if (o->size < 8 || o->size > 4096)
         return wl_fail(e, WL_EINVAL, "size %lld; expected 8 to 4096", (long long)o->size);
     if (o->tfrecord && (o->shards < 1 || o->shards > o->images || o->shards > 99999))
-        return wl_fail(e, WL_EINVAL, "%lld shards; expected 1 to %lld, at least one picture in each",
+        return wl_fail(e, WL_EINVAL, "%lld shards; expected 1 to %lld, with at least one image each",
                        (long long)o->shards, (long long)(o->images < 99999 ? o->images : 99999));
     return 0;
 }

@@ -1,7 +1,7 @@
-/* A synthetic picture: one to three objects on a striped ground. The class is the combination of the objects' shape,
- * their hue and the slope of the stripes; everything else varies: place, size, rotation, brightness, saturation, the
- * ground's colour, stripe width and phase, grey distractors of other shapes, a brightness ramp, noise. Slopes stay
- * between 0 and 90 degrees, so that a flipped picture keeps its class distinct from the others'. */
+/* A synthetic image: one to three objects on a striped background. The class is the combination of the objects' shape,
+ * their hue and the slope of the stripes; everything else varies: position, size, rotation, brightness, saturation, the
+ * background's colour, stripe width and phase, grey distractors of other shapes, a brightness ramp, noise. Slopes are
+ * between 0 and 90 degrees, so that a flipped image cannot be mistaken for another class. */
 #include "data/images/synth_draw.h"
 
 #include "data/rng.h"
@@ -11,8 +11,8 @@
 
 enum { MAX_HUES = 20, SHAPES = 10, MAX_OBJECTS = 6, SUBPIXELS = 2 };
 
-/* What a class is. Hue is seen within an epoch, shape takes longer, and slope is there from MAX_HUES * SHAPES classes.
- */
+/* The features of a class. Networks learn hue within an epoch, shape takes longer; slopes differ only with more than
+ * MAX_HUES * SHAPES classes. */
 struct kind {
     int shape;
     double hue;   /* [0,1) */
@@ -48,7 +48,7 @@ static struct kind kind_of(int64_t class_index, int64_t classes)
     return k;
 }
 
-/* Is the point inside the shape that fills about [-1,1]^2 ? */
+/* Is the point inside the shape, which fills about [-1,1]^2? */
 static bool inside(int shape, double u, double v)
 {
     double r = hypot(u, v), angle = atan2(v, u);
@@ -58,7 +58,7 @@ static bool inside(int shape, double u, double v)
     case 2: return v > -0.6 && v < 0.9 - 1.75 * fabs(u);                           /* triangle */
     case 3: return r < 0.95 && r > 0.55;                                           /* ring */
     case 4: return fabs(u) < 0.3 && fabs(v) < 1;                                   /* bar */
-    case 5: return r < 0.6 + 0.4 * cos(5 * angle);                                 /* flower of five leaves */
+    case 5: return r < 0.6 + 0.4 * cos(5 * angle);                                 /* flower with five petals */
     case 6: return fmax(fabs(u), fabs(v)) < 0.8;                                   /* square */
     case 7: return r < 0.95 && hypot(u - 0.45, v) > 0.75;                          /* crescent */
     case 8: return (u < -0.2 || v < -0.2) && fmax(fabs(u), fabs(v)) < 0.85;        /* angle */
@@ -113,7 +113,7 @@ static void compose(struct picture *p, const struct kind *k, struct wl_rng *d)
     }
 }
 
-/* The colour at a point of the unit square: the topmost object, else the ground. */
+/* The colour at a point of the unit square: of the topmost object, else of the background. */
 static void colour_at(const struct picture *p, double x, double y, double rgb[3])
 {
     for (int i = p->objects - 1; i >= 0; i--) {

@@ -1,5 +1,4 @@
-/* Synthetic pictures as class folders, or as TFRecord shards of the same pictures in the order in which folders are
- * listed: by class, then by number. */
+
 #include "data/images/synth_write.h"
 
 #include "data/images/synth_draw.h"
@@ -34,7 +33,7 @@ int wl_imagenet_synth_writer_new(struct wl_imagenet_synth_writer **out, const st
     int size = (int)o->size;
     writer->o = o;
     wl_defer(a, synth_writer_release, writer);
-    writer->rgb = wl_try_alloc(a, (size_t)(3 * o->size * o->size), 64, "a picture", e);
+    writer->rgb = wl_try_alloc(a, (size_t)(3 * o->size * o->size), 64, "an image", e);
     writer->file = wl_try_alloc(a, tjBufSize(size, size, TJSAMP_420), 64, "a JPEG", e);
     if (!writer->rgb || !writer->file) return WL_ENOMEM;
     writer->jpeg = tjInitCompress();
@@ -43,7 +42,7 @@ int wl_imagenet_synth_writer_new(struct wl_imagenet_synth_writer **out, const st
     return 0;
 }
 
-/* Picture i of a part into writer->file. */
+/* Encodes image i of a part to writer->file. */
 static int draw(struct wl_imagenet_synth_writer *writer, bool val, int64_t i, struct wl_err *e)
 {
     int size = (int)writer->o->size;
@@ -58,8 +57,7 @@ static int draw(struct wl_imagenet_synth_writer *writer, bool val, int64_t i, st
 
 static const char *part_name(bool val) { return val ? "val" : "train"; }
 
-/* The folder is one that we have begun (manifest.c): a file is one of a call that was cut off, a link is not followed.
- */
+/* The folder has our manifest, so an existing file is from an interrupted call. Links are not followed. */
 static int open_new(FILE **f, const char *path, struct wl_err *e)
 {
     unlink(path);
@@ -73,9 +71,9 @@ static int close_new(FILE *f, const char *path, int rc, struct wl_err *e)
     return rc;
 }
 
-/* ---- class folders: a unit is a picture -------------------------------------------------------------------------- */
+/* ---- class folders: a unit is an image -------------------------------------------------------------------------- */
 
-static int write_picture(struct wl_imagenet_synth_writer *writer, bool val, int64_t i, struct wl_err *e)
+static int write_image(struct wl_imagenet_synth_writer *writer, bool val, int64_t i, struct wl_err *e)
 {
     const struct wl_imagenet_synth_opts *o = writer->o;
     char path[4096];
@@ -102,16 +100,16 @@ static int make_folders(const struct wl_imagenet_synth_opts *o, struct wl_arena 
 
 /* ---- shards: a unit is a shard ----------------------------------------------------------------------------------- */
 
-/* Number of the picture at a place of the sorted list of a part of n pictures: class by class, each in rising order. */
-static int64_t image_index_at(int64_t place, int64_t n, int64_t classes)
+/* Index of the image at a position of the sorted list of n images: class by class, each in ascending order. */
+static int64_t image_index_at(int64_t position, int64_t n, int64_t classes)
 {
     int64_t fuller = n % classes, each = n / classes; /* the first `fuller` classes have one more */
-    int64_t inside = place - fuller * (each + 1);
-    if (inside < 0) return place % (each + 1) * classes + place / (each + 1);
+    int64_t inside = position - fuller * (each + 1);
+    if (inside < 0) return position % (each + 1) * classes + position / (each + 1);
     return inside % each * classes + fuller + inside / each;
 }
 
-/* The features that TensorFlow's script writes, but for the boxes around objects. */
+/* The features that TensorFlow's script writes, except bounding boxes. */
 static int write_example(struct wl_imagenet_synth_writer *writer, bool val, int64_t i, FILE *to, const char *path,
                          struct wl_err *e)
 {
@@ -175,7 +173,7 @@ int wl_imagenet_synth_write(struct wl_imagenet_synth_writer *writer, int64_t uni
     bool val = unit >= train;
     if (val) unit -= train;
     if (writer->o->tfrecord) return write_shard(writer, val, unit, done, e);
-    int rc = write_picture(writer, val, unit, e);
+    int rc = write_image(writer, val, unit, e);
     atomic_fetch_add(done, 1);
     return rc;
 }

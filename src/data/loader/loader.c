@@ -41,7 +41,7 @@ static int check_size(const struct wl_loader *f, struct wl_err *e)
     if (samples > UINT32_MAX) return wl_fail(e, WL_EINVAL, "%s: more than 2^32 %ss", f->set->name, f->set->ops->noun);
     if (!o->drop_last || samples >= global) return 0;
     return wl_fail(e, WL_EINVAL,
-                   "%s: %lld samples are less than one global batch of %lld (%lld worker%s x local batch %lld)",
+                   "%s: %lld samples, fewer than one global batch of %lld (%lld worker%s x local batch %lld)",
                    f->set->name, samples, global, (long long)o->ranks, o->ranks == 1 ? "" : "s", (long long)o->batch);
 }
 
@@ -55,7 +55,7 @@ static int allocate_slots(struct wl_loader *f, struct wl_arena *a, struct wl_err
         slot->index = wl_new_array(a, int64_t, batch);
         slot->good = wl_new_array(a, bool, batch);
         for (int k = 0; k < s->buffers; k++) {
-            slot->buffer[k] = wl_try_alloc(a, units * wl_loader_slot_bytes(s, k), 64, "batches ahead of time", e);
+            slot->buffer[k] = wl_try_alloc(a, units * wl_loader_slot_bytes(s, k), 64, "prefetched batches", e);
             if (!slot->buffer[k]) return WL_ENOMEM;
         }
     }
@@ -64,7 +64,7 @@ static int allocate_slots(struct wl_loader *f, struct wl_arena *a, struct wl_err
 
 static int make_threads(struct wl_loader *f, struct wl_arena *a, struct wl_err *e)
 {
-    int64_t n = f->o.threads ? f->o.threads : 1; /* without threads the consumer works as one */
+    int64_t n = f->o.threads ? f->o.threads : 1; /* without threads the consumer makes the batches */
     f->threads = wl_new_array(a, struct wl_loader_thread, (size_t)n);
     for (int64_t i = 0; i < n; i++) {
         struct wl_loader_thread *t = &f->threads[i];
@@ -75,7 +75,7 @@ static int make_threads(struct wl_loader *f, struct wl_arena *a, struct wl_err *
     return 0;
 }
 
-/* Signals are for the thread that runs the job. */
+/* The threads block all signals: these are for the thread that runs the training. */
 static int start_threads(struct wl_loader *f, struct wl_err *e)
 {
     sigset_t all, old;
@@ -114,7 +114,7 @@ int wl_loader_open(struct wl_loader **out, const struct wl_dataset *set, const s
     pthread_mutex_init(&f->lock, NULL);
     pthread_cond_init(&f->not_full, NULL);
     pthread_cond_init(&f->ready, NULL);
-    wl_defer(a, feed_release, f); /* before what the threads use: releases run newest first */
+    wl_defer(a, feed_release, f); /* releases run newest first: the threads end before what they use */
     *out = f;
     return start_threads(f, e);
 }
@@ -137,7 +137,7 @@ int wl_loader_start_epoch(struct wl_loader *f, int64_t epoch, int64_t first_batc
 {
     if (epoch < 0 || epoch >= 1 << 24) return wl_fail(e, WL_EINVAL, "epoch %lld is out of range", (long long)epoch);
     pthread_mutex_lock(&f->lock);
-    f->steps = 0; /* nothing more to take */
+    f->steps = 0; /* no more items */
     while (f->in_flight) pthread_cond_wait(&f->ready, &f->lock);
     f->key.epoch = epoch;
     if (f->o.training)
@@ -152,13 +152,13 @@ int wl_loader_start_epoch(struct wl_loader *f, int64_t epoch, int64_t first_batc
     return 0;
 }
 
-static void places(const struct wl_dataset *s, void *const *buffer, int64_t i, bool ring, void **at)
+static void buffers_at(const struct wl_dataset *s, void *const *buffer, int64_t i, bool ring, void **at)
 {
     for (int k = 0; k < s->buffers; k++)
         at[k] = (char *)buffer[k] + (size_t)i * (ring ? wl_loader_slot_bytes(s, k) : s->bytes[k]);
 }
 
-static void take_sample(const struct wl_dataset *s, void *const *from, void *const *to)
+static void copy_sample(const struct wl_dataset *s, void *const *from, void *const *to)
 {
     if (s->ops->copy_out)
         s->ops->copy_out(s, from, to);
@@ -166,9 +166,9 @@ static void take_sample(const struct wl_dataset *s, void *const *from, void *con
         for (int k = 0; k < s->buffers; k++) memcpy(to[k], from[k], s->bytes[k]);
 }
 
-/* The good ones of the first `count` places, side by side, and padding behind them; returns how many. slot NULL: none.
- */
-static int64_t hand_over_samples(const struct wl_loader *f, const struct wl_loader_slot *slot, int64_t count,
+/* Copies the good ones of the first `count` samples to the inputs, and pads the rest; returns how many. slot NULL:
+ * none. */
+static int64_t copy_good_samples(const struct wl_loader *f, const struct wl_loader_slot *slot, int64_t count,
                                  void *const *inputs)
 {
     const struct wl_dataset *s = f->set;
@@ -176,12 +176,12 @@ static int64_t hand_over_samples(const struct wl_loader *f, const struct wl_load
     int64_t n = 0;
     for (int64_t i = 0; i < count; i++) {
         if (!slot->good[i]) continue;
-        places(s, slot->buffer, i, true, from);
-        places(s, inputs, n++, false, to);
-        take_sample(s, from, to);
+        buffers_at(s, slot->buffer, i, true, from);
+        buffers_at(s, inputs, n++, false, to);
+        copy_sample(s, from, to);
     }
     for (int64_t i = n; i < f->o.batch; i++) {
-        places(s, inputs, i, false, to);
+        buffers_at(s, inputs, i, false, to);
         s->ops->pad(s, to);
     }
     return n;
@@ -190,7 +190,7 @@ static int64_t hand_over_samples(const struct wl_loader *f, const struct wl_load
 static int64_t copy_to_inputs(const struct wl_loader *f, const struct wl_loader_slot *slot, int64_t count,
                               void *const *inputs)
 {
-    if (f->set->ops->write_sample) return hand_over_samples(f, slot, count, inputs);
+    if (f->set->ops->write_sample) return copy_good_samples(f, slot, count, inputs);
     for (int k = 0; k < f->set->buffers; k++)
         memcpy(inputs[k], slot->buffer[k], wl_dataset_batch_bytes(f->set, k, f->o.batch));
     return count;
@@ -200,7 +200,7 @@ int wl_loader_next(struct wl_loader *f, void *const *inputs, int64_t *n, struct 
 {
     int64_t from, count;
     *n = 0;
-    if (f->consumed >= f->steps) return 0; /* both change only in calls of this thread */
+    if (f->consumed >= f->steps) return 0; /* both change only in calls by this thread */
     struct wl_loader_slot *slot = wl_loader_slot_at(f, f->consumed);
     count = wl_partition_range(&f->partition, f->consumed, &from);
     if (count > 0) {

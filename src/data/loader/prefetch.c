@@ -7,15 +7,15 @@ size_t wl_loader_slot_bytes(const struct wl_dataset *s, int k)
 
 struct wl_loader_slot *wl_loader_slot_at(struct wl_loader *f, int64_t step) { return &f->ring[step % f->o.ring]; }
 
-/* One item as its thread needs it. */
+/* An item as its thread sees it. */
 struct item {
     struct wl_loader_slot *slot;
-    int64_t place, n; /* samples index[place .. place + n) of the slot */
+    int64_t position, n; /* samples index[position .. position + n) of the slot */
 };
 
 /* ---- making an item ---------------------------------------------------------------------------------------------- */
 
-/* A bad sample ends the training, unless the user wants to go on without such samples. */
+/* Without skip_bad a bad sample ends the training. */
 static int bad_sample(const struct wl_dataset_ops *ops, struct wl_err *e)
 {
     const struct wl_err why = *e;
@@ -32,38 +32,38 @@ static void note_bad(struct wl_loader *f, int64_t sample, const struct wl_err *w
     if (first) wl_log(WL_WARN, "data", "skipped: %s", why->msg);
 }
 
-/* Fills a place of a batch. In training a bad sample is replaced by the next good one, so that batches stay full and
- * the result is the same for any number of threads. */
-static int put_sample(struct wl_loader_thread *t, const struct item *it, struct wl_err *e)
+/* Writes one sample of a batch. In training the next good sample replaces a bad one, so that batches stay full and the
+ * result is the same for any number of threads. */
+static int write_sample(struct wl_loader_thread *t, const struct item *it, struct wl_err *e)
 {
     struct wl_loader *f = t->feed;
     const struct wl_dataset *s = f->set;
     void *at[WL_DATASET_MAX_BUFFERS];
     for (int k = 0; k < s->buffers; k++)
-        at[k] = (char *)it->slot->buffer[k] + (size_t)it->place * wl_loader_slot_bytes(s, k);
+        at[k] = (char *)it->slot->buffer[k] + (size_t)it->position * wl_loader_slot_bytes(s, k);
     int64_t tries = f->o.skip_bad && f->o.training ? s->samples : 1;
-    it->slot->good[it->place] = true;
+    it->slot->good[it->position] = true;
     for (int64_t i = 0; i < tries; i++) {
-        int64_t sample = (it->slot->index[it->place] + i) % s->samples;
+        int64_t sample = (it->slot->index[it->position] + i) % s->samples;
         int rc = s->ops->write_sample(s, t->data, &f->key, sample, at, e);
         if (rc == 0 || rc == WL_ENOMEM) return rc;
         if (!f->o.skip_bad) return bad_sample(s->ops, e);
         note_bad(f, sample, e);
     }
-    it->slot->good[it->place] = false;
-    return f->o.training ? wl_err_prefix(e, "%s: no %s can be read; the last", s->name, s->ops->noun) : 0;
+    it->slot->good[it->position] = false;
+    return f->o.training ? wl_err_prefix(e, "%s: no %s can be read; the last error", s->name, s->ops->noun) : 0;
 }
 
 static int make(struct wl_loader_thread *t, const struct item *it, struct wl_err *e)
 {
     const struct wl_dataset *s = t->feed->set;
-    if (s->ops->write_sample) return put_sample(t, it, e);
+    if (s->ops->write_sample) return write_sample(t, it, e);
     return s->ops->write_batch(s, t->data, &t->feed->key, it->slot->index, it->n, it->slot->buffer, e);
 }
 
 /* ---- the queue: all of it under the lock ------------------------------------------------------------------------- */
 
-/* Is there an item, and room in the ring for it? Steps in which this rank has no sample have no items. */
+/* Is there an item to take, and a free slot for it? Steps in which this rank has no sample have no items. */
 static bool can_take(struct wl_loader *f)
 {
     int64_t from;
@@ -75,7 +75,7 @@ static struct item take(struct wl_loader *f)
 {
     int64_t from, n = wl_partition_range(&f->partition, f->step, &from);
     const bool whole = f->set->ops->write_batch != NULL;
-    struct item it = { .slot = wl_loader_slot_at(f, f->step), .place = f->item, .n = whole ? n : 1 };
+    struct item it = { .slot = wl_loader_slot_at(f, f->step), .position = f->item, .n = whole ? n : 1 };
     if (f->item == 0) {
         for (int64_t i = 0; i < n; i++) it.slot->index[i] = f->order[from + i];
         it.slot->pending = n;
@@ -92,8 +92,9 @@ static struct item take(struct wl_loader *f)
 
 static void finish(struct wl_loader *f, const struct item *it, int rc, const struct wl_err *why)
 {
-    if (rc != 0 && it->place < it->slot->first_bad) {
-        it->slot->first_bad = it->place; /* the first place counts: the message does not depend on timing */
+    if (rc != 0 && it->position < it->slot->first_bad) {
+        it->slot->first_bad =
+            it->position; /* keep the first error by position, so that the message does not depend on timing */
         it->slot->error = *why;
     }
     it->slot->pending -= it->n;

@@ -1,7 +1,7 @@
-/* A feed from inside. The epoch is a list of items, which the threads take in order: a sample for sets with `put`, a
- * batch for sets with `fill`. Each is written into its place of a ring of batches, whose oldest the consumer waits for.
- * One mutex guards everything but the buffers: a place is written by the thread that took it, and read after its batch
- * is complete. */
+/* The inside of a loader. The epoch is a list of items, which the threads take in order: a sample with `write_sample`,
+ * a batch with `write_batch`. Each is written to its position in a ring of batches; the consumer waits for the oldest
+ * one. One mutex guards everything but the buffers: an item is written by the thread that took it, and read after its
+ * batch is complete. */
 #ifndef WL_DATA_LOADER_PREFETCH_H
 #define WL_DATA_LOADER_PREFETCH_H
 
@@ -13,8 +13,8 @@
 /* A batch in the ring. */
 struct wl_loader_slot {
     void *buffer[WL_DATASET_MAX_BUFFERS];
-    int64_t *index;      /* [B] the samples that were asked for */
-    bool *good;          /* [B] false: left out */
+    int64_t *index;      /* [B] requested samples */
+    bool *good;          /* [B] false: skipped */
     int64_t pending;     /* items not finished yet */
     int64_t first_bad;   /* position of the first failed item, B: none */
     struct wl_err error; /* of it */
@@ -41,7 +41,7 @@ struct wl_loader {
     int64_t consumed;   /* batches that the consumer has taken */
     int64_t in_flight;  /* items being made */
     bool stop;
-    bool *bad_seen; /* [samples] with skip_bad: named and counted already */
+    bool *bad_seen; /* [samples] with skip_bad: logged and counted already */
     int64_t bad, waited_ns;
 
     struct wl_loader_thread *threads;
@@ -56,7 +56,7 @@ struct wl_loader_slot *wl_loader_slot_at(struct wl_loader *f, int64_t step);
 /* The threads run this until f->stop. */
 void *wl_loader_prefetch(void *thread);
 
-/* Waits until batch f->consumed is complete, or makes it where there are no threads. The lock is held. */
+/* Waits until batch f->consumed is complete, or makes it if there are no threads. The lock is held. */
 void wl_loader_wait_batch(struct wl_loader *f);
 
 #endif

@@ -1,9 +1,9 @@
-/* Molecules are small (QM9: at most 29 atoms), so all pairs are looked at. */
+/* Molecules are small (QM9: at most 29 atoms), so all pairs are checked. */
 #include "data/molecules/molecules.h"
 
 #include <math.h>
 
-/* Rounded as networks read it, so that what is near is decided by the same number. */
+/* Rounded as the networks read it, so that the cutoff applies to the same number. */
 static float distance(const struct wl_molecule *m, int i, int j)
 {
     double sum = 0;
@@ -76,7 +76,7 @@ static float cosine(const struct wl_molecule *m, int i, int j, int k)
     return (float)fmax(-1, fmin(1, dot / sqrt(one * two)));
 }
 
-/* Edges that lead to atom i of the molecule; its first atom is `first` of the batch. */
+/* Adds the edges to atom i of the molecule, whose first atom has index `first` in the batch. */
 static void add_edges(struct wl_edge_batch *b, const struct wl_molecule *m, int32_t first, int i)
 {
     for (int j = 0; j < m->atoms; j++) {
@@ -87,7 +87,7 @@ static void add_edges(struct wl_edge_batch *b, const struct wl_molecule *m, int3
     }
 }
 
-/* The edge j->i, which is there. */
+/* The edge j->i, which must exist. */
 static int32_t find_edge(const struct wl_edge_batch *b, int32_t j, int32_t i)
 {
     int32_t q = b->edge_start[i];

@@ -1,5 +1,5 @@
-/* Where .xyz files lie: in a folder, or in a tar archive (POSIX ustar, and what GNU tar and Python write of plain files
- * with short names; others among its entries are passed over). */
+/* Tar archives are read if they are POSIX ustar, or as GNU tar and Python write regular files with short names; other
+ * entries are skipped. */
 #include "data/molecules/qm9_archive.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static bool is_xyz(const char *name)
     return n > 4 && wl_str_eq(name + n - 4, ".xyz");
 }
 
-enum { MOST_BYTES = 1 << 20 }; /* of one molecule's file */
+enum { MAX_BYTES = 1 << 20 }; /* of one molecule's file */
 
 static int for_each_in_folder(const char *dir, each_fn *each, void *data, struct wl_arena *a, struct wl_err *e)
 {
@@ -24,7 +24,7 @@ static int for_each_in_folder(const char *dir, each_fn *each, void *data, struct
         size_t n;
         if (is_xyz(names.v[i])) {
             const char *path = wl_path_join(scratch, dir, names.v[i]);
-            rc = wl_file_read(path, MOST_BYTES, &text, &n, scratch, e);
+            rc = wl_file_read(path, MAX_BYTES, &text, &n, scratch, e);
             if (!rc) rc = each(data, (double)i / (double)names.n, path, text, n, e);
         }
         wl_arena_free(scratch);
@@ -36,7 +36,7 @@ static int for_each_in_folder(const char *dir, each_fn *each, void *data, struct
 
 enum { TAR_BLOCK = 512, NAME_BYTES = 100, SIZE_AT = 124, SIZE_BYTES = 12, SUM_AT = 148, SUM_BYTES = 8, TYPE_AT = 156 };
 
-/* An octal number, which ends with a NUL or a blank. */
+/* An octal number, which ends with a NUL or a space. */
 static uint64_t octal(const char *p, int n)
 {
     uint64_t x = 0;
@@ -46,7 +46,7 @@ static uint64_t octal(const char *p, int n)
     return x;
 }
 
-/* The sum of the header's bytes, its own taken as blanks. */
+/* The checksum is the sum of the header's bytes, with those of the checksum itself as spaces. */
 static bool checksum_matches(const char *p)
 {
     uint64_t sum = 0;
@@ -60,12 +60,12 @@ static int for_each_in_tar(const char *path, const char *p, size_t bytes, each_f
     for (size_t at = 0; at + TAR_BLOCK <= bytes && p[at];) {
         const char *head = p + at;
         if (!checksum_matches(head))
-            return wl_fail(e, WL_EINVAL, "%s: no tar header at byte %zu%s", path, at,
-                           at ? "" : "; a compressed archive has to be unpacked first");
+            return wl_fail(e, WL_EINVAL, "%s: not a tar header at byte %zu%s", path, at,
+                           at ? "" : "; expected an uncompressed tar archive");
         const uint64_t n = octal(head + SIZE_AT, SIZE_BYTES);
         at += TAR_BLOCK;
         if (n > bytes - at)
-            return wl_fail(e, WL_EINVAL, "%s: is cut off at byte %zu of %llu", path, bytes,
+            return wl_fail(e, WL_EINVAL, "%s: truncated at byte %zu of %llu", path, bytes,
                            (unsigned long long)(at + n));
         char name[NAME_BYTES + 1] = { 0 };
         memcpy(name, head, NAME_BYTES);
@@ -82,7 +82,7 @@ static int for_each_of_tar_file(const char *path, each_fn *each, void *data, str
     struct wl_arena *scratch = wl_arena_new(a);
     struct wl_file_mapping m;
     int rc = wl_file_map(path, "", &m, scratch, e);
-    if (!rc && m.n < TAR_BLOCK) rc = wl_fail(e, WL_EINVAL, "%s: %zu bytes are no tar archive", path, m.n);
+    if (!rc && m.n < TAR_BLOCK) rc = wl_fail(e, WL_EINVAL, "%s: not a tar archive (%zu bytes)", path, m.n);
     if (!rc) rc = for_each_in_tar(path, (const char *)m.p, m.n, each, data, e);
     wl_arena_free(scratch);
     return rc;

@@ -1,4 +1,4 @@
-/* What a network sees of packed molecules: their split, the target, and batches as graphs. */
+/* The split of packed molecules, their targets, and their batches. */
 #include "data/byte_order.h"
 #include "data/loader/partition.h"
 #include "data/molecules/qm9_xyz.h"
@@ -37,8 +37,8 @@ int wl_qm9_property(const char *name, struct wl_err *e)
         if (wl_str_eq(names[i], name)) return i;
     }
     const char *near = wl_str_closest(name, names, WL_COUNT(names));
-    wl_fail(e, WL_EUSAGE, "property '%s' is not known%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
-            near ? "'?" : ": A B C mu alpha homo lumo gap r2 zpve U0 U H G Cv");
+    wl_fail(e, WL_EUSAGE, "unknown property '%s'%s%s%s", name, near ? "; did you mean '" : "", near ? near : "",
+            near ? "'?" : "; expected one of A B C mu alpha homo lumo gap r2 zpve U0 U H G Cv");
     return -1;
 }
 
@@ -50,7 +50,7 @@ struct target {
     double share[TERMS], scale;
 };
 
-/* How many of each element. */
+/* The number of atoms of each element, and 1. */
 static void terms_of(const struct wl_molecule *m, double term[TERMS])
 {
     static const uint8_t number[TERMS - 1] = { 1, 6, 7, 8, 9 };
@@ -60,7 +60,7 @@ static void terms_of(const struct wl_molecule *m, double term[TERMS])
     term[TERMS - 1] = 1;
 }
 
-/* Solves a x = b for a symmetric, not negative; a term that is no other than the rest gets 0. Cholesky. */
+/* Solves a x = b by Cholesky factorisation, for a positive semidefinite; a linearly dependent term gets 0. */
 static void solve(double a[TERMS][TERMS], const double b[TERMS], double x[TERMS])
 {
     bool used[TERMS];
@@ -99,7 +99,7 @@ static double value_of(const struct wl_qm9 *q, int property, int64_t i)
     return q->property[i * WL_QM9_PROPERTIES + property];
 }
 
-/* Over molecules order[0..n). The mean is taken off first, so that large energies do not cost digits. */
+/* Least squares over molecules order[0..n). The mean is subtracted first, so that large energies do not cost digits. */
 static struct target fit(const struct wl_qm9 *q, int property, const uint32_t *order, int64_t n)
 {
     struct target t = { { 0 }, 1 };
@@ -136,7 +136,6 @@ struct part {
     bool triplets;
 };
 
-/* Returns the counts' place. */
 static void put_pairs(const struct part *p, const int64_t *index, int64_t n, void *const *buffers)
 {
     struct wl_pair_batch b = { .cutoff = p->cutoff,
@@ -196,7 +195,7 @@ static int write_batch(const struct wl_dataset *s, void *thread, const struct wl
 
 static const struct wl_dataset_ops ops = { .noun = "molecule", .write_batch = write_batch };
 
-/* ---- room -------------------------------------------------------------------------------------------------------- */
+/* ---- capacity---------------------------------------------------------------------------------------------------- */
 
 static int largest_first(const void *a, const void *b)
 {
@@ -204,7 +203,7 @@ static int largest_first(const void *a, const void *b)
     return x > y ? -1 : x < y;
 }
 
-/* The most that `batch` molecules can have together: that of the largest ones. */
+/* The maximum total of `batch` molecules: that of the largest ones. */
 static int64_t largest_sum(int64_t *sizes, int64_t n, int64_t batch)
 {
     qsort(sizes, (size_t)n, sizeof *sizes, largest_first);
@@ -241,7 +240,8 @@ static int find_batch_capacity(struct wl_qm9_splits *p, const struct wl_qm9 *q, 
     }
     wl_arena_free(scratch);
     if (p->capacity[3] <= INT32_MAX / 4) return 0;
-    return wl_fail(e, WL_EINVAL, "%lld molecules may have %lld triplets; take a smaller local batch",
+    return wl_fail(e, WL_EINVAL,
+                   "%lld molecules may have %lld triplets, too many for one batch; give a smaller --local-batch",
                    (long long)o->batch, (long long)p->capacity[3]);
 }
 
@@ -259,7 +259,7 @@ static void set_bytes(struct wl_dataset *s, const int64_t room[4], bool triplets
 
 static int64_t in_proportion(int64_t n, int64_t of_all)
 {
-    enum { ALL = 130831 }; /* molecules of QM9 without those that are excluded */
+    enum { ALL = 130831 }; /* molecules of QM9 that are not excluded */
     const int64_t share = (n * of_all + ALL / 2) / ALL;
     return share > 0 ? share : 1;
 }
@@ -270,8 +270,9 @@ int wl_qm9_split(struct wl_qm9_splits *p, const struct wl_qm9 *q, const struct w
     const int64_t train = o->train_molecules ? o->train_molecules : in_proportion(q->molecules, 110000);
     const int64_t val = o->val_molecules ? o->val_molecules : in_proportion(q->molecules, 10000);
     if (train + val > q->molecules)
-        return wl_fail(e, WL_EINVAL, "%s: %lld molecules, of which %lld are to be trained and %lld validated with",
-                       q->path, (long long)q->molecules, (long long)train, (long long)val);
+        return wl_fail(e, WL_EINVAL,
+                       "%s: has %lld molecules, but %lld for training and %lld for validation were requested", q->path,
+                       (long long)q->molecules, (long long)train, (long long)val);
     *p = (struct wl_qm9_splits) { .unused = q->molecules - train - val };
     int rc = find_batch_capacity(p, q, o, e);
     if (rc) return rc;

@@ -1,5 +1,5 @@
-/* The packed file: 64 bytes of head, then arrays one behind the other, each from a multiple of 8 on. Numbers have the
- * byte order of little-endian processors, which map them as they are. docs/formats.md has the layout. */
+/* The packed file: a header of 64 bytes, then arrays, each aligned to 8 bytes. Numbers are little-endian, so that they
+ * can be mapped. docs/formats.md has the layout. */
 #include "data/byte_order.h"
 #include "data/molecules/qm9_archive.h"
 #include "data/molecules/qm9_xyz.h"
@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEAD = 64, VERSION = 1, WORD = 8, BODY_CRC_AT = 40, HEAD_CRC_AT = HEAD - 4, MOST_LIST = 64 << 20 };
+enum { HEAD = 64, VERSION = 1, WORD = 8, BODY_CRC_AT = 40, HEAD_CRC_AT = HEAD - 4, MAX_LIST = 64 << 20 };
 static const char word[] = "WLMOLEC\n";
 
-/* Where the arrays of so many molecules and atoms begin. */
+/* Offsets of the arrays. */
 struct layout {
     size_t start, id, property, position, atomic_number, end;
 };
@@ -38,7 +38,7 @@ struct collection {
     uint32_t *excluded; /* sorted */
     size_t n_excluded, cap_excluded;
     int64_t skipped;
-    struct wl_progress *bar; /* NULL: none is shown */
+    struct wl_progress *bar; /* NULL: none */
 };
 
 static int by_number(const void *a, const void *b)
@@ -47,11 +47,11 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Lines that begin with a number name a molecule; others are the list's head and foot. */
+/* Lines that begin with a number name a molecule; others are ignored. */
 static int read_excluded(struct collection *c, const char *path, struct wl_err *e)
 {
     char *text;
-    int rc = wl_file_read(path, MOST_LIST, &text, NULL, c->arena, e);
+    int rc = wl_file_read(path, MAX_LIST, &text, NULL, c->arena, e);
     if (rc) return rc;
     for (char *line = text; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL) {
         char *end;
@@ -90,11 +90,11 @@ static int sort(struct collection *c, const char *from, struct wl_err *e)
 {
     if (c->n == 0)
         return wl_fail(e, WL_EINVAL, "%s: no molecule %s", from,
-                       c->skipped ? "is left of those that the list does not exclude" : "(NAME.xyz) was found");
+                       c->skipped ? "is left after excluding those of the list" : "(NAME.xyz) was found");
     qsort(c->v, c->n, sizeof *c->v, by_id);
     for (size_t i = 1; i < c->n; i++)
         if (c->v[i].id == c->v[i - 1].id)
-            return wl_fail(e, WL_EINVAL, "%s: two files are of molecule %lu", from, (unsigned long)c->v[i].id);
+            return wl_fail(e, WL_EINVAL, "%s: two files have molecule %lu", from, (unsigned long)c->v[i].id);
     return 0;
 }
 
@@ -149,25 +149,25 @@ int wl_qm9_pack(const struct wl_qm9_pack_opts *o, struct wl_qm9_pack_stats *done
 static int decode_head(struct wl_qm9 *q, const uint8_t *p, size_t bytes, struct wl_err *e)
 {
     if (bytes < HEAD || memcmp(p, word, WORD) != 0)
-        return wl_fail(e, WL_EINVAL, "%s: is no file of molecules (wattlaw-train data qm9 writes them)", q->path);
+        return wl_fail(e, WL_EINVAL, "%s: not a file of molecules (wattlaw-train data qm9 makes them)", q->path);
     if (wl_le_read(p + 8, 4) != VERSION || wl_le_read(p + 12, 4) != WL_QM9_PROPERTIES)
-        return wl_fail(e, WL_EINVAL, "%s: has version %llu; this program reads version %d", q->path,
+        return wl_fail(e, WL_EINVAL, "%s: format version %llu; expected version %d", q->path,
                        (unsigned long long)wl_le_read(p + 8, 4), VERSION);
     if (wl_le_read(p + HEAD_CRC_AT, 4) != wl_crc32c(0, p, HEAD_CRC_AT))
-        return wl_fail(e, WL_EIO, "%s: the head is damaged", q->path);
+        return wl_fail(e, WL_EIO, "%s: the header is damaged (checksum mismatch)", q->path);
     const uint64_t molecules = wl_le_read(p + 16, 8), atoms = wl_le_read(p + 24, 8);
     if (molecules < 1 || molecules > bytes || atoms > bytes ||
         layout_of((int64_t)molecules, (int64_t)atoms).end != bytes)
-        return wl_fail(e, WL_EIO, "%s: %zu bytes are not what the head says: %llu molecules of %llu atoms", q->path,
-                       bytes, (unsigned long long)molecules, (unsigned long long)atoms);
+        return wl_fail(e, WL_EIO, "%s: %zu bytes do not match the header, which gives %llu molecules with %llu atoms",
+                       q->path, bytes, (unsigned long long)molecules, (unsigned long long)atoms);
     if (wl_le_read(p + BODY_CRC_AT, 4) != wl_crc32c(0, p + HEAD, bytes - HEAD))
-        return wl_fail(e, WL_EIO, "%s: is damaged: its checksum differs", q->path);
+        return wl_fail(e, WL_EIO, "%s: the file is damaged (checksum mismatch)", q->path);
     q->molecules = (int64_t)molecules;
     q->atoms = (int64_t)atoms;
     return 0;
 }
 
-/* What kernels rely on: each molecule has 1 to WL_MOLECULE_MAX_ATOMS known atoms. */
+/* Kernels rely on this: each molecule has 1 to WL_MOLECULE_MAX_ATOMS known atoms. */
 static int check_molecules(const struct wl_qm9 *q, struct wl_err *e)
 {
     bool fits = q->start[0] == 0 && q->start[q->molecules] == q->atoms;
@@ -175,7 +175,10 @@ static int check_molecules(const struct wl_qm9 *q, struct wl_err *e)
         fits = q->start[i + 1] > q->start[i] && q->start[i + 1] - q->start[i] <= WL_MOLECULE_MAX_ATOMS;
     for (int64_t i = 0; i < q->atoms && fits; i++) fits = wl_qm9_symbol(q->atomic_number[i]) != NULL;
     for (int64_t i = 0; i < 3 * q->atoms && fits; i++) fits = isfinite(q->position[i]);
-    return fits ? 0 : wl_fail(e, WL_EINVAL, "%s: its molecules make no sense", q->path);
+    return fits ? 0
+                : wl_fail(e, WL_EINVAL,
+                          "%s: invalid molecules: expected 1 to 29 atoms of H, C, N, O and F at finite positions",
+                          q->path);
 }
 
 int wl_qm9_open(struct wl_qm9 *q, const char *path, struct wl_arena *a, struct wl_err *e)

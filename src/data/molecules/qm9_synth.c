@@ -1,5 +1,5 @@
-/* Molecules that are made up, in the files of QM9. What is said of them is computed, so that it can be learned:
- * energies are those of free atoms and a Morse potential between each two atoms that fades out at 5 angstrom. */
+/* The properties are functions of the positions, so that they can be learned: energies are those of free atoms plus a
+ * Morse potential between each two atoms that fades out at 5 angstrom. */
 #include "data/molecules/qm9_xyz.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@ struct atom {
     uint8_t number;
     double energy, mass, charge, alpha, radius; /* Ha, u, e, a0^3, angstrom */
 };
-/* Energies: B3LYP/6-31G(2df,p) of free atoms, as QM9 gives them, to three places. */
+/* Energies: B3LYP/6-31G(2df,p) of free atoms, from QM9, to three decimals. */
 static const struct atom atoms[] = { { 1, -0.500, 1.008, 0.1, 2.5, 0.31 },
                                      { 6, -37.847, 12.011, -0.05, 9, 0.76 },
                                      { 7, -54.584, 14.007, -0.2, 6, 0.71 },
@@ -35,7 +35,7 @@ static double distance(const struct wl_molecule_synth *m, int i, int j)
     return sqrt(sum);
 }
 
-/* Depth .05 Ha at 1.4 times the radii together, width 1.2 angstrom. */
+/* Depth 0.05 Ha at 1.4 times the sum of the radii, width 1.2 angstrom. */
 static double pair_energy(const struct atom *a, const struct atom *b, double d)
 {
     enum { REACH = 5 };
@@ -96,15 +96,15 @@ static char *text_of(const struct wl_molecule_synth *m, int64_t id, struct wl_ar
     return t.s;
 }
 
-/* A file of that name may be a real molecule: what is there has to be the same, and stays. */
+/* An existing file may be a real molecule: it must have the same content, and stays. */
 static int write_molecule(const char *path, const char *text, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_atomic_file to;
-    char *there;
+    char *existing;
     if (wl_is_file(path)) {
-        int rc = wl_file_read(path, 2 * strlen(text), &there, NULL, a, e);
-        if (rc == 0 && wl_str_eq(there, text)) return 0;
-        return wl_fail(e, WL_EINVAL, "%s: another molecule is there already; choose another folder", path);
+        int rc = wl_file_read(path, 2 * strlen(text), &existing, NULL, a, e);
+        if (rc == 0 && wl_str_eq(existing, text)) return 0;
+        return wl_fail(e, WL_EINVAL, "%s: a different molecule exists already; choose another folder", path);
     }
     int rc = wl_atomic_file_open(&to, path, WL_ATOMIC_FILE_INTERNAL_MANY, e);
     if (rc == 0) rc = wl_atomic_file_write(&to, text, strlen(text), e);

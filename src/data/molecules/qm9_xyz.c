@@ -1,5 +1,6 @@
-/* The .xyz files of QM9: the number of atoms; "gdb", the molecule's number and 15 properties; a line an atom with
- * symbol, position and partial charge; frequencies; SMILES; InChI. Numbers may have Mathematica's exponent: 1.2*^-6. */
+/* The .xyz files of QM9: the number of atoms; "gdb", the molecule's number and 15 properties; one line per atom with
+ * symbol, position and partial charge; frequencies; SMILES; InChI. Numbers may have Mathematica's exponents: 1.2*^-6.
+ */
 #include "data/molecules/qm9_xyz.h"
 
 #include <math.h>
@@ -17,10 +18,10 @@ const char *wl_qm9_symbol(int number)
     return NULL;
 }
 
-/* Words of one line after the other. */
+/* Reads words, line by line. */
 struct reader {
-    const char *at, *end; /* what is left of all lines */
-    const char *word;     /* what is left of this one */
+    const char *at, *end; /* the rest of all lines */
+    const char *word;     /* the rest of this one */
     const char *line_end;
     const char *name;
     int line;
@@ -41,7 +42,7 @@ static bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 
 enum { WORD = 40 };
 
-/* The next word of the line, cut off at WORD - 1 bytes; false: there is none. */
+/* The next word of the line, truncated to WORD - 1 bytes; false: there is none. */
 static bool next_word(struct reader *r, char word[WORD])
 {
     size_t n = 0;
@@ -74,7 +75,7 @@ static int read_real(struct reader *r, const char *what, double *x, struct wl_er
     if (rc) return rc;
     plain_exponent(word);
     if (wl_str_to_real(word, x) || !isfinite(*x))
-        return wl_fail(e, WL_EINVAL, "%s:%d: '%s' where %s is expected, a number", r->name, r->line, word, what);
+        return wl_fail(e, WL_EINVAL, "%s:%d: '%s' is not a number; expected %s", r->name, r->line, word, what);
     return 0;
 }
 
@@ -84,7 +85,7 @@ static int read_count(struct reader *r, const char *what, int64_t most, int64_t 
     int rc = read_word(r, what, word, e);
     if (rc) return rc;
     if (wl_str_to_int(word, n) || *n < 1 || *n > most)
-        return wl_fail(e, WL_EINVAL, "%s:%d: '%s' where %s is expected, 1 to %lld", r->name, r->line, word, what,
+        return wl_fail(e, WL_EINVAL, "%s:%d: '%s'; expected %s, 1 to %lld", r->name, r->line, word, what,
                        (long long)most);
     return 0;
 }
@@ -96,7 +97,7 @@ static int read_properties(struct reader *r, struct wl_qm9_record *out, struct w
     int rc = next_line(r, "the line of properties", e);
     if (!rc) rc = read_word(r, "'gdb'", word, e);
     if (!rc && !wl_str_eq(word, "gdb"))
-        rc = wl_fail(e, WL_EINVAL, "%s:%d: '%s' where 'gdb' is expected", r->name, r->line, word);
+        rc = wl_fail(e, WL_EINVAL, "%s:%d: '%s'; expected 'gdb'", r->name, r->line, word);
     if (!rc) rc = read_count(r, "the molecule's number", UINT32_MAX, &id, e);
     out->id = (uint32_t)id;
     for (int i = 0; i < WL_QM9_PROPERTIES && !rc; i++)
@@ -115,19 +116,18 @@ static int read_atom(struct reader *r, struct wl_molecule_synth *m, int i, struc
     for (size_t k = 0; k < WL_COUNT(elements); k++)
         if (wl_str_eq(elements[k].symbol, word)) m->atomic_number[i] = elements[k].number;
     if (!m->atomic_number[i])
-        return wl_fail(e, WL_EINVAL, "%s:%d: '%s' where an element is expected: H, C, N, O or F", r->name, r->line,
-                       word);
+        return wl_fail(e, WL_EINVAL, "%s:%d: '%s'; expected an element: H, C, N, O or F", r->name, r->line, word);
     for (int c = 0; c < 3 && !rc; c++) {
         double x = 0;
         rc = read_real(r, axes[c], &x, e);
         m->position[i][c] = (float)x;
         if (!rc && !isfinite(m->position[i][c]))
-            rc = wl_fail(e, WL_EINVAL, "%s:%d: %s is %g angstrom", r->name, r->line, axes[c], x);
+            rc = wl_fail(e, WL_EINVAL, "%s:%d: %s is out of range: %g angstrom", r->name, r->line, axes[c], x);
     }
     return rc;
 }
 
-/* Frequencies, SMILES and InChI are not used; that they are there says that the file is whole. */
+/* Frequencies, SMILES and InChI are not used, but without them the file is truncated. */
 static int read_rest(struct reader *r, struct wl_err *e)
 {
     static const char *const lines[] = { "the line of frequencies", "the line of SMILES", "the line of InChI" };
@@ -150,6 +150,7 @@ int wl_qm9_parse(const char *text, size_t n, const char *name, struct wl_qm9_rec
     int one, two;
     const struct wl_molecule m = { out->molecule.atoms, out->molecule.atomic_number, &out->molecule.position[0][0] };
     if (wl_molecule_find_overlap(&m, &one, &two))
-        return wl_fail(e, WL_EINVAL, "%s:%d: atoms %d and %d are at one place", name, 3 + one, two + 1, one + 1);
+        return wl_fail(e, WL_EINVAL, "%s:%d: atoms %d and %d are at the same position", name, 3 + one, two + 1,
+                       one + 1);
     return 0;
 }

@@ -1,5 +1,5 @@
-/* Molecules that look like QM9's: up to nine heavy atoms of C, N, O and F in a random tree, hydrogens on what valences
- * rings and double bonds leave, bonds of covalent radii's length, other atoms at some distance. */
+/* Similar to QM9's molecules: up to nine heavy atoms of C, N, O and F in a random tree, hydrogens on the valences that
+ * rings and double bonds leave free, bond lengths from covalent radii, and a minimum distance between other atoms. */
 #include "data/molecules/synth.h"
 
 #include <math.h>
@@ -17,7 +17,7 @@ static const struct element heavy[] = {
     { 6, 4, 0.76, 0.72 }, { 7, 3, 0.71, 0.12 }, { 8, 2, 0.66, 0.155 }, { 9, 1, 0.57, 1 }
 };
 
-/* A molecule under construction, and the numbers that are drawn for it. */
+/* A molecule under construction, and its random numbers. */
 struct maker {
     uint64_t seed, stream, drawn;
     struct wl_molecule_synth *m;
@@ -37,7 +37,7 @@ static const struct element *draw_heavy(struct maker *k)
     return &heavy[i];
 }
 
-/* An atom that has a valence left, or -1. */
+/* A random atom with a free valence, or -1. */
 static int draw_free(struct maker *k, int among)
 {
     int open = 0;
@@ -48,7 +48,7 @@ static int draw_free(struct maker *k, int among)
         if (k->free[i] > 0 && which-- == 0) return i;
 }
 
-/* The smallest of the distances to other atoms, as parts of what they should keep. */
+/* The smallest distance to other atoms, relative to the desired minimum. */
 static double fits_at(const struct maker *k, const struct element *e, int bonded, const double at[3])
 {
     double least = INFINITY;
@@ -61,21 +61,21 @@ static double fits_at(const struct maker *k, const struct element *e, int bonded
     return least;
 }
 
-/* In a random direction, uniform on the sphere. */
-static void beside(struct maker *k, const struct element *e, int bonded, double to[3])
+/* A position at bond length in a random direction, uniform on the sphere. */
+static void draw_position(struct maker *k, const struct element *e, int bonded, double to[3])
 {
     const double z = 2 * draw(k) - 1, angle = 2 * M_PI * draw(k), flat = sqrt(1 - z * z);
     const double unit[3] = { flat * cos(angle), flat * sin(angle), z }, length = e->radius + k->element[bonded]->radius;
     for (int c = 0; c < 3; c++) to[c] = (double)k->m->position[bonded][c] + length * unit[c];
 }
 
-/* Takes the first direction that leaves room, else the best of TRIES. */
+/* Takes the first direction with enough distance, else the best of TRIES. */
 static void add_atom(struct maker *k, const struct element *e, int bonded)
 {
     double best[3] = { 0 }, most = -1;
     for (int t = 0; bonded >= 0 && t < TRIES && most < 1; t++) {
         double at[3];
-        beside(k, e, bonded, at);
+        draw_position(k, e, bonded, at);
         const double room = fits_at(k, e, bonded, at);
         if (room <= most) continue;
         most = room;
@@ -97,7 +97,7 @@ void wl_molecule_synth(uint64_t seed, uint64_t index, struct wl_molecule_synth *
     const int atoms = draw(&k) < 0.85 ? HEAVY : 2 + draw_below(&k, HEAVY - 2);
     add_atom(&k, &heavy[0], -1);
     for (int bonded; m->atoms < atoms && (bonded = draw_free(&k, m->atoms)) >= 0;) add_atom(&k, draw_heavy(&k), bonded);
-    const int bonds = 2 + draw_below(&k, 4); /* rings and double bonds, a hydrogen less at either end of each */
+    const int bonds = 2 + draw_below(&k, 4); /* rings and double bonds, each with one hydrogen less at both ends */
     for (int i = 0; i < bonds; i++) {
         const int one = draw_free(&k, m->atoms);
         if (one >= 0) k.free[one]--;

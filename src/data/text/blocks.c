@@ -1,5 +1,5 @@
-/* The calling thread reads blocks into a ring of slots and takes what became of them, oldest first; the threads work on
- * what lies between. One lock guards the counters; a slot belongs to whoever they say. */
+/* The calling thread reads blocks into a ring of slots and collects their results, oldest first; the threads process
+ * those in between. One lock guards the counters, which say who owns a slot. */
 #include "data/text/blocks.h"
 
 #include "data/byte_buffer.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { BLOCK = 1 << 20, LOOKED_AT = 4096 };
+enum { BLOCK = 1 << 20, BINARY_CHECK = 4096 /* bytes searched for a NUL */ };
 
 struct slot {
     struct wl_byte_buffer text;
@@ -27,12 +27,12 @@ struct worker {
     pthread_t thread;
 };
 
-/* Where the reader is. */
+/* The position in the texts. */
 struct reader {
     size_t file;                /* the one in progress, or the next */
     int fd;                     /* -1: none is open */
-    bool begun;                 /* bytes of this file have been given */
-    struct wl_byte_buffer rest; /* what was read behind the last whole unit */
+    bool begun;                 /* a block of this file was returned */
+    struct wl_byte_buffer rest; /* the incomplete unit at the end of the last read */
     double bytes;               /* read so far */
 };
 
@@ -54,7 +54,7 @@ size_t wl_text_blocks_slots(int64_t threads) { return 2 * (size_t)threads + 1; }
 
 /* ---- the reader ------------------------------------------------------------------------------------------------- */
 
-/* Reads up to n bytes behind what is there; fewer only at the end of the file. */
+/* Appends up to n bytes; fewer only at the end of the file. */
 static int read_more(struct wl_byte_buffer *b, int fd, size_t n, const char *path, struct wl_err *e)
 {
     int rc = wl_byte_buffer_grow(b, n, path, e);
@@ -69,7 +69,7 @@ static int read_more(struct wl_byte_buffer *b, int fd, size_t n, const char *pat
     return rc;
 }
 
-/* Bytes up to the last border between two units; 0: there is none. */
+/* Bytes up to the last boundary between two units; 0: there is none. */
 static size_t complete_units_length(enum wl_text_unit unit, const char *p, size_t n)
 {
     size_t at = 0, length;
@@ -93,7 +93,7 @@ static void end_file(struct reader *reader)
     reader->file++;
 }
 
-/* The next block of the open file; *last: there is none behind it. */
+/* The next block of the open file; *last: it is the last one. */
 static int read_units(struct run *r, struct wl_byte_buffer *text, bool *last, struct wl_err *e)
 {
     struct reader *reader = &r->reader;
@@ -122,14 +122,14 @@ static int read_units(struct run *r, struct wl_byte_buffer *text, bool *last, st
     return 0;
 }
 
-/* Is it the beginning of a file that was found, and no text? */
+/* Is it the beginning of a file in a folder, and not text? */
 static bool is_binary(const struct run *r, const struct wl_byte_buffer *text)
 {
     if (r->reader.begun || !r->b->texts->in_folder.v[r->reader.file][0]) return false;
-    return memchr(text->p, '\0', text->n < LOOKED_AT ? text->n : LOOKED_AT) != NULL;
+    return memchr(text->p, '\0', text->n < BINARY_CHECK ? text->n : BINARY_CHECK) != NULL;
 }
 
-/* Fills a slot: 1, or 0 at the end of all texts. */
+/* Fills a slot: returns 1, or 0 at the end of all texts. */
 static int read_block(struct run *r, struct wl_byte_buffer *text, struct wl_err *e)
 {
     struct reader *reader = &r->reader;
@@ -138,11 +138,11 @@ static int read_block(struct run *r, struct wl_byte_buffer *text, struct wl_err 
         int rc = reader->fd < 0 ? next_file(r, e) : 0;
         if (!rc) rc = read_units(r, text, &last, e);
         if (rc) return rc;
-        bool left_out = is_binary(r, text);
-        r->b->texts->skipped += left_out;
+        bool skip = is_binary(r, text);
+        r->b->texts->skipped += skip;
         reader->begun = true;
-        if (last || left_out) end_file(reader);
-        if (!left_out && text->n > 0) return 1;
+        if (last || skip) end_file(reader);
+        if (!skip && text->n > 0) return 1;
     }
     return 0;
 }
@@ -173,7 +173,7 @@ static int start_workers(struct run *r, struct wl_err *e)
 {
     sigset_t all, old;
     int rc = 0;
-    sigfillset(&all); /* signals are for the thread that runs the job */
+    sigfillset(&all); /* signals are for the calling thread */
     pthread_sigmask(SIG_SETMASK, &all, &old);
     while (!rc && r->started < r->b->threads) {
         struct worker *w = &r->worker[r->started];

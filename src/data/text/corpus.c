@@ -1,4 +1,4 @@
-/* From text to files of tokens: [CLS] unit [SEP], unit behind unit, cut into sequences. */
+/* Each unit becomes [CLS] tokens [SEP]; all units of a part are concatenated and cut into sequences. */
 #include "data/text/corpus.h"
 
 #include "data/byte_buffer.h"
@@ -13,10 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What a thread made of a block. */
-struct made {
+/* The tokens of a block. */
+struct tokenized {
     struct wl_byte_buffer ids;    /* u32, scratch */
-    struct wl_byte_buffer tokens; /* as the file has them */
+    struct wl_byte_buffer tokens; /* in the encoding of the file */
     size_t n, units, unknown;
 };
 
@@ -26,7 +26,7 @@ struct corpus {
     int width;
     double val_fraction; /* of the sequences */
     struct wl_token_writer train, val;
-    struct made *slot;
+    struct tokenized *slot;
     uint8_t *piece;     /* [sequence] tokens: the sequence in progress */
     size_t filled;      /* of it */
     uint64_t sequences; /* done */
@@ -35,7 +35,7 @@ struct corpus {
 
 /* ---- a block ----------------------------------------------------------------------------------------------------- */
 
-static size_t tokenize_units(const struct corpus *c, const char *text, size_t n, uint32_t *ids, struct made *m)
+static size_t tokenize_units(const struct corpus *c, const char *text, size_t n, uint32_t *ids, struct tokenized *m)
 {
     size_t count = 0, length;
     for (size_t at = 0; at < n; at += length) {
@@ -50,11 +50,11 @@ static size_t tokenize_units(const struct corpus *c, const char *text, size_t n,
     return count;
 }
 
-/* A line is a byte at least and brings two tokens more: twice the bytes is room enough. */
+/* A line has at least one byte and adds two tokens: twice the bytes are enough. */
 static int process(void *data, size_t slot, int64_t thread, const char *text, size_t n, struct wl_err *e)
 {
     const struct corpus *c = data;
-    struct made *m = &c->slot[slot];
+    struct tokenized *m = &c->slot[slot];
     (void)thread;
     m->units = m->unknown = 0;
     int rc = wl_byte_buffer_reserve(&m->ids, (2 * n + 2) * sizeof(uint32_t), "tokens", e);
@@ -82,7 +82,7 @@ static int end_sequence(struct corpus *c, struct wl_err *e)
 static int collect(void *data, size_t slot, struct wl_err *e)
 {
     struct corpus *c = data;
-    const struct made *m = &c->slot[slot];
+    const struct tokenized *m = &c->slot[slot];
     const size_t width = (size_t)c->width, whole = (size_t)c->o->sequence;
     c->result->tokens += m->n;
     c->result->units += m->units;
@@ -97,7 +97,7 @@ static int collect(void *data, size_t slot, struct wl_err *e)
     return rc;
 }
 
-/* Tokenises some texts; a share of the sequences goes to val. */
+/* Tokenises some texts; a fraction of the sequences goes to val. */
 static int add_texts(struct corpus *c, const struct wl_strs *names, double fraction, const char *progress,
                      struct wl_arena *a, struct wl_err *e)
 {
@@ -118,7 +118,7 @@ static int add_texts(struct corpus *c, const struct wl_strs *names, double fract
     rc = wl_text_blocks_run(&blocks, a, e);
     c->result->bytes += texts.bytes;
     c->result->files_skipped += texts.skipped;
-    if (!rc && c->result->units == before) rc = wl_fail(e, WL_EINVAL, "%s: holds no text", names->v[0]);
+    if (!rc && c->result->units == before) rc = wl_fail(e, WL_EINVAL, "%s: contains no text", names->v[0]);
     return rc;
 }
 
@@ -127,16 +127,16 @@ static int add_texts(struct corpus *c, const struct wl_strs *names, double fract
 static int train_vocab(const struct wl_corpus_opts *o, const struct wl_strs *names, const char *path, bool progress,
                        struct wl_vocab **v, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_arena *own = wl_arena_new(a);
+    struct wl_arena *scratch = wl_arena_new(a);
     struct wl_word_counts words;
     struct wl_text_files texts;
     struct wl_strs tokens = { 0 };
-    int rc = wl_text_files_list(&texts, names, own, e);
-    if (!rc) rc = wl_word_counts_read(&words, &texts, o->threads, progress ? "counting words" : NULL, own, e);
-    if (!rc && words.n == 0) rc = wl_fail(e, WL_EINVAL, "%s: no words to learn a vocabulary from", names->v[0]);
+    int rc = wl_text_files_list(&texts, names, scratch, e);
+    if (!rc) rc = wl_word_counts_read(&words, &texts, o->threads, progress ? "counting words" : NULL, scratch, e);
+    if (!rc && words.n == 0) rc = wl_fail(e, WL_EINVAL, "%s: contains no words to train a vocabulary on", names->v[0]);
     if (!rc) rc = wl_wordpiece_train(&words, (size_t)o->vocab_size, &tokens, a, e);
     if (!rc) rc = wl_vocab_new(v, (const char *const *)tokens.v, tokens.n, path, a, e);
-    wl_arena_free(own);
+    wl_arena_free(scratch);
     return rc;
 }
 
@@ -154,13 +154,13 @@ static int get_vocab(struct corpus *c, const struct wl_strs *names, const char *
     return 0;
 }
 
-/* One that is there may be the user's, perhaps the one that was given: it has to have the same tokens, and stays. */
+/* An existing vocab.txt may be the user's, perhaps the one that was given: it must have the same tokens, and stays. */
 static int keep_vocab(const struct wl_vocab *v, const char *path, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_vocab *there;
-    int rc = wl_vocab_read(&there, path, a, e);
-    if (rc == 0 && wl_vocab_hash(there) == wl_vocab_hash(v)) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: another vocabulary is there already; remove it or choose another folder", path);
+    struct wl_vocab *existing;
+    int rc = wl_vocab_read(&existing, path, a, e);
+    if (rc == 0 && wl_vocab_hash(existing) == wl_vocab_hash(v)) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: a different vocabulary exists already; remove it or choose another folder", path);
 }
 
 static int write_vocab(const struct wl_vocab *v, const char *path, struct wl_arena *a, struct wl_err *e)
@@ -187,29 +187,29 @@ static int open_writer(const struct corpus *c, struct wl_token_writer *w, const 
 
 static int open_writers(struct corpus *c, struct wl_arena *a, struct wl_err *e)
 {
-    c->slot = wl_new_array(a, struct made, wl_text_blocks_slots(c->o->threads));
+    c->slot = wl_new_array(a, struct tokenized, wl_text_blocks_slots(c->o->threads));
     c->piece = wl_new_array(a, uint8_t, (size_t)c->o->sequence * (size_t)c->width);
     int rc = open_writer(c, &c->train, WL_TRAIN_TOKENS, a, e);
     return rc ? rc : open_writer(c, &c->val, WL_VAL_TOKENS, a, e);
 }
 
-/* What a training would stumble over. */
+/* Training would fail on these. */
 static int check_made(const struct corpus *c, struct wl_err *e)
 {
     const struct wl_corpus_stats *m = c->result;
     const char *name = c->o->text.v[0];
     const unsigned long long words = m->tokens - 2 * m->units;
-    if (words == 0) return wl_fail(e, WL_EINVAL, "%s: the text holds no words", name);
+    if (words == 0) return wl_fail(e, WL_EINVAL, "%s: the text contains no words", name);
     if (m->unknown == words)
         return wl_fail(e, WL_EINVAL, "%s: every word is [UNK]: the vocabulary does not fit this text", name);
     if (c->train.head.n == 0)
-        return wl_fail(e, WL_EINVAL, "%s: the text gives no training sequence of %lld tokens", name,
+        return wl_fail(e, WL_EINVAL, "%s: the text is too short for a training sequence of %lld tokens", name,
                        (long long)c->o->sequence);
     if (c->val.head.n == 0)
         return wl_fail(
             e, WL_EINVAL,
-            "%s: the text gives no validation sequence of %lld tokens; a larger --val-share or a --val-text does", name,
-            (long long)c->o->sequence);
+            "%s: the text is too short for a validation sequence of %lld tokens: raise --val-share or give --val-text",
+            name, (long long)c->o->sequence);
     if (10 * m->unknown > words)
         wl_log(WL_WARN, "data", "%.0f %% of the words' tokens are [UNK]: does the vocabulary fit the text?",
                100 * (double)m->unknown / (double)words);
@@ -243,29 +243,29 @@ static int tokenize_all(struct corpus *c, const struct wl_strs *train, const str
 
 static int check_output_dir(const char *dir, struct wl_arena *a, struct wl_err *e)
 {
-    const char *val = wl_path_join(a, dir, WL_VAL_TOKENS); /* written first: a call that was cut off may have left it */
+    const char *val = wl_path_join(a, dir, WL_VAL_TOKENS); /* written first: an interrupted call may have left it */
     int rc = wl_mkdirs(dir, e);
     if (rc) return rc;
     if (!wl_is_file(wl_path_join(a, dir, WL_TRAIN_TOKENS)) && (!wl_is_file(val) || wl_token_file_detect(val))) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: holds tokens already; remove them or choose another folder", dir);
+    return wl_fail(e, WL_EINVAL, "%s: token files exist already; remove them or choose another folder", dir);
 }
 
 int wl_corpus_write(const struct wl_corpus_opts *opts, bool progress, struct wl_corpus_stats *made, struct wl_arena *a,
                     struct wl_err *e)
 {
     struct wl_corpus_opts o = *opts;
-    struct wl_arena *own = wl_arena_new(a);
+    struct wl_arena *scratch = wl_arena_new(a);
     struct corpus c = { .o = &o, .result = made };
     struct wl_strs train, val;
-    const char *path = wl_path_join(own, o.dir, WL_VOCAB_FILE);
+    const char *path = wl_path_join(scratch, o.dir, WL_VOCAB_FILE);
     *made = (struct wl_corpus_stats) { 0 };
     if (o.threads == 0) o.threads = sysconf(_SC_NPROCESSORS_ONLN);
-    int rc = check_output_dir(o.dir, own, e);
-    if (!rc) rc = wl_text_files_split(&o, &train, &val, own, e);
-    if (!rc) rc = get_vocab(&c, &train, path, progress, own, e);
-    if (!rc) rc = write_vocab(c.vocab, path, own, e);
-    if (!rc) rc = tokenize_all(&c, &train, &val, progress, own, e);
+    int rc = check_output_dir(o.dir, scratch, e);
+    if (!rc) rc = wl_text_files_split(&o, &train, &val, scratch, e);
+    if (!rc) rc = get_vocab(&c, &train, path, progress, scratch, e);
+    if (!rc) rc = write_vocab(c.vocab, path, scratch, e);
+    if (!rc) rc = tokenize_all(&c, &train, &val, progress, scratch, e);
     release(&c);
-    wl_arena_free(own);
+    wl_arena_free(scratch);
     return rc;
 }

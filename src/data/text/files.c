@@ -1,4 +1,3 @@
-/* Which files are a text. */
 #include "data/text/files.h"
 
 #include <string.h>
@@ -36,7 +35,7 @@ int wl_text_files_list(struct wl_text_files *t, const struct wl_strs *names, str
             rc = add_folder(t, names->v[i], a, e);
         else if (!rc)
             add_file(t, names->v[i], false, &st, a);
-        if (!rc && t->path.n == before) rc = wl_fail(e, WL_EINVAL, "%s: no files in this folder", names->v[i]);
+        if (!rc && t->path.n == before) rc = wl_fail(e, WL_EINVAL, "%s: the folder has no files", names->v[i]);
         if (rc) return rc;
     }
     return 0;
@@ -66,7 +65,7 @@ int wl_text_files_split(const struct wl_corpus_opts *o, struct wl_strs *train, s
         if (own && valid && o->val_text.n == 0) wl_strs_add(a, val, valid);
     }
     for (size_t i = 0; i < o->val_text.n; i++) wl_strs_add(a, val, o->val_text.v[i]);
-    return train->n ? 0 : wl_fail(e, WL_EINVAL, "no text; expected files or folders (--text)");
+    return train->n ? 0 : wl_fail(e, WL_EINVAL, "no text given; expected files or folders (--text)");
 }
 
 /* ---- units ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,5 @@
-/* Masked samples of a file of tokens: a sample is one of its sequences, in which some tokens are to be predicted. Of
- * these 80 % are [MASK], 10 % another token of the vocabulary, and 10 % stay (Devlin et al. 2019,
- * arXiv:1810.04805, 3.1). */
+/* A sample is a sequence of a token file in which some tokens are to be predicted. Of these 80 % become [MASK], 10 %
+ * another token of the vocabulary, and 10 % stay (Devlin et al. 2019, arXiv:1810.04805, 3.1). */
 #include "data/text/mlm.h"
 
 #include "data/byte_order.h"
@@ -24,14 +23,14 @@ static uint32_t token_at(const struct wl_token_file *t, int64_t i)
     return (uint32_t)wl_le_read(t->data + i * t->width, t->width);
 }
 
-/* Tokens that were put in to separate units, and padding, are never predicted. */
+/* Separators of units, and padding, are never predicted. */
 static bool is_candidate(const struct wl_token_file *t, int32_t token)
 {
     return (uint32_t)token != t->special[WL_TOKEN_CLS] && (uint32_t)token != t->special[WL_TOKEN_SEP] &&
            (uint32_t)token != t->special[WL_TOKEN_PAD];
 }
 
-/* What the network sees in place of a token. */
+/* The network's input in place of a token to predict. */
 static int32_t replacement_token(const struct wl_token_file *t, int32_t token, struct wl_rng *d)
 {
     uint64_t ten = wl_rng_below(d, 10);
@@ -47,8 +46,8 @@ static int64_t masked_count(int64_t candidates, int64_t predictions)
     return n < predictions ? n : predictions;
 }
 
-/* Selection sampling (Knuth, The Art of Computer Programming, 3.4.2, algorithm S): each choice of so many candidates is
- * equally likely, and positions come in rising order. */
+/* Selection sampling (Knuth, The Art of Computer Programming, 3.4.2, algorithm S): each subset of that size is equally
+ * likely, and positions are in ascending order. */
 static void mask(const struct wl_mlm *m, int32_t *tokens, int32_t *positions, int32_t *labels, struct wl_rng *d)
 {
     int64_t candidates = 0, taken = 0;
@@ -67,7 +66,7 @@ static void mask(const struct wl_mlm *m, int32_t *tokens, int32_t *positions, in
     }
 }
 
-/* The masks of evaluation are of no epoch, and another stream's than those of training. */
+/* Masks of evaluation do not depend on the epoch, and come from another stream than those of training. */
 static int write_sample(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, int64_t index,
                         void *const *buffers, struct wl_err *e)
 {
@@ -103,7 +102,7 @@ int wl_mlm_open(struct wl_mlm **out, const struct wl_mlm_opts *o, struct wl_aren
     m->predictions = o->predictions;
     m->total = (int64_t)m->tokens.n / m->sequence;
     if (m->total == 0 || o->samples > m->total)
-        return wl_fail(e, WL_EINVAL, "%s: %lld tokens are %lld sequences of %lld; %lld are asked for", path,
+        return wl_fail(e, WL_EINVAL, "%s: %lld tokens are %lld sequences of %lld tokens; %lld requested", path,
                        (long long)m->tokens.n, (long long)m->total, (long long)m->sequence,
                        (long long)(o->samples ? o->samples : 1));
     const size_t word = sizeof(int32_t);

@@ -1,5 +1,5 @@
-/* The steps of the reference (clean, space ideographs, lower case, strip accents, split) in one pass: each character
- * falls away, separates, stands alone, or is added to the word. ASCII takes a table, the rest goes through
+/* The steps of the reference (clean, space ideographs, lower case, strip accents, split) in one pass: each character is
+ * dropped, separates words, is a word by itself, or is added to the word. ASCII uses a table, the rest goes through
  * wl_unicode_fold. */
 #include "data/text/pretokenize.h"
 
@@ -10,8 +10,7 @@ const char *const wl_special_token_names[WL_SPECIAL_TOKENS] = {
     [WL_TOKEN_SEP] = "[SEP]", [WL_TOKEN_MASK] = "[MASK]",
 };
 
-/* What an ASCII character is: 0 falls away, a space separates, '!' stands for itself alone, and letters and digits are
- * added in lower case. */
+/* ASCII: 0 is dropped, a space separates words, '!' is a word by itself, letters and digits are added in lower case. */
 static const char ascii[] = "\0\0\0\0\0\0\0\0\0  \0\0 \0\0"    /* 00 */
                             "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0" /* 10 */
                             " !!!!!!!!!!!!!!!"                 /* 20 */
@@ -20,9 +19,9 @@ static const char ascii[] = "\0\0\0\0\0\0\0\0\0  \0\0 \0\0"    /* 00 */
                             "pqrstuvwxyz!!!!!"                 /* 50 */
                             "!abcdefghijklmno"                 /* 60 */
                             "pqrstuvwxyz!!!!";                 /* 70, and the final 0 */
-_Static_assert(sizeof ascii == 128, "a character of ASCII each");
+_Static_assert(sizeof ascii == 128, "one entry per ASCII character");
 
-/* Marks come into canonical order: a mark stands before those of a higher class. */
+/* Puts combining marks into canonical order: by ascending class. */
 static void add(struct wl_pretokenizer *w, uint32_t c)
 {
     size_t at = w->n++;
@@ -32,7 +31,7 @@ static void add(struct wl_pretokenizer *w, uint32_t c)
     w->c[at] = c;
 }
 
-/* A special token stands in the text as it is spelled; it is found before anything is cleaned. */
+/* Special tokens are matched literally, before any cleaning. */
 static int special_at(const struct wl_pretokenizer *w)
 {
     for (int i = 0; i < WL_SPECIAL_TOKENS; i++) {
@@ -64,7 +63,7 @@ static bool take_non_ascii(struct wl_pretokenizer *w)
     return w->pending.space ? w->n > 0 : take_pending(w);
 }
 
-/* ASCII punctuation; the word before it, if there is one, is returned first. */
+/* ASCII punctuation; a word before it is returned first. */
 static void take_punctuation(struct wl_pretokenizer *w)
 {
     if (w->n) return;

@@ -1,4 +1,3 @@
-/* Synthetic text: articles of a small grammar. */
 #include "data/text/synth.h"
 
 #include "data/manifest.h"
@@ -8,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-    GENERATOR_VERSION = 1 /* counts up when other text is written */,
+    GENERATOR_VERSION = 1 /* incremented when other text is written */,
     SUBJECTS = 6,
     NOUNS = 6,
     VERBS = 4,
@@ -16,7 +15,7 @@ enum {
     PLACES = 3
 };
 
-/* What an article may be about. Plurals end in s, and so do verbs of one. */
+/* The subjects of articles. Plural nouns end in s, and so do verbs of the third person singular. */
 static const struct subject {
     const char *noun[NOUNS], *verb[VERBS], *adjective[ADJECTIVES], *place[PLACES];
 } subjects[SUBJECTS] = {
@@ -46,7 +45,7 @@ static const struct subject {
       { "workshop", "factory", "laboratory" } },
 };
 
-/* A text in the making. */
+/* An article under construction. */
 struct article {
     struct wl_text *out;
     struct wl_rng draws;
@@ -65,7 +64,7 @@ static void append_word(struct article *t, const char *word, const char *ending)
     t->words++;
 }
 
-/* "the wild bear", "three wild bears": returns whether there are several. */
+/* "the wild bear", "three wild bears": returns whether it is plural. */
 static bool append_noun(struct article *t)
 {
     static const char *const one[] = { "the", "every", "this", "one" }, *const many[] = { "the", "some", "these",
@@ -102,7 +101,7 @@ static void append_sentence(struct article *t)
     append_word(t, ".", "");
 }
 
-/* As in WikiText: a blank line, the title, a blank line, a line for each paragraph. */
+/* As in WikiText: a blank line, the title, a blank line, one line per paragraph. */
 static void append_article(struct article *t)
 {
     t->subject = &subjects[wl_rng_below(&t->draws, SUBJECTS)];
@@ -132,7 +131,7 @@ static int write_tokens(const struct wl_wikitext_synth_opts *o, struct wl_arena 
     struct wl_corpus_opts c = {
         .dir = o->dir, .vocab_size = o->vocabulary, .sequence = o->sequence, .threads = o->threads
     };
-    const char *left = wl_path_join(a, o->dir, WL_TRAIN_TOKENS); /* by a call that was cut off */
+    const char *left = wl_path_join(a, o->dir, WL_TRAIN_TOKENS); /* by an interrupted call */
     wl_strs_add(a, &c.text, o->dir);
     if (wl_is_file(left) && unlink(left)) return wl_fail_errno(e, "removing %s", left);
     return wl_corpus_write(&c, false, &made, a, e);

@@ -1,4 +1,4 @@
-/* Files of tokens: 128 bytes of head, then the tokens. docs/formats.md has the layout. */
+/* A header of 128 bytes, then the tokens. docs/formats.md has the layout. */
 #include "data/text/token_file.h"
 
 #include "data/byte_order.h"
@@ -10,7 +10,8 @@
 enum { VERSION = 1, CRC_AT = 60, HEAD_CRC_AT = WL_TOKEN_FILE_HEADER - 4, WORD = 8 };
 static const char word[] = "WLTOKEN\n";
 
-/* ---- the head ---------------------------------------------------------------------------------------------------- */
+/* ---- the header ----------------------------------------------------------------------------------------------------
+ */
 
 static void encode_head(const struct wl_token_file *t, uint32_t crc, uint8_t *p)
 {
@@ -32,10 +33,11 @@ static int check_values(const struct wl_token_file *t, size_t bytes, struct wl_e
     bool known = true;
     for (int i = 0; i < WL_SPECIAL_TOKENS; i++) known = known && t->special[i] < t->vocabulary;
     if ((t->width != 2 && t->width != 4) || !known || t->sequence < 1 || t->vocabulary > 1LL << (8 * t->width))
-        return wl_fail(e, WL_EINVAL, "%s: the head of this file of tokens makes no sense", t->path);
+        return wl_fail(e, WL_EINVAL, "%s: the header of this token file has invalid values", t->path);
     if (t->n == 0 || t->n != (bytes - WL_TOKEN_FILE_HEADER) / (size_t)t->width ||
         (bytes - WL_TOKEN_FILE_HEADER) % (size_t)t->width)
-        return wl_fail(e, WL_EIO, "%s: %zu bytes; its head says %llu tokens of %d bytes behind %d bytes", t->path,
+        return wl_fail(e, WL_EIO,
+                       "%s: %zu bytes, but the header gives %llu tokens of %d bytes after %d bytes of header", t->path,
                        bytes, (unsigned long long)t->n, t->width, WL_TOKEN_FILE_HEADER);
     return 0;
 }
@@ -43,12 +45,12 @@ static int check_values(const struct wl_token_file *t, size_t bytes, struct wl_e
 static int decode_head(struct wl_token_file *t, const uint8_t *p, size_t bytes, struct wl_err *e)
 {
     if (bytes < WL_TOKEN_FILE_HEADER || memcmp(p, word, WORD) != 0)
-        return wl_fail(e, WL_EINVAL, "%s: is no file of tokens (wattlaw-train data wikitext writes them)", t->path);
+        return wl_fail(e, WL_EINVAL, "%s: not a token file (wattlaw-train data wikitext makes them)", t->path);
     if (wl_le_read(p + 8, 4) != VERSION)
-        return wl_fail(e, WL_EINVAL, "%s: has version %llu; this program reads version %d", t->path,
+        return wl_fail(e, WL_EINVAL, "%s: format version %llu; expected version %d", t->path,
                        (unsigned long long)wl_le_read(p + 8, 4), VERSION);
     if (wl_le_read(p + HEAD_CRC_AT, 4) != wl_crc32c(0, p, HEAD_CRC_AT))
-        return wl_fail(e, WL_EIO, "%s: the head is damaged", t->path);
+        return wl_fail(e, WL_EIO, "%s: the header is damaged (checksum mismatch)", t->path);
     t->width = (int)wl_le_read(p + 12, 4);
     t->n = wl_le_read(p + 16, 8);
     t->vocab_hash = wl_le_read(p + 24, 8);
@@ -59,15 +61,15 @@ static int decode_head(struct wl_token_file *t, const uint8_t *p, size_t bytes, 
     return check_values(t, bytes, e);
 }
 
-/* Every token is one of the vocabulary: a trainer may use them as indices. */
+/* Every token must be in the vocabulary: training uses them as indices. */
 static int check_tokens(const struct wl_token_file *t, uint32_t crc, struct wl_err *e)
 {
     if (crc != wl_crc32c(0, t->data, (size_t)t->n * (size_t)t->width))
-        return wl_fail(e, WL_EIO, "%s: is damaged: its tokens do not have the checksum %08x", t->path, crc);
+        return wl_fail(e, WL_EIO, "%s: the tokens are damaged (expected checksum %08x)", t->path, crc);
     for (uint64_t i = 0; i < t->n; i++) {
         uint64_t token = wl_le_read(t->data + i * (size_t)t->width, t->width);
         if (token >= (uint64_t)t->vocabulary)
-            return wl_fail(e, WL_EINVAL, "%s: token %llu has id %llu; the vocabulary has %lld", t->path,
+            return wl_fail(e, WL_EINVAL, "%s: token %llu has id %llu, but the vocabulary has %lld tokens", t->path,
                            (unsigned long long)i, (unsigned long long)token, (long long)t->vocabulary);
     }
     return 0;

@@ -5,8 +5,8 @@
 
 enum { REPLACEMENT = 0xfffd, LINE_SEPARATOR = 0x2028, PARAGRAPH_SEPARATOR = 0x2029 };
 
-/* The blocks of ideographs of the CJK scripts. The reference begins extension E at U+2B920, behind its first 256
- * characters, and so do we. */
+/* The blocks of ideographs of the CJK scripts. The reference starts extension E at U+2B920, 256
+ * characters late, and so do we. */
 static bool is_ideograph(uint32_t c)
 {
     static const uint32_t blocks[][2] = {
@@ -24,7 +24,7 @@ static bool is_space(uint32_t c, utf8proc_category_t category)
            category == UTF8PROC_CATEGORY_ZS;
 }
 
-/* Controls, formats (soft hyphens, joiners, marks of direction) and private use. What is not assigned stays. */
+/* Controls, formats (soft hyphens, joiners, marks of direction) and private use. Unassigned characters stay. */
 static bool is_dropped(uint32_t c, utf8proc_category_t category)
 {
     return c == 0 || c == REPLACEMENT || category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_CF ||

@@ -1,4 +1,3 @@
-/* Vocabularies: reading vocab.txt, and the longest pieces of a word. */
 #include "data/text/vocab.h"
 
 #include "data/text/unicode.h"
@@ -6,11 +5,11 @@
 
 #include <string.h>
 
-enum { MOST_BYTES = 1 << 28, MOST_TOKENS = 1 << 24 };
+enum { MAX_BYTES = 1 << 28, MAX_TOKENS = 1 << 24 };
 
-/* ---- the tree --------------------------------------------------------------------------------------------------- */
+/* ---- the trie --------------------------------------------------------------------------------------------------- */
 
-static size_t edge_place(const struct wl_vocab *v, uint32_t node, uint32_t c)
+static size_t edge_slot(const struct wl_vocab *v, uint32_t node, uint32_t c)
 {
     uint64_t h = ((uint64_t)node << 21 ^ c) * 0x9e3779b97f4a7c15u;
     size_t mask = v->edges - 1, at = (size_t)(h >> 32) & mask;
@@ -20,12 +19,12 @@ static size_t edge_place(const struct wl_vocab *v, uint32_t node, uint32_t c)
 
 uint32_t wl_vocab_child(const struct wl_vocab *v, uint32_t node, uint32_t c)
 {
-    return v->edge[edge_place(v, node, c)].child; /* 0: none */
+    return v->edge[edge_slot(v, node, c)].child; /* 0: none */
 }
 
-static uint32_t child_made(struct wl_vocab *v, uint32_t node, uint32_t c)
+static uint32_t child_find_or_add(struct wl_vocab *v, uint32_t node, uint32_t c)
 {
-    struct wl_trie_edge *edge = &v->edge[edge_place(v, node, c)];
+    struct wl_trie_edge *edge = &v->edge[edge_slot(v, node, c)];
     if (edge->child) return edge->child;
     *edge = (struct wl_trie_edge) { node, c, (uint32_t)v->nodes };
     v->id[v->nodes] = -1;
@@ -40,17 +39,17 @@ static int insert(struct wl_vocab *v, size_t i, const char *path, struct wl_err 
     uint32_t node = inside ? WL_TRIE_CONTINUATION : WL_TRIE_WORD_START;
     while (p < end) {
         size_t length = wl_utf8_length((const char *)p);
-        if (!length) return wl_fail(e, WL_EINVAL, "%s:%zu: the token is not UTF-8", path, i + 1);
-        node = child_made(v, node, wl_utf8_next(&p, end));
+        if (!length) return wl_fail(e, WL_EINVAL, "%s:%zu: the token is not valid UTF-8", path, i + 1);
+        node = child_find_or_add(v, node, wl_utf8_next(&p, end));
     }
     if (v->id[node] >= 0)
-        return wl_fail(e, WL_EINVAL, "%s:%zu: the token \"%s\" stands on line %d already", path, i + 1, token,
+        return wl_fail(e, WL_EINVAL, "%s:%zu: the token \"%s\" duplicates line %d", path, i + 1, token,
                        v->id[node] + 1);
     v->id[node] = (int32_t)i;
     return 0;
 }
 
-static int grow_tree(struct wl_vocab *v, const char *path, struct wl_arena *a, struct wl_err *e)
+static int build_trie(struct wl_vocab *v, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     size_t bytes = 0;
     for (size_t i = 0; i < v->n; i++) bytes += strlen(v->token[i]);
@@ -72,7 +71,7 @@ static int32_t find(const struct wl_vocab *v, const char *token)
     return node ? v->id[node] : -1;
 }
 
-/* ---- making one ------------------------------------------------------------------------------------------------- */
+/* ---- building ---------------------------------------------------------------------------------------------------- */
 
 static int find_specials(struct wl_vocab *v, const char *path, struct wl_arena *a, struct wl_err *e)
 {
@@ -84,8 +83,8 @@ static int find_specials(struct wl_vocab *v, const char *path, struct wl_arena *
     }
     if (!missing.n) return 0;
     return wl_fail(e, WL_EINVAL,
-                   "%s: the vocabulary of %zu tokens lacks%s; expected BERT's vocab.txt, one token a line", path, v->n,
-                   missing.s);
+                   "%s: the vocabulary of %zu tokens lacks%s; expected BERT's vocab.txt, one token per line", path,
+                   v->n, missing.s);
 }
 
 int wl_vocab_new(struct wl_vocab **out, const char *const *tokens, size_t n, const char *path, struct wl_arena *a,
@@ -99,32 +98,33 @@ int wl_vocab_new(struct wl_vocab **out, const char *const *tokens, size_t n, con
         wl_text_addf(&all, "%s\n", tokens[v->n]);
     }
     v->hash = wl_hash_fnv1a(all.s);
-    int rc = grow_tree(v, path, a, e);
+    int rc = build_trie(v, path, a, e);
     if (!rc) rc = find_specials(v, path, a, e);
     *out = v;
     return rc;
 }
 
-/* Cuts the text into its lines, in place. */
+/* Splits the text into lines, in place. */
 static int split_lines(char *text, size_t n, const char ***lines, size_t *count, const char *path, struct wl_arena *a,
                        struct wl_err *e)
 {
     size_t cap = 0;
     *lines = NULL;
     *count = 0;
-    if (memchr(text, '\0', n)) return wl_fail(e, WL_EINVAL, "%s: holds a NUL byte; expected one token a line", path);
+    if (memchr(text, '\0', n))
+        return wl_fail(e, WL_EINVAL, "%s: contains a NUL byte; expected one token per line", path);
     for (char *line = text, *next; *line; line = next) {
         char *end = strchr(line, '\n');
         next = end ? end + 1 : line + strlen(line);
         if (!end) end = next;
         if (end > line && end[-1] == '\r') end--;
         *end = '\0';
-        if (end == line) return wl_fail(e, WL_EINVAL, "%s:%zu: an empty line; expected a token", path, *count + 1);
-        if (*count == MOST_TOKENS) return wl_fail(e, WL_EINVAL, "%s: more than %d tokens", path, MOST_TOKENS);
+        if (end == line) return wl_fail(e, WL_EINVAL, "%s:%zu: the line is empty; expected a token", path, *count + 1);
+        if (*count == MAX_TOKENS) return wl_fail(e, WL_EINVAL, "%s: more than %d tokens", path, MAX_TOKENS);
         WL_GROW(a, *lines, *count, cap);
         (*lines)[(*count)++] = line;
     }
-    return *count ? 0 : wl_fail(e, WL_EINVAL, "%s: is empty; expected one token a line", path);
+    return *count ? 0 : wl_fail(e, WL_EINVAL, "%s: the file is empty; expected one token per line", path);
 }
 
 int wl_vocab_read(struct wl_vocab **v, const char *path, struct wl_arena *a, struct wl_err *e)
@@ -132,7 +132,7 @@ int wl_vocab_read(struct wl_vocab **v, const char *path, struct wl_arena *a, str
     char *text;
     size_t n, count;
     const char **lines;
-    int rc = wl_file_read(path, MOST_BYTES, &text, &n, a, e);
+    int rc = wl_file_read(path, MAX_BYTES, &text, &n, a, e);
     if (!rc) rc = split_lines(text, n, &lines, &count, path, a, e);
     return rc ? rc : wl_vocab_new(v, lines, count, path, a, e);
 }

@@ -1,4 +1,4 @@
-/* Counting words: each thread for itself, then together. */
+/* Each thread counts separately; then the counts are merged. */
 #include "data/text/word_counts.h"
 
 #include "data/text/blocks.h"
@@ -14,7 +14,7 @@ static uint32_t hash_of(const uint32_t *c, uint32_t n)
     return (uint32_t)(h >> 16);
 }
 
-static size_t place_of(const struct wl_word_counts *l, const uint32_t *c, uint32_t n, uint32_t hash)
+static size_t slot_of(const struct wl_word_counts *l, const uint32_t *c, uint32_t n, uint32_t hash)
 {
     size_t mask = l->n_slots - 1, at = hash & mask;
     for (; l->slots[at]; at = (at + 1) & mask) {
@@ -39,7 +39,7 @@ void wl_word_counts_add(struct wl_word_counts *l, const uint32_t *c, uint32_t n,
 {
     if (2 * (l->n + 1) > l->n_slots) word_counts_rehash(l);
     uint32_t hash = hash_of(c, n);
-    size_t at = place_of(l, c, n, hash);
+    size_t at = slot_of(l, c, n, hash);
     if (!l->slots[at]) {
         uint32_t *own = wl_new_array(l->arena, uint32_t, n);
         memcpy(own, c, n * sizeof *c);

@@ -1,17 +1,16 @@
-/* WordPiece by frequency: words begin as single characters, and the pair of neighbours that stands most often in the
- * text becomes one piece, again and again (byte pair encoding with "##" inside of words, as the trainer of Hugging
- * Face's tokenizers does it). Of pairs that are equally frequent the one of the older pieces comes first, so the result
- * depends on the counts alone.
+/* WordPiece by frequency: words start as single characters, and repeatedly the most frequent pair of adjacent pieces is
+ * merged (byte pair encoding with "##" inside words, as in the trainer of Hugging Face's tokenizers). Of equally
+ * frequent pairs the one with the older pieces comes first, so the result depends on the counts alone.
  *
- * Each pair knows the words that may hold it; a merge touches these alone. The most frequent pair comes from a heap
- * whose entries are brought up to date when they come to its top: counts of old pairs only fall. */
+ * Each pair has the list of words that may contain it; a merge touches only these. The most frequent pair comes from a
+ * heap whose entries are updated when they reach the top: counts of old pairs only fall. */
 #include "data/text/wordpiece_train.h"
 
 #include "data/text/pretokenize.h"
 
 #include <stdlib.h>
 
-enum { ALPHABET = 1000 /* characters: the most frequent ones */, LEAST = 2 /* a pair that stands once is no piece */ };
+enum { ALPHABET = 1000 /* the most frequent characters */, MIN_COUNT = 2 /* a pair that occurs once is not merged */ };
 
 struct word {
     uint32_t *piece; /* [n] */
@@ -22,9 +21,9 @@ struct word {
 struct pair {
     uint32_t left, right; /* pieces */
     int64_t count;
-    uint32_t *word; /* [n] words that hold it, or did; some twice */
+    uint32_t *word; /* [n] words that contain it, or did; some twice */
     size_t n, cap;
-    bool queued; /* pieces of the merge in progress: to be put on the heap */
+    bool queued; /* in `fresh` */
 };
 
 struct entry {
@@ -42,7 +41,7 @@ struct learner {
     size_t pairs, pair_cap;
     struct entry *heap;
     size_t heaped, heap_cap;
-    uint32_t *fresh; /* pairs that a merge has made or found again */
+    uint32_t *fresh; /* pairs that the merge in progress created or increased */
     size_t fresh_n, fresh_cap;
 
     struct map {
@@ -142,15 +141,15 @@ static struct entry pop(struct learner *l)
     return top;
 }
 
-/* The most frequent pair; false: none stands often enough. */
+/* The most frequent pair; false: none is frequent enough. */
 static bool next_pair(struct learner *l, uint32_t *pair)
 {
     while (l->heaped) {
         struct entry top = pop(l);
         int64_t now = l->pair[top.pair].count;
         *pair = top.pair;
-        if (now == top.count && now >= LEAST) return true;
-        if (now != top.count && now >= LEAST) push(l, top.pair);
+        if (now == top.count && now >= MIN_COUNT) return true;
+        if (now != top.count && now >= MIN_COUNT) push(l, top.pair);
     }
     return false;
 }
@@ -169,7 +168,7 @@ static int by_count(const void *x, const void *y)
     return (a->c > b->c) - (a->c < b->c);
 }
 
-/* The characters that are kept: a flag for each of Unicode. */
+/* The characters to keep: one flag per Unicode character. */
 static const bool *choose_alphabet(const struct wl_word_counts *words, struct wl_arena *a)
 {
     enum { UNICODE = 0x110000 };
@@ -203,8 +202,8 @@ static uint32_t letter_token(struct learner *l, uint32_t c, bool inside)
     return token_find_or_add(l, text);
 }
 
-/* Every character that is kept is a token at the beginning of words and, if it stands there, inside of them: in the
- * order of Unicode, so that a token's id does not depend on the words. */
+/* Every kept character becomes a token for the start of words and, if it occurs there, one for the inside: in the order
+ * of Unicode, so that a token's id does not depend on the words. */
 static void add_letters(struct learner *l, const struct wl_word_counts *words, const bool *keep, struct wl_arena *a)
 {
     enum { UNICODE = 0x110000 };
@@ -219,8 +218,8 @@ static void add_letters(struct learner *l, const struct wl_word_counts *words, c
 
 /* ---- words ------------------------------------------------------------------------------------------------------- */
 
-/* Adds a word's pairs, `sign` times its count; a positive sign notes the word with the pairs that hold `piece` (or
- * with all of them, for piece 0, which is no piece of a word but [PAD]). */
+/* Adds `sign` times a word's count to its pairs. A positive sign also lists the word with the pairs that contain
+ * `piece`, or with all of them for piece 0, which is [PAD] and never part of a word. */
 static void count_pairs(struct learner *l, uint32_t word, int sign, uint32_t piece)
 {
     const struct word *w = &l->word[word];
@@ -260,7 +259,6 @@ static void begin_words(struct learner *l, const struct wl_word_counts *from, co
     queue_fresh(l);
 }
 
-/* Puts `piece` where left and right stand beside each other; false: nowhere. */
 static bool has_pair(const struct word *w, uint32_t left, uint32_t right)
 {
     for (uint32_t i = 0; i + 1 < w->n; i++)
@@ -268,6 +266,7 @@ static bool has_pair(const struct word *w, uint32_t left, uint32_t right)
     return false;
 }
 
+/* Replaces each pair of left and right by `piece`. */
 static void join(struct word *w, uint32_t left, uint32_t right, uint32_t piece)
 {
     uint32_t n = 0;
@@ -295,7 +294,7 @@ static void merge(struct learner *l, uint32_t pair)
     queue_fresh(l);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------------------------- */
+/* ---- training ---------------------------------------------------------------------------------------------------- */
 
 int wl_wordpiece_train(const struct wl_word_counts *from, size_t size, struct wl_strs *tokens, struct wl_arena *a,
                        struct wl_err *e)
@@ -307,9 +306,10 @@ int wl_wordpiece_train(const struct wl_word_counts *from, size_t size, struct wl
     add_letters(&l, from, keep, own);
     int rc = 0;
     if (l.token.n > size)
-        rc = wl_fail(e, WL_EINVAL,
-                     "a vocabulary of %zu tokens has no room for %d special tokens and the %zu characters of this text",
-                     size, WL_SPECIAL_TOKENS, l.token.n - WL_SPECIAL_TOKENS);
+        rc =
+            wl_fail(e, WL_EINVAL,
+                    "a vocabulary of %zu tokens is too small for %d special tokens and the %zu characters of this text",
+                    size, WL_SPECIAL_TOKENS, l.token.n - WL_SPECIAL_TOKENS);
     if (!rc) begin_words(&l, from, keep);
     uint32_t pair;
     while (!rc && l.token.n < size && next_pair(&l, &pair)) merge(&l, pair);

@@ -27,7 +27,7 @@ static bool take_bytes(struct wl_byte_span *s, uint64_t n, struct wl_byte_span *
     return true;
 }
 
-/* The next field; false where the bytes make no sense. */
+/* The next field; false: malformed. */
 static bool read_field(struct wl_byte_span *s, struct field *f)
 {
     uint64_t tag, n;
@@ -46,9 +46,9 @@ static bool read_field(struct wl_byte_span *s, struct field *f)
 
 static bool is_message(const struct field *f, uint64_t number) { return f->number == number && f->wire == BYTES; }
 
-/* ---- the messages: as protocol buffers have it, the last of several values counts -------------------------------- */
+/* ---- the messages: of several values the last one counts, as in protocol buffers -------------------------------- */
 
-/* *bad is where the bytes stop making sense. */
+/* *bad: the first malformed byte. */
 static bool parse_bytes_list(struct wl_byte_span s, struct wl_byte_span *value, const uint8_t **bad)
 {
     for (struct field f; *bad = s.p, s.p < s.end;) {
@@ -131,7 +131,7 @@ int wl_tf_example_parse(struct wl_tf_example *out, const uint8_t *data, size_t n
     const uint8_t *bad = data;
     *out = (struct wl_tf_example) { 0 };
     if (parse_example(out, (struct wl_byte_span) { data, data + n }, &bad)) return 0;
-    return wl_fail(e, WL_EINVAL, "is no tf.train.Example: byte %td of %zu cannot be read as a protocol buffer",
+    return wl_fail(e, WL_EINVAL, "not a tf.train.Example: byte %td of %zu is not valid in a protocol buffer",
                    bad - data, n);
 }
 

@@ -1,9 +1,8 @@
-/* The index file of a set of shards: the sizes of all records, so that a start reads one small file instead of a header
- * before each of a million pictures. docs/formats.md has its layout, docs/adr/033 why it is as it is.
+/* The index file has the sizes of all records, so that a start reads one small file instead of the headers of a million
+ * records. docs/formats.md has its layout, docs/adr/033 the reasons.
  *
- * It belongs to shards of the sizes and times of modification that it names. A shard that was changed within a tick of
- * the file system's clock has the same time as before, so shards younger than SETTLED_NS are scanned and no index is
- * written. */
+ * It is valid for the sizes and modification times of the shards that it lists. A shard that changes within a tick of
+ * the file system's clock keeps its time, so shards younger than SETTLED_NS are scanned and no index is written. */
 #include "data/tfrecord/index.h"
 
 #include "data/byte_order.h"
@@ -21,9 +20,9 @@
 static const char magic[8] = { 'W', 'L', 'S', 'H', 'I', 'X', '1', '\n' }; /* the digit is the version */
 enum { MAGIC = sizeof magic, SHARD = 24 /* size, time, records */, CRC = 4 };
 static const int64_t SETTLED_NS = 2 * WL_NS_PER_S;
-static const size_t MOST_BYTES = (size_t)1 << 34;
+static const size_t MAX_BYTES = (size_t)1 << 34;
 
-/* A shard as the index tells it from an earlier version. */
+/* Identifies a version of a shard. */
 struct stamp {
     uint64_t size;
     int64_t mtime_ns;
@@ -48,7 +47,7 @@ static bool settled(const struct stamp *stamps, int64_t n)
     return true;
 }
 
-/* ---- places ----------------------------------------------------------------------------------------------------- */
+/* ---- paths ------------------------------------------------------------------------------------------------------ */
 
 static const char *path_beside_shards(const char *dir, const char *prefix, struct wl_arena *a)
 {
@@ -63,7 +62,7 @@ static const char *cache_dir(struct wl_arena *a)
     return home && *home ? wl_path_join(a, home, ".cache/wattlaw") : NULL;
 }
 
-/* Folders of one name in different places get different files there. */
+/* Folders of the same name in different locations get different files. */
 static const char *path_in_cache(const char *dir, const char *prefix, struct wl_arena *a)
 {
     char *whole = realpath(dir, NULL);
@@ -77,7 +76,7 @@ static const char *path_in_cache(const char *dir, const char *prefix, struct wl_
 
 /* ---- reading ---------------------------------------------------------------------------------------------------- */
 
-/* Do the bytes begin and end as an index of these very shards? */
+/* Are the bytes an index of exactly these shards? */
 static bool matches_shards(const uint8_t *p, size_t n, const struct stamp *stamps, int64_t shards)
 {
     size_t head = MAGIC + 8 + (size_t)shards * SHARD;
@@ -89,12 +88,12 @@ static bool matches_shards(const uint8_t *p, size_t n, const struct stamp *stamp
     return wl_le_read(p + n - CRC, CRC) == wl_crc32c(0, p, n - CRC);
 }
 
-/* One shard's sizes; false where they do not add up to the shard's own. */
+/* The offsets of one shard; false: the sizes do not add up to the shard's. */
 static bool fill_shard(struct wl_tfrecord_file *r, uint64_t records, uint64_t size, struct wl_byte_span *from,
                        struct wl_arena *a)
 {
     uint64_t at = 0, bytes;
-    if (records == 0 || records > (uint64_t)(from->end - from->p)) return false; /* a byte a record at least */
+    if (records == 0 || records > (uint64_t)(from->end - from->p)) return false; /* a record takes at least one byte */
     r->n = (int64_t)records;
     r->offset = wl_new_array(a, uint64_t, (size_t)records + 1);
     for (uint64_t i = 0; i < records; i++) {
@@ -105,14 +104,14 @@ static bool fill_shard(struct wl_tfrecord_file *r, uint64_t records, uint64_t si
     return at == size;
 }
 
-/* False: not there, damaged, or of other shards. */
+/* False: missing, damaged, or of other shards. */
 static bool read_index(const char *path, struct wl_tfrecord_file *v, const struct stamp *stamps, int64_t n,
                        struct wl_arena *a)
 {
     struct wl_arena *tmp = wl_arena_new(a);
     char *text;
     size_t bytes;
-    bool good = path && wl_is_file(path) && wl_file_read(path, MOST_BYTES, &text, &bytes, tmp, NULL) == 0;
+    bool good = path && wl_is_file(path) && wl_file_read(path, MAX_BYTES, &text, &bytes, tmp, NULL) == 0;
     const uint8_t *p = good ? (const uint8_t *)text : NULL;
     good = good && matches_shards(p, bytes, stamps, n);
     struct wl_byte_span sizes = { NULL, NULL };
@@ -147,7 +146,7 @@ static uint8_t *encode(const struct wl_tfrecord_file *v, const struct stamp *sta
     return buf;
 }
 
-/* Tries both places. What cannot be kept costs the next start a scan. */
+/* Tries both paths. Without an index the next start scans again. */
 static void write_index(const struct wl_tfrecord_file *v, const struct stamp *stamps, int64_t n,
                         const char *const paths[2], struct wl_arena *a)
 {
@@ -162,24 +161,25 @@ static void write_index(const struct wl_tfrecord_file *v, const struct stamp *st
         if (rc == 0) rc = wl_file_write(path, data, bytes, &why);
     }
     if (rc == 0)
-        wl_log(WL_INFO, "data", "wrote %s: the next start need not read the headers of %lld shards", path,
+        wl_log(WL_INFO, "data", "wrote %s, which saves the next start reading the headers of %lld shards", path,
                (long long)n);
     else
-        wl_log(WL_INFO, "data", "the headers of %lld shards are read at each start: %s", (long long)n, why.msg);
+        wl_log(WL_INFO, "data", "cannot write an index, so each start reads the headers of %lld shards: %s",
+               (long long)n, why.msg);
     wl_arena_free(tmp);
 }
 
 /* ---- one process of a node scans -------------------------------------------------------------------------------- */
 
-/* The folder itself is locked, which leaves no file behind and needs no leave to write. -1 where the file system has no
- * such locks (NFS): then each process scans, and what they write is the same. */
+/* Locks the folder itself, which leaves no file behind and needs no write permission. -1: the file system has no such
+ * locks (NFS); then each process scans, and all write the same index. */
 static int lock_folder(const char *dir)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
     if (fd < 0) return -1;
     rc = flock(fd, LOCK_EX | LOCK_NB);
     if (rc != 0 && errno == EWOULDBLOCK) {
-        wl_log(WL_INFO, "data", "waiting for another process that reads the headers of the shards in %s", dir);
+        wl_log(WL_INFO, "data", "waiting for another process that is reading the headers of the shards in %s", dir);
         while ((rc = flock(fd, LOCK_EX)) != 0 && errno == EINTR) continue;
     }
     if (rc == 0) return fd;

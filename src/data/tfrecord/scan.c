@@ -1,4 +1,4 @@
-/* The headers of many TFRecord files, several files at a time: a scan waits for the disk most of the time. */
+/* Several files at a time, as a scan mostly waits for the disk. */
 #include "data/tfrecord/scan.h"
 
 #include <pthread.h>
@@ -11,7 +11,7 @@ struct scan {
     int64_t n;
     atomic_llong next;
     pthread_mutex_t lock;
-    int64_t failed; /* the first shard that failed; under the lock */
+    int64_t failed; /* index of the first shard that failed; under the lock */
     struct wl_err why;
 };
 
@@ -21,8 +21,7 @@ struct scanner {
     pthread_t thread;
 };
 
-/* Shards are taken in order, so that every one before a failed one is looked at and the first error is the same each
- * time. */
+/* Shards are taken in order, so that all before a failed one are scanned and the first error is always the same. */
 static void *scan_some(void *arg)
 {
     struct scanner *me = arg;
@@ -51,7 +50,7 @@ int wl_tfrecord_scan_all(struct wl_tfrecord_file *v, int64_t n, struct wl_arena 
     for (int64_t i = 0; i < want; i++) scanners[i] = (struct scanner) { .scan = &scan, .arena = wl_arena_new(a) };
     while (started < want && pthread_create(&scanners[started].thread, NULL, scan_some, &scanners[started]) == 0)
         started++;
-    scan_some(&scanners[0]); /* this thread too: without any other it does all */
+    scan_some(&scanners[0]); /* this thread scans too, and does all the work if no other could be started */
     for (int64_t i = 1; i < started; i++) pthread_join(scanners[i].thread, NULL);
     pthread_mutex_destroy(&scan.lock);
     return scan.failed == n ? 0 : wl_fail(e, scan.why.code, "%s", scan.why.msg);

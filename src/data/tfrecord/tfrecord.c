@@ -1,6 +1,6 @@
-/* TFRecord files. A record is
+/* A record of a TFRecord file is
  *   u64 length, u32 masked CRC-32C of those 8 bytes, `length` bytes of data, u32 masked CRC-32C of the data
- * all little-endian; the mask keeps a checksum of data that hold checksums from being degenerate.
+ * all little-endian. Checksums are masked because the CRC of data that contain CRCs is weak.
  * Source: tensorflow/core/lib/io/record_writer.h, tensorflow/core/lib/hash/crc32c.h. */
 #include "data/tfrecord/tfrecord.h"
 
@@ -27,7 +27,8 @@ static int read_at(int fd, const char *path, uint64_t at, uint8_t *p, size_t n, 
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return wl_fail_errno(e, "%s", path);
         if (got == 0)
-            return wl_fail(e, WL_EIO, "%s: ends at byte %llu now; it was longer", path, (unsigned long long)at);
+            return wl_fail(e, WL_EIO, "%s: the file was truncated to %llu bytes while it was read", path,
+                           (unsigned long long)at);
         p += got;
         at += (uint64_t)got;
         n -= (size_t)got;
@@ -37,33 +38,33 @@ static int read_at(int fd, const char *path, uint64_t at, uint8_t *p, size_t n, 
 
 /* ---- scanning --------------------------------------------------------------------------------------------------- */
 
-static int cut_off(const struct wl_tfrecord_file *r, uint64_t at, uint64_t left, struct wl_err *e)
+static int truncated_error(const struct wl_tfrecord_file *r, uint64_t at, uint64_t left, struct wl_err *e)
 {
-    return wl_fail(e, WL_EINVAL,
-                   "%s: cut off: record %lld at byte %llu has %llu bytes left, expected at least %d for its length and "
-                   "checksums",
-                   r->path, (long long)r->n + 1, (unsigned long long)at, (unsigned long long)left, HEAD + FOOT);
+    return wl_fail(
+        e, WL_EINVAL,
+        "%s: truncated: record %lld at byte %llu has %llu bytes left, expected at least %d for its length and "
+        "checksums",
+        r->path, (long long)r->n + 1, (unsigned long long)at, (unsigned long long)left, HEAD + FOOT);
 }
 
-/* `left`: what the file has behind the header and before the last checksum. */
+/* `left`: bytes of the file after the header and before the last checksum. */
 static int too_long(const struct wl_tfrecord_file *r, uint64_t at, uint64_t length, uint64_t left, struct wl_err *e)
 {
     return wl_fail(e, WL_EINVAL,
-                   "%s: cut off: record %lld at byte %llu says that it has %llu bytes of data, but only %llu are left",
+                   "%s: truncated: record %lld at byte %llu has a length of %llu bytes, but only %llu are left",
                    r->path, (long long)r->n + 1, (unsigned long long)at, (unsigned long long)length,
                    (unsigned long long)left);
 }
 
-/* The length that a header claims, if its checksum is right. */
+/* Verifies the checksum of a header. */
 static int check_head(const struct wl_tfrecord_file *r, uint64_t at, const uint8_t *head, struct wl_err *e)
 {
     uint32_t found = (uint32_t)wl_le_read(head + 8, 4), expected = masked_crc(head, 8);
     if (found == expected) return 0;
     if (r->n == 0)
-        return wl_fail(e, WL_EINVAL,
-                       "%s: is no TFRecord file: the checksum of its first length is 0x%08x, expected 0x%08x", r->path,
-                       found, expected);
-    return wl_fail(e, WL_EINVAL, "%s: record %lld at byte %llu: the checksum of its length is 0x%08x, expected 0x%08x",
+        return wl_fail(e, WL_EINVAL, "%s: not a TFRecord file (checksum of the first length 0x%08x, expected 0x%08x)",
+                       r->path, found, expected);
+    return wl_fail(e, WL_EINVAL, "%s: record %lld at byte %llu: checksum of the length 0x%08x, expected 0x%08x",
                    r->path, (long long)r->n + 1, (unsigned long long)at, found, expected);
 }
 
@@ -76,12 +77,12 @@ static int scan_fd(struct wl_tfrecord_file *r, int fd, struct wl_arena *a, struc
     if (fstat(fd, &st) != 0) return wl_fail_errno(e, "%s", r->path);
     size = (uint64_t)st.st_size;
     if (size == 0) return wl_fail(e, WL_EINVAL, "%s: no records: the file is empty", r->path);
-    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* only headers are read */
+    (void)posix_fadvise(fd, 0, 0, POSIX_FADV_RANDOM); /* reads only headers */
     for (;; r->n++) {
         WL_GROW(a, r->offset, (size_t)r->n, cap);
         r->offset[r->n] = at;
         if (at == size) return 0;
-        if (size - at < HEAD + FOOT) return cut_off(r, at, size - at, e);
+        if (size - at < HEAD + FOOT) return truncated_error(r, at, size - at, e);
         int rc = read_at(fd, r->path, at, head, HEAD, e);
         if (rc == 0) rc = check_head(r, at, head, e);
         if (rc != 0) return rc;
@@ -118,13 +119,12 @@ int wl_tfrecord_read(const struct wl_tfrecord_file *r, int64_t i, bool check_crc
     if (rc != 0) return rc;
     *data = buf->p + HEAD;
     if (wl_le_read(buf->p, 8) != *n)
-        return wl_fail(e, WL_EINVAL, "%s: record %lld at byte %llu has another length than when the file was indexed",
+        return wl_fail(e, WL_EINVAL, "%s: record %lld at byte %llu: the length changed since the file was indexed",
                        r->path, (long long)i + 1, (unsigned long long)at);
     uint32_t found = (uint32_t)wl_le_read(*data + *n, FOOT), expected = check_crc ? masked_crc(*data, *n) : found;
     if (found == expected) return 0;
-    return wl_fail(e, WL_EINVAL,
-                   "%s: record %lld at byte %llu: the checksum of its %zu bytes is 0x%08x, expected 0x%08x", r->path,
-                   (long long)i + 1, (unsigned long long)at, *n, found, expected);
+    return wl_fail(e, WL_EINVAL, "%s: record %lld at byte %llu: checksum of the %zu data bytes 0x%08x, expected 0x%08x",
+                   r->path, (long long)i + 1, (unsigned long long)at, *n, found, expected);
 }
 
 int wl_tfrecord_write(FILE *to, const char *path, const uint8_t *data, size_t n, struct wl_err *e)

@@ -4,7 +4,7 @@
 
 static const char embedding_name[] = "bert.embeddings.word_embeddings.weight", bert_prefix[] = "bert.";
 
-/* A norm's parameter by its old name: weight was gamma, bias beta. NULL: it is no norm's. */
+/* The old name of a norm's parameter: gamma for weight, beta for bias. NULL: not of a norm. */
 static const char *old_name(const char *name, struct wl_arena *a)
 {
     static const char *const now[] = { "LayerNorm.weight", "LayerNorm.bias" }, *const then[] = { "gamma", "beta" };
@@ -22,14 +22,14 @@ static void add_names(const char *name, struct wl_strs *names, struct wl_arena *
     if (old) wl_strs_add(a, names, old);
 }
 
-/* Files of the encoder alone have no "bert." in front. */
+/* Names in files of the encoder alone do not start with "bert.". */
 static void names_of(const char *parameter, struct wl_strs *names, struct wl_arena *a)
 {
     add_names(parameter, names, a);
     if (wl_str_starts(parameter, bert_prefix)) add_names(parameter + strlen(bert_prefix), names, a);
 }
 
-/* Numbers 0 to 511, and what is tied to other parameters. */
+/* The numbers 0 to 511, and parameters tied to others. */
 static bool is_ignored(const char *name)
 {
     static const char *const copies[] = { "cls.predictions.decoder.weight", "cls.predictions.decoder.bias" };
@@ -44,8 +44,8 @@ static int check_vocabulary(const struct wl_safetensors *s, int64_t vocabulary, 
         if (!is_table || t->dims != 2 || t->dim[0] == vocabulary) continue;
         return wl_fail(
             e, WL_EINVAL,
-            "%s is for a vocabulary of %lld tokens, %s has one of %lld: the text has to be tokenised with the "
-            "vocab.txt of these weights (wattlaw-train data wikitext --vocab)",
+            "%s is for a vocabulary of %lld tokens, but %s has one of %lld: tokenise the text with the vocab.txt of "
+            "these weights (wattlaw-train data wikitext --vocab)",
             s->path, (long long)t->dim[0], dir, (long long)vocabulary);
     }
     return 0;

@@ -3,14 +3,14 @@
 #include <ctype.h>
 #include <math.h>
 
-/* Own sums of a step: the loss, then each of these by channel. */
+/* Custom sums of a step: the loss, then each of these by channel. */
 enum { SUM_RMSE, SUM_PERSISTENCE, SUM_ACC, KINDS };
 
 static int64_t step_sum_count(const struct wl_weather *f) { return 1 + KINDS * f->grid.channels; }
 
 /* ---- metrics ----------------------------------------------------------------------------------------------------- */
 
-/* Share of the persistence forecast's error that the network's avoids, mean over the n channels. */
+/* Share of the persistence forecast's RMSE that the network's forecast avoids, mean over the channels. */
 static double skill(const struct wl_train_metric *m, const double *sum)
 {
     double all = 0;
@@ -19,7 +19,7 @@ static double skill(const struct wl_train_metric *m, const double *sum)
     return all / m->count;
 }
 
-/* "rmse" of "z 500" in the second step is rmse_z_500_step2; channel NULL: of all. */
+/* "rmse" of "z 500" in the second step is rmse_z_500_step2; channel NULL: of all channels. */
 static const char *metric_name(const char *kind, const char *channel, int64_t step, struct wl_arena *a)
 {
     char *name = channel ? wl_strf(a, "%s_%s", kind, channel) : wl_strdup(a, kind);
@@ -62,7 +62,7 @@ static struct wl_train_metric *list_channels(struct wl_train_metric *m, const st
     return m;
 }
 
-/* Runs are judged by the step furthest ahead. */
+/* The skill of the last step is the primary metric. */
 static struct wl_train_metric *list_step(struct wl_train_metric *m, const struct wl_weather *f, int64_t step,
                                          struct wl_arena *a)
 {
@@ -80,7 +80,7 @@ static struct wl_train_metric *list_step(struct wl_train_metric *m, const struct
         .label = metric_label("skill over persistence", NULL, step, a),
         .primary = step == f->steps - 1,
     };
-    if (f->steps > 1) /* of one step it is the loss itself */
+    if (f->steps > 1) /* with one step it is the loss itself */
         *m++ = (struct wl_train_metric) { .name = wl_strf(a, "loss_step%lld", (long long)step + 1),
                                           .unit = "1",
                                           .value = wl_train_metric_mean,
@@ -100,10 +100,11 @@ static const double *weigh(const struct wl_era5_grid *g, struct wl_arena *a)
 
 int wl_weather_metrics(struct wl_train_task *j, struct wl_weather *f, struct wl_err *e)
 {
-    const int64_t most = ((WL_MAX_SUMS - WL_SUM_CUSTOM) / f->steps - 1) / KINDS;
-    if (f->grid.channels > most)
-        return wl_fail(e, WL_EINVAL, "%s: %lld channels; metrics of %lld step%s have room for %lld", j->data,
-                       (long long)f->grid.channels, (long long)f->steps, f->steps == 1 ? "" : "s", (long long)most);
+    const int64_t max_channels = ((WL_MAX_SUMS - WL_SUM_CUSTOM) / f->steps - 1) / KINDS;
+    if (f->grid.channels > max_channels)
+        return wl_fail(e, WL_EINVAL, "%s: %lld channels; the metrics of %lld step%s allow at most %lld", j->data,
+                       (long long)f->grid.channels, (long long)f->steps, f->steps == 1 ? "" : "s",
+                       (long long)max_channels);
     f->weight = weigh(&f->grid, j->arena);
     j->custom_sums = (int)(f->steps * step_sum_count(f));
     struct wl_train_metric *m =
@@ -125,12 +126,12 @@ int wl_weather_metrics(struct wl_train_task *j, struct wl_weather *f, struct wl_
 /* |a - b| / |b| of [n] */
 static double relative_l2(const float *a, const float *b, int64_t n)
 {
-    double apart = 0, size = 0;
+    double error = 0, norm = 0;
     for (int64_t i = 0; i < n; i++) {
-        apart += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
-        size += (double)b[i] * (double)b[i];
+        error += ((double)a[i] - (double)b[i]) * ((double)a[i] - (double)b[i]);
+        norm += (double)b[i] * (double)b[i];
     }
-    return sqrt(apart / size);
+    return sqrt(error / norm);
 }
 
 /* Root of the mean square of a - b over the globe; both [height,width]. */
@@ -146,13 +147,13 @@ static double rmse(const struct wl_weather *f, const float *a, const float *b)
     return sqrt(sum / (double)(f->grid.height * f->grid.width));
 }
 
-/* Correlation of what both have beside the climatology. */
-static double correlation(const struct wl_weather *f, const float *a, const float *b, const float *climate)
+/* Anomaly correlation: of both minus the climatology. */
+static double correlation(const struct wl_weather *f, const float *a, const float *b, const float *climatology)
 {
     double ab = 0, aa = 0, bb = 0;
     for (int64_t r = 0; r < f->grid.height; r++)
         for (int64_t i = r * f->grid.width; i < (r + 1) * f->grid.width; i++) {
-            const double x = (double)a[i] - (double)climate[i], y = (double)b[i] - (double)climate[i];
+            const double x = (double)a[i] - (double)climatology[i], y = (double)b[i] - (double)climatology[i];
             ab += f->weight[r] * x * y;
             aa += f->weight[r] * x * x;
             bb += f->weight[r] * y * y;

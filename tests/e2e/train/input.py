@@ -36,7 +36,7 @@ def shards():
     os.rename(f"{shards}/aside", f"{shards}/{names[3]}")
     with open(f"{shards}/{names[2]}", "r+b") as f:
         f.truncate(os.path.getsize(f.name) - 3)
-    refused(names[2], "cut off", args=few)
+    refused(names[2], "truncated", args=few)
 
 
 def options():
@@ -118,7 +118,7 @@ def bad_input():
         p = run(*TINY, "--local-batch", 1000, before=MPIRUN)
         assert p.returncode == 1 and p.stderr.count("error: ") == 1, p.stderr
     p = run(*TINY, "--image-size", 64, "--epochs", 1, "--local-batch", 16, "--workers", 2)
-    assert p.returncode == 0 and p.stderr.count("40 x 40 pixels are less than the 64 x 64") == 2, p.stderr  # train, val
+    assert p.returncode == 0 and p.stderr.count("40 x 40 pixels, smaller than the requested 64 x 64") == 2, p.stderr  # train, val
     kept = done("resnet50", "--data", other, *tiny, "--epochs", 1, "--local-batch", 16, "--skip-bad")
     assert kept["bad_images"] == 1 and kept["samples"] == 192, kept
 
@@ -150,19 +150,19 @@ def odd_data():
             assert p.returncode == 0 and p.stderr.count(words) == times, (p.stderr, words)
 
     png = changed("png", lambda d: write(f"{d}/train/class0002/{first}", b"\x89PNG\r\n\x1a\n12345678"))
-    refused(png, first, "is no JPEG: begins with 0x8950, expected 0xffd8", "--skip-bad")
+    refused(png, first, "not a JPEG (begins with 0x8950, expected 0xffd8)", "--skip-bad")
     said([*png, "--skip-bad"], "skipped: ")
     cut = changed("cut", lambda d: os.truncate(f"{d}/train/class0002/{first}", 900))
     refused(cut, first, "cannot be decoded", "--skip-bad")
-    refused(changed("hollow", lambda d: write(f"{d}/train/class0002/{first}", b"")), first, "is empty", "--skip-bad")
+    refused(changed("hollow", lambda d: write(f"{d}/train/class0002/{first}", b"")), first, "the file is empty", "--skip-bad")
     refused(changed("none", lambda d: [os.remove(f"{d}/val/class0001/{n}") for n in os.listdir(f"{d}/val/class0001")]),
-            "val/class0001: no JPEG in this class folder")
+            "val/class0001: the class folder has no JPEG")
     refused(changed("noval", lambda d: shutil.rmtree(f"{d}/val") or os.mkdir(f"{d}/val")),
             "noval/val: no images; expected", "val/<class>/<name>.JPEG")
     refused(changed("zebra", lambda d: os.rename(f"{d}/val/class0003", f"{d}/val/zebra")),
-            "val/zebra: this class is not among the 4 of", "zebra/train")
-    refused(changed("lost", lambda d: shutil.rmtree(f"{d}/train/class0000")), "val/class0000: this class is not among the 3")
-    refused(["resnet50", "--data", f"{DATA}/train/class0002/{first}", *tiny], first, "is no folder")
+            "val/zebra: this class is not one of the 4 in", "zebra/train")
+    refused(changed("lost", lambda d: shutil.rmtree(f"{d}/train/class0000")), "val/class0000: this class is not one of the 3")
+    refused(["resnet50", "--data", f"{DATA}/train/class0002/{first}", *tiny], first, "not a folder")
     said(changed("fewer", lambda d: shutil.rmtree(f"{d}/val/class0003")), "images of 3 classes, but the training set has 4")
     said(["resnet50", "--data", DATA, *tiny, "--classes", 9], "4 classes, fewer than the network's 9 (--classes)")
     colours = changed("colours", lambda d: [shutil.copy(f"{fixtures}/{n}.JPEG", f"{d}/train/class0000") for n in ("grey", "cmyk")])

@@ -38,9 +38,9 @@ def properties():
 
 def messages():
     done("data", "qm9", "--synthetic", "set", "--molecules", 20)
-    refused(1, "is no file of molecules", "schnet", "--data", "set/dsgdb9nsd_000001.xyz", "--size", "tiny")
+    refused(1, "not a file of molecules", "schnet", "--data", "set/dsgdb9nsd_000001.xyz", "--size", "tiny")
     refused(1, "qm9.molecules", "schnet", "--data", ".", "--size", "tiny")
-    refused(2, "either --from or --synthetic", "data", "qm9")
+    refused(2, "give either --from or --synthetic", "data", "qm9")
     path = os.path.join(WORK, "set", "dsgdb9nsd_000007.xyz")
     with open(path) as f:
         lines = f.readlines()

@@ -92,19 +92,19 @@ def messages():
     out = ("--sequence", 8, "--to", "out")
     refused(2, "--text is missing", *data, *out)
     refused(2, "--to is missing", *data, "--text", text)
-    refused(2, "no vocabulary: --vocab FILE names one, --train-vocab N learns one", *data, "--text", text, *out)
+    refused(2, "no vocabulary: give --vocab FILE, or --train-vocab N to train one", *data, "--text", text, *out)
     refused(2, "give one of them", *data, "--text", text, *out, "--vocab", vocab, "--train-vocab", 10)
-    refused(2, "without --text", *data, "--text", text, "--synthetic", "x")
+    refused(2, "do not go with --synthetic", *data, "--text", text, "--synthetic", "x")
     refused(1, "the text nowhere", *data, "--text", "nowhere", "--vocab", vocab, *out)
     refused(1, "nowhere.txt", *data, "--text", text, "--vocab", "nowhere.txt", *out)
     refused(1, "the vocabulary of 2 tokens lacks [PAD] [UNK] [CLS] [SEP] [MASK]", *data, "--text", text, "--vocab",
             short, *out)
-    refused(1, "empty: holds no text", *data, "--text", empty, "--vocab", vocab, *out)
+    refused(1, "empty: contains no text", *data, "--text", empty, "--vocab", vocab, *out)
     refused(1, "every word is [UNK]: the vocabulary does not fit", *data, "--text", other, "--vocab", vocab, *out)
-    refused(1, "a vocabulary of 10 tokens has no room", *data, "--text", golden("sample.txt.xz"), "--train-vocab", 10,
+    refused(1, "a vocabulary of 10 tokens is too small", *data, "--text", golden("sample.txt.xz"), "--train-vocab", 10,
             *out)
     done(*data, "--text", text, "--vocab", vocab, *out)
-    refused(1, "out: holds tokens already", *data, "--text", text, "--vocab", vocab, *out)
+    refused(1, "out: token files exist already", *data, "--text", text, "--vocab", vocab, *out)
 
 
 def bert():
@@ -173,7 +173,7 @@ def weights():
     refused(1, "none of its 1 tensors is of this network", *none, "--quiet", "--init", "foreign.safetensors")
     refused(1, "is no file of safetensors", *none, "--quiet", "--init", "text.safetensors")
     refused(1, "was made with another vocabulary", *none, "--quiet", "--vocab", "other/vocab.txt")
-    refused(1, "it has 512 positions", "bert", "--size", "tiny", "--data", "text", "--local-batch", 1, "--sequence", 600)
+    refused(1, "expected 1 to 512, its number of positions", "bert", "--size", "tiny", "--data", "text", "--local-batch", 1, "--sequence", 600)
     refused(1, "--save nowhere/x", *none, "--quiet", "--save", "nowhere/x")
     refused(1, "the tokens nothing/train.tokens", *none, "--quiet", "--data", "nothing")
 

@@ -276,8 +276,8 @@ def explain():
     assert memory["in_place_bytes"] > 0, memory
     p = run("resnet50", "--explain", "--size", "tiny")
     assert p.returncode == 0, p.stderr
-    for word in ("layer4.0.conv3", "backward weights", "values share memory", "write over what they read",
-                 "reduced behind step"):
+    for word in ("layer4.0.conv3", "backward weights", "activations share memory", "work in place",
+                 "reduced after step"):
         assert word in p.stdout, f"{word} is not in\n{p.stdout}"
 
     # Winograd's algorithm along lines multiplies a few images a step.
@@ -311,7 +311,7 @@ def recompute():
     assert fit["memory"]["total_bytes"] <= limit * 1e9 and fit["recompute"]["work_ratio"] < least["recompute"]["work_ratio"]
     assert least["memory"]["value_bytes"] < plan["memory"]["value_bytes"] / 2, least["memory"]
     text = run("resnet50", "--explain", "--size", "tiny", "--recompute", "yes").stdout
-    assert "are computed again in the backward pass: " in text and " times the multiplications" in text, text
+    assert "are recomputed in the backward pass: " in text and " times the multiplications" in text, text
     p = run(*full, "--memory", 0.1)
     assert p.returncode == 1 and "the plan is to take 100 MB at most: it takes 1.6" in p.stderr, p.stderr
     path = f"{WORK}/marks"
@@ -399,8 +399,8 @@ def recipes():
     for words in ("recipe huber2025", "learning rate 0.1 x global batch/256", "warm-up over 5 epochs", "schedule plateau"):
         assert words in p.stdout, p.stdout
     for recipe, words in (("huber2025", ("recipe huber2025: ", "x global batch/256 = 0.0292969", "warm-up over 5 epochs",
-                                         "plateau (x 0.5 after 5 epochs without gain)", "momentum 0.9, weight decay 0.0001",
-                                         "1 epoch of 2 updates of 75 images (42 of 192 left out), f32",
+                                         "plateau (x 0.5 after 5 epochs without improvement)", "momentum 0.9, weight decay 0.0001",
+                                         "1 epoch of 2 updates of 75 images (42 of 192 dropped), f32",
                                          "the validation and the training set")),
                           ("frey2022", ("recipe frey2022: ", "learning rate 1e-05, schedule constant", "the validation set"))):
         p = run(*[a for a in small if a != "--quiet"], "--local-batch", 25, "--accumulation", 3, "--recipe", recipe,

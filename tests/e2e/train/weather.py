@@ -138,14 +138,14 @@ def wrong_start():
     refused(2, "--steps", *tiny[:-2], 3)
     done("data", "era5", "--synthetic", "other", "--height", 16, "--width", 64, *GRID[4:])
     refused(1, "was made with width 32, this is 64", *tiny[:3], "--data", "other", "--init", "pre", "--quiet")
-    refused(1, "no year has the 41 times", *tiny, "--lead", 20)
+    refused(1, "no year has the 41 consecutive times", *tiny, "--lead", 20)
 
 
 def bad_input():
     weather()
     refused(2, "give one", "data", "era5")
-    refused(1, "holds data of other settings", "data", "era5", "--synthetic", "w", *GRID, "--seed", 2)
-    refused(1, "no year has the 51 times", "fourcastnet", "--size", "tiny", "--data", "w", "--lead", 50)
+    refused(1, "holds data generated with other settings", "data", "era5", "--synthetic", "w", *GRID, "--seed", 2)
+    refused(1, "no year has the 51 consecutive times", "fourcastnet", "--size", "tiny", "--data", "w", "--lead", 50)
     os.truncate(os.path.join(WORK, "w/train/2001.h5"), 5000)
     refused(1, "w/train/2001.h5: HDF5: truncated file", "fourcastnet", "--size", "tiny", "--data", "w")
     shutil.rmtree(os.path.join(WORK, "w/stats"))

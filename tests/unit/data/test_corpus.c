@@ -150,24 +150,24 @@ static void test_refused(void **state)
     struct place *p = *state;
     const char *good = put(p, "good", "a b a b a b\n", 12);
     struct wl_corpus_opts o = options(p, put(p, "empty", "", 0), good);
-    refused(p, &o, WL_EINVAL, "empty: holds no text");
+    refused(p, &o, WL_EINVAL, "empty: contains no text");
     o = options(p, put(p, "blank", "\n \n", 3), put(p, "blank too", "\n", 1));
-    refused(p, &o, WL_EINVAL, "the text holds no words");
+    refused(p, &o, WL_EINVAL, "the text contains no words");
     o = options(p, put(p, "short", "a", 1), good);
-    refused(p, &o, WL_EINVAL, "no training sequence of 4");
+    refused(p, &o, WL_EINVAL, "too short for a training sequence of 4");
     o = options(p, put(p, "foreign", "xyz uvw xyz\n", 12), put(p, "other", "q r s t\n", 8));
     refused(p, &o, WL_EINVAL, "every word is [UNK]");
     o = options(p, good, put(p, "short", "a", 1));
-    refused(p, &o, WL_EINVAL, "no validation sequence of 4");
+    refused(p, &o, WL_EINVAL, "too short for a validation sequence of 4");
     o = options(p, good, NULL);
     o.val_fraction = 0.05;
-    refused(p, &o, WL_EINVAL, "no validation sequence of 4");
+    refused(p, &o, WL_EINVAL, "too short for a validation sequence of 4");
     o = options(p, wl_path_join(p->arena, p->root, "nowhere"), good);
     refused(p, &o, WL_ENOENT, "nowhere");
     o = options(p, put(p, "blank", "\n \n", 3), good);
     o.vocab = NULL;
     o.vocab_size = 100;
-    refused(p, &o, WL_EINVAL, "no words to learn a vocabulary from");
+    refused(p, &o, WL_EINVAL, "contains no words to train a vocabulary on");
 }
 
 /* What is in the folder and is not of an earlier call may be the user's. */
@@ -182,13 +182,13 @@ static void test_files_of_others(void **state)
     const char other[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nz\n";
     if (wl_mkdirs(p->dir, &e) || wl_file_write(vocab, other, strlen(other), &e)) fail_msg("%s", e.msg);
     assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "another vocabulary is there already"));
+    assert_non_null(strstr(e.msg, "a different vocabulary exists already"));
     assert_int_equal(wl_file_read(vocab, 1 << 16, &text, NULL, p->arena, &e), 0);
     assert_string_equal(text, other);
     assert_int_equal(unlink(vocab), 0);
     if (wl_file_write(val, "theirs", 6, &e)) fail_msg("%s", e.msg);
     assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "holds tokens already"));
+    assert_non_null(strstr(e.msg, "token files exist already"));
     assert_int_equal(unlink(val), 0);
     if (wl_file_write(vocab, vocab_text, strlen(vocab_text), &e))
         fail_msg("%s", e.msg); /* of a call that was cut off */
@@ -204,7 +204,7 @@ static void test_once(void **state)
     struct wl_err e = { 0 };
     made(p, &o);
     assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "holds tokens already"));
+    assert_non_null(strstr(e.msg, "token files exist already"));
 }
 
 static void damaged(const struct place *p, long at, int byte, const char *why)
@@ -229,13 +229,13 @@ static void test_damaged(void **state)
     struct wl_token_file t;
     struct wl_err e = { 0 };
     made(p, &o);
-    damaged(p, 0, 'X', "is no file of tokens");
-    damaged(p, 8, 9, "has version 9");
-    damaged(p, 16, 99, "the head is damaged");
-    damaged(p, 130, 99, "do not have the checksum");
+    damaged(p, 0, 'X', "not a token file");
+    damaged(p, 8, 9, "format version 9");
+    damaged(p, 16, 99, "the header is damaged");
+    damaged(p, 130, 99, "the tokens are damaged");
     assert_int_equal(truncate(path, 140), 0);
     assert_int_equal(wl_token_file_open(&t, path, p->arena, &e), WL_EIO);
-    assert_non_null(strstr(e.msg, "140 bytes; its head says 8 tokens of 2 bytes behind 128 bytes"));
+    assert_non_null(strstr(e.msg, "140 bytes, but the header gives 8 tokens of 2 bytes after 128 bytes of header"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, temp_dir_setup, temp_dir_teardown)

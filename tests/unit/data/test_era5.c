@@ -134,7 +134,7 @@ static void test_variables(void **state)
     static float x[3 * H * W], y[3 * H * W];
     assert_int_equal(wl_mkdirs(in(&p, "train"), &e), 0);
     write_variables(in(&p, "train/era5_2020_all.nc"), TIMES, ODD, 0);
-    expect(open_weather(&p, 4, &d, &e), WL_ENOENT, &e, "global_means.npy is missing: `wattlaw-train data era5");
+    expect(open_weather(&p, 4, &d, &e), WL_ENOENT, &e, "global_means.npy is missing; `wattlaw-train data era5");
     if (wl_era5_statistics(p.dir, 0, false, p.a, &e)) fail_msg("%s", e.msg);
     if (open_weather(&p, 4, &d, &e)) fail_msg("%s", e.msg);
     const struct wl_era5_grid *g = wl_era5_grid(d);
@@ -158,7 +158,8 @@ static void test_variables(void **state)
         assert_float_equal(x[i] * g->deviation[0] + g->mean[0], 200 + 0.5 * (t2m % 1000), 1e-2);
         assert_float_equal(y[2 * 8 * W + i] * g->deviation[2] + g->mean[2], (float)(z % 777), 1e-2);
     }
-    expect(open_weather(&p, 5, &d, &e), WL_EINVAL, &e, "a grid of 9 x 16 points is not made of patches of 5 x 5");
+    expect(open_weather(&p, 5, &d, &e), WL_EINVAL, &e,
+           "a grid of 9 x 16 points is not divisible into patches of 5 x 5");
     write_variables(in(&p, "train/era5_2021_all.nc"), TIMES, 7, 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "has 7 x 16 points, t2m in");
     temp_dir_free(&p);
@@ -182,11 +183,11 @@ static void test_bad(void **state)
     static float x[C * H * W], y[C * H * W];
     expect(open_weather(&p, 4, &d, &e), WL_ENOENT, &e, "train");
     assert_int_equal(wl_mkdirs(in(&p, "train"), &e), 0);
-    expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "holds no .h5 and no .nc file");
+    expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "has no .h5, .hdf5 or .nc file");
     assert_int_equal(wl_file_write(in(&p, "train/2001.h5"), "what", 4, &e), 0);
     expect(open_weather(&p, 4, &d, &e), WL_ELIB, &e, "train/2001.h5: HDF5: ");
     assert_int_equal(wl_file_write(in(&p, "train/2001.h5"), "CDF\1....", 8, &e), 0);
-    expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "NetCDF of the classic format; nccopy -k netCDF-4");
+    expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "NetCDF classic format; expected NetCDF-4");
     temp_dir_free(&p);
 
     p = temp_dir_new();
@@ -197,14 +198,15 @@ static void test_bad(void **state)
     overwrite(year, data + (off_t)((C + 1) * H * W + 5) * 4, &nan, sizeof nan);
     struct place open = { .a = wl_arena_new(p.a), .dir = p.dir };
     if (open_weather(&open, 4, &d, &e)) fail_msg("%s", e.msg);
-    expect(put(d, TIMES - 2 + 1, x, y, &e), WL_EINVAL, &e, "fields, time 1, channel 1, row 0, column 5: no number");
+    expect(put(d, TIMES - 2 + 1, x, y, &e), WL_EINVAL, &e,
+           "fields, time 1, channel 1, row 0, column 5: missing or not a finite number");
     assert_int_equal(truncate(year, data + 100), 0);
-    expect(put(d, TIMES - 2 + 1, x, y, &e), WL_EIO, &e, "time 1: the file is cut off");
+    expect(put(d, TIMES - 2 + 1, x, y, &e), WL_EIO, &e, "time 1: the file is truncated");
     wl_arena_free(open.a);
     expect(open_weather(&p, 4, &d, &e), WL_ELIB, &e, "train/2002.h5: HDF5: ");
     assert_int_equal(unlink(year), 0);
     assert_int_equal(wl_file_write(in(&p, "channels.txt"), "u\nv\n", 4, &e), 0);
-    expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "2 names, but the files have 5 channels");
+    expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "2 channel names, but the files have 5 channels");
     assert_int_equal(unlink(in(&p, "channels.txt")), 0);
     assert_int_equal(wl_file_write(in(&p, "stats/global_stds.npy"), "\x93NUMPY\1\0\x05\0hello", 15, &e), 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "expected '<f4' or '<f8' in C order");

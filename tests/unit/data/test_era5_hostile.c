@@ -106,17 +106,18 @@ static void test_hostile(void **state)
         void (*write)(hid_t file);
         const char *error;
     } cases[] = {
-        { write_filtered, "t2m: it is packed with filter 300 lost, which HDF5 lacks here; HDF5_PLUGIN_PATH" },
-        { write_elsewhere, "t2m: its values are in other files, which are not read" },
-        { write_strings, "t2m: it holds no numbers" },
+        { write_filtered,
+          "t2m: it is compressed with filter 300 lost, which this HDF5 does not have; set HDF5_PLUGIN_PATH" },
+        { write_elsewhere, "t2m: its values are in external files, which are not read" },
+        { write_strings, "t2m: it does not contain numbers" },
         { write_huge, "t2m: 1 times of 1 levels of 8 x 2147483647 points; expected at most" },
         { write_five, "t: it has 5 dimensions; expected [time, (level,) latitude, longitude]" },
         { write_scale_text, "t2m: its attribute scale_factor is not a single number" },
         { write_scale_zero, "t2m: its scale_factor is 0 and its add_offset 0" },
-        { write_soft, "t2m is a link to another name; expected data sets of the file itself" },
-        { write_external, "t2m is a link to another file; expected data sets of the file itself" },
-        { write_group, "holds no variable [time, latitude, longitude] or [time, level, latitude, longitude]" },
-        { write_unwritten, "t2m, time 0, row 0, column 0: no number" },
+        { write_soft, "t2m is a link to another name; expected data sets in the file itself" },
+        { write_external, "t2m is a link to another file; expected data sets in the file itself" },
+        { write_group, "has no variable [time, latitude, longitude] or [time, level, latitude, longitude]" },
+        { write_unwritten, "t2m, time 0, row 0, column 0: missing or not a finite number" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hid_t file = H5Fcreate(in(&p, "train/2020.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);

@@ -115,11 +115,12 @@ static void test_packed_and_wide(void **state)
 
     copy_fixture(&p, "missing_2020.nc", "train/packed_2020.nc");
     expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
-           "packed_2020.nc: t2m, time 1 (2020-01-01 06:00), row 2, column 3 (45 N, 67.5 E): no number");
+           "packed_2020.nc: t2m, time 1 (2020-01-01 06:00), row 2, column 3 (45 N, 67.5 E): missing or not a finite "
+           "number");
 
     copy_fixture(&p, "versions_2020.nc", "train/packed_2020.nc");
     expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
-           "t2m: its second dimension is 'expver', of 2; select or merge it first");
+           "t2m: its second dimension is 'expver', of length 2, where levels are expected; select or merge it first");
     temp_dir_free(&p);
 
     p = temp_dir_with_parts();
@@ -188,9 +189,10 @@ static void test_years(void **state)
         const double *time;
         const char *error;
     } cases[] = {
-        { over, "2021.h5: its first time, 2020-01-01 18:00, is not behind the last one of " },
-        { first, "2021.h5: its first time, 2020-01-01 00:00, is not behind the last one of " },
-        { odd, "2021.h5: from 2020-01-02 06:00 to 2020-01-02 16:00 it is 10 h, no multiple of the shortest step, 6 h" },
+        { over, "2021.h5: its first time, 2020-01-01 18:00, is not later than the last one of " },
+        { first, "2021.h5: its first time, 2020-01-01 00:00, is not later than the last one of " },
+        { odd, "2021.h5: from 2020-01-02 06:00 to 2020-01-02 16:00 it is 10 h, which is not a multiple of the shortest "
+               "step, 6 h" },
     };
     write_file(&p, "train/2020.h5", &(struct era5_file) { .times = 4, .time = first });
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -201,11 +203,11 @@ static void test_years(void **state)
     const struct wl_era5 *train = opened(&p, 1, 1);
     assert_int_equal(wl_era5_dataset(train)->samples, 6);
 
-    expect(open_part(&p, false, 1, 1, &d, &e), WL_EINVAL, &e, "val: holds no .h5 and no .nc file");
+    expect(open_part(&p, false, 1, 1, &d, &e), WL_EINVAL, &e, "val: has no .h5, .hdf5 or .nc file");
     write_file(&p, "val/2022.h5", &(struct era5_file) { .times = 4, .time = over });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
     expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e,
-           "val/2022.h5: 2020-01-01 18:00 is a time of training too, in ");
+           "val/2022.h5: 2020-01-01 18:00 is also a training time, in ");
     write_file(&p, "val/2022.h5", &(struct era5_file) { .times = 4, .time = hourly });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
     expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e, "are 1 h apart, of training 6 h");
@@ -214,7 +216,7 @@ static void test_years(void **state)
     assert_int_equal(wl_era5_check_disjoint(train, d, p.a, &e), 0);
     assert_int_equal(rename(in(&p, "val/2022.h5"), in(&p, "val/2021.h5")), 0);
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
-    expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e, "2021 is a year of training too");
+    expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e, "2021 is also a training year");
     write_file(&p, "val/2021.h5", &(struct era5_file) { .name = "z", .times = 4 });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
     expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e,
@@ -274,16 +276,17 @@ static void test_coordinates(void **state)
         struct era5_file file;
         const char *error;
     } cases[] = {
-        { { .time = back }, "time 2, 2020-01-01 06:00, is not behind the one before, 2020-01-01 12:00" },
-        { { .time = twice }, "time 2, 2020-01-01 06:00, is not behind the one before" },
-        { { .time = none }, "time 2 is no number" },
-        { { .time = hours, .units = "fortnights" }, "time has the units 'fortnights'; expected them as 'hours since" },
+        { { .time = back }, "time 2, 2020-01-01 06:00, is not later than the previous one, 2020-01-01 12:00" },
+        { { .time = twice }, "time 2, 2020-01-01 06:00, is not later than the previous one" },
+        { { .time = none }, "time 2 is not a finite number" },
+        { { .time = hours, .units = "fortnights" },
+          "time has the units 'fortnights'; expected a form such as 'hours since" },
         { { .time = hours, .units = "hours since 2020-13-01" }, "time has the units 'hours since 2020-13-01'" },
         { { .time = hours, .units = "hours since 1-1-1" }, "time has the units" },
         { { .time = hours, .units = "hours since 2020-01-01 00:00 +02:00" }, "time has the units" },
         { { .time = hours, .calendar = "noleap" }, "time has the calendar 'noleap'" },
         { { .height = ODD, .latitude = wild }, "latitude runs from 90 to -90; expected degrees" },
-        { { .longitude = west }, "longitude runs from 360 to 22.5; expected growing degrees of one turn" },
+        { { .longitude = west }, "longitude runs from 360 to 22.5; expected ascending degrees within one turn" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct era5_file f = cases[i].file;
@@ -298,7 +301,7 @@ static void test_coordinates(void **state)
     H5Dclose(era5_axis(file, "lon", around, W));
     H5Fclose(file);
     expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e,
-           "t2m: it has 16 latitudes, the file's coordinate 9; expected [time, (level,) latitude, longitude]");
+           "t2m: it has 16 latitudes, but the file's coordinate has 9; expected [time, (level,) latitude, longitude]");
     temp_dir_free(&p);
 }
 
@@ -323,7 +326,7 @@ static void test_alike(void **state)
         { { .name = "z", .height = ODD, .time = later }, "b_2020.h5: time 3 of z is 2020-01-02 00:00, in " },
         { { .name = "z", .height = ODD, .latitude = other }, "b_2020.h5: latitude 0 of z is 45, in " },
         { { .name = "z", .height = H }, "b_2020.h5: z has 8 x 16 points, t2m in " },
-        { { .height = ODD, .time = hours }, "b_2020.h5: 't2m' stands in " },
+        { { .height = ODD, .time = hours }, "b_2020.h5: 't2m' is in " },
         { { .name = "fields", .height = ODD }, "b_2020.h5: \"fields\" has 3 dimensions; expected [time, channel," },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

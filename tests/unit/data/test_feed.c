@@ -254,7 +254,7 @@ static void test_too_few(void **state)
     struct wl_err e = { 0 };
     struct wl_loader_opts o = { .batch = 8, .ranks = 3, .drop_last = true };
     assert_int_equal(wl_loader_open(&f, bags(-1), &o, arena, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "bags: 22 samples are less than one global batch of 24 (3 workers x local batch 8)"));
+    assert_non_null(strstr(e.msg, "bags: 22 samples, fewer than one global batch of 24 (3 workers x local batch 8)"));
 }
 
 int main(void)

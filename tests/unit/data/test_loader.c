@@ -179,7 +179,7 @@ static void test_samples(void **state)
     for (int i = 0; i < 9; i++) of_class[label[i]]++;
     for (int k = 0; k < 3; k++) assert_int_equal(of_class[k], 3);
     o.set.samples = 21;
-    refuse(p, &o, "21 samples asked for, it has 20");
+    refuse(p, &o, "21 samples requested, 20 available");
 }
 
 /* A grey picture comes out as (v/255 - mean) / std. */
@@ -220,12 +220,12 @@ static void test_missing(void **state)
     assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "train"), &e), 0);
     refuse(p, &train, "no class folder");
     assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "train/cat"), &e), 0);
-    refuse(p, &train, "train/cat: no JPEG in this class folder");
+    refuse(p, &train, "train/cat: the class folder has no JPEG");
     refuse(p, &val, "no folder 'val'");
     assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "val"), &e), 0);
     refuse(p, &val, "no images");
     assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "val/dog"), &e), 0);
-    refuse(p, &val, "val/dog: this class is not among the 1 of");
+    refuse(p, &val, "val/dog: this class is not one of the 1 in");
 }
 
 static void test_wrong_sizes(void **state)
@@ -241,7 +241,7 @@ static void test_wrong_sizes(void **state)
     o.feed.drop_last = true;
     o.feed.batch = 11;
     o.feed.ranks = 2;
-    refuse(p, &o, "20 samples are less than one global batch of 22 (2 workers x local batch 11)");
+    refuse(p, &o, "20 samples, fewer than one global batch of 22 (2 workers x local batch 11)");
 }
 
 static const char *damage(const struct place *p, const char *name)
@@ -276,7 +276,7 @@ static void test_bad_is_an_error(void **state)
         for (good[threads] = 0; (rc = pictures_next(l, x, y, &n, &e)) > 0;) good[threads]++;
         assert_int_equal(rc, WL_EINVAL);
         assert_non_null(strstr(e.msg, ".JPEG: cannot be decoded: "));
-        assert_non_null(strstr(e.msg, "; --skip-bad goes on without such images"));
+        assert_non_null(strstr(e.msg, "; --skip-bad skips such images"));
         if (threads == 0) memcpy(first, e.msg, sizeof first);
         assert_string_equal(e.msg, first);
         assert_int_equal(good[threads], good[0]);

@@ -178,7 +178,7 @@ static void test_pad_and_limits(void **state)
     for (int i = 0; i < S; i++) assert_int_equal(s.tokens[i], 0);
     for (int i = 0; i < P; i++) assert_true(s.labels[i] == -1 && s.positions[i] == 0);
     assert_int_equal(wl_mlm_open(&m, &o, p->arena, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "sequences of 32; 1048576 are asked for"));
+    assert_non_null(strstr(e.msg, "sequences of 32 tokens; 1048576 requested"));
     o.samples = 9;
     assert_int_equal(wl_mlm_open(&m, &o, p->arena, &e), 0);
     assert_int_equal(wl_mlm_dataset(m)->samples, 9);

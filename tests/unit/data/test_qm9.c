@@ -37,20 +37,20 @@ static void test_parse(void **state)
 static const struct {
     const char *from, *to, *words;
 } bad[] = {
-    { "5\n", "6\n", "one.xyz:8: '1341.307' where an element is expected" },
-    { "5\n", "30\n", "one.xyz:1: '30' where the number of atoms is expected, 1 to 29" },
-    { "5\n", "five\n", "one.xyz:1: 'five' where the number of atoms" },
-    { "gdb 1\t", "gdb9 1\t", "one.xyz:2: 'gdb9' where 'gdb' is expected" },
-    { "gdb 1\t", "gdb x\t", "'x' where the molecule's number is expected" },
-    { "-40.47893\t", "nan\t", "one.xyz:2: 'nan' where U0 is expected, a number" },
+    { "5\n", "6\n", "one.xyz:8: '1341.307'; expected an element" },
+    { "5\n", "30\n", "one.xyz:1: '30'; expected the number of atoms, 1 to 29" },
+    { "5\n", "five\n", "one.xyz:1: 'five'; expected the number of atoms" },
+    { "gdb 1\t", "gdb9 1\t", "one.xyz:2: 'gdb9'; expected 'gdb'" },
+    { "gdb 1\t", "gdb x\t", "'x'; expected the molecule's number" },
+    { "-40.47893\t", "nan\t", "one.xyz:2: 'nan' is not a number; expected U0" },
     { "6.469\t", "", "one.xyz:2: the line ends; expected Cv" },
-    { "C\t-0.01", "Xx\t-0.01", "one.xyz:3: 'Xx' where an element is expected: H, C, N, O or F" },
-    { "1.0858041578", "1.08*5", "one.xyz:3: '1.08*5' where y is expected" },
-    { "1.0858041578", "1e300", "one.xyz:3: y is 1e+300 angstrom" },
+    { "C\t-0.01", "Xx\t-0.01", "one.xyz:3: 'Xx'; expected an element: H, C, N, O or F" },
+    { "1.0858041578", "1.08*5", "one.xyz:3: '1.08*5' is not a number; expected y" },
+    { "1.0858041578", "1e300", "one.xyz:3: y is out of range: 1e+300 angstrom" },
     { "\t 0.0080009958\t-0.535689", "", "one.xyz:3: the line ends; expected z" },
     { "InChI=1S/CH4/h1H4\tInChI=1S/CH4/h1H4\n", "", "one.xyz:10: the file ends; expected the line of InChI" },
     { "H\t 0.002150416\t-0.0060313176\t 0.0019761204", "H\t-0.0126981359\t 1.0858041578\t 0.0080009958",
-      "one.xyz:4: atoms 1 and 2 are at one place" },
+      "one.xyz:4: atoms 1 and 2 are at the same position" },
 };
 
 static void test_malformed(void **state)
@@ -113,7 +113,7 @@ static void test_folder_and_list(void **state)
     assert_memory_equal(third.atomic_number, m.atomic_number, (size_t)m.atoms);
     for (int i = 0; i < 3 * m.atoms; i++) assert_true(fabsf(third.position[i] - (&m.position[0][0])[i]) < 1e-6f);
     put(p, "copy.xyz", methane); /* number 1 a second time */
-    pack(p, p->dir, NULL, to, WL_EINVAL, "two files are of molecule 1", &done);
+    pack(p, p->dir, NULL, to, WL_EINVAL, "two files have molecule 1", &done);
     put(p, "empty.txt", "nothing\n");
     pack(p, p->dir, wl_path_join(p->arena, p->dir, "empty.txt"), to, WL_EINVAL, "no line begins with", &done);
 }
@@ -128,7 +128,7 @@ static void test_molecules_of_others(void **state)
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
     put(p, "dsgdb9nsd_000002.xyz", methane);
     assert_int_equal(wl_qm9_synth(p->dir, 3, 3, false, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "another molecule is there already"));
+    assert_non_null(strstr(e.msg, "a different molecule exists already"));
     assert_int_equal(wl_file_read(real, 1 << 16, &text, &n, p->arena, &e), 0);
     assert_string_equal(text, methane);
     assert_int_equal(unlink(real), 0);
@@ -146,9 +146,9 @@ static void test_archive(void **state)
     pack(p, tar, NULL, to, 0, NULL, &done);
     assert_int_equal(done.molecules, 5);
     assert_int_equal(truncate(tar, 1500), 0);
-    pack(p, tar, NULL, to, WL_EINVAL, "is cut off at byte 1500", &done);
+    pack(p, tar, NULL, to, WL_EINVAL, "truncated at byte 1500", &done);
     assert_int_equal(system(wl_strf(p->arena, "printf 'BZh91AY%%0600d' 1 > %s", tar)), 0);
-    pack(p, tar, NULL, to, WL_EINVAL, "a compressed archive has to be unpacked first", &done);
+    pack(p, tar, NULL, to, WL_EINVAL, "expected an uncompressed tar archive", &done);
     pack(p, wl_strf(p->arena, "%s/none", p->dir), NULL, to, WL_ENOENT, "none", &done);
 }
 
@@ -172,7 +172,7 @@ static void test_damage(void **state)
     }
     assert_int_equal(wl_file_write(to, text, n - 8, &e), 0);
     assert_int_equal(wl_qm9_open(&q, to, p->arena, &e), WL_EIO);
-    assert_non_null(strstr(e.msg, "are not what the head says"));
+    assert_non_null(strstr(e.msg, "do not match the header"));
 }
 
 /* ---- what is trained with ---------------------------------------------------------------------------------------- */
@@ -302,7 +302,7 @@ static void test_too_few(void **state)
     open_synthetic(p, &q);
     const struct wl_qm9_split_opts o = { .train_molecules = 150, .val_molecules = 51, .cutoff = 5, .batch = BATCH };
     assert_int_equal(wl_qm9_split(&part, &q, &o, p->arena, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "200 molecules, of which 150"));
+    assert_non_null(strstr(e.msg, "has 200 molecules, but 150 for training"));
 }
 
 #define IN_PLACE(test) cmocka_unit_test_setup_teardown(test, temp_dir_setup, temp_dir_teardown)

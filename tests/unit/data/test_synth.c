@@ -56,7 +56,7 @@ static void test_manifest(void **state)
     generate(p, &o);
     assert_int_equal(generate(p, &o), 0);
     other.seed = 4;
-    refuse(p, other, "holds data of other settings");
+    refuse(p, other, "holds data generated with other settings");
 
     assert_int_equal(wl_file_read(manifest, 1 << 16, &text, NULL, p->arena, &e), 0);
     char *yes = strstr(text, "complete = yes");
@@ -74,7 +74,7 @@ static void test_foreign_folder(void **state)
     struct place *p = *state;
     struct wl_err e;
     assert_int_equal(wl_mkdirs(wl_path_join(p->arena, p->dir, "train/n01440764"), &e), 0);
-    refuse(p, options(p), "is not empty and has no wattlaw-synthetic.ini");
+    refuse(p, options(p), "the folder is not empty and has no wattlaw-synthetic.ini");
     assert_int_equal(count(p, "train"), 1);
 }
 
@@ -86,7 +86,7 @@ static void test_ranges(void **state)
     refuse(p, o, "1 classes; expected 2 to 1000");
     o = options(p);
     o.images = 3;
-    refuse(p, o, "less than one for each of 4 classes");
+    refuse(p, o, "for 4 classes; expected at least one per class");
     o = options(p);
     o.size = 4;
     refuse(p, o, "size 4; expected 8 to 4096");

@@ -128,7 +128,7 @@ static void test_example(void **state)
     assert_null(x.filename);
     for (size_t n = 1; n < buf.n; n++) { /* every cut is noticed, but for nothing at all */
         assert_int_equal(wl_tf_example_parse(&x, buf.p, n, &e), WL_EINVAL);
-        has(&e, "cannot be read as a protocol buffer");
+        has(&e, "is not valid in a protocol buffer");
     }
     assert_int_equal(wl_tf_example_parse(&x, by_hand, sizeof by_hand, &e), 0);
     assert_true(x.has_label && x.label == 42);
@@ -218,7 +218,7 @@ static void test_layouts(void **state)
     assert_string_equal(labels(p).v[0], "cat");
     assert_string_equal(labels(p).v[1], "dog");
     assert_int_equal(unlink(temp_dir_path(p, "labels.txt")), 0);
-    refuse(p, &o, "do not say how many classes there are: give --classes");
+    refuse(p, &o, "the number of classes is not in TFRecord shards: give --classes");
     o.set.classes = 5;
     assert_int_equal(wl_images_classes(open_pictures(p, &o)->images), 5);
 }
@@ -239,10 +239,10 @@ static void test_missing_shards(void **state)
            "8 of 9 shards are missing: train-00000-of-00009, train-00002-of-00009, train-00003-of-00009, "
            "train-00004-of-00009, train-00005-of-00009 and 3 more");
     assert_int_equal(wl_file_write(temp_dir_path(p, "train-00000-of-00002"), "", 0, &e), 0);
-    refuse(p, &o, "train-00000-of-00002 and train-00001-of-00009 are of two different sets");
+    refuse(p, &o, "train-00000-of-00002 and train-00001-of-00009 belong to different sets");
     assert_int_equal(unlink(temp_dir_path(p, "train-00000-of-00002")), 0);
     assert_int_equal(unlink(temp_dir_path(p, "train-00001-of-00009")), 0);
-    refuse(p, &o, "none of the training set: expected train-00000-of-<N>");
+    refuse(p, &o, "but not of the training set; expected train-00000-of-<N>");
     assert_int_equal(unlink(temp_dir_path(p, "validation-00000-of-00001")), 0);
     refuse(p, &val, "no folder 'train'");
 }
@@ -264,25 +264,24 @@ static void test_damaged_headers(void **state)
 
     temp_dir_poke_byte(path, (long)r.offset[2], 0xee);
     refuse(p, &o,
-           wl_strf(p->arena, "train-00001-of-00002: record 3 at byte %llu: the checksum of its length is 0x",
+           wl_strf(p->arena, "train-00001-of-00002: record 3 at byte %llu: checksum of the length 0x",
                    (unsigned long long)r.offset[2]));
     assert_int_equal(truncate(path, (off_t)r.offset[2] - 1), 0);
     refuse(p, &o,
-           wl_strf(p->arena,
-                   "cut off: record 2 at byte %llu says that it has %llu bytes of data, but only %llu are left",
+           wl_strf(p->arena, "truncated: record 2 at byte %llu has a length of %llu bytes, but only %llu are left",
                    (unsigned long long)r.offset[1], (unsigned long long)(r.offset[2] - r.offset[1] - 16),
                    (unsigned long long)(r.offset[2] - r.offset[1] - 17)));
     assert_int_equal(truncate(path, (off_t)r.offset[1] + 5), 0);
     refuse(p, &o,
-           wl_strf(p->arena, "cut off: record 2 at byte %llu has 5 bytes left, expected at least 16",
+           wl_strf(p->arena, "truncated: record 2 at byte %llu has 5 bytes left, expected at least 16",
                    (unsigned long long)r.offset[1]));
     assert_int_equal(truncate(path, 0), 0);
     refuse(p, &o, "train-00001-of-00002: no records: the file is empty");
     assert_int_equal(wl_file_write(path, "this is a text, and a long one", 30, &e), 0);
-    refuse(p, &o, "train-00001-of-00002: is no TFRecord file: the checksum of its first length is 0x");
+    refuse(p, &o, "train-00001-of-00002: not a TFRecord file (checksum of the first length 0x");
     temp_dir_poke_byte(temp_dir_path(p, "train-00000-of-00002"), 0,
                        0xee); /* the first shard's error is the one that is told */
-    for (int i = 0; i < 5; i++) refuse(p, &o, "train-00000-of-00002: is no TFRecord file");
+    for (int i = 0; i < 5; i++) refuse(p, &o, "train-00000-of-00002: not a TFRecord file");
 }
 
 /* A length that is whole, with its checksum, and cannot be. */
@@ -300,7 +299,7 @@ static void test_absurd_length(void **state)
                      0);
     struct pictures_opts o = options(p->dir, true);
     refuse(p, &o,
-           "train-00000-of-00001: cut off: record 1 at byte 0 says that it has 18446744073709551615 bytes of data, but "
+           "train-00000-of-00001: truncated: record 1 at byte 0 has a length of 18446744073709551615 bytes, but "
            "only 24 are left");
 }
 
@@ -316,7 +315,7 @@ static void test_damaged_data(void **state)
     temp_dir_poke_byte(path, (long)r.offset[5] - 5, 0x55); /* the end of the picture in record 5 */
     struct pictures_opts o = options(p->dir, true);
     fails(p, &o,
-          wl_strf(p->arena, "train-00001-of-00002: record 5 at byte %llu: the checksum of its ",
+          wl_strf(p->arena, "train-00001-of-00002: record 5 at byte %llu: checksum of the ",
                   (unsigned long long)r.offset[4]),
           "expected 0x");
     o.feed.skip_bad = true;
@@ -365,7 +364,7 @@ static void test_wrong_examples(void **state)
     }
     struct wl_byte_buffer text = { (uint8_t *)"no message", 10, 10 };
     write_shard(p, "train-00000-of-00001", &text, 1);
-    fails(p, &o, "train-00000-of-00001: record 1 at byte 0", "is no tf.train.Example: byte 0 of 10");
+    fails(p, &o, "train-00000-of-00001: record 1 at byte 0", "not a tf.train.Example: byte 0 of 10");
     for (size_t i = 0; i < WL_COUNT(cases); i++) free(x[i].p);
 }
 
@@ -385,7 +384,7 @@ static void test_synth_options(void **state)
     assert_int_equal(written, 0); /* complete already */
     o.shards = 4;
     assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), WL_EINVAL);
-    has(&e, "data of other settings");
+    has(&e, "data generated with other settings");
 }
 
 int main(void)

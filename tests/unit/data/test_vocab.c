@@ -106,7 +106,7 @@ static void test_too_small(void **state)
     wl_word_counts_add(&l, (const uint32_t[]) { 'a', 'b' }, 2, 9);
     assert_int_equal(wl_wordpiece_train(&l, 7, &tokens, p->arena, &e), WL_EINVAL);
     assert_string_equal(e.msg,
-                        "a vocabulary of 7 tokens has no room for 5 special tokens and the 3 characters of this text");
+                        "a vocabulary of 7 tokens is too small for 5 special tokens and the 3 characters of this text");
     assert_int_equal(wl_wordpiece_train(&l, 100, &tokens, p->arena, &e), 0);
     assert_int_equal(tokens.n, 9); /* a, b, ##b, ab */
     assert_string_equal(tokens.v[8], "ab");

@@ -116,11 +116,11 @@ static void test_refused(void **state)
     struct place *p = *state;
     struct wl_err e = { 0 };
     struct wl_vocab *v;
-    refused(p, "", 0, "is empty");
+    refused(p, "", 0, "the file is empty");
     refused(p, "[PAD]\na\nb\n", 10, "the vocabulary of 3 tokens lacks [UNK] [CLS] [SEP] [MASK]");
-    refused(p, "a\nb\na\n", 6, "bad.txt:3: the token \"a\" stands on line 1 already");
-    refused(p, "a\n\nb\n", 5, "bad.txt:2: an empty line");
-    refused(p, "a\nb\xff\n", 5, "bad.txt:2: the token is not UTF-8");
+    refused(p, "a\nb\na\n", 6, "bad.txt:3: the token \"a\" duplicates line 1");
+    refused(p, "a\n\nb\n", 5, "bad.txt:2: the line is empty");
+    refused(p, "a\nb\xff\n", 5, "bad.txt:2: the token is not valid UTF-8");
     refused(p, "a\0b\n", 4, "NUL byte");
     assert_int_equal(wl_vocab_read(&v, "/proc/nowhere/vocab.txt", p->arena, &e), WL_ENOENT);
 }
