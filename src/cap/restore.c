@@ -82,7 +82,7 @@ struct restoring {
     const struct wl_journal *j;
     const struct wl_claims *all;
     const struct wl_restore_options *opts;
-    struct wl_restore_setters *reach;
+    struct wl_restore_setters *setters;
     bool rebooted;
     struct wl_arena *a; /* of the results */
 };
@@ -199,7 +199,7 @@ static int restore_entry(struct restoring *w, const struct wl_journal_entry *ent
     const struct wl_setter_ops *ops = wl_setter_find(entry->setter);
     bool *hung;
     if (!w->j->trusted && ops == &wl_setter_command) ops = NULL;
-    const struct wl_control *k = find_control(w->reach, ops, entry, &hung, e);
+    const struct wl_control *k = find_control(w->setters, ops, entry, &hung, e);
     if (!k) return e->code;
     if (*hung) return wl_fail(e, WL_EHUNG, "%s: the driver timed out before and is not called again", k->device);
     int rc = restore_control(w, k, entry, row, e);
@@ -254,14 +254,14 @@ int wl_journal_restore(const struct wl_journal *j, const struct wl_claims *all, 
                        bool rebooted, struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_restore_setters own;
-    struct restoring w = { .j = j, .all = all, .opts = opts, .reach = opts->reach, .rebooted = rebooted, .a = a };
+    struct restoring w = { .j = j, .all = all, .opts = opts, .setters = opts->setters, .rebooted = rebooted, .a = a };
     struct wl_arena *opened = wl_arena_new(a);
     int failed = 0;
     struct wl_err first;
     size_t before = out->n;
-    if (j->trusted || !w.reach) {
+    if (j->trusted || !w.setters) {
         setters_init(&own, j->trusted ? &j->opts : opts->opts, j->trusted ? &j->power : opts->power, opened);
-        w.reach = &own;
+        w.setters = &own;
     }
     for (size_t i = 0; i < j->n; i++) {
         struct wl_restore_result row = row_of(j, &j->v[i], rebooted, a);
@@ -333,7 +333,7 @@ int wl_restore_locked(const char *dir, const struct wl_restore_options *opts, st
     for (size_t i = 0; i < all.n_bad; i++) add_row(out, &all.bad[i], a);
     struct wl_arena *opened = wl_arena_new(a);
     setters_init(&others, opts->opts, opts->power, opened);
-    shared.reach = &others;
+    shared.setters = &others;
     for (size_t i = 0; i < all.n; i++) restore_claim(&all.v[i], &all, &shared, out, a);
     wl_arena_free(opened);
     return 0;

@@ -9,7 +9,7 @@ struct wl_restore_options {
     const struct wl_power_opts *power; /* how root reaches the devices that other users' journals name */
     bool dry_run, force;
     bool reserved; /* the devices are reserved by us: another live holder is believed only if its value is read back */
-    struct wl_restore_setters *reach; /* private to restore.c: NULL */
+    struct wl_restore_setters *setters; /* private to restore.c: NULL */
 };
 
 /* Restores what one journal names and removes it when nothing is left to do; the state folder is locked. `all`: the

@@ -46,8 +46,8 @@ static const char *why_of(int error)
     case EIO: return "the file cannot be read: input/output error";
     case ENODEV:
     case ENXIO: return "the file cannot be read: the device is gone";
-    case EISDIR: return "a folder is where the file should be";
-    case ESPIPE: return "a pipe is where the file should be";
+    case EISDIR: return "the path is a folder, not a file";
+    case ESPIPE: return "the path is a pipe, not a file";
     case EAGAIN:
     case EBUSY: return "the file cannot be read: the device is busy";
     default: return "the file cannot be read";

@@ -117,10 +117,10 @@ void wl_nvml_fields_probe(struct wl_sensor *s)
     }
     for (int round = 0; round < ROUNDS; round++) {
         if (round > 0) (void)!wl_sleep_until(wl_now_ns() + pause_ns);
-        for (size_t k = 0; k < n->n; k++) probe_all(&n->lib, n->units[k].handle, &answers[k]);
+        for (size_t k = 0; k < n->n; k++) probe_all(&n->lib, n->gpus[k].handle, &answers[k]);
     }
     for (size_t k = 0; k < n->n; k++) {
-        for (enum wl_poll_interval p = 0; p < WL_POLL_INTERVALS; p++) add_rows(s, &n->units[k], &answers[k], p);
+        for (enum wl_poll_interval p = 0; p < WL_POLL_INTERVALS; p++) add_rows(s, &n->gpus[k], &answers[k], p);
     }
 }
 
@@ -138,16 +138,23 @@ static double unwrap(struct wl_nvml_field *f, const nvmlFieldValue_t *v)
     return f->sum;
 }
 
-static void take(const struct wl_sensor *s, struct wl_nvml_field *f, const nvmlFieldValue_t *v, nvmlReturn_t rc,
-                 bool all, int64_t t0, int64_t t1, struct wl_reading *out)
+/* One call of nvmlDeviceGetFieldValues. */
+struct fields_call {
+    nvmlReturn_t rc;
+    int64_t t0, t1;
+    bool all; /* see struct wl_due */
+};
+
+static void take(const struct wl_sensor *s, struct wl_nvml_field *f, const nvmlFieldValue_t *v,
+                 const struct fields_call *call, struct wl_reading *out)
 {
     const struct row *row = &rows[f->row];
-    if (rc == NVML_SUCCESS) rc = v->nvmlReturn;
+    nvmlReturn_t rc = call->rc == NVML_SUCCESS ? v->nvmlReturn : call->rc;
     double value = rc != NVML_SUCCESS ? NAN : f->wraps ? unwrap(f, v) : number_of(v);
-    wl_nvml_reading_set(out, rc, value * row->scale, t0);
-    out->t_ns = t0 + (t1 - t0) / 2;
+    wl_nvml_reading_set(out, rc, value * row->scale, call->t0);
+    out->t_ns = call->t0 + (call->t1 - call->t0) / 2;
     bool power = row->quantity == WL_POWER || row->quantity == WL_POWER_AVERAGE;
-    if (power && wl_is_repeat(&f->repeats, out, s->channels[f->channel].update_s) && !all)
+    if (power && wl_is_repeat(&f->repeats, out, s->channels[f->channel].update_s) && !call->all)
         *out = (struct wl_reading) { .value = NAN };
 }
 
@@ -159,10 +166,10 @@ void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_device *u, st
     int count = f->n_due[due.pace];
     if (count == 0) return;
     for (int i = 0; i < count; i++) asked[i] = request(f->v[i].row);
-    int64_t t0 = wl_now_ns();
-    nvmlReturn_t rc = n->lib.DeviceGetFieldValues(u->handle, count, asked);
-    int64_t t1 = wl_now_ns();
-    for (int i = 0; i < count; i++) take(s, &f->v[i], &asked[i], rc, due.all, t0, t1, &out[f->v[i].channel]);
+    struct fields_call call = { .t0 = wl_now_ns(), .all = due.all };
+    call.rc = n->lib.DeviceGetFieldValues(u->handle, count, asked);
+    call.t1 = wl_now_ns();
+    for (int i = 0; i < count; i++) take(s, &f->v[i], &asked[i], &call, &out[f->v[i].channel]);
 }
 
 /* Rows that are read by themselves. */

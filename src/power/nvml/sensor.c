@@ -72,7 +72,7 @@ static void match_update_period(struct wl_sensor *s, double rate_hz)
     double burst_period_s = HUGE_VAL;
     for (size_t i = 0; i < s->n_channels && rate_hz >= USUAL_HZ; i++) {
         const struct wl_channel *c = &s->channels[i];
-        if (c->quantity != WL_POWER || c->scope != WL_SCOPE_GPU || has_counter(s, &n->units[c->device])) continue;
+        if (c->quantity != WL_POWER || c->scope != WL_SCOPE_GPU || has_counter(s, &n->gpus[c->device])) continue;
         double update_s = wl_sensor_response_of(&s->devices[c->device], c).update_s;
         if (isfinite(update_s)) burst_period_s = fmin(burst_period_s, fmax(SHORTEST_S, SHARE * update_s));
     }
@@ -83,15 +83,15 @@ static void probe(struct wl_sensor *s, const struct wl_power_opts *o)
 {
     struct wl_nvml_sensor *n = s->state;
     for (size_t k = 0; k < n->n; k++) {
-        wl_nvml_processes_probe(s, &n->units[k]);
-        wl_nvml_facts_add(s, &n->units[k]);
+        wl_nvml_processes_probe(s, &n->gpus[k]);
+        wl_nvml_facts_add(s, &n->gpus[k]);
     }
     wl_nvml_fields_probe(s);
     for (size_t k = 0; k < n->n; k++) {
-        wl_nvml_calls_probe(s, &n->units[k]);
-        const char *why = o->gpm ? wl_nvml_gpm_probe(s, &n->units[k], &s->fix) : NULL;
+        wl_nvml_calls_probe(s, &n->gpus[k]);
+        const char *why = o->gpm ? wl_nvml_gpm_probe(s, &n->gpus[k], &s->fix) : NULL;
         if (why && !s->reason) s->reason = why;
-        set_limit(s, &n->units[k]);
+        set_limit(s, &n->gpus[k]);
     }
     wl_nvml_update_period_find(s);
     wl_nvml_calibrations_attach(s, o);
@@ -111,10 +111,10 @@ static int nvml_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     code = wl_nvml_devices_visible(lib, o->visible, &found, s->arena, e);
     if (code < 0) return code;
     n->n = found.n;
-    n->units = wl_new_array(s->arena, struct wl_nvml_device, found.n);
+    n->gpus = wl_new_array(s->arena, struct wl_nvml_device, found.n);
     for (size_t i = 0; i < found.n; i++) {
-        n->units[i].handle = found.v[i].handle;
-        n->units[i].device = wl_sensor_add_device(s, &found.v[i].device);
+        n->gpus[i].handle = found.v[i].handle;
+        n->gpus[i].device = wl_sensor_add_device(s, &found.v[i].device);
     }
     s->reason = found.note;
     probe(s, o);
@@ -129,7 +129,7 @@ static void nvml_read(struct wl_sensor *s, struct wl_due due, struct wl_reading 
     int64_t now = wl_now_ns();
     bool look = now - n->look_ns >= look_ns && atomic_load(&n->job) != 0;
     for (size_t k = 0; k < n->n; k++) {
-        struct wl_nvml_device *u = &n->units[k];
+        struct wl_nvml_device *u = &n->gpus[k];
         wl_nvml_fields_read(s, u, due, out);
         wl_nvml_calls_read(s, u, due, out);
         if (wl_is_due(due, WL_SM_ACTIVE)) wl_nvml_gpm_read(s, u, out);
@@ -168,9 +168,9 @@ static void nvml_notes(const struct wl_sensor *s, struct wl_strs *out, struct wl
 {
     const struct wl_nvml_sensor *n = s->state;
     for (size_t k = 0; k < n->n; k++) {
-        wl_nvml_processes_notes(s, &n->units[k], out, a);
-        note_unread(s, &n->units[k], out, a);
-        wl_nvml_update_period_notes(s, &n->units[k], out, a);
+        wl_nvml_processes_notes(s, &n->gpus[k], out, a);
+        note_unread(s, &n->gpus[k], out, a);
+        wl_nvml_update_period_notes(s, &n->gpus[k], out, a);
     }
 }
 

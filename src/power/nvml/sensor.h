@@ -69,7 +69,7 @@ struct wl_nvml_device {
 
 struct wl_nvml_sensor {
     struct wl_nvml lib;
-    struct wl_nvml_device *units;
+    struct wl_nvml_device *gpus;
     size_t n;
     const char *root;    /* prefix of /proc */
     const char *updates; /* the update cache */

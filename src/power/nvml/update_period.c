@@ -61,7 +61,7 @@ static struct poll *poll_all(struct wl_sensor *s)
         done = true;
         for (size_t k = 0; k < n->n; k++) {
             double watts, joules;
-            wl_nvml_fields_power_energy(&n->lib, n->units[k].handle, &watts, &joules);
+            wl_nvml_fields_power_energy(&n->lib, n->gpus[k].handle, &watts, &joules);
             int64_t now = wl_now_ns();
             wl_change_detector_add(&polls[k].power, watts, now);
             wl_change_detector_add(&polls[k].energy, joules, now);
@@ -100,13 +100,13 @@ static bool load_cached(struct wl_sensor *s)
     }
     const struct wl_update_period **found = wl_new_array(s->arena, const struct wl_update_period *, n->n);
     for (size_t k = 0; k < n->n; k++) {
-        struct wl_update_period of = entry_of(s, n->units[k].device);
+        struct wl_update_period of = entry_of(s, n->gpus[k].device);
         if (!(found[k] = wl_update_cache_find(&all, &of))) return false;
     }
     for (size_t k = 0; k < n->n; k++) {
         const struct wl_update_period *u = found[k];
-        set_update(s, &n->units[k], u->power_s, u->energy_s);
-        wl_sensor_add_fact(s, n->units[k].device, "update periods",
+        set_update(s, &n->gpus[k], u->power_s, u->energy_s);
+        wl_sensor_add_fact(s, n->gpus[k].device, "update periods",
                            wl_strf(s->arena, "power %s and energy %s, remembered from %s",
                                    wl_human(s->arena, u->power_s, "s"), wl_human(s->arena, u->energy_s, "s"), u->date));
     }
@@ -128,7 +128,7 @@ static void save_verifiable(struct wl_sensor *s, const struct poll *polls)
     struct wl_update_cache fresh = { 0 };
     for (size_t k = 0; k < n->n; k++) {
         const struct poll *p = &polls[k];
-        struct wl_update_period u = entry_of(s, n->units[k].device);
+        struct wl_update_period u = entry_of(s, n->gpus[k].device);
         u.power_s = period_s(&p->power);
         u.energy_s = period_s(&p->energy);
         if (!is_sure(&p->power) || !is_sure(&p->energy) || !wl_sampler_detects_edges(u.energy_s)) continue;
@@ -146,15 +146,15 @@ void wl_nvml_update_period_find(struct wl_sensor *s)
     if (load_cached(s)) return;
     const struct poll *polls = poll_all(s);
     for (size_t k = 0; k < n->n; k++)
-        set_update(s, &n->units[k], period_s(&polls[k].power), period_s(&polls[k].energy));
+        set_update(s, &n->gpus[k], period_s(&polls[k].power), period_s(&polls[k].energy));
     save_verifiable(s, polls);
 }
 
 void wl_nvml_update_period_forget(struct wl_sensor *s, int device)
 {
     const struct wl_nvml_sensor *n = s->state;
-    if (n->units[device].update_period_changed) return;
-    n->units[device].update_period_changed = true;
+    if (n->gpus[device].update_period_changed) return;
+    n->gpus[device].update_period_changed = true;
     struct wl_update_period u = entry_of(s, device);
     save(s, &(struct wl_update_cache) { .v = &u, .n = 1 });
 }

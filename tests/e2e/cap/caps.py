@@ -126,7 +126,7 @@ with rig(found_w=(900, 850), script=MODULE) as m:
     expect(rows(store, "SELECT module_cap_acted_pct, power_cap_acted_pct FROM total WHERE epoch = 0") == [(100, None)], "it acted")
     # Both limits at once are two caps of one device; each is held against its own power.
     r = m.measure("--module-cap-w", "900", "--power-cap-w", "400", "--sensors", "nvml", job=("sleep", "1.2"))
-    expect(r.returncode == 0 and m.get() == before, "a cap of the GPU beside one of its module", r)
+    expect(r.returncode == 0 and m.get() == before, "a cap of the GPU and one of its module", r)
     achieved = rows(store, "SELECT kind, round(achieved / 10), acted FROM capped WHERE run = 2 ORDER BY kind, device")
     expect(achieved == [("module_cap_w", 53, 0)] * 2 + [("power_cap_w", 40, 1)] * 2, f"each in its own watts: {achieved}")
     # Killed with its guard: the journal names the scope, and restore puts the module's watts into the module's limit.
@@ -204,7 +204,7 @@ with rig() as m:
 # Two runs at a time do not undo each other; the same device is rejected.
 with rig() as m:
     one = m.start("--power-cap-w", "250", env={"CUDA_VISIBLE_DEVICES": "0"})
-    expect(wait_until(lambda: m.watts() == [250, 400]), "the first one sets its GPU alone")
+    expect(wait_until(lambda: m.watts() == [250, 400]), "the first one sets only its GPU")
     r = m.measure("--power-cap-w", "200", env={"CUDA_VISIBLE_DEVICES": "0"})
     expect(r.returncode == 1 and f"in use by process {one.pid} (measure sleep)" in r.stderr and GPU % 0 in r.stderr,
            "held", r)

@@ -1,4 +1,4 @@
-"""The epilog of docs/reference/power-caps.md and contrib/, as it is written there, after a job that was killed with its guard: epilog.py WATTLAW FAKE_NVML_LIBRARY"""
+"""The epilog of docs/reference/power-caps.md and contrib/, run verbatim after a job that was killed with its guard: epilog.py WATTLAW FAKE_NVML_LIBRARY"""
 import os
 import pwd
 import re
@@ -40,7 +40,7 @@ def epilog():
 
 
 def killed_job(m, tool, home, env):
-    """A user's job with caps by the site's command; wattlaw, its guard and the job die at once, as Slurm kills a step."""
+    """A user's job with caps set by the site's command; wattlaw, its guard and the job are killed at once, like a Slurm step."""
     user = pwd.getpwnam(USER)
     p = subprocess.Popen([wattlaw, "measure", "--sensors", "nvml", "--nvml-library", fake, "--power-cap-w", "250", "--cap-command",
                           f"{tool} {{uuid}} {{watts}}", "--store", os.path.join(home, "s.db"), "--quiet", "--", "sleep", "60"],

@@ -1,8 +1,8 @@
 """Whatever dies, the found caps are restored: kill.py WATTLAW FAKE_NVML_LIBRARY ROUNDS [SEED]
 
-Each round kills every one of CASES once on each of MACHINES, every fourth one on a machine whose driver hangs too, at a random instant or as soon as the caps are set.
-Afterwards, at the latest after `wattlaw restore`, every device has the limits that it had before, and no journal is
-left."""
+Each round applies each of CASES once on each of MACHINES, every fourth round also on a machine whose driver hangs, at a random
+instant or as soon as the caps are set. Afterwards, at the latest after `wattlaw restore`, every device has its original limits,
+and no journal is left."""
 import concurrent.futures
 import json
 import os
@@ -85,14 +85,14 @@ def trial(machine, case, seed):
                 wait_until(lambda: job_of(p.pid) or p.poll() is not None, 1)
         case(rig, p)
         stderr = p.communicate(timeout=PATIENCE_S)[1]
-        alone = rig.get() == before and not rig.journals()
+        restored_without = rig.get() == before and not rig.journals()
         rig.recover()
         r = rig.restore()
         after, journals = rig.get(), rig.journals()
         if after != before or journals or r.returncode != 0:
             return (f"{machine.__name__} {case.__name__} seed {seed}: found {before}, now {after}, journals {journals}\n"
                     f"{r.stdout}{r.stderr}{stderr}", False, False)
-        return None, was_set, alone
+        return None, was_set, restored_without
 
 
 def main():

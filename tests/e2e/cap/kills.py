@@ -1,4 +1,4 @@
-"""Ways in which a wattlaw that has set caps can end, for the kill tests."""
+"""How a wattlaw that has set caps can end, for the kill tests."""
 import contextlib
 import os
 import random
@@ -9,7 +9,7 @@ from rig import children, guard_of, kill, name_of, wait_until
 
 
 def job_of(pid):
-    """The command below the guard of the job. A guard of caps has a child too where LeakSanitizer looks at it, which must not die."""
+    """The command below the job's guard. A guard of caps has a child too, LeakSanitizer's, which must not be killed."""
     return next((q for p in children(pid) if name_of(p) != "wattlaw-caps" for q in children(p)), 0)
 
 

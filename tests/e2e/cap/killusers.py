@@ -1,8 +1,8 @@
-"""Two users cap the same GPUs through one state folder, and whatever dies, the found caps come back: killusers.py WATTLAW FAKE_NVML_LIBRARY TRIALS [SEED]
+"""Two users cap the same GPUs through one state folder, and whatever dies, the found caps are restored: killusers.py WATTLAW FAKE_NVML_LIBRARY TRIALS [SEED]
 
-In each trial both users start runs, on the same GPUs or on one each, at random instants; one end comes to each of them: by itself, by
-SIGKILL of wattlaw, of its guard or of both, by a signal, or with the removal of its journals. Then each of them, or root, restores:
-every device has the limits that it had before, and no journal is left. As root; ./check has a short form, the long one takes 1000."""
+In each trial both users start runs, on the same GPUs or on one each, at random instants. Each run ends by itself, by SIGKILL of
+wattlaw, of its guard or of both, by a signal, or after its journals were removed. Then each user, or root, restores: every device
+has its original limits, and no journal is left. Needs root; ./check runs a short form, ./check long 1000 trials."""
 import concurrent.futures
 import os
 import random
@@ -33,8 +33,8 @@ def remembers(guard):
 
 
 def remove_journals_then_kill(rig, p):
-    """Its guard has only its memory; wattlaw itself is stopped, or it would write the journal again. Where the guard was killed before,
-    nobody would be left who knows of the caps."""
+    """Its guard has only its memory; wattlaw itself is stopped, or it would rewrite the journal. If the guard was killed before,
+    no process would know of the caps."""
     kill(p.pid, signal.SIGSTOP)
     user = next(u for u in USERS if rig.runs.get(u) is p)
     if remembers(guard_of(p.pid)):
@@ -67,7 +67,7 @@ def play(rig, chance):
             reported.append(f"{case.__name__} of {user} at once")
             case(rig, rig.runs[user])
             struck.add(user)
-            if case is remove_journals_then_kill:  # the guard that is killed now would be the last one to know
+            if case is remove_journals_then_kill:  # a guard that is killed now would be the last to know
                 forgotten.add(user)
     for user in chance.sample(both, 2):
         p = rig.runs[user]
@@ -89,15 +89,15 @@ def trial(seed):
     with UsersRig(wattlaw, fake, found_w=found) as rig:
         before = rig.get()
         reported, was_set, stderr = play(rig, chance)
-        alone = rig.get() == before and not rig.journals()
+        restored_without = rig.get() == before and not rig.journals()
         # whose journals lie above each other: those of one user, then the other, then the first again; root takes all
         users = chance.choice(((0,), (*USERS, *USERS), (*reversed(USERS), *reversed(USERS))))
         runs = [rig.back(user) for user in users]
         after, journals = rig.get(), rig.journals()
         if after == before and not journals and runs[-1].returncode == 0:
-            return None, was_set, alone
+            return None, was_set, restored_without
         said = "".join(f"{user}: {r.returncode} {r.stdout}{r.stderr}" for user, r in zip(users, runs))
-        return f"seed {seed}: {reported}\nfound {before}, now {after}, journals {journals}\n{said}{stderr}", was_set, alone
+        return f"seed {seed}: {reported}\nfound {before}, now {after}, journals {journals}\n{said}{stderr}", was_set, restored_without
 
 
 def main():

@@ -1,8 +1,8 @@
 """A launcher that starts ranks on several "nodes" of one machine as Open MPI does: launch.py NODES RANKS COMMAND...
 
-$LAUNCH_NODES holds a folder with a file N.env for each node: NAME=value lines of its environment (fake GPUs, folder of journals). A rank
-that fails ends the others (SIGTERM, then SIGKILL), whose death is this program's status; so does its own end by SIGTERM. @NODE@ in the
-command stands for the node's number."""
+$LAUNCH_NODES names a folder with a file N.env per node: NAME=value lines of its environment (fake GPUs, journal folder). If a rank
+fails, the others are ended (SIGTERM, then SIGKILL), and its status is returned; so are all after SIGTERM to this program. @NODE@ in
+the command is replaced by the node's number."""
 import os
 import signal
 import subprocess

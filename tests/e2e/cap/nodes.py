@@ -71,7 +71,7 @@ class Cluster:
         with sqlite3.connect(self.file("store/wattlaw.db")) as db:
             return db.execute(sql).fetchall()
 
-    def caps_stand(self, watts):
+    def caps_are_set(self, watts):
         return all(n.watts() == [watts] * 2 for n in self.nodes)
 
     def all_back(self):
@@ -210,7 +210,7 @@ def caps_of_another_campaign_on_a_node_stay():
         expect(wait_until(lambda: f.nodes[1].watts() == [300, 300]), "another run holds a node")
         r = f.sweep(f.ini("power_cap_w = 250", "sleep 0.3"))
         expect(r.returncode == 1 and f"node n1: " in r.stdout and f"in use by process {other.pid}" in r.stdout, "refused", r)
-        expect(f.nodes[1].watts() == [300, 300] and f.nodes[0].get() == f.before[0], "and left alone")
+        expect(f.nodes[1].watts() == [300, 300] and f.nodes[0].get() == f.before[0], "and unchanged")
         kill(other.pid, signal.SIGTERM)
         other.communicate()
         expect(f.all_back(), "until it ends")
@@ -283,7 +283,7 @@ def killed(case, seed):
     with Cluster(found=found) as f:
         job = f"sh -c 'until [ -e {f.path}/released ]; do sleep 0.05; done'"
         sweep = f.start(f.ini("power_cap_w = 350\nclock_mhz = 900", job, ranks=chance.choice([1, 2])))
-        was_set = wait_until(lambda: f.caps_stand(350) and len(f.leaders()) == 2)
+        was_set = wait_until(lambda: f.caps_are_set(350) and len(f.leaders()) == 2)
         time.sleep(chance.uniform(0, 0.05))
         case(f, sweep)
         if case in JOB_GOES_ON:
@@ -291,14 +291,14 @@ def killed(case, seed):
         sweep.communicate(timeout=PATIENCE_S)
         if not wait_until(lambda: not f.processes()):
             return f"{case.__name__} seed {seed}: still running: {f.processes()}", False
-        alone = f.all_back()
+        restored_without = f.all_back()
         said = [n.run(wattlaw, "restore", env={"WATTLAW_HOST": f"n{i}"}) for i, n in enumerate(f.nodes)]
         if not was_set or not f.all_back() or any(r.returncode for r in said):
             return (f"{case.__name__} seed {seed}: set {was_set}; found {f.before}, now {[n.get() for n in f.nodes]}, journals "
                     f"{[n.journals() for n in f.nodes]}\n{said}"), False
         runs = f.rows("SELECT status FROM run") if os.path.exists(f.file("store/wattlaw.db")) else []
         fine = [("done",)] if case is kill_guard else [("failed",), ("interrupted",), ("running",)]
-        return (f"{case.__name__} seed {seed}: {runs}" if runs[0] not in fine else None), alone
+        return (f"{case.__name__} seed {seed}: {runs}" if runs[0] not in fine else None), restored_without
 
 
 def found_caps_are_restored_whatever_dies(rounds=1):

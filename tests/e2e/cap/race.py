@@ -1,7 +1,7 @@
-"""Nobody becomes root by a journal: race.py WATTLAW FAKE_NVML_LIBRARY
+"""A journal cannot be used to become root: race.py WATTLAW FAKE_NVML_LIBRARY
 
-The state folder is one that a group shares (2775): its members may rename each other's files. One of them has a journal of root
-and one of their own change places while root restores, as an epilog does: root must never run what that user wrote."""
+The state folder is shared by a group (2775), whose members may rename each other's files. One of them keeps swapping a journal of
+root with their own while root restores, as an epilog does: root must never run the command of that user."""
 import ctypes
 import os
 import signal
@@ -17,7 +17,7 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2
 
 
 def exchange_forever(first, second):
-    """As the attacker, until killed."""
+    """Swaps two files as the attacker, until killed."""
     pid = os.fork()
     if pid:
         return pid
@@ -35,7 +35,7 @@ def exchange_forever(first, second):
 
 
 class Attack:
-    """A machine of the attacker's own making: a tree with a CPU, and a command that leaves a file with its user's number."""
+    """The attacker's own tree with a CPU, and a command that writes its uid to a file."""
 
     def __init__(self, m):
         self.m, home = m, m.home(ATTACKER)
@@ -89,23 +89,23 @@ def main():
         os.chown(m.state, 0, ATTACKER)
         os.chmod(m.state, 0o2775)  # as chown leaves it
         attack = Attack(m)
-        # a journal of root that is alive, so that root's one is left alone and the file stays
+        # a journal of root with a live holder, so that it stays unchanged
         good = m.claim(250, pid=os.getpid(), started=started(os.getpid()))
         first, second = (os.path.join(m.state, n) for n in ("host-1-1.caps", "host-2-1.caps"))
         with open(first, "w", encoding="utf-8") as f:
             f.write(good)
         plain = {"env": m.of(0), "text": True, "capture_output": True, "check": False}
         race(m, attack, first, second, lambda: subprocess.run([wattlaw, "restore"], **plain))
-        # a guard of root, of a journal in such a folder
+        # root's guard with a journal in such a folder
         p = subprocess.run([wattlaw, "restore", "--guard", second], stdin=subprocess.DEVNULL, **plain)
         expect(p.returncode != 0 and attack.failed(), "root's guard refuses a journal of another user", p)
-        # root's own, of another time, that a member of the group has brought back
+        # an old journal of root that a member of the group has put there again
         for path in (first, second):
             os.unlink(path)
         path = m.plant(0, "host-3-1.caps", attack.journal(m))
         r = subprocess.run([wattlaw, "restore"], **plain)
         expect(os.path.exists(path) and attack.failed(), "root does not use a journal that others can bring back", r)
-        # nor from a state folder that others cannot write to, by journal or environment
+        # nor in a state folder that others cannot write to, by journal or environment
     with UsersRig(wattlaw, fake) as m:
         attack = Attack(m)
         m.put([(250000, 0, 0, 0)] * 2)

@@ -1,4 +1,4 @@
-"""A simulated machine with GPUs whose limits live in a file, for the tests of caps."""
+"""A simulated machine with GPUs whose limits are kept in a file, for the tests of caps."""
 import contextlib
 import os
 import struct
@@ -7,7 +7,7 @@ import tempfile
 import time
 
 GPU = "GPU-a000000%d-0000-4000-8000-fa4e00000000"
-PATIENCE_S = 300  # for what takes a second where nothing else runs
+PATIENCE_S = 300  # for what takes a second on an idle machine
 RECORD = struct.Struct("<IIII")  # power limit mW, SM clock MHz, memory clock MHz, power limit of the module mW; 0: not set
 
 
@@ -68,7 +68,7 @@ class Rig:
                 *options, "--", *job]
 
     def start(self, *options, job=("sleep", "30"), env=None):
-        """With SIGHUP as on a terminal: under nohup it would be ignored, and measure keeps to that."""
+        """With the default SIGHUP, as on a terminal: under nohup it is ignored, which measure inherits."""
         command = ["env", "--default-signal=HUP", *self.command(*options, job=job)]
         return subprocess.Popen(command, env={**self.env, **(env or {})}, text=True, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.PIPE, start_new_session=True)
@@ -87,8 +87,8 @@ class Rig:
 
 
 class HangingRig(Rig):
-    """Two GPUs; a call that sets the second one does not return, in the times of each process that `hang` names ("0:1", seconds)
-    and until it recovers."""
+    """Two GPUs; a call for the second one does not return during the seconds of each process's life that `hang` names ("0:1"), until
+    recover()."""
 
     def __init__(self, wattlaw, fake, hang="0", call="SetPowerManagementLimit", **how):
         super().__init__(wattlaw, fake, **how)
@@ -201,7 +201,7 @@ def name_of(pid):
 
 
 def guards_in(folder):
-    """All guards of journals below a folder, whoever's children they are."""
+    """All guards of journals below a folder."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", "rb") as f:
@@ -211,7 +211,7 @@ def guards_in(folder):
 
 
 def guard_of(pid):
-    """The guard of the caps of a wattlaw, 0: it has none now."""
+    """The guard of the caps of a wattlaw, 0: none."""
     return next((p for p in children(pid) if name_of(p) == "wattlaw-caps"), 0)
 
 

@@ -14,7 +14,7 @@ from users import USERS, UsersRig, expect, skip_unless_root
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 A, B = USERS
 BACK = [400, 400]
-BOUND_S = 60  # whatever others do; alone it takes less than a second
+BOUND_S = 60  # whatever others do; otherwise it takes less than a second
 
 
 def rig(**how):
@@ -63,14 +63,14 @@ def bad_journals():
                 m.leave(A, 250)
             r = m.back(user)
             quick(since, "restore")
-            expect(r.returncode == 1 and m.watts() == BACK, f"{user} restores beside bad journals", r)
+            expect(r.returncode == 1 and m.watts() == BACK, f"{user} restores despite bad journals", r)
             missing = [p for p in bad if p not in r.stdout]
-            # what root alone can open is not valid either; each is named
-            expect(not missing and "\x1b" not in r.stdout + r.stderr, f"named to {user}: {missing}", r)
-            expect(r.stdout.count("left as it is") == len(stay), "one by one", r)
+            # a file that only root can open is not valid either; each is reported
+            expect(not missing and "\x1b" not in r.stdout + r.stderr, f"reported to {user}: {missing}", r)
+            expect(r.stdout.count("left unchanged") == len(stay), "one by one", r)
             expect("no caps are left" not in r.stdout, "not known", r)
         r = m.cap(B, 200)
-        expect(r.returncode == 0 and "fifo.caps" in r.stderr and m.watts() == BACK, "a capped run goes on", r)
+        expect(r.returncode == 0 and "fifo.caps" in r.stderr and m.watts() == BACK, "a capped run continues", r)
         expect({p: os.lstat(p).st_ino for p in bad + [escape]} == stay, "nothing of theirs was touched")
         r = m.back(B, "--json")
         expect({c["state"] for c in json.loads(r.stdout)["caps"]} == {"bad"}, "as JSON", r)
@@ -279,7 +279,7 @@ def removed_folder():
         for user in (A, 0):
             r = m.back(user)
             expect(r.returncode == 1 and "no caps are left" not in r.stdout and "caps may be left" in r.stderr, "not known", r)
-    with rig() as m:  # the files alone
+    with rig() as m:  # only the files
         p = m.begin_and_see(A, 250)
         os.kill(p.pid, signal.SIGSTOP)
         for path in m.journals():

@@ -1,8 +1,8 @@
 """Caps under a real Slurm of two nodes on this machine: slurm.py WATTLAW FAKE_NVML_LIBRARY
 
-Two slurmd with names of their own stand for nodes; each has fake GPUs, journals and guards of its own. Its daemons listen on the
-loopback alone, at ports that were free, with a munged, key, configuration and spool of their own: a Slurm of this machine is
-not touched, and nothing of ours is left. Skipped where Slurm is not installed or this is not root."""
+Two slurmd act as nodes; each has its own fake GPUs, journals and guards. The daemons listen on free ports of the loopback
+interface, with their own munged, key, configuration and spool: a Slurm of this machine is not touched, and nothing is left
+afterwards. Skipped if Slurm is not installed or the user is not root."""
 import contextlib
 import os
 import shutil
@@ -17,7 +17,7 @@ from nodes import Cluster, expect, wattlaw
 from rig import PATIENCE_S, kill, wait_until
 
 SKIP = 77
-STARTS = 3  # another process may take a port between our choice and the daemon's
+STARTS = 3  # another process may take a port before the daemon does
 NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "sinfo")
 
 
@@ -35,7 +35,7 @@ def free_ports(n):
 
 
 class Slurm:
-    """munged, slurmctld and two slurmd in a folder; nothing of the system's is touched."""
+    """munged, slurmctld and two slurmd in a folder, separate from the system's."""
 
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="wattlaw-slurm-")
@@ -181,7 +181,7 @@ def an_srun_that_is_killed(slurm):
     """Slurm ends its step with SIGKILL for every process of it, guards too: the journals are what remains."""
     with Cluster() as f:
         sweep = f.start(prepare(f, slurm, "sleep 600"))
-        expect(wait_until(lambda: f.caps_stand(250)), "set")
+        expect(wait_until(lambda: f.caps_are_set(250)), "set")
         kill(f.launcher(sweep.pid), signal.SIGKILL)
         out, err = sweep.communicate()
         expect(sweep.returncode == 1 and "signal 9" in out, f"the run has failed: {out}{err}")
@@ -196,11 +196,11 @@ def a_step_that_is_cancelled(slurm):
     """Slurm kills all of a step on both nodes at once: the sweep says where caps may be left, and `restore` restores them."""
     with Cluster() as f:
         sweep = f.start(prepare(f, slurm, "sleep 600"))
-        expect(wait_until(lambda: f.caps_stand(250)), "set")
+        expect(wait_until(lambda: f.caps_are_set(250)), "set")
         step = slurm.ask("squeue", "-s", "-h", "-o", "%i").split()[-1]
         slurm.ask("scancel", "-s", "KILL", step)
         out, err = sweep.communicate()
-        expect(sweep.returncode == 1 and f.caps_stand(250), f"step {step} was killed with its guards: {out}{err}")
+        expect(sweep.returncode == 1 and f.caps_are_set(250), f"step {step} was killed with its guards: {out}{err}")
         expected = "caps may be left on n1, n2, which did not report restoring them: run `wattlaw restore` there"
         expect(expected in err and f.rows("SELECT level, message FROM log WHERE area = 'cap'") == [("error", expected)], f"said: {out}{err}")
         for i, n in enumerate(f.nodes):
@@ -214,7 +214,7 @@ def a_batch_job_that_is_cancelled(slurm):
         with open(f.file("job.sh"), "w", encoding="ascii") as script:
             script.write(f"#!/bin/sh\n#SBATCH -N2 -n4 -o {f.file('out')}\nexec {wattlaw} sweep --quiet {prepare(f, slurm, 'sleep 600')}\n")
         subprocess.run(["sbatch", f.file("job.sh")], env=f.env, check=True, capture_output=True)
-        expect(wait_until(lambda: f.caps_stand(250)), f"set: {slurm.tail('ctld.log')}")
+        expect(wait_until(lambda: f.caps_are_set(250)), f"set: {slurm.tail('ctld.log')}")
         slurm.ask("scancel", "--user=root")
         expect(wait_until(f.all_back), f"restored: {[n.get() for n in f.nodes]}")
         expect(wait_until(lambda: f.rows("SELECT status FROM run") == [("interrupted",)]), "the run is interrupted")

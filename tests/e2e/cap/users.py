@@ -1,4 +1,4 @@
-"""Two real users, and root, who cap the GPUs of one machine through one state folder: for tests that run as root."""
+"""Two real users and root cap the GPUs of one machine through one state folder: for tests that run as root."""
 import contextlib
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 from rig import GPU, PATIENCE_S, Rig, guard_of, kill, wait_until
 
 SKIP = 77
-USERS = (61001, 61002)  # no account has these
+USERS = (61001, 61002)  # no accounts
 
 
 def expect(condition, what, run=None):
@@ -19,7 +19,7 @@ def expect(condition, what, run=None):
 
 
 class UsersRig(Rig):
-    """The state folder is open to all, as tmpfiles.d makes it; so are the limits of the GPUs."""
+    """The state folder is writable for all, as created by tmpfiles.d; so are the limits of the GPUs."""
 
     def __init__(self, wattlaw, fake, place_mode=0o1777, **how):
         super().__init__(wattlaw, fake, **how)
@@ -89,7 +89,7 @@ class UsersRig(Rig):
         return path
 
     def claim(self, watts, found=400, **change):
-        """A journal as somebody might write it by hand: process 1 holds GPU 0."""
+        """A forged journal: process 1 holds GPU 0."""
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as f:
             boot = f.read().strip()
         holder = {"pid": 4194300, "started": 1, "boot_id": boot, "pid_ns": os.readlink("/proc/self/ns/pid"), "host": os.uname().nodename}

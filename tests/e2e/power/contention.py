@@ -1,9 +1,9 @@
 """Runs on a busy machine, none without energy: contention.py WATTLAW FAKE_NVML FAULTS [--runs N] [--at-once N] [--loops N]
 [--seconds S] [--epochs N] [--sensors WORD,...]
 
-Beside busy loops on all CPUs (by default 4, short runs; the full form is --runs 200 --at-once 20 --loops 40 --seconds 12)
-runs with epochs are measured by the estimate of CPU power (cpu_model), by a fake NVML and by a fake RAPL whose calls take
-half a second now and then. Each run and each epoch must have an energy, or an epoch the true reason. Prints what it saw."""
+While busy loops run on all CPUs (by default 4, short runs; the full form is --runs 200 --at-once 20 --loops 40 --seconds 12),
+runs with epochs are measured by the estimate of CPU power (cpu_model), by a fake NVML and by a fake RAPL whose calls
+occasionally take half a second. Each run and each epoch must have an energy, or an epoch the true reason. Prints a summary."""
 import argparse
 import concurrent.futures
 import contextlib
@@ -51,7 +51,7 @@ def rapl(folder):
 
 
 def energies(folder, said):
-    """Of the run and its epochs: [epoch, energy, low, high, method, coverage, why]."""
+    """The run and its epochs: [epoch, energy, low, high, method, coverage, why]."""
     with contextlib.closing(sqlite3.connect(f"{folder}/wattlaw.db")) as db:
         rows = db.execute("SELECT epoch, energy_j, energy_lo_j, energy_hi_j, method, coverage, why FROM energy WHERE chosen "
                           "ORDER BY epoch").fetchall()

@@ -25,7 +25,7 @@ expect(r.returncode == 0 and not r.stderr, "doctor works on any machine", r)
 for word in ("nvml", "rapl", "proc", "replay", "cpu_model", "cpu_util_pct", "% of one core", "mpirun"):
     expect(word in r.stdout, f"{word} is listed", r)
 
-# Two simulated GPUs, one of which gets lost.
+# Two simulated GPUs, one of which is lost.
 r = doctor("--nvml-library", fake, "--json", "--for", "1s", script="gpus=2; models=V100; power=200; fail=1:*:15:0.8")
 expect(r.returncode == 0, "doctor works with GPUs", r)
 d = json.loads(r.stdout)
@@ -54,7 +54,7 @@ HIDDEN = "GPUs 0, 2 are left out: NVML: the GPU is blocked by the operating syst
 hide = "gpus=4; power=200; fail=0:GetHandleByIndex:17; fail=2:GetHandleByIndex:17; fail=3:GetHandleByIndex:15"
 r = doctor("--nvml-library", fake, script=hide)
 expect(r.returncode == 0 and f"{HIDDEN}; GPU 3 is left out: NVML: GPU is lost\n" in r.stdout, "why GPUs are left out", r)
-expect("  1: Fake GPU" in r.stdout and "  0: Fake GPU" not in r.stdout, "GPU 1 alone is read", r)
+expect("  1: Fake GPU" in r.stdout and "  0: Fake GPU" not in r.stdout, "only GPU 1 is read", r)
 r = doctor("--nvml-library", fake, "--json", script="gpus=2; fail=*:GetHandleByIndex:17")
 nvml, = [s for s in json.loads(r.stdout)["sensors"] if s["name"] == "nvml"]
 expect(r.returncode == 0 and nvml["state"] == "unavailable" and "none of them usable: NVML: the GPU is blocked" in nvml["reason"], "all hidden", r)

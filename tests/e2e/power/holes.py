@@ -1,6 +1,6 @@
-"""Joules that must not vanish: holes.py WATTLAW FAKE_NVML FAKE_LOAD FAKE_TRUTH FAULTS
+"""Energy of runs with missing readings: holes.py WATTLAW FAKE_NVML FAKE_LOAD FAKE_TRUTH FAULTS
 
-Readings that take long or fail, a counter that falls silent, a wattlaw that is stopped: a run and its epochs have their
+Readings that take long or fail, a counter that stops answering, a wattlaw that is stopped: a run and its epochs have their
 energy with the truth in its interval; if it has none, the true reason is stored and printed."""
 import concurrent.futures
 import contextlib
@@ -57,7 +57,7 @@ class Run:
             sys.exit(f"{what}\n{self.said}\n{self.show}\n{lines}")
 
     def energies(self, epoch=None):
-        """Of the devices that count: [energy, low, high, method, why]."""
+        """The devices that count: [energy, low, high, method, why]."""
         return [[e["energy_j"], e["energy_lo_j"], e["energy_hi_j"], e["method"], e.get("why")]
                 for e in self.shown["energies"] if e["counted"] and e["epoch"] == epoch]
 

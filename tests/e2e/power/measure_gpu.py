@@ -87,7 +87,7 @@ with tempfile.TemporaryDirectory() as folder:
 
 # Only the GPU that the job may use.
 s = measure("gpus=4; power=250; fail=0:GetHandleByIndex:17; fail=1:GetHandleByIndex:17; fail=2:GetHandleByIndex:17", 0.5)
-expect(near(energy(s, "counter")["energy_j"], 253 * s["time_s"], 0.02), "GPU 3 alone draws 253 W", s)
+expect(near(energy(s, "counter")["energy_j"], 253 * s["time_s"], 0.02), "only GPU 3, 253 W", s)
 
 # ... which the run reports with its status; a GPU that gets hidden during the run is a gap, not an error.
 with tempfile.TemporaryDirectory() as folder:

@@ -55,7 +55,7 @@ with tempfile.TemporaryDirectory() as folder:
     if seen != 4:
         sys.exit(f"{seen} settings instead of 4")
 
-    # A sweep holds the driver through all of its runs, though no caps do: where the last user leaves it may forget counters.
+    # A sweep keeps the driver open for all of its runs, even without caps: a driver without users may reset its counters.
     os.unlink(f"{folder}/opened")
     with open(f"{folder}/plain.ini", "w", encoding="utf-8") as f:
         f.write(f"[campaign]\nname = plain\nrepeats = 3\n[measure]\nsensors = nvml\nnvml_library = {fake}\n[launch]\ncommand = true\n")

@@ -123,8 +123,8 @@ static void a_slow_counter_is_interpolated_between_its_changes(void **state)
         double want = watts * (double)(t1 - t0) / S;
         assert_near(counter(&s, t0, t1, 300 * MS).energy_j, want, 0.02 * watts * 0.1);
     }
-    /* Beyond the last reading and before the first the pace goes on: for at most one step as far as it was read, from
-     * there on as long as it was not. */
+    /* Extrapolated beyond the first and last reading: by at most one step as far as it was read, without limit beyond
+     * that. */
     struct wl_energy e = counter(&s, 0, 10 * S, 300 * MS);
     assert_near(e.energy_j, watts * 10, watts * 0.1);
     assert_near(e.held_s, 0.01, 1e-9);

@@ -21,12 +21,17 @@ static double tick_s(void) { return 1.0 / (double)sysconf(_SC_CLK_TCK); }
 
 /* ---- The tree ---- */
 
-static void put_process(struct fixture *f, int pid, const char *name, int parent, int group, int utime, int cutime,
-                        int started)
+struct process {
+    int pid;
+    const char *name;
+    int parent, group, utime, cutime, started; /* times in clock ticks */
+};
+
+static void put_process(struct fixture *f, struct process p)
 {
-    put_file(f, wl_strf(f->a, "proc/%d/stat", pid),
-             "%d (%s) S %d %d %d 0 -1 4194304 90 0 0 0 %d 10 %d 0 20 0 1 0 %d 1000000 50 18446744073709551615\n", pid,
-             name, parent, group, group, utime, cutime, started);
+    put_file(f, wl_strf(f->a, "proc/%d/stat", p.pid),
+             "%d (%s) S %d %d %d 0 -1 4194304 90 0 0 0 %d 10 %d 0 20 0 1 0 %d 1000000 50 18446744073709551615\n", p.pid,
+             p.name, p.parent, p.group, p.group, p.utime, p.cutime, p.started);
 }
 
 static struct wl_process_tree_sum sum_of(struct wl_process_tree *t, int job, int last_pid)
@@ -41,12 +46,12 @@ static void the_tree_follows_parents_and_groups(void **state)
 {
     struct fixture *f = *state;
     struct wl_process_tree *t;
-    put_process(f, 90, "shell", 1, 90, 5000, 0, 1);
-    put_process(f, 100, "job (a) b", 90, 100, 40, 0, 1000);
-    put_process(f, 101, "rank", 100, 101, 90, 0, 1001);
-    put_process(f, 102, "thread pool) R", 101, 101, 190, 0, 1002);
-    put_process(f, 103, "orphan", 1, 100, 290, 0, 1003);
-    put_process(f, 104, "stranger", 90, 90, 7000, 0, 1004);
+    put_process(f, (struct process) { 90, "shell", 1, 90, 5000, 0, 1 });
+    put_process(f, (struct process) { 100, "job (a) b", 90, 100, 40, 0, 1000 });
+    put_process(f, (struct process) { 101, "rank", 100, 101, 90, 0, 1001 });
+    put_process(f, (struct process) { 102, "thread pool) R", 101, 101, 190, 0, 1002 });
+    put_process(f, (struct process) { 103, "orphan", 1, 100, 290, 0, 1003 });
+    put_process(f, (struct process) { 104, "stranger", 90, 90, 7000, 0, 1004 });
     assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
     struct wl_process_tree_sum sum = sum_of(t, 100, 104);
     assert_int_equal(sum.processes, 4);
@@ -54,7 +59,7 @@ static void the_tree_follows_parents_and_groups(void **state)
     assert_near(sum.rss_bytes, 4 * 50.0 * (double)sysconf(_SC_PAGESIZE), 1e-9);
 
     /* A pid from before the job's start is not looked at; a later one is, as soon as loadavg shows it. */
-    put_process(f, 105, "child", 102, 101, 10, 0, 1005);
+    put_process(f, (struct process) { 105, "child", 102, 101, 10, 0, 1005 });
     assert_int_equal(sum_of(t, 100, 104).processes, 4);
     assert_int_equal(sum_of(t, 100, 105).processes, 5);
 }
@@ -63,20 +68,20 @@ static void cpu_time_of_ended_processes_is_kept(void **state)
 {
     struct fixture *f = *state;
     struct wl_process_tree *t;
-    put_process(f, 100, "job", 90, 100, 90, 0, 1000);
-    put_process(f, 101, "waited", 100, 100, 190, 0, 1001);
-    put_process(f, 102, "orphan", 1, 100, 290, 0, 1002);
+    put_process(f, (struct process) { 100, "job", 90, 100, 90, 0, 1000 });
+    put_process(f, (struct process) { 101, "waited", 100, 100, 190, 0, 1001 });
+    put_process(f, (struct process) { 102, "orphan", 1, 100, 290, 0, 1002 });
     assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
     assert_near(sum_of(t, 100, 102).cpu_s, 600 * tick_s(), 1e-9);
     /* 101 ends and is waited for: its time counts for its parent. 102 ends and no process of the job waits for it. */
     assert_int_equal(remove(wl_strf(f->a, "%s/proc/101/stat", f->dir)), 0);
     assert_int_equal(remove(wl_strf(f->a, "%s/proc/102/stat", f->dir)), 0);
-    put_process(f, 100, "job", 90, 100, 90, 200, 1000);
+    put_process(f, (struct process) { 100, "job", 90, 100, 90, 200, 1000 });
     struct wl_process_tree_sum sum = sum_of(t, 100, 102);
     assert_int_equal(sum.processes, 1);
     assert_near(sum.cpu_s, 600 * tick_s(), 1e-9);
     /* Another process gets the pid 100: it is not the job. */
-    put_process(f, 100, "other", 1, 100, 50000, 0, 2000);
+    put_process(f, (struct process) { 100, "other", 1, 100, 50000, 0, 2000 });
     sum = sum_of(t, 100, 102);
     assert_int_equal(sum.processes, 0);
     assert_near(sum.cpu_s, 600 * tick_s(), 1e-9);
@@ -86,11 +91,11 @@ static void processes_after_a_pid_wrap_are_found(void **state)
 {
     struct fixture *f = *state;
     struct wl_process_tree *t;
-    put_process(f, 32000, "job", 90, 32000, 90, 0, 1000);
+    put_process(f, (struct process) { 32000, "job", 90, 32000, 90, 0, 1000 });
     assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
     assert_int_equal(sum_of(t, 32000, 32000).processes, 1);
-    put_process(f, 301, "child", 32000, 32000, 90, 0, 1001);
-    put_process(f, 900, "grandchild of another", 90, 90, 90, 0, 900);
+    put_process(f, (struct process) { 301, "child", 32000, 32000, 90, 0, 1001 });
+    put_process(f, (struct process) { 900, "grandchild of another", 90, 90, 90, 0, 900 });
     assert_int_equal(sum_of(t, 32000, 305).processes, 2);
 }
 
@@ -99,16 +104,16 @@ static void several_root_processes_are_one_job(void **state)
 {
     struct fixture *f = *state;
     struct wl_process_tree *t;
-    put_process(f, 95, "rank 1", 90, 95, 90, 0, 900);
-    put_process(f, 97, "its child", 95, 97, 90, 0, 950);
-    put_process(f, 100, "rank 0", 90, 100, 90, 0, 1000);
-    put_process(f, 104, "stranger", 90, 90, 7000, 0, 1004);
+    put_process(f, (struct process) { 95, "rank 1", 90, 95, 90, 0, 900 });
+    put_process(f, (struct process) { 97, "its child", 95, 97, 90, 0, 950 });
+    put_process(f, (struct process) { 100, "rank 0", 90, 100, 90, 0, 1000 });
+    put_process(f, (struct process) { 104, "stranger", 90, 90, 7000, 0, 1004 });
     assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
     assert_int_equal(sum_of(t, 100, 104).processes, 1);
     struct wl_process_tree_sum sum = sum_of(t, 95, 104);
     assert_int_equal(sum.processes, 3);
     assert_near(sum.cpu_s, 300 * tick_s(), 1e-9);
-    put_process(f, 105, "child", 100, 105, 90, 0, 1005);
+    put_process(f, (struct process) { 105, "child", 100, 105, 90, 0, 1005 });
     assert_int_equal(sum_of(t, 95, 105).processes, 4);
 }
 

@@ -18,8 +18,8 @@ struct toy {
     long hangs_at; /* this read waits for its file to end; 0: none */
     int file;      /* of a pipe */
     long bad_from, bad_to;
-    long slow_reads; /* so many first reads take .15 s */
-    int64_t step_ns; /* a counter that moves so often; 0: at each read */
+    long slow_reads; /* the first reads, which take .15 s */
+    int64_t step_ns; /* update period of a counter; 0: at each read */
     long reads;
 };
 
