@@ -1,5 +1,5 @@
-"""SIGKILL of `wattlaw sweep` at 20 random instants: the store is whole each time, a finished run is never run again,
-none is missing at the end, and no process is left."""
+"""SIGKILL of `wattlaw sweep` at 20 random instants: the store is intact each time, a finished run is never repeated, no run
+is missing at the end, and no process is left."""
 
 import random
 
@@ -26,7 +26,7 @@ ONE_RUN = [word for key in ("campaign.name=one", "campaign.store=one", "campaign
 
 
 def finished(bench):
-    """(trial, repeat) -> everything that the store says about its finished run, samples and derived rows counted."""
+    """(trial, repeat) -> the facts of its finished run in the store, with the numbers of samples and derived rows."""
     rows = bench.rows("crash/wattlaw.db", """
         SELECT r.trial, r.repeat, r.id, r.start_mono_ns, r.stop_mono_ns,
                (SELECT count(*) FROM sample JOIN channel ON channel.id = sample.channel WHERE channel.run = r.id),
@@ -74,7 +74,7 @@ def sweep_survives_sigkill_at_any_instant(bench):
     more = bench.rows("crash/wattlaw.db", """
         SELECT count(*) FROM run late JOIN run done USING (trial, repeat)
         WHERE done.status = 'done' AND late.id <> done.id AND late.start_mono_ns > done.stop_mono_ns""")
-    check(more == [(0,)], "runs that were made again behind a finished one:", more)
+    check(more == [(0,)], "runs that were repeated after a finished one:", more)
     check(not bench.rows("crash/wattlaw.db", "SELECT id FROM run WHERE status IN ('planned', 'running')"))
 
 

@@ -1,4 +1,5 @@
-"""Files of others stay: what wattlaw did not make is neither removed nor cut off nor followed, and nobody's names block another user."""
+"""Files of others stay: what wattlaw did not make is not removed, truncated or followed, and no user can block another one by taking
+names."""
 
 import contextlib
 import glob
@@ -41,7 +42,7 @@ def content(path):
 
 def intact(*paths):
     for path in paths:
-        check(os.path.isfile(path) and content(path) == "precious\n", path, "is not as it was")
+        check(os.path.isfile(path) and content(path) == "precious\n", path, "has changed")
 
 
 def listing(folder):
@@ -53,7 +54,7 @@ def leftovers(folder):
 
 
 def two_users():
-    """Ids that nobody else has: of one who measures, and of one who plants."""
+    """Two unused user ids: of a user who measures, and of an attacker."""
     if os.geteuid() != 0:
         raise Skip("another user needs root")
     first = 200000 + 2 * (os.getpid() % 100000)
@@ -77,7 +78,7 @@ def ranks(bench, n, env, command=("true",), **how):
     return [p.returncode for p in started], errors
 
 
-# ---- the folder where ranks meet ----
+# ---- the runtime folder ----
 
 def a_folder_that_is_named_keeps_its_files(bench):
     mpirun = shutil.which("mpirun")
@@ -95,8 +96,8 @@ def a_folder_that_is_named_keeps_its_files(bench):
     check(bench.rows("wattlaw.db", "SELECT status FROM run") == [("done",)])
 
 
-def only_boards_of_ours_are_cleared_away(bench):
-    """In our own folder too: the name and what is in the file decide."""
+def only_stale_rendezvous_of_ours_are_removed(bench):
+    """In our own folder too: the file's name and content decide."""
     ours = os.path.join(bench.node, f"wattlaw-{os.geteuid()}")
     os.makedirs(ours, 0o700)
     planted = [plant(os.path.join(ours, name)) for name in ("train.h5", "host-job.7", "notes", "a.b")]
@@ -105,14 +106,14 @@ def only_boards_of_ours_are_cleared_away(bench):
         f.write((0x776c7462).to_bytes(4, sys.byteorder) + bytes(60))
     check(ranks(bench, 2, bench.env)[0] == [0, 0])
     intact(*planted)
-    check(not os.path.exists(dead), "the board of a dead job is gone")
+    check(not os.path.exists(dead), "the rendezvous of a dead job has been removed")
     for path in planted:
         os.unlink(path)
 
 
 @contextlib.contextmanager
 def blocked(uid, attacker, kinds):
-    """The names of a user in the places that everybody has, taken by another one."""
+    """The names of a user in folders that everybody can write to, taken by another user."""
     taken = {}
     try:
         for place, kind in kinds.items():
@@ -133,8 +134,8 @@ def blocked(uid, attacker, kinds):
                 shutil.rmtree(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
 
-def nobody_blocks_another_user(bench):
-    """What anybody can do in /dev/shm before: all ranks find one other folder, at once and in later jobs."""
+def planted_names_do_not_block_another_user(bench):
+    """Anybody can make files in /dev/shm first: all ranks find one other folder, at once and in later jobs."""
     me, attacker = two_users()
     os.chmod(bench.world, 0o755)
     os.chown(bench.folder, me, me)
@@ -147,13 +148,13 @@ def nobody_blocks_another_user(bench):
             ours = [p for p in glob.glob(f"/dev/shm/wattlaw-{me}-*")]
             check(len(ours) == 1 and os.stat(ours[0]).st_uid == me and stat.S_IMODE(os.stat(ours[0]).st_mode) == 0o700, ours)
             check(all(os.lstat(p).st_ino == before.st_ino and (not os.path.isdir(p) or os.path.islink(p) or not os.listdir(p))
-                      for p, before in taken.items()), "the other user's things are as they were")
+                      for p, before in taken.items()), "the other user's files are unchanged")
     rows = bench.rows("wattlaw.db", "SELECT status FROM run")
     check(rows == [("done",)] * 6, "each job is one run:", rows)
 
 
-def ranks_that_meet_in_two_folders_are_told(bench):
-    """As if the other user had taken the name away between two ranks."""
+def ranks_that_meet_in_two_folders_are_reported(bench):
+    """As if the other user had removed the name between the start of two ranks."""
     me, attacker = two_users()
     os.chmod(bench.world, 0o755)
     os.chown(bench.folder, me, me)
@@ -162,11 +163,11 @@ def ranks_that_meet_in_two_folders_are_told(bench):
     with blocked(me, attacker, {"/dev/shm": "folder"}) as taken:
         first = bench.start("measure", "--", "true", **as_user(me),
                             env={**env, **job, "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "0"})
-        bench.wait_until("rank 0 has sat down", lambda: any("." in n for p in glob.glob(f"/dev/shm/wattlaw-{me}-*")
+        bench.wait_until("rank 0 has taken its slot", lambda: any("." in n for p in glob.glob(f"/dev/shm/wattlaw-{me}-*")
                                                             for n in os.listdir(p)))
         for path in taken:
             os.rmdir(path)
-            os.mkdir(path, 0o700)  # and a rank that had looked before made it
+            os.mkdir(path, 0o700)  # as if made by a rank that had found no other one
             os.chown(path, me, me)
             with open(f"{path}/lock", "x", encoding="ascii"):
                 os.chown(f"{path}/lock", me, me)
@@ -191,11 +192,11 @@ def a_users_partial_data_stay(bench):
     log = plant(bench.path("b/prepare.log"))
     bench.run("sweep", "a.ini", "--set", "campaign.store=b", "--set", "data.prepare=toy say=x {data}", status=1)
     intact(theirs, log)
-    check(listing(bench.path("in")) == ["data.partial"], "what failed leaves nothing", listing(bench.path("in")))
+    check(listing(bench.path("in")) == ["data.partial"], "a failed preparation leaves nothing", listing(bench.path("in")))
     check(os.path.isfile(bench.path("b/prepare.log-2")), listing(bench.path("b")))
 
 
-def data_that_came_meanwhile_stay(bench):
+def data_created_in_the_meantime_stay(bench):
     bench.write("a.ini", EXPERIMENT + "[data]\npath = in/data\n"
                 "prepare = sh -c 'echo ours > \"$0\"; echo precious > in/data' {data}\n")
     r = bench.run("sweep", "a.ini", status=1)
@@ -207,7 +208,7 @@ def a_killed_preparation_is_cleaned_up(bench):
     bench.write("a.ini", EXPERIMENT + "[data]\npath = in/data\n"
                 "prepare = sh -c 'mkdir -p \"$0/deep\"; touch \"$0/deep/file\"; test -e go || exec sleep 300' {data}\n")
     p = bench.start("sweep", "a.ini")
-    bench.wait_until("data are half made", lambda: any(c.startswith("sleep 300") for _, c in bench.processes()))
+    bench.wait_until("data are partly made", lambda: any(c.startswith("sleep 300") for _, c in bench.processes()))
     theirs = plant(bench.path("in/.data.wattlaw-0123456789abcdef01234567/file"))
     p.kill()
     p.communicate(timeout=PATIENCE_S)
@@ -222,8 +223,8 @@ def a_killed_preparation_is_cleaned_up(bench):
 
 # ---- folders of runs ----
 
-def folders_named_runs_are_left_alone(bench):
-    """TensorBoard's default, and that of a store of another name."""
+def folders_named_runs_are_left_unchanged(bench):
+    """TensorBoard's default folder, and that of a store of another name."""
     theirs = [plant(bench.path("runs", *name)) for name in (("1", "log"), ("1", "marks"), ("2", "events.out.tfevents.1"), ("3", "log"))]
     r = bench.run("measure", "--", "toy", "epochs=1", "ms=20")
     contains(r.stderr, "runs/1 belongs to another run and is left unchanged: the files of this run are in runs/1-2")
@@ -238,7 +239,7 @@ def folders_named_runs_are_left_alone(bench):
                        "launch.command=sh -c 'echo in {run_dir}; exit 3'", status=1).stdout, f"{folder}/log")
     before = {p: os.stat(p).st_mtime_ns for p in glob.glob(bench.path("runs/*/*"))}
     bench.run("measure", "--store", "other.db", "--", "toy", "epochs=1", "ms=20")
-    check(all(os.stat(p).st_mtime_ns == t for p, t in before.items()), "files of the other store are as they were")
+    check(all(os.stat(p).st_mtime_ns == t for p, t in before.items()), "files of the other store are unchanged")
     intact(*theirs)
     check(listing(bench.path("runs/2")) == ["events.out.tfevents.1"])
 
@@ -264,7 +265,7 @@ def a_store_with_a_run(bench, name="wattlaw.db"):
     bench.run("measure", "--store", name, "--sensors", "proc", "--", "toy", "epochs=2", "ms=20")
 
 
-def an_export_touches_its_file_alone(bench):
+def an_export_only_touches_its_file(bench):
     a_store_with_a_run(bench)
     theirs = [plant(bench.path(n)) for n in ("F.tmp", "F.part", "target")]
     os.symlink("target", bench.path("link"))
@@ -290,7 +291,7 @@ def an_export_touches_its_file_alone(bench):
 
 
 def another_users_links_are_not_followed(bench):
-    """In a folder that everybody may write to, as /tmp."""
+    """In a folder that everybody may write to, like /tmp."""
     me, attacker = two_users()
     os.chmod(bench.world, 0o755)
     a_store_with_a_run(bench)
@@ -317,24 +318,24 @@ def slow_gnuplot(bench):
     return {**bench.env, "PATH": bench.path("bin") + ":" + bench.env["PATH"]}
 
 
-def a_killed_report_leaves_nothing(bench):
+def the_next_report_removes_what_a_killed_one_left(bench):
     a_store_with_a_run(bench)
     theirs = plant(bench.path("report/figures/a.svg.part"))
     p = bench.start("report", "wattlaw.db", "--formats", "svg", env=slow_gnuplot(bench))
     bench.wait_until("a figure is drawn", lambda: os.path.exists(bench.path("drawing")))
     p.kill()
     p.communicate(timeout=PATIENCE_S)
-    check(leftovers(bench.path("report")), "it was killed while it wrote:", listing(bench.path("report/figures")))
-    bench.run("report", "wattlaw.db", "--formats", "html")  # which makes no figures
+    check(leftovers(bench.path("report")), "it was killed during a write:", listing(bench.path("report/figures")))
+    bench.run("report", "wattlaw.db", "--formats", "html")  # which does not make figures
     check(not leftovers(bench.path("report")), leftovers(bench.path("report")))
     intact(theirs)
     bench.end_all()
 
 
-# ---- a store that was sent ----
+# ---- a store from somebody else ----
 
 def a_store_opens_no_files_of_its_reader(bench):
-    """Its experiment names a FIFO: no reading command may wait for a writer, nor read the file that it could be."""
+    """Its experiment names a FIFO: no reading command may wait for a writer, or read another file of that name."""
     bench.write("grid.csv", "timestamp,carbon_intensity\n2020-01-01T00:00Z,300\n2040-01-01T00:00Z,300\n2060-01-01T00:00Z,300\n")
     bench.write("a.ini", EXPERIMENT.replace("sensors = proc", "sensors = proc,cpu_model\ncarbon_csv = grid.csv\npue = 1.5"))
     bench.run("sweep", "a.ini", "--set", "campaign.store=s")
@@ -360,8 +361,8 @@ def a_store_opens_no_files_of_its_reader(bench):
     check(f["carbon_csv"] == "mine.csv" and not f["notes"], f)
 
 
-def what_waits_beside_a_store_is_checked(bench):
-    """A lock that is a FIFO, and files with the name of spools that are something else."""
+def files_next_to_a_store_are_checked(bench):
+    """A lock that is a FIFO, and files that are not spools but have their names."""
     a_store_with_a_run(bench)
     theirs = [plant(bench.path("wattlaw.db-spool-9")), plant(bench.path("target"), "wlspool1")]
     os.symlink("target", bench.path("wattlaw.db-spool-8"))
@@ -382,8 +383,8 @@ def what_waits_beside_a_store_is_checked(bench):
     check(bench.rows("wattlaw.db", f"SELECT status FROM run WHERE id = {next_run}") == [("done",)])
 
 
-main([a_folder_that_is_named_keeps_its_files, only_boards_of_ours_are_cleared_away, nobody_blocks_another_user,
-      ranks_that_meet_in_two_folders_are_told, a_users_partial_data_stay, data_that_came_meanwhile_stay,
-      a_killed_preparation_is_cleaned_up, folders_named_runs_are_left_alone, links_in_runs_are_not_followed,
-      an_export_touches_its_file_alone, another_users_links_are_not_followed, a_killed_report_leaves_nothing,
-      a_store_opens_no_files_of_its_reader, what_waits_beside_a_store_is_checked])
+main([a_folder_that_is_named_keeps_its_files, only_stale_rendezvous_of_ours_are_removed, planted_names_do_not_block_another_user,
+      ranks_that_meet_in_two_folders_are_reported, a_users_partial_data_stay, data_created_in_the_meantime_stay,
+      a_killed_preparation_is_cleaned_up, folders_named_runs_are_left_unchanged, links_in_runs_are_not_followed,
+      an_export_only_touches_its_file, another_users_links_are_not_followed, the_next_report_removes_what_a_killed_one_left,
+      a_store_opens_no_files_of_its_reader, files_next_to_a_store_are_checked])

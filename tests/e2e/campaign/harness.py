@@ -1,5 +1,5 @@
-"""What the end-to-end tests of campaigns share: a folder, the programs, a store to look into, a check that nothing
-is left running."""
+"""Shared by the end-to-end tests of campaigns: a folder, the programs, queries of stores, a check that no process is
+left running."""
 
 import contextlib
 import json
@@ -15,7 +15,7 @@ import traceback
 import uuid
 
 SKIP = 77  # meson's exit status for a skipped test
-PATIENCE_S = 300  # for what takes a second where nothing else runs
+PATIENCE_S = 300  # for what takes a second on an idle machine
 
 
 class Skip(Exception):
@@ -23,8 +23,8 @@ class Skip(Exception):
 
 
 class Bench:
-    """A fresh folder in which wattlaw runs, on a node and with a state of its own. Every process that it starts carries a token
-    in its environment."""
+    """A fresh folder in which wattlaw runs, with its own runtime and state folders. Every process that it starts has a token in
+    its environment."""
 
     def __init__(self, wattlaw, toy):
         self.wattlaw, self.toy = os.path.abspath(wattlaw), os.path.abspath(toy)
@@ -73,7 +73,7 @@ class Bench:
             return db.execute(sql).fetchall()
 
     def processes(self):
-        """(pid, command line) of all that carry our token, wattlaw and its guards included."""
+        """(pid, command line) of all processes with our token, wattlaw and its guards included."""
         found = []
         for pid in filter(str.isdigit, os.listdir("/proc")):
             try:
@@ -83,7 +83,7 @@ class Bench:
                 with open(f"/proc/{pid}/cmdline", "rb") as f:
                     found.append((int(pid), f.read().replace(b"\0", b" ").decode()))
             except OSError:
-                continue  # gone, or not ours
+                continue  # it has ended, or is not ours
         return found
 
     def wait_until(self, what, condition, seconds=PATIENCE_S):
@@ -96,10 +96,10 @@ class Bench:
     def all_gone(self):
         self.wait_until("every process has ended", lambda: not self.processes())
 
-    def no_board_is_left(self):
-        """Where ranks of this node met. Boards have a generation behind a point; files of locks stay."""
+    def no_rendezvous_is_left(self):
+        """Names of rendezvous of local ranks end with a dot and a generation; lock files stay."""
         left = [n for _, _, names in os.walk(self.node) for n in names if "." in n]
-        check(not left, "boards are left:", left)
+        check(not left, "rendezvous are left:", left)
 
     def end_all(self):
         for pid, _ in self.processes():
@@ -117,7 +117,7 @@ def check(condition, *what):
 
 
 def has_signal(pid, field, sig):
-    """Is the signal in this set of /proc/PID/status: SigIgn (ignored), ShdPnd (sent and not yet taken), ...?"""
+    """Is the signal in this set of /proc/PID/status: SigIgn (ignored), ShdPnd (pending), ...?"""
     with open(f"/proc/{pid}/status") as f:
         mask = next(line.split()[1] for line in f if line.startswith(field + ":"))
     return bool(int(mask, 16) >> (sig - 1) & 1)
@@ -156,7 +156,7 @@ def fill(path):
 
 @contextlib.contextmanager
 def read_only(folder):
-    """A folder that cannot be written, for root too."""
+    """A folder that nobody can write to, not even root."""
     if os.geteuid() != 0:
         os.chmod(folder, 0o555)
         try:
@@ -174,7 +174,7 @@ def read_only(folder):
 
 
 def main(tests):
-    """Runs the tests named behind WATTLAW TOY on the command line, or all."""
+    """Runs the tests named after WATTLAW TOY on the command line, or all."""
     wattlaw, toy, *names = sys.argv[1:]
     failed = skipped = 0
     for test in tests:
@@ -184,7 +184,7 @@ def main(tests):
         try:
             test(bench)
             bench.all_gone()
-            bench.no_board_is_left()
+            bench.no_rendezvous_is_left()
             print(f"ok      {test.__name__}")
         except Skip as why:
             skipped += 1

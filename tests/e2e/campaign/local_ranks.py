@@ -1,4 +1,4 @@
-"""Ranks of one node, each under `wattlaw measure`: one of them measures, all of them end as their commands do."""
+"""Ranks of one node, each under `wattlaw measure`: one of them measures, each exits as its command does."""
 
 import contextlib
 import shutil
@@ -7,7 +7,7 @@ import uuid
 
 from harness import *
 
-# A busy machine delays readings: a counter tells 100 W all the same, and at two readings a second half a second late is no gap.
+# A busy machine delays readings: a counter gives 100 W all the same, and at two readings per second half a second late is not a gap.
 POWER = "t_s,device,quantity,value\n" + "".join(f"{t / 100},gpu0,energy_j,{t}\n" for t in range(40000))
 REPLAY = ["--sensors", "replay,proc", "--replay-file", "power.csv", "--rate-hz", "2"]
 
@@ -20,7 +20,7 @@ def rank_env(bench, rank, ranks, job, **more):
 
 
 def start_ranks(bench, n, args, command, envs=None):
-    """command(rank) is what a rank runs."""
+    """command(rank): the command of a rank."""
     job = str(uuid.uuid4())
     return [bench.start("measure", *args, "--", *command(rank), stdin=subprocess.DEVNULL,
                         env=rank_env(bench, rank, n, job, **(envs[rank] if envs else {}))) for rank in range(n)]
@@ -32,7 +32,7 @@ def ends(ranks):
 
 
 def eight_ranks_are_one_run(bench):
-    """The joules are those of one measurement, whoever starts whom."""
+    """The energy is that of one measurement, whether ranks start wattlaw or wattlaw starts ranks."""
     bench.write("power.csv", POWER)
     status, errors, _ = ends(start_ranks(bench, 8, REPLAY, lambda rank: ["toy", "epochs=2", "ms=800", "say=epoch"]))
     check(status == [0] * 8, status, errors)
@@ -46,7 +46,7 @@ def eight_ranks_are_one_run(bench):
     check(bench.rows("wattlaw.db", "SELECT count(*) FROM epoch WHERE run = 1") == [(2,)])
     cpu = bench.rows("wattlaw.db", "SELECT run, max(value) FROM channel JOIN sample ON channel = channel.id "
                                    "WHERE quantity = 'cpu_time_s' GROUP BY run")
-    check(len(cpu) == 2, "the CPU time of all ranks is followed:", cpu)
+    check(len(cpu) == 2, "the CPU time of all ranks is measured:", cpu)
 
 
 def output_marks_carry_the_rank(bench):
@@ -56,7 +56,7 @@ def output_marks_carry_the_rank(bench):
     check(bench.rows("wattlaw.db", "SELECT DISTINCT rank FROM mark WHERE word = 'epoch-end' ORDER BY 1") == [(0,), (1,), (2,)])
 
 
-def each_rank_ends_as_its_command(bench):
+def each_rank_exits_as_its_command(bench):
     status, errors, _ = ends(start_ranks(bench, 3, ["--quiet"], lambda rank: ["sh", "-c", f"exit {rank * 5}"]))
     check(status == [0, 5, 10], status, errors)
     rows = bench.rows("wattlaw.db", "SELECT status, exit_status, error FROM run")
@@ -65,7 +65,7 @@ def each_rank_ends_as_its_command(bench):
     check(status == [127, 127], status, errors)
 
 
-def a_leader_that_is_killed_is_followed_by_another(bench):
+def another_rank_continues_the_run_of_a_killed_leader(bench):
     bench.write("power.csv", POWER)
     ranks = start_ranks(bench, 3, REPLAY, lambda rank: ["toy", "epochs=30", "ms=100", "wait=go"])
 
@@ -86,7 +86,7 @@ def a_leader_that_is_killed_is_followed_by_another(bench):
     check(bench.rows("wattlaw.db", "SELECT count(*) FROM log WHERE message LIKE 'the wattlaw of rank%died%'") == [(1,)])
     gap = bench.rows("wattlaw.db", "SELECT count(*) FROM sample JOIN channel ON channel = channel.id WHERE value IS NULL "
                                    "AND quantity = 'energy_j'")
-    check(gap == [(1,)], "the gap stands in the store:", gap)
+    check(gap == [(1,)], "the gap is in the store:", gap)
     twice = bench.rows("wattlaw.db", "SELECT t_ns, rank, word, fields FROM mark GROUP BY 1, 2, 3, 4 HAVING count(*) > 1")
     check(not twice, "marks are stored once:", twice)
     check(bench.rows("wattlaw.db", "SELECT count(*) > 20 FROM mark WHERE word = 'epoch-end'") == [(1,)])
@@ -106,17 +106,17 @@ def a_job_that_calls_twice_makes_two_runs(bench):
 def two_jobs_at_once_are_two_runs(bench):
     jobs = [start_ranks(bench, 2, ["--quiet"], lambda rank: ["sh", "-c", "while ! test -e go; do sleep 0.05; done"])
             for _ in range(2)]
-    bench.wait_until("both go on", lambda: os.path.exists(bench.path("wattlaw.db")) and sum(
+    bench.wait_until("both are running", lambda: os.path.exists(bench.path("wattlaw.db")) and sum(
         c.startswith("sh -c while") for _, c in bench.processes()) == 4)
-    time.sleep(1)  # several looks of each
+    time.sleep(1)  # several checks by each
     bench.write("go", "")
     check([ends(j)[0] for j in jobs] == [[0, 0]] * 2)
     check(bench.rows("wattlaw.db", "SELECT status FROM run") == [("done",), ("done",)])
     check(bench.rows("wattlaw.db", "SELECT count(DISTINCT run) FROM log WHERE message LIKE 'shared node: another run%'") ==
-          [(2,)], "both know that they were not alone")
+          [(2,)], "both note that they were not alone")
 
 
-def what_a_rank_starts_is_no_rank(bench):
+def a_nested_wattlaw_is_not_a_rank(bench):
     nested = f"{bench.wattlaw} measure --quiet --store nested-$OMPI_COMM_WORLD_RANK.db -- true"
     status, errors, _ = ends(start_ranks(bench, 2, ["--quiet"], lambda rank: ["sh", "-c", nested]))
     check(status == [0, 0], status, errors)
@@ -124,24 +124,24 @@ def what_a_rank_starts_is_no_rank(bench):
         check(bench.rows(f"nested-{rank}.db", "SELECT status FROM run") == [("done",)])
 
 
-def ranks_meet_where_they_are_told_to(bench):
-    """In a folder that all of them have, but not in one where others may write."""
+def ranks_meet_in_the_named_folder(bench):
+    """In a folder that all of them see, but not in one where others may write."""
     status, errors, _ = ends(start_ranks(bench, 2, ["--quiet"], lambda rank: ["true"]))
     check(status == [0, 0] and bench.rows("wattlaw.db", "SELECT count(*) FROM run") == [(1,)], status, errors)
-    place = os.path.join(bench.node, f"wattlaw-{os.geteuid()}")
-    check(os.listdir(bench.node) == [os.path.basename(place)] and sorted(os.listdir(place)) == ["lock", "measuring"],
+    folder = os.path.join(bench.node, f"wattlaw-{os.geteuid()}")
+    check(os.listdir(bench.node) == [os.path.basename(folder)] and sorted(os.listdir(folder)) == ["lock", "measuring"],
           os.listdir(bench.node))
     open_to_all = bench.path("open")
     os.mkdir(open_to_all)
     os.chmod(open_to_all, 0o777)
-    told = f"WATTLAW_NODE_DIR: {open_to_all}: others can write in it, and its sticky bit is not set"
+    refusal = f"WATTLAW_NODE_DIR: {open_to_all}: others can write in it, and its sticky bit is not set"
     status, errors, _ = ends(start_ranks(bench, 2, [], lambda rank: ["true"], [{"WATTLAW_NODE_DIR": open_to_all}] * 2))
-    check(status == [1, 1] and all(told in e for e in errors), status, errors)
+    check(status == [1, 1] and all(refusal in e for e in errors), status, errors)
     alone = bench.run("measure", "--", "true", env={**bench.env, "WATTLAW_NODE_DIR": open_to_all})
-    contains(alone.stderr, "another run on this node would not be noticed: " + told)
+    contains(alone.stderr, "another run on this node would not be noticed: " + refusal)
 
 
-def a_refusal_is_everybodys(bench):
+def all_ranks_refuse_if_the_leader_does(bench):
     os.mkdir(bench.path("ro"))
     with read_only(bench.path("ro")):
         status, errors, _ = ends(start_ranks(bench, 3, ["--store", "ro/x.db"],
@@ -165,7 +165,7 @@ def mpirun_and_measure_nest_either_way(bench):
     check(len(epochs) == 2 and all(j and abs(j / (100 * s) - 1) < 0.05 for j, s in epochs), epochs)
 
 
-main([eight_ranks_are_one_run, output_marks_carry_the_rank, each_rank_ends_as_its_command,
-      a_leader_that_is_killed_is_followed_by_another, a_job_that_calls_twice_makes_two_runs, two_jobs_at_once_are_two_runs,
-      what_a_rank_starts_is_no_rank, ranks_meet_where_they_are_told_to, a_refusal_is_everybodys,
+main([eight_ranks_are_one_run, output_marks_carry_the_rank, each_rank_exits_as_its_command,
+      another_rank_continues_the_run_of_a_killed_leader, a_job_that_calls_twice_makes_two_runs, two_jobs_at_once_are_two_runs,
+      a_nested_wattlaw_is_not_a_rank, ranks_meet_in_the_named_folder, all_ranks_refuse_if_the_leader_does,
       mpirun_and_measure_nest_either_way])

@@ -1,4 +1,4 @@
-"""wattlaw measure: the command is as it would be without us, and what it did is measured and stored."""
+"""wattlaw measure: the command behaves as it would without wattlaw, and its run is measured and stored."""
 
 import contextlib
 import pty
@@ -14,7 +14,7 @@ def summary(bench, *args, status=0, **how):
     return json.loads(bench.read("summary.json"))
 
 
-def status_is_the_commands_own(bench):
+def exit_status_is_that_of_the_command(bench):
     for status in 0, 1, 2, 77, 255:
         bench.run("measure", "--quiet", "--", "sh", "-c", f"exit {status}", status=status)
     bench.run("measure", "--quiet", "--", "toy", "signal=15", status=128 + 15)
@@ -26,12 +26,12 @@ def status_is_the_commands_own(bench):
 def a_missing_command_is_127(bench):
     r = bench.run("measure", "--", "no-such-command-here", status=127)
     check(r.stderr == "error: no-such-command-here: command not found\n", r.stderr)
-    bench.write("text", "no program")
+    bench.write("text", "not a program")
     r = bench.run("measure", "--", "./text", status=126)
     contains(r.stderr, "./text")
 
 
-def input_and_output_pass_untouched(bench):
+def input_and_output_pass_unchanged(bench):
     data = bytes(range(256)) * 5000
     for extra in [], ["--epoch-regex", "never"]:
         with bench.start("measure", "--quiet", *extra, "--", "cat", stdin=subprocess.PIPE, text=False) as p:
@@ -59,8 +59,8 @@ def nohup_reaches_the_command(bench):
     check(out == "alive\n" and p.returncode == 0, out, p.returncode)
 
 
-def an_ignored_sigchld_hides_no_end(bench):
-    """Some daemons start their children so."""
+def an_ignored_sigchld_does_not_hide_the_exit_status(bench):
+    """Some daemons start their children that way."""
     with bench.start("measure", "--quiet", "--", "sh", "-c", "exit 3",
                      preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN)) as p:
         p.communicate(timeout=PATIENCE_S)
@@ -107,11 +107,11 @@ def epochs_come_from_marks(bench):
           [(epoch, 0.025) for epoch in (1, 2, 3)])
     shown = bench.run("show", "--run", "1").stdout.splitlines()
     at, = [i for i, line in enumerate(shown) if line.startswith("epoch ") and "input %" in line]
-    for row, e in zip(shown[at + 1:at + 4], s["epochs"]):  # 25 ms of each epoch's time, four digits of it
+    for row, e in zip(shown[at + 1:at + 4], s["epochs"]):  # 25 ms of each epoch's time, printed with four digits
         check(any(abs(float(cell) / (2.5 / e["time_s"]) - 1) < 1e-3 for cell in row.split()[1:] if cell not in ("-", "estimated")), row, e)
 
 
-def a_run_is_named_by_user_mark_or_command(bench):
+def a_run_takes_its_name_from_option_mark_or_command(bench):
     names = "SELECT workload FROM setting ORDER BY run"
     mark = "import os; open(os.environ['WATTLAW_MARKS'], 'a').write('5 0 start workload=resnet50\\n')"
     bench.run("measure", "--quiet", "--", "python3", "-c", mark)
@@ -120,7 +120,7 @@ def a_run_is_named_by_user_mark_or_command(bench):
     check(bench.rows("wattlaw.db", names) == [("resnet50",), ("mine",), ("true",)], bench.rows("wattlaw.db", names))
     p = bench.start("measure", "--quiet", "--", "toy", "epochs=2", "ms=10", "say=epoch", "wait=never")
     p.stdout.readline()
-    bench.wait_until("a run that goes on has a name", lambda: bench.rows("wattlaw.db", names)[3:] == [("toy",)])
+    bench.wait_until("a running run has a name", lambda: bench.rows("wattlaw.db", names)[3:] == [("toy",)])
     p.terminate()
     p.communicate()
 
@@ -131,21 +131,21 @@ def marks_of_a_removed_store_do_not_count_again(bench):
     check(summary(bench, "--", "true")["epochs"] == [])
 
 
-def epochs_come_from_output(bench):
+def epochs_come_from_regular_expressions_over_output(bench):
     r = bench.run("measure", "--json-file", "summary.json", "--epoch-regex", "^Epoch ([0-9]+)", "--", "toy", "epochs=3",
                   "ms=100", "say=Epoch", env={**bench.env, "WATTLAW_MARKS": "/dev/null"})
     check(r.stdout == "Epoch 1\nEpoch 2\nEpoch 3\n", r.stdout)
     check(len(json.loads(bench.read("summary.json"))["epochs"]) == 3, bench.read("summary.json"))
 
 
-def broken_marks_are_named_and_left_out(bench):
+def invalid_marks_are_reported_and_ignored(bench):
     r = bench.run("measure", "--", "toy", "epochs=2", "ms=20", "broken=1")
     contains(r.stderr, "marks:1", "no-such-word", "8 invalid lines ignored")
     check(bench.rows("wattlaw.db", "SELECT count(*) FROM epoch") == [(2,)])
     check(bench.rows("wattlaw.db", "SELECT count(*) FROM log WHERE area = 'mark'") == [(5,)])
 
 
-def energy_is_estimated_and_says_so(bench):
+def estimated_energy_is_marked_as_estimated(bench):
     s = summary(bench, "--sensors", "cpu_model,proc", "--", "sh", "-c",
                 "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")
     chosen = [e for e in s["energies"] if e["chosen"]]
@@ -155,7 +155,7 @@ def energy_is_estimated_and_says_so(bench):
     check(r.stderr.count("  energy ") == 1 and "counter" not in r.stderr, r.stderr)
 
 
-def json_goes_to_stdout_alone(bench):
+def only_json_goes_to_stdout(bench):
     job = ("sh", "-c", "echo out; echo err >&2; exit 3")
     r = bench.run("measure", "--json", "--sensors", "null", "--", *job, status=3)
     check(json.loads(r.stdout)["exit_status"] == 3, r.stdout)
@@ -169,7 +169,7 @@ def json_goes_to_stdout_alone(bench):
 
 
 def json_is_a_flag(bench):
-    """`--json FILE`, as it once was, runs nothing and says what to write."""
+    """`--json FILE`, a former syntax, runs nothing and names the option to use."""
     for args in (("--json=s.json", "--", "true"), ("--json", "s.json", "--", "true"), ("--json", "s.json", "--quiet", "--", "true")):
         r = bench.run("measure", *args, status=2)
         contains(r.stderr, "--json does not take a value", "--json-file s.json")
@@ -179,14 +179,14 @@ def json_is_a_flag(bench):
     check(json.loads(bench.run("measure", "--json", "--sensors", "null", "true").stdout)["exit_status"] == 0)
 
 
-def memory_is_the_commands_also_behind_a_rest(bench):
+def memory_is_measured_of_a_command_after_idle_time(bench):
     s = summary(bench, "--sensors", "proc", "--idle", "0.3s", "--", "python3", "-c",
                 "import time; x = b'x' * 64_000_000; time.sleep(0.5)")
     most = [m for m in s["means"] if m["quantity"] == "rss_bytes"]
     check(most and most[0]["max"] > 64e6, s["means"])
 
 
-def a_run_is_held_against_rules(bench):
+def a_run_is_checked_against_rules(bench):
     bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t / 10},gpu0,power_w,100\n" for t in range(20)))
     r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--rules", "mlperf", "--json-file",
                   "rules.json", "--", "sleep", "0.5")
@@ -203,7 +203,7 @@ def cpus_of(pid):
     return {}
 
 
-def what_wattlaw_does_is_bound_and_the_job_is_not(bench):
+def sampler_cpu_binds_wattlaw_and_not_the_job(bench):
     allowed = os.sched_getaffinity(0)
     cpu = max(allowed)
     see = "import os, sys; print(sorted(os.sched_getaffinity(0)), flush=True); sys.stdin.read()"
@@ -233,8 +233,8 @@ def what_wattlaw_does_is_bound_and_the_job_is_not(bench):
     contains(bench.run("doctor", "--sampler-cpu", "1023", status=1).stderr, "CPU 1023 may not be used")
 
 
-def part_of_a_machine_is_said_to_be_shared(bench):
-    """As a batch job's cgroup leaves it: meters of the node count everybody else as well."""
+def a_job_on_some_of_the_cpus_is_noted_as_sharing_the_node(bench):
+    """As in the cgroup of a batch job: sensors of the node measure other jobs as well."""
     allowed = os.sched_getaffinity(0)
     note = f"shared node: this job may use 1 of the {os.sysconf('SC_NPROCESSORS_ONLN')} CPUs; energy of packages, memory and node"
     if os.sysconf("SC_NPROCESSORS_ONLN") < 2:
@@ -247,8 +247,8 @@ def part_of_a_machine_is_said_to_be_shared(bench):
     check(any(n.startswith(note) or "another run was measured" in n for n in notes), notes)
 
 
-def what_measuring_took_is_told(bench):
-    """By its share of the CPUs' busy time; of a run under a second it is not a share of anything."""
+def the_cost_of_measuring_is_reported(bench):
+    """By its share of the CPUs' busy time; not for a run of less than a second."""
     s = summary(bench, "--sensors", "proc,cpu_model", "--cpu-tdp-w", "100", "--", "sh", "-c", "timeout 1.2 sh -c 'while :; do :; done'; true")
     chosen, = [e for e in s["energies"] if e["chosen"]]
     busy, = [m for m in s["means"] if m["quantity"] == "cpu_util_pct"]
@@ -258,7 +258,7 @@ def what_measuring_took_is_told(bench):
     check(summary(bench, "--", "true")["own_energy_j"] is None)
 
 
-def a_short_run_is_described_in_words(bench):
+def a_run_without_readings_is_described_in_words(bench):
     bench.write("power.csv", "t_s,device,quantity,value\n" + "".join(f"{t},gpu0,power_w,100\n" for t in range(100, 200)))
     r = bench.run("measure", "--sensors", "replay", "--replay-file", "power.csv", "--", "true")
     contains(r.stderr, "energy       unknown, gpu: no reading of power in the window or near it")
@@ -275,32 +275,32 @@ def a_replay_is_simulated_and_exact(bench):
     check(all(abs(e["energy_j"] / (100 * e["time_s"]) - 1) < 1e-6 for e in s["epochs"]), s)
 
 
-def a_daemon_may_stay_and_the_killed_takes_all_along(bench):
+def a_daemon_may_stay_but_nothing_outlives_a_killed_wattlaw(bench):
     bench.run("measure", "--quiet", "--", "toy", "stray=1")
     check(len(bench.processes()) == 1, bench.processes())
     os.kill(bench.processes()[0][0], signal.SIGKILL)
     p = bench.start("measure", "--grace", "100ms", "--", "toy", "stray=1", "deaf=1", "epochs=1", "ms=60000")
-    bench.wait_until("both run", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
+    bench.wait_until("both are running", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
     p.kill()
     p.communicate()
     bench.all_gone()
 
 
-LOST_S = 1.5  # readings of ten a second are at most this old when they are written, on a crowded machine too
+LOST_S = 1.5  # at ten readings per second they are at most this old when they are written, on a busy machine too
 
 
-def killed_it_loses_at_most_the_last_second(bench):
-    """Each second, samples go to the spool, where a transaction takes them from every 30 s, or the next command that writes. What
-    was there before the kill is not lost: times are held against the last growth of the spool that was seen."""
+def a_killed_wattlaw_loses_at_most_the_last_second(bench):
+    """Samples go to the spool each second, and from there to the store every 30 s, or by the next command that writes. What was in
+    the spool before the kill is not lost: times are compared with the last growth of the spool that was observed."""
     for round in range(3):
         db = f"killed-{round}.db"
         p = bench.start("measure", "--quiet", "--store", db, "--sensors", "cpu_model", "--", "toy", "epochs=1000", "ms=20")
         spool = lambda: any(name.startswith(f"{db}-spool-") for name in os.listdir(bench.folder))
-        bench.wait_until("samples wait", spool)
+        bench.wait_until("samples are in the spool", spool)
         size = lambda: sum(os.path.getsize(bench.path(name)) for name in os.listdir(bench.folder) if name.startswith(f"{db}-spool-"))
         for _ in range(2):
             before = size()
-            bench.wait_until("more samples wait", lambda: size() > before)
+            bench.wait_until("more samples are in the spool", lambda: size() > before)
         grown_ns = time.monotonic_ns()
         time.sleep(random.uniform(0, 1.2))
         p.kill()
@@ -312,7 +312,7 @@ def killed_it_loses_at_most_the_last_second(bench):
         n, first, last = bench.rows(db, """SELECT count(*), min(t_ns), max(t_ns) FROM sample JOIN channel ON channel.id = channel
                                            WHERE quantity = 'power_w' GROUP BY channel""")[0]
         (marked,), = bench.rows(db, "SELECT max(t_ns) FROM mark")
-        check(n > 0.4 * (last - first) / 1e8, n, "readings in", (last - first) / 1e9, "s")  # of 10 Hz, less what repeats
+        check(n > 0.4 * (last - first) / 1e8, n, "readings in", (last - first) / 1e9, "s")  # at 10 Hz, without repeated values
         for what, t_ns in ("samples", last), ("marks", marked):
             check(grown_ns - t_ns < 1e9 * LOST_S, (grown_ns - t_ns) / 1e9, "s of", what, "are lost")
 
@@ -340,13 +340,13 @@ def a_disk_that_fills_does_not_end_the_command(bench):
         check(bench.rows("small/x.db", "PRAGMA integrity_check") == [("ok",)])
 
 
-def what_follows_from_the_readings_can_be_made_anew(bench):
+def rebuild_restores_all_derived_rows(bench):
     derived = {"epoch": "run, epoch", "energy": "id", "metric": "id", "stat": "id", "total": "run, epoch",
                "variation": "run, quantity"}
     bench.run("measure", "--quiet", "--rate-hz", "20", "--", "toy", "epochs=3", "ms=700")
 
     def tables():
-        ids = {"energy", "metric", "stat"} # numbered anew
+        ids = {"energy", "metric", "stat"} # renumbered
         return {name: [row[name in ids:] for row in bench.rows("wattlaw.db", f"SELECT * FROM {name} ORDER BY {key}")]
                 for name, key in derived.items()}
 
@@ -355,8 +355,8 @@ def what_follows_from_the_readings_can_be_made_anew(bench):
     busy = [row for row in before["variation"] if row[1] == "cpu_util_pct"]
     check(len(busy) == 1 and busy[0][2] == 1 and busy[0][3] > 16, before["variation"])
     mean, low, high, cv, cv_devices = (busy[0][i] for i in (4, 5, 6, 7, 10))
-    check(cv >= 0 and cv_devices is None, busy)  # of four readings: twice a second
-    check(low is None or low <= mean <= high, busy)  # none where draws of them miss all readings
+    check(cv >= 0 and cv_devices is None, busy)  # from four readings: two per second
+    check(low is None or low <= mean <= high, busy)  # none if resampled draws miss all readings
     with contextlib.closing(sqlite3.connect(bench.path("wattlaw.db"))) as db, db:
         for name in derived:
             db.execute(f"DELETE FROM {name}")
@@ -379,7 +379,7 @@ def a_store_that_is_removed_does_not_end_the_command(bench):
     check("stored       run" not in err, err)
 
 
-def usage_is_explained(bench):
+def usage_errors_are_explained(bench):
     contains(bench.run("measure", status=2).stderr, "command is missing")
     contains(bench.run("measure", "--rate-hz", "0", "--", "true", status=2).stderr, "--rate-hz", "0.01 to 1000")
     contains(bench.run("measure", "--sensor", "null", "--", "true", status=2).stderr, "did you mean --sensors?")
@@ -387,12 +387,12 @@ def usage_is_explained(bench):
     contains(bench.run("measure", "--epoch-regex", "(", "--", "true", status=1).stderr, "epoch-regex")
 
 
-main([a_run_is_named_by_user_mark_or_command, status_is_the_commands_own, a_missing_command_is_127, input_and_output_pass_untouched, signals_reach_the_command,
-      nohup_reaches_the_command, an_ignored_sigchld_hides_no_end, a_terminals_ctrl_c_reaches_the_command_once,
-      a_short_run_is_described_in_words, memory_is_the_commands_also_behind_a_rest, a_run_is_held_against_rules, what_wattlaw_does_is_bound_and_the_job_is_not,
-      part_of_a_machine_is_said_to_be_shared, what_measuring_took_is_told, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
-      epochs_come_from_output, broken_marks_are_named_and_left_out, energy_is_estimated_and_says_so, json_goes_to_stdout_alone, json_is_a_flag,
-      a_replay_is_simulated_and_exact, a_daemon_may_stay_and_the_killed_takes_all_along,
-      killed_it_loses_at_most_the_last_second, a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
+main([a_run_takes_its_name_from_option_mark_or_command, exit_status_is_that_of_the_command, a_missing_command_is_127, input_and_output_pass_unchanged, signals_reach_the_command,
+      nohup_reaches_the_command, an_ignored_sigchld_does_not_hide_the_exit_status, a_terminals_ctrl_c_reaches_the_command_once,
+      a_run_without_readings_is_described_in_words, memory_is_measured_of_a_command_after_idle_time, a_run_is_checked_against_rules, sampler_cpu_binds_wattlaw_and_not_the_job,
+      a_job_on_some_of_the_cpus_is_noted_as_sharing_the_node, the_cost_of_measuring_is_reported, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
+      epochs_come_from_regular_expressions_over_output, invalid_marks_are_reported_and_ignored, estimated_energy_is_marked_as_estimated, only_json_goes_to_stdout, json_is_a_flag,
+      a_replay_is_simulated_and_exact, a_daemon_may_stay_but_nothing_outlives_a_killed_wattlaw,
+      a_killed_wattlaw_loses_at_most_the_last_second, a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
       a_store_that_is_removed_does_not_end_the_command,
-      what_follows_from_the_readings_can_be_made_anew, usage_is_explained])
+      rebuild_restores_all_derived_rows, usage_errors_are_explained])

@@ -4,8 +4,8 @@ import uuid
 
 from harness import *
 
-# 100 W on one node, 200 W on the other. A busy machine delays readings: counters tell it all the same, and at two readings a second
-# half a second late is no gap.
+# 100 W on one node, 200 W on the other. A busy machine delays readings: counters are correct all the same, and at two readings per
+# second half a second late is not a gap.
 def power(watts):
     return "t_s,device,quantity,value\n" + "".join(f"{t / 100},gpu0,energy_j,{watts * t / 100}\n" for t in range(40000))
 
@@ -49,7 +49,7 @@ def two_nodes_are_one_run(bench):
     check(len(epochs) == 2 and all(j and abs(j / (300 * s) - 1) < 0.1 for j, s in epochs), epochs)
 
 
-def merge_is_done_by_hand_too(bench):
+def shards_can_be_merged_by_hand(bench):
     bench.write("0.csv", power(100))
     bench.write("1.csv", power(200))
     status, errors = ends(start_nodes(bench, 2, 1, lambda node: ["sh", "-c", f"sleep 0.5; exit {node * 3}"],
@@ -67,4 +67,4 @@ def merge_is_done_by_hand_too(bench):
     contains(bench.run("merge", status=2).stderr, "expected the STOREs of the nodes")
 
 
-main([two_nodes_are_one_run, merge_is_done_by_hand_too])
+main([two_nodes_are_one_run, shards_can_be_merged_by_hand])

@@ -1,4 +1,4 @@
-"""wattlaw sweep: a grid becomes runs; what is missing is run, and nothing twice."""
+"""wattlaw sweep: a grid becomes runs; what is missing is run, and no run is repeated."""
 
 import contextlib
 import glob
@@ -73,7 +73,7 @@ def another_command_needs_another_campaign(bench):
     check(states(bench) == {"done": 8})
 
 
-def a_value_that_no_file_can_hold_carries_on_too(bench):
+def a_sweep_with_a_value_that_no_file_can_hold_resumes(bench):
     """' ;' would start a comment in a file; --set may give it."""
     bench.write("a.ini", BASIC)
     odd = ["sweep", "a.ini", "--set", "launch.command=sh -c 'toy ms=1 workers={workers} ; : {local_batch}'"]
@@ -82,7 +82,7 @@ def a_value_that_no_file_can_hold_carries_on_too(bench):
     check(states(bench) == {"done": 8}, states(bench))
 
 
-def ctrl_c_stops_the_job_and_the_next_call_carries_on(bench):
+def ctrl_c_stops_the_job_and_the_next_call_resumes(bench):
     bench.write("a.ini", BASIC)
     slow = ["sweep", "a.ini", "--set", "campaign.repeats=1", "--set", "launch.grace=50ms", "--set",
             "launch.command=toy epochs=2 ms=20 wait=go stray=1 workers={workers} fail_if={local_batch}:n"]
@@ -118,7 +118,7 @@ def a_second_ctrl_c_does_not_wait(bench):
     toys = lambda: [pid for pid, c in bench.processes() if c.startswith("toy")]
     bench.wait_until("a deaf toy runs", lambda: any(has_signal(pid, "SigIgn", signal.SIGTERM) for pid in toys()))
     p.send_signal(signal.SIGINT)
-    bench.wait_until("the first one is taken", lambda: not has_signal(p.pid, "ShdPnd", signal.SIGINT))
+    bench.wait_until("the first one has been handled", lambda: not has_signal(p.pid, "ShdPnd", signal.SIGINT))
     time.sleep(0.2)
     check(p.poll() is None)
     p.send_signal(signal.SIGINT)
@@ -126,7 +126,7 @@ def a_second_ctrl_c_does_not_wait(bench):
     check(p.returncode == 130, p.returncode)
 
 
-def a_failed_run_is_told_and_does_not_stop_the_others(bench):
+def a_failed_run_is_reported_and_does_not_stop_the_others(bench):
     bench.write("a.ini", BASIC)
     fails = ["sweep", "a.ini", "--set", "launch.command=toy epochs=1 ms=10 say={workers} tail=reason fail_if={local_batch}:16"]
     r = bench.run(*fails, status=1)
@@ -149,7 +149,7 @@ def a_run_that_takes_too_long_fails(bench):
     contains(r.stdout, "took longer than 0.3 s and was stopped")
 
 
-def broken_marks_do_no_harm(bench):
+def invalid_marks_do_no_harm(bench):
     bench.write("a.ini", BASIC)
     r = bench.run("sweep", "a.ini", "--set", "launch.args=broken=1", "--set", "campaign.repeats=1")
     contains(r.stderr, "marks:", "no-such-word")
@@ -164,7 +164,7 @@ def epochs_come_from_the_log(bench):
     check(bench.read("toy", "runs", "1", "log") == "Epoch 1\nEpoch 2\nend\n")
 
 
-def what_is_not_there_is_told_before_anything_starts(bench):
+def what_is_missing_is_reported_before_anything_starts(bench):
     bench.write("a.ini", BASIC)
     r = bench.run("sweep", "a.ini", "--set", "launch.command=no-such {workers}{local_batch}", status=1)
     contains(r.stderr, "no-such: command not found")
@@ -181,11 +181,11 @@ def what_is_not_there_is_told_before_anything_starts(bench):
     contains(bench.run("sweep", "no.ini", status=1).stderr, "no.ini")
     contains(bench.run("sweep", status=2).stderr, "experiment file is missing")
     check(all(not bench.rows(s, "SELECT * FROM run WHERE status <> 'planned'") for s in glob.glob(bench.path("*/*.db"))))
-    bench.run("sweep", "a.ini", "--set", "campaign.repeats=1")  # the mistakes put right
+    bench.run("sweep", "a.ini", "--set", "campaign.repeats=1")  # with the mistakes corrected
     check(states(bench) == {"done": 4})
 
 
-def a_campaign_of_skipped_trials_is_no_success(bench):
+def a_campaign_of_skipped_trials_fails(bench):
     bench.write("a.ini", BASIC)
     r = bench.run("sweep", "a.ini", "--set", "sweep.power_cap_w=100", status=1)
     contains(r.stderr, "skipped  ", "none of its trials can be run here")
@@ -206,7 +206,7 @@ def data_are_prepared_once_and_whole(bench):
     check(os.listdir(bench.path("in")) == ["data"])
 
 
-def own_axes_and_weak_scaling_reach_the_command(bench):
+def user_axes_and_weak_scaling_reach_the_command(bench):
     bench.write("a.ini", BASIC.replace("local_batch = 8,16", "lr = 0.1, very small\nlocal_batch = 8")
                 .replace("fail_if={local_batch}:none", "'say={lr} {samples} {seed} {repeat} {global_batch}'")
                 .replace("[measure]", "[data]\nsamples = 50\n[measure]").replace("name = toy", "name = toy\nscaling = weak\nseed = 5"))
@@ -218,8 +218,8 @@ def own_axes_and_weak_scaling_reach_the_command(bench):
     check(extra == [("0.1",), ("very small",)], extra)
 
 
-def what_the_command_does_not_get_is_not_claimed(bench):
-    """The workload says that it has three workers; the file says nothing about workers, batches or threads."""
+def settings_that_the_command_does_not_get_are_unknown(bench):
+    """The workload reports three workers; the experiment has no workers, batches or threads."""
     bench.write("a.ini", "[campaign]\nname = toy\nrepeats = 1\n[launch]\ncommand = toy epochs=1 ms=10 workers=3\n")
     bench.run("sweep", "a.ini")
     rows = bench.rows("toy/wattlaw.db", "SELECT workload, workers, local_batch, global_batch FROM observations")
@@ -227,8 +227,8 @@ def what_the_command_does_not_get_is_not_claimed(bench):
     check(bench.rows("toy/wattlaw.db", "SELECT key, threads, accumulation FROM trial") == [("", None, None)])
 
 
-def a_run_tells_carbon_cost_and_rules(bench):
-    """`energy` and `report` take from the campaign what their options do not give; the keys may change between two calls."""
+def a_run_reports_carbon_cost_and_rules(bench):
+    """`energy` and `report` use the campaign's keys unless options override them; the keys may change between two calls."""
     now = time.time()
     bench.write("grid.csv", f"timestamp,carbon_intensity\n{now - 3600},400\n{now + 3600},500\n")
     bench.write("a.ini", BASIC.replace("[launch]", "pue = 1.5\ncountry = DE\nprice = 1000\nrules = mlperf\n[launch]")
@@ -285,7 +285,7 @@ def a_removed_store_stops_the_campaign(bench):
     contains(err, "the store was removed or replaced while it was in use")
 
 
-def one_sweep_a_campaign_at_a_time(bench):
+def one_sweep_per_campaign_at_a_time(bench):
     bench.write("a.ini", BASIC)
     slow = ["sweep", "a.ini", "--set", "launch.args=epochs=1 ms=20 wait=go"]
     p = bench.start(*slow)
@@ -308,7 +308,7 @@ def kill_with_its_guard(bench, p):
     guard = [pid for pid, c in bench.processes() if pid != p.pid and "sweep" in c]
     check(len(guard) == 1, bench.processes())
     p.send_signal(signal.SIGSTOP)
-    bench.wait_until("it has stopped", lambda: stopped(p.pid))
+    bench.wait_until("the sweep has stopped", lambda: stopped(p.pid))
     os.kill(guard[0], signal.SIGKILL)
     p.kill()
     p.communicate()
@@ -320,7 +320,7 @@ def a_job_whose_guard_was_killed_is_ended(bench):
     env = {**bench.env, "WATTLAW_CGROUP": "no"}
     p = bench.start(*sweep, env=env)
     bench.wait_until("both toys run", lambda: sum(c.startswith("toy") for _, c in bench.processes()) == 2)
-    bench.wait_until("the store says so", lambda: states(bench).get("running") == 1)
+    bench.wait_until("the store has it running", lambda: states(bench).get("running") == 1)
     kill_with_its_guard(bench, p)
     check(sum(c.startswith("toy") for _, c in bench.processes()) == 2, bench.processes())
     p = bench.start(*sweep, env=env)
@@ -330,8 +330,8 @@ def a_job_whose_guard_was_killed_is_ended(bench):
     p.communicate(timeout=PATIENCE_S)
 
 
-def a_store_ends_no_process_of_another_campaign(bench):
-    """A store that others sent may say that any folder is that of an interrupted run."""
+def a_store_does_not_end_processes_of_another_campaign(bench):
+    """A store from somebody else may name any folder as that of an interrupted run."""
     bench.write("a.ini", BASIC)
     sweep = ["sweep", "a.ini", "--set", "launch.args=epochs=1 ms=1"]
     bench.run(*sweep)
@@ -345,7 +345,7 @@ def a_store_ends_no_process_of_another_campaign(bench):
         r = bench.run(*sweep)
         lives = job.poll() is None
         job.kill()
-    check(lives, "it was ended", r.stderr)
+    check(lives, "the process was ended", r.stderr)
     check(states(bench)["interrupted"] == 1, states(bench))
 
 
@@ -364,10 +364,10 @@ def gone(pid):
 
 
 def runaway_of(bench, sweep):
-    """The process of the running job that has cleared its environment: sessions, parents and TMPDIR tell nothing of it."""
+    """The process of the running job that has cleared its environment: neither session, parent nor TMPDIR identifies it."""
     path = bench.path("a", "runs", "1", "pid")
     bench.wait_until("it has cleared its environment", lambda: os.path.exists(path) and open(path).read().endswith("\n"))
-    bench.wait_until("the store says so", lambda: states(bench, "a/wattlaw.db").get("running") == 1)
+    bench.wait_until("the store has it running", lambda: states(bench, "a/wattlaw.db").get("running") == 1)
     return int(open(path).read())
 
 
@@ -376,7 +376,7 @@ def write_runaway(bench):
     return ["sweep", "a.ini", "--quiet"]
 
 
-def what_cleared_its_environment_dies_with_the_guard(bench):
+def a_process_that_cleared_its_environment_ends_with_the_guard(bench):
     for cgroup in ({"WATTLAW_CGROUP": "no"}, {}):
         sweep = write_runaway(bench)
         p = bench.start(*sweep, env={**bench.env, **cgroup})
@@ -392,7 +392,7 @@ def what_cleared_its_environment_dies_with_the_guard(bench):
             subprocess.run(["rm", "-r", bench.path(name)], check=True)
 
 
-def what_cleared_its_environment_is_ended_by_the_next_sweep(bench):
+def a_process_that_cleared_its_environment_is_ended_by_the_next_sweep(bench):
     machine = json.loads(bench.run("doctor", "--json").stdout)["machine"]
     if not machine["job_cgroups"]:
         raise Skip(machine["no_job_cgroups"])
@@ -404,14 +404,14 @@ def what_cleared_its_environment_is_ended_by_the_next_sweep(bench):
     kill_with_its_guard(bench, p)
     check(not gone(pid), "it ended by itself")
     again = bench.start(*sweep)
-    bench.wait_until("it is ended", lambda: gone(pid))
+    bench.wait_until("it has ended", lambda: gone(pid))
     bench.write("go", "")
     _, err = again.communicate(timeout=PATIENCE_S)
     contains(err, "of a job whose wattlaw had been killed")
     check(ours and not os.path.exists(machine["job_cgroups"] + "/" + os.path.basename(ours[0])), "its cgroup is left:", ours)
 
 
-def a_read_only_place_is_told(bench):
+def a_read_only_folder_is_reported(bench):
     bench.write("a.ini", BASIC)
     os.mkdir(bench.path("ro"))
     with read_only(bench.path("ro")):
@@ -448,7 +448,7 @@ def a_dry_run_fails_where_the_sweep_would(bench):
         words = [w for s in sets for w in ("--set", s)]
         before = sorted(os.listdir(bench.folder))
         dry = bench.run("sweep", name, "--dry-run", *words, status=None)
-        check(sorted(os.listdir(bench.folder)) == before, "a dry run made", sorted(os.listdir(bench.folder)))
+        check(sorted(os.listdir(bench.folder)) == before, "a dry run has created", sorted(os.listdir(bench.folder)))
         real = bench.run("sweep", name, *words, status=None)
         error = [line for line in real.stderr.splitlines() if line.startswith("error: ")]
         check(real.returncode != 0 and len(error) == 1, real.stderr)
@@ -462,12 +462,12 @@ def a_dry_run_fails_where_the_sweep_would(bench):
         both(*reasons)
     bench.run("sweep", "a.ini", "--dry-run")
     check(not os.path.exists(bench.path("a", "wattlaw.db")) or not bench.rows("a/wattlaw.db", "SELECT id FROM run WHERE status = 'done'"),
-          "a dry run has run")
+          "a dry run has run the campaign")
     bench.run("sweep", "a.ini")
-    both("launch.command=toy epochs=2")  # the store holds it made differently
+    both("launch.command=toy epochs=2")  # the store has runs made differently
     bench.run("sweep", "a.ini", "--dry-run", "--set", "campaign.repeats=2")
     holder = bench.start("sweep", "held.ini", "--quiet")
-    bench.wait_until("the other campaign runs", lambda: bench.rows("a/wattlaw.db", "SELECT id FROM run WHERE status = 'running'"))
+    bench.wait_until("the other campaign is running", lambda: bench.rows("a/wattlaw.db", "SELECT id FROM run WHERE status = 'running'"))
     both("campaign.repeats=2")
     both(name="held.ini")
     bench.write("go", "")
@@ -482,13 +482,13 @@ def the_null_launcher_starts_nothing(bench):
 
 
 main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeats_and_values_add_what_is_missing,
-      another_command_needs_another_campaign, a_value_that_no_file_can_hold_carries_on_too,
-      ctrl_c_stops_the_job_and_the_next_call_carries_on, nohup_is_respected, a_second_ctrl_c_does_not_wait,
-      a_failed_run_is_told_and_does_not_stop_the_others, a_run_that_takes_too_long_fails, broken_marks_do_no_harm,
-      epochs_come_from_the_log, what_is_not_there_is_told_before_anything_starts,
-      a_campaign_of_skipped_trials_is_no_success,
-      data_are_prepared_once_and_whole, own_axes_and_weak_scaling_reach_the_command,
-      what_the_command_does_not_get_is_not_claimed, a_run_tells_carbon_cost_and_rules, one_sweep_a_campaign_at_a_time, a_removed_store_stops_the_campaign,
-      a_job_whose_guard_was_killed_is_ended, a_store_ends_no_process_of_another_campaign, what_cleared_its_environment_dies_with_the_guard,
-      what_cleared_its_environment_is_ended_by_the_next_sweep, a_read_only_place_is_told,
+      another_command_needs_another_campaign, a_sweep_with_a_value_that_no_file_can_hold_resumes,
+      ctrl_c_stops_the_job_and_the_next_call_resumes, nohup_is_respected, a_second_ctrl_c_does_not_wait,
+      a_failed_run_is_reported_and_does_not_stop_the_others, a_run_that_takes_too_long_fails, invalid_marks_do_no_harm,
+      epochs_come_from_the_log, what_is_missing_is_reported_before_anything_starts,
+      a_campaign_of_skipped_trials_fails,
+      data_are_prepared_once_and_whole, user_axes_and_weak_scaling_reach_the_command,
+      settings_that_the_command_does_not_get_are_unknown, a_run_reports_carbon_cost_and_rules, one_sweep_per_campaign_at_a_time, a_removed_store_stops_the_campaign,
+      a_job_whose_guard_was_killed_is_ended, a_store_does_not_end_processes_of_another_campaign, a_process_that_cleared_its_environment_ends_with_the_guard,
+      a_process_that_cleared_its_environment_is_ended_by_the_next_sweep, a_read_only_folder_is_reported,
       a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing, a_dry_run_fails_where_the_sweep_would])

@@ -1,17 +1,17 @@
-/* A workload for the tests: epochs of sleep with marks, and every way of ending badly.
+/* A workload for the tests: epochs of sleep with marks, and all kinds of failures.
  *
  *     toy [key=value]...
  *
  * epochs=N ms=N      N epochs of so many milliseconds
  * status=N           exit status
- * signal=N           ends itself by that signal behind the last epoch
- * fail_if=A:B        status 7 where the texts A and B are equal
+ * signal=N           ends itself by that signal after the last epoch
+ * fail_if=A:B        status 7 if the texts A and B are equal
  * deaf=1             ignores SIGTERM
- * trap=N             SIGTERM, SIGINT and SIGUSR1 are counted; ends with status N + their number at the first one
- * stray=1            leaves a child in a session of its own that ignores SIGTERM
- * broken=1           writes lines that are no marks between its marks
- * say=TEXT           prints it behind each epoch with the epoch's number
- * wait=PATH          waits behind the first epoch until the file is there, or a signal was counted
+ * trap=N             counts SIGTERM, SIGINT and SIGUSR1; ends at the first one, with status N + their number
+ * stray=1            leaves a child in its own session that ignores SIGTERM
+ * broken=1           writes invalid lines between its marks
+ * say=TEXT           prints it after each epoch, with the epoch's number
+ * wait=PATH          waits after the first epoch until the file exists, or a signal was counted
  * tail=TEXT          printed last, on stderr
  * touch=PATH         appends a line to the file at the end
  */
@@ -45,7 +45,7 @@ static void count(int sig)
 
 static void write_broken(void)
 {
-    static const char lines[] = "this is no mark\n12 0 no-such-word a=1\nnot-a-number 0 stop\n1 0 epoch-end epoch=x\n";
+    static const char lines[] = "this is not a mark\n12 0 no-such-word a=1\nnot-a-number 0 stop\n1 0 epoch-end epoch=x\n";
     FILE *f = fopen(getenv("WATTLAW_MARKS"), "a");
     if (!f) return;
     fputs(lines, f);
@@ -100,7 +100,7 @@ int main(int argc, char **argv)
     if (trap) signal(SIGTERM, count), signal(SIGINT, count), signal(SIGUSR1, count);
     if (number(argc, argv, "stray")) leave_stray();
     train(argc, argv);
-    if (caught) sleep_ms(100); /* a second one would come now */
+    if (caught) sleep_ms(100); /* so that a second one is counted too */
     const char *tail = value(argc, argv, "tail", NULL), *touch = value(argc, argv, "touch", NULL);
     if (tail) fprintf(stderr, "%s\n", tail);
     if (touch) append(touch);

@@ -1,4 +1,4 @@
-"""Processes that SIGKILL does not end, as those that hang in the kernel: they are told of and not waited for."""
+"""Processes that SIGKILL does not end, like those that are stuck in the kernel: they are reported and not waited for."""
 
 from harness import *
 
@@ -6,8 +6,8 @@ NO_KILL = os.path.abspath(sys.argv.pop(3))
 
 
 def stuck(bench):
-    """The environment in which wattlaw cannot kill; sanitizers want to be loaded first and are told to bear it."""
-    return {**bench.env, "LD_PRELOAD": NO_KILL, "WATTLAW_CGROUP": "no",  # whose kill is the kernel's own
+    """The environment in which wattlaw cannot kill; sanitizers must accept that another library is loaded first."""
+    return {**bench.env, "LD_PRELOAD": NO_KILL, "WATTLAW_CGROUP": "no",  # a cgroup is killed by the kernel itself
             "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"}
 
 
@@ -37,8 +37,8 @@ def a_stuck_leftover_does_not_hold_up_the_next_call(bench):
     check(bench.rows("b/wattlaw.db", "SELECT status FROM run ORDER BY id") == [("interrupted",), ("done",)])
 
 
-def left_for_us(test):
-    """What wattlaw had to leave is ours to end."""
+def ending_leftovers(test):
+    """The test ends the processes that wattlaw had to leave."""
     def with_end(bench):
         try:
             test(bench)
@@ -49,4 +49,4 @@ def left_for_us(test):
     return with_end
 
 
-main([left_for_us(a_stuck_job_does_not_hold_up_the_campaign), left_for_us(a_stuck_leftover_does_not_hold_up_the_next_call)])
+main([ending_leftovers(a_stuck_job_does_not_hold_up_the_campaign), ending_leftovers(a_stuck_leftover_does_not_hold_up_the_next_call)])

@@ -1,4 +1,4 @@
-/* Experiment files: what they mean, and what is said about a wrong one. */
+/* Experiment files: their meaning, and the messages about wrong ones. */
 #include "campaign/campaign.h"
 
 #include <math.h>
@@ -53,7 +53,7 @@ static void defaults_are_filled_in(void **state)
     assert_false(x.launch.oversubscribe);
 }
 
-static void lists_and_own_axes_are_read(void **state)
+static void lists_and_user_axes_are_read(void **state)
 {
     (void)state;
     assert_int_equal(parse(NAME "[sweep]\nworkers = 1, 2,4\nlr = 0.1, 0.2\npower_cap_w = 100,150.5\n"
@@ -67,7 +67,7 @@ static void lists_and_own_axes_are_read(void **state)
     assert_string_equal(x.user[0].values.v[1], "0.2");
 }
 
-static void set_wins_over_the_file(void **state)
+static void set_overrides_the_file(void **state)
 {
     (void)state;
     assert_int_equal(parse_with(NAME "[sweep]\nworkers = 1,2\n[launch]\ncommand = job {workers}\n", "sweep.workers=8"),
@@ -76,7 +76,7 @@ static void set_wins_over_the_file(void **state)
     assert_int_equal(x.sweep.workers.v[0], 8);
 }
 
-static void the_expanded_text_reads_back_to_itself(void **state)
+static void the_expanded_text_parses_to_the_same_experiment(void **state)
 {
     (void)state;
     assert_int_equal(parse_with(NAME "[sweep]\nworkers = 1,2\nlr = 0.1,0.2\n[data]\npath = /tmp\n"
@@ -98,17 +98,18 @@ static void lists_and_limits_may_change_but_the_command_may_not(void **state)
     static const char text[] = NAME "[sweep]\nworkers = 1,2\n[launch]\ncommand = job {workers}\n";
     assert_int_equal(parse(text), 0);
     const char *fixed = x.fixed;
-    static const char *const harmless[] = { "sweep.workers=4", "campaign.repeats=9", "launch.timeout=5",
-                                            "campaign.order=sequential", "measure.country=DE", "measure.price=0.3",
-                                            "measure.pue=2", "measure.rules=mlperf" };
-    for (size_t i = 0; i < WL_COUNT(harmless); i++) {
-        assert_int_equal(parse_with(text, harmless[i]), 0);
+    static const char *const changeable[] = { "sweep.workers=4",    "campaign.repeats=9",
+                                              "launch.timeout=5",   "campaign.order=sequential",
+                                              "measure.country=DE", "measure.price=0.3",
+                                              "measure.pue=2",      "measure.rules=mlperf" };
+    for (size_t i = 0; i < WL_COUNT(changeable); i++) {
+        assert_int_equal(parse_with(text, changeable[i]), 0);
         assert_string_equal(x.fixed, fixed);
     }
-    static const char *const telling[] = { "launch.command=other {workers}", "launch.env=A=1", "data.path=/tmp",
-                                           "measure.rate_hz=5", "campaign.seed=2" };
-    for (size_t i = 0; i < WL_COUNT(telling); i++) {
-        assert_int_equal(parse_with(text, telling[i]), 0);
+    static const char *const significant[] = { "launch.command=other {workers}", "launch.env=A=1", "data.path=/tmp",
+                                               "measure.rate_hz=5", "campaign.seed=2" };
+    for (size_t i = 0; i < WL_COUNT(significant); i++) {
+        assert_int_equal(parse_with(text, significant[i]), 0);
         assert_string_not_equal(x.fixed, fixed);
     }
 }
@@ -123,9 +124,9 @@ static const char *csv_file(const char *rows)
     return path;
 }
 
-/* The file may be one of the hours to come: that it does not hold for now is a note, a row that cannot be read is an
- * error of the experiment. */
-static void a_file_of_intensities_is_read_at_once(void **state)
+/* The file may be updated later: that it does not cover the present is a note; a row that cannot be read is an error of
+ * the experiment. */
+static void carbon_csv_is_checked_when_the_experiment_is_read(void **state)
 {
     (void)state;
     const char *text = NAME "[measure]\ncarbon_csv = intensity.csv\n[launch]\ncommand = j\n";
@@ -150,17 +151,18 @@ static void a_file_of_intensities_is_read_at_once(void **state)
     remove("intensity.csv");
 }
 
-/* Nanoseconds since 1970 fit 64 bits until 2262. */
+/* Nanoseconds since 1970 fit in 64 bits until 2262. */
 static void times_of_intensities_end_before_2262(void **state)
 {
     (void)state;
     const char *text = NAME "[measure]\ncarbon_csv = intensity.csv\n[launch]\ncommand = j\n";
-    static const char *const held[] = { "2261-12-31T23:59:59Z", "9200000000", "9200000000000" };
-    static const char *const beyond[] = { "2262-01-01T00:00Z", "4040-01-01T00:00Z", "1969-12-31T23:59Z", "9300000000",
-                                          "1e18", "inf", "-1" };
+    static const char *const valid[] = { "2261-12-31T23:59:59Z", "9200000000", "9200000000000" };
+    static const char *const beyond[] = {
+        "2262-01-01T00:00Z", "4040-01-01T00:00Z", "1969-12-31T23:59Z", "9300000000", "1e18", "inf", "-1"
+    };
     char rows[128];
-    for (size_t i = 0; i < WL_COUNT(held); i++) {
-        snprintf(rows, sizeof rows, "2020-01-01T00:00Z,300\n%s,310\n", held[i]);
+    for (size_t i = 0; i < WL_COUNT(valid); i++) {
+        snprintf(rows, sizeof rows, "2020-01-01T00:00Z,300\n%s,310\n", valid[i]);
         csv_file(rows);
         assert_int_equal(parse(text), 0);
     }
@@ -174,8 +176,8 @@ static void times_of_intensities_end_before_2262(void **state)
     remove("intensity.csv");
 }
 
-/* A command line that names a part of it takes the rest from the campaign. */
-static void options_come_before_the_campaign(void **state)
+/* What the command line does not give comes from the campaign. */
+static void options_override_those_of_the_campaign(void **state)
 {
     (void)state;
     struct wl_footprint stored, none, own;
@@ -211,8 +213,8 @@ static void options_come_before_the_campaign(void **state)
     assert_true(none.pue == 1 && isnan(none.carbon) && isnan(none.price));
 }
 
-/* Every wrong file gets one message that names the place and what would be right. */
-static void errors_name_the_place(void **state)
+/* Every wrong file gets one message with the location and what was expected. */
+static void errors_name_their_location(void **state)
 {
     (void)state;
     static const struct {
@@ -229,7 +231,9 @@ static void errors_name_the_place(void **state)
         { NAME "[sweep]\nworkers =\n", NULL, { "exp.ini:4", "workers", "empty" } },
         { NAME "[sweep]\nworkers = 1,x\n", NULL, { "exp.ini:4", "1,x" } },
         { NAME "[sweep]\nworkers = 1,0\n", NULL, { "exp.ini:4", "1,0" } },
-        { NAME "[sweep]\nworkers = 1,2,1\n[launch]\ncommand = j {workers}\n", NULL, { "exp.ini:4", "1 is listed twice" } },
+        { NAME "[sweep]\nworkers = 1,2,1\n[launch]\ncommand = j {workers}\n",
+          NULL,
+          { "exp.ini:4", "1 is listed twice" } },
         { NAME "[sweep]\nworker = 1,2\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "did you mean workers?" } },
         { NAME "[sweep]\nlr = 1\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "{lr} does not occur" } },
         { NAME "[launch]\ncommand = j\n[measure]\nrate_hz = 5\nepoch_regex = Epoch (\n",
@@ -239,16 +243,20 @@ static void errors_name_the_place(void **state)
           NULL,
           { "exp.ini:7", "--step-fields", "0 groups" } },
         { NAME "[launch]\ncommand = j\n", "measure.epoch_regex=(", { "--set", "Unmatched" } },
-        { NAME "[launch]\ncommand = j\n[measure]\nprice = .3\ncountry = ZZ\n", NULL,
+        { NAME "[launch]\ncommand = j\n[measure]\nprice = .3\ncountry = ZZ\n",
+          NULL,
           { "exp.ini:7: [measure] country: 'ZZ' is not in the table" } },
-        { NAME "[measure]\ncarbon = 380\n[launch]\ncommand = j\n", NULL,
+        { NAME "[measure]\ncarbon = 380\n[launch]\ncommand = j\n",
+          NULL,
           { "exp.ini:4: [measure] carbon: needs carbon-source" } },
-        { NAME "[measure]\ncarbon_range = 3,1\ncarbon_source = x\ncarbon = 2\n[launch]\ncommand = j\n", NULL,
+        { NAME "[measure]\ncarbon_range = 3,1\ncarbon_source = x\ncarbon = 2\n[launch]\ncommand = j\n",
+          NULL,
           { "exp.ini:4: [measure] carbon_range: expected LOW,HIGH" } },
         { NAME "[measure]\npue = .5\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "pue = .5", "1 to 10" } },
         { NAME "[measure]\nprice = -1\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "price = -1" } },
         { NAME "[measure]\nrules = mlpref\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "mlpref", "mlperf" } },
-        { NAME "[measure]\ncarbon_csv = /no/such.csv\n[launch]\ncommand = j\n", NULL,
+        { NAME "[measure]\ncarbon_csv = /no/such.csv\n[launch]\ncommand = j\n",
+          NULL,
           { "exp.ini:4: [measure] carbon_csv: /no/such.csv" } },
         { NAME "[launch]\ncommand = j\n", "measure.country=ZZ", { "--set: [measure] country: 'ZZ'" } },
         { NAME "[sweep]\nlr = ,\n[launch]\ncommand = j {lr}\n", NULL, { "exp.ini:4", "list of values" } },
@@ -310,7 +318,7 @@ static const char *command_of(size_t i, int64_t repeat)
     return wl_shell_quote(a, argv.v);
 }
 
-static void the_command_is_filled_word_by_word(void **state)
+static void placeholders_are_filled_word_by_word(void **state)
 {
     (void)state;
     assert_int_equal(parse(NAME "seed = 10\n[sweep]\nworkers = 1,2\nlocal_batch = 8\nmode = a b, c\n"
@@ -322,7 +330,7 @@ static void the_command_is_filled_word_by_word(void **state)
     assert_string_equal(command_of(2, 1), "job '{x}' -n1 '-d/my data' c 8 10 /runs/7 1");
 }
 
-static void mpirun_stands_only_before_several_workers(void **state)
+static void mpirun_is_only_used_for_several_workers(void **state)
 {
     (void)state;
     assert_int_equal(parse(NAME "[sweep]\nworkers = 1,4\n[launch]\ncommand = {mpirun} job\n"), 0);
@@ -330,7 +338,7 @@ static void mpirun_stands_only_before_several_workers(void **state)
     assert_string_equal(command_of(1, 1), "mpirun -np 4 job");
 }
 
-static void reference_workloads_bring_their_command(void **state)
+static void reference_workloads_have_a_default_command(void **state)
 {
     (void)state;
     assert_int_equal(parse(NAME "[sweep]\nworkload = resnet50\nworkers = 1,2\nlocal_batch = 8\nepochs = 4\n"
@@ -342,8 +350,8 @@ static void reference_workloads_bring_their_command(void **state)
         "--accumulation {accumulation} --threads {threads} --pin --seed {seed} --train-samples {samples}");
 }
 
-/* The guide's key reference and the option rows say the same. */
-static void the_guide_names_every_key(void **state)
+/* The key reference and the option rows have the same keys. */
+static void the_reference_names_every_key(void **state)
 {
     (void)state;
     char *guide;
@@ -362,19 +370,19 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
         TEST(defaults_are_filled_in),
-        TEST(lists_and_own_axes_are_read),
-        TEST(set_wins_over_the_file),
-        TEST(the_expanded_text_reads_back_to_itself),
+        TEST(lists_and_user_axes_are_read),
+        TEST(set_overrides_the_file),
+        TEST(the_expanded_text_parses_to_the_same_experiment),
         TEST(lists_and_limits_may_change_but_the_command_may_not),
-        TEST(a_file_of_intensities_is_read_at_once),
+        TEST(carbon_csv_is_checked_when_the_experiment_is_read),
         TEST(times_of_intensities_end_before_2262),
-        TEST(options_come_before_the_campaign),
-        TEST(errors_name_the_place),
+        TEST(options_override_those_of_the_campaign),
+        TEST(errors_name_their_location),
         TEST(a_missing_file_is_named),
-        TEST(the_command_is_filled_word_by_word),
-        TEST(mpirun_stands_only_before_several_workers),
-        TEST(reference_workloads_bring_their_command),
-        TEST(the_guide_names_every_key),
+        TEST(placeholders_are_filled_word_by_word),
+        TEST(mpirun_is_only_used_for_several_workers),
+        TEST(reference_workloads_have_a_default_command),
+        TEST(the_reference_names_every_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

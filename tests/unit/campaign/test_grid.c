@@ -1,4 +1,4 @@
-/* The grid: which trials there are, which cannot be and why, and the order of runs. */
+/* The grid: its trials, those that cannot be run and why, and the order of runs. */
 #include "campaign/sweep.h"
 
 #include <math.h>
@@ -91,7 +91,7 @@ static void a_missing_batch_is_derived(void **state)
     assert_int_equal(g.trials[0].global_batch, 48);
 }
 
-static void impossible_batches_are_skipped_with_the_sum(void **state)
+static void batches_that_do_not_divide_are_skipped_with_the_reason(void **state)
 {
     (void)state;
     make("", "workers = 1,3\nglobal_batch = 64", "");
@@ -161,8 +161,8 @@ static void each_repeat_runs_every_trial_once(void **state)
     assert_true(reordered);
 }
 
-/* What drifts with the time of a repeat falls on other trials in the next one: no two of them share an order. */
-static void each_repeat_has_an_order_of_its_own(void **state)
+/* Drifts during a repeat affect other trials in the next one: no two repeats have the same order. */
+static void each_repeat_has_its_own_order(void **state)
 {
     (void)state;
     make("repeats = 5", "workers = 1,2,3,4\nlocal_batch = 1,2,3", "");
@@ -171,7 +171,7 @@ static void each_repeat_has_an_order_of_its_own(void **state)
             size_t same = 0;
             for (size_t i = 0; i < 12; i++) same += g.runs[12 * one + i].trial == g.runs[12 * other + i].trial;
             if (same > 6)
-                fail_msg("%zu of 12 trials stand at the same place of repeats %zu and %zu", same, other + 1, one + 1);
+                fail_msg("%zu of 12 trials have the same position in repeats %zu and %zu", same, other + 1, one + 1);
         }
 }
 
@@ -190,7 +190,7 @@ static void the_order_follows_from_the_seed(void **state)
     for (size_t i = 0; i < g.n_runs; i++) assert_int_equal(g.runs[i].trial, i % 3);
 }
 
-static void a_grid_without_end_is_refused(void **state)
+static void a_grid_of_too_many_trials_is_refused(void **state)
 {
     (void)state;
     struct wl_text many = WL_TEXT(a);
@@ -207,26 +207,26 @@ static void a_grid_without_end_is_refused(void **state)
 
 /* ---- progress ---- */
 
-struct told {
+struct progress {
     double done, total, left_s;
     const char *note;
 };
 
-static void hear(void *ctx, double done, double total, double left_s, const char *note)
+static void on_tick(void *ctx, double done, double total, double left_s, const char *note)
 {
-    *(struct told *)ctx = (struct told) { done, total, left_s, note };
+    *(struct progress *)ctx = (struct progress) { done, total, left_s, note };
 }
 
-/* Three runs of two trials: the first has taken 10 s, of the other nothing is known. */
-static void a_run_that_outlasts_its_estimate_says_so(void **state)
+/* Three runs of two trials: the first has taken 10 s, the other is unknown. */
+static void progress_says_when_a_run_exceeds_its_estimate(void **state)
 {
     (void)state;
-    struct told told;
-    const struct wl_sweep_opts how = { .on_tick = hear, .ctx = &told };
+    struct progress seen;
+    const struct wl_sweep_opts opts = { .on_tick = on_tick, .ctx = &seen };
     struct wl_planned_run runs[] = { { .trial = 0 }, { .trial = 1 }, { .trial = 0 } };
     double took_s[] = { 0, 0 }, took_n[] = { 0, 0 };
     bool to_do[] = { true, true, true };
-    struct wl_sweep s = { .opts = &how,
+    struct wl_sweep s = { .opts = &opts,
                           .grid = { .n_trials = 2, .runs = runs, .n_runs = 3 },
                           .to_do = to_do,
                           .n_to_do = 3,
@@ -235,27 +235,27 @@ static void a_run_that_outlasts_its_estimate_says_so(void **state)
                           .a = a };
 
     struct wl_sweep_progress t = wl_sweep_progress_new(&s, 0, 0, "first", a);
-    wl_sweep_progress_update(&t, 1000); /* nothing is known of any run */
-    assert_true(told.left_s < 0);
-    assert_string_equal(told.note, "first");
+    wl_sweep_progress_update(&t, 1000); /* no run has finished yet */
+    assert_true(seen.left_s < 0);
+    assert_string_equal(seen.note, "first");
 
     took_s[0] = 10;
     took_n[0] = 1;
     t = wl_sweep_progress_new(&s, 1, 1, "second", a);
     wl_sweep_progress_update(&t, 4);
-    assert_float_equal(told.left_s, 16, 1e-9);
-    assert_float_equal(told.done, 1.4, 1e-9);
-    wl_sweep_progress_update(&t, 11); /* as repeats differ */
-    assert_string_equal(told.note, "second");
+    assert_float_equal(seen.left_s, 16, 1e-9);
+    assert_float_equal(seen.done, 1.4, 1e-9);
+    wl_sweep_progress_update(&t, 11); /* within the usual differences of repeats */
+    assert_string_equal(seen.note, "second");
     wl_sweep_progress_update(&t, 60);
-    assert_float_equal(told.left_s, 10, 1e-9);
-    assert_string_equal(told.note, "second, beyond its estimate of 10.0 s");
+    assert_float_equal(seen.left_s, 10, 1e-9);
+    assert_string_equal(seen.note, "second, beyond its estimate of 10.0 s");
 
     t = wl_sweep_progress_new(&s, 2, 2, "last", a);
     wl_sweep_progress_update(&t, 60);
-    assert_float_equal(told.left_s, 0, 0); /* and not a second for ever */
-    assert_true(told.done < told.total);
-    assert_non_null(strstr(told.note, "beyond its estimate"));
+    assert_float_equal(seen.left_s, 0, 0); /* not one second forever */
+    assert_true(seen.done < seen.total);
+    assert_non_null(strstr(seen.note, "beyond its estimate"));
 }
 
 int main(void)
@@ -265,15 +265,15 @@ int main(void)
         TEST(the_product_varies_workers_fastest),
         TEST(no_sweep_is_one_trial),
         TEST(a_missing_batch_is_derived),
-        TEST(impossible_batches_are_skipped_with_the_sum),
+        TEST(batches_that_do_not_divide_are_skipped_with_the_reason),
         TEST(more_workers_than_cores_need_permission),
         TEST(caps_that_cannot_be_set_are_skipped),
         TEST(weak_scaling_gives_samples_in_proportion),
         TEST(each_repeat_runs_every_trial_once),
-        TEST(each_repeat_has_an_order_of_its_own),
+        TEST(each_repeat_has_its_own_order),
         TEST(the_order_follows_from_the_seed),
-        TEST(a_grid_without_end_is_refused),
-        TEST(a_run_that_outlasts_its_estimate_says_so),
+        TEST(a_grid_of_too_many_trials_is_refused),
+        TEST(progress_says_when_a_run_exceeds_its_estimate),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

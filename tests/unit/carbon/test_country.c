@@ -1,4 +1,4 @@
-/* The table of carbon intensities: how many, values written down from the source, names and messages. */
+/* The table of carbon intensities: its size, values copied from the source, names and messages. */
 #include "carbon/carbon.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static const struct {
     { "IN", "IND", "India", 708.96 },         { "NO", "NOR", "Norway", 30.75 },
 };
 
-static void every_country_of_the_source_is_there(void **state)
+static void every_country_of_the_source_is_in_the_table(void **state)
 {
     (void)state;
     size_t n;
@@ -102,7 +102,7 @@ static void an_unknown_country_is_refused_with_a_guess(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_country_of_the_source_is_there),
+        cmocka_unit_test(every_country_of_the_source_is_in_the_table),
         cmocka_unit_test(values_are_those_of_the_source),
         cmocka_unit_test(a_country_gives_intensity_and_source),
         cmocka_unit_test(an_unknown_country_is_refused_with_a_guess),

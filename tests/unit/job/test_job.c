@@ -1,4 +1,4 @@
-/* A job under a guard: how it ended is told, and nothing of it is left, whoever dies first. */
+/* A job under a guard: its exit status is reported and all its processes end, whichever process dies first. */
 #include "job/cgroup.h"
 #include "job/job.h"
 #include "job/kill.h"
@@ -17,7 +17,7 @@
 
 static struct wl_arena *a;
 static struct wl_err e;
-enum { PATIENCE = 6000 }; /* looks, a hundredth of a second apart */
+enum { POLLS_MAX = 6000 }; /* a hundredth of a second apart */
 static char dir[] = "/tmp/wattlaw-job-XXXXXX";
 
 static int setup(void **state)
@@ -51,7 +51,7 @@ static struct wl_job_exit end_of(struct wl_job *job)
 {
     struct wl_job_exit out;
     struct pollfd fd = { .fd = wl_job_fd(job), .events = POLLIN };
-    if (poll(&fd, 1, PATIENCE * 10) != 1) fail_msg("the job did not end");
+    if (poll(&fd, 1, POLLS_MAX * 10) != 1) fail_msg("the job did not end");
     if (wl_job_reap(job, &out, &e) < 0) fail_msg("%s", e.msg);
     return out;
 }
@@ -63,7 +63,7 @@ static struct wl_job_exit run(const char *script)
     return end_of(job);
 }
 
-static void status_and_signal_are_told(void **state)
+static void exit_status_and_signal_are_reported(void **state)
 {
     (void)state;
     assert_int_equal(run("exit 0").exit.status, 0);
@@ -75,7 +75,7 @@ static void status_and_signal_are_told(void **state)
     assert_true(x.exit.used.ru_utime.tv_usec + x.exit.used.ru_utime.tv_sec > 0);
 }
 
-static void a_command_that_is_not_there_is_named(void **state)
+static void a_missing_command_is_named(void **state)
 {
     (void)state;
     char *argv[] = { (char *)"no-such-command-here", NULL };
@@ -91,7 +91,7 @@ static void a_command_that_is_not_there_is_named(void **state)
 static pid_t pid_in(const char *name)
 {
     const char *path = wl_path_join(a, dir, name);
-    for (int i = 0; i < PATIENCE; i++) {
+    for (int i = 0; i < POLLS_MAX; i++) {
         char *text = wl_file_tail(path, 64, a);
         if (strchr(text, '\n')) return (pid_t)atol(text);
         usleep(10000);
@@ -102,7 +102,7 @@ static pid_t pid_in(const char *name)
 
 static bool gone(pid_t pid)
 {
-    for (int i = 0; i < PATIENCE; i++) {
+    for (int i = 0; i < POLLS_MAX; i++) {
         if (kill(pid, 0) < 0) return true;
         usleep(10000);
     }
@@ -111,14 +111,14 @@ static bool gone(pid_t pid)
 
 static const char *script_with_stray(const char *name, const char *rest)
 {
-    /* a child in a session of its own, whose parent is gone at once, and deaf to SIGTERM */
+    /* a child in its own session, whose parent exits at once, and that ignores SIGTERM */
     return wl_strf(a,
                    "(setsid sh -c 'trap \"\" TERM; echo $$ > %s/%s; exec sleep 60' &) ; "
                    "while [ ! -s %s/%s ]; do sleep 0.01; done; %s",
                    dir, name, dir, name, rest);
 }
 
-static void what_outlives_the_command_is_ended(void **state)
+static void processes_that_outlive_the_command_are_ended(void **state)
 {
     (void)state;
     struct wl_job *job;
@@ -140,8 +140,8 @@ static void a_measured_command_may_leave_a_daemon(void **state)
     kill(pid, SIGKILL);
 }
 
-/* Starts a script, which goes on until a signal ends it, and returns when its trap stands. */
-static struct wl_job *start_trapped(const char *trap, const char *name, bool pass_through, double grace_s)
+/* Starts a script that runs until a signal ends it, and returns once its trap is set. */
+static struct wl_job *start_with_trap(const char *trap, const char *name, bool pass_through, double grace_s)
 {
     struct wl_job *job;
     const char *script = wl_strf(a, "trap %s; echo $$ > %s/%s; while :; do sleep 0.01; done", trap, dir, name);
@@ -150,18 +150,18 @@ static struct wl_job *start_trapped(const char *trap, const char *name, bool pas
     return job;
 }
 
-static void a_stopped_job_gets_its_grace(void **state)
+static void a_stopped_job_gets_its_grace_time(void **state)
 {
     (void)state;
-    struct wl_job *job = start_trapped("'exit 9' TERM", "obeys", false, 20);
+    struct wl_job *job = start_with_trap("'exit 9' TERM", "exits_on_term", false, 20);
     wl_job_stop(job, false);
     assert_int_equal(end_of(job).exit.status, 9);
 
-    job = start_trapped("'' TERM", "deaf", false, 0.1);
+    job = start_with_trap("'' TERM", "ignores_term", false, 0.1);
     wl_job_stop(job, false);
     assert_int_equal(end_of(job).exit.signal, SIGKILL);
 
-    job = start_trapped("'' TERM", "hurried", false, 60);
+    job = start_with_trap("'' TERM", "killed_at_once", false, 60);
     wl_job_stop(job, true);
     assert_int_equal(end_of(job).exit.signal, SIGKILL);
 }
@@ -169,12 +169,12 @@ static void a_stopped_job_gets_its_grace(void **state)
 static void a_signal_reaches_the_command(void **state)
 {
     (void)state;
-    struct wl_job *job = start_trapped("'exit 4' USR1", "signalled", true, 5);
+    struct wl_job *job = start_with_trap("'exit 4' USR1", "signalled", true, 5);
     wl_job_signal(job, SIGUSR1);
     assert_int_equal(end_of(job).exit.status, 4);
 }
 
-static void the_tree_dies_with_its_owner(void **state)
+static void the_process_tree_ends_with_its_owner(void **state)
 {
     (void)state;
     pid_t owner = fork();
@@ -189,7 +189,7 @@ static void the_tree_dies_with_its_owner(void **state)
     assert_true(gone(stray));
 }
 
-/* Jobs of the rest of a test get a cgroup of their own; false: this machine has none for us. */
+/* From here on jobs of the test get their own cgroup; false: this machine has none for us. */
 static bool with_cgroup(void)
 {
     const char *why;
@@ -201,7 +201,7 @@ static bool with_cgroup(void)
 
 static void without_cgroup(void) { setenv("WATTLAW_CGROUP", "no", 1); }
 
-/* A child that has left: no parent, a session of its own, nothing of ours in its environment, deaf to SIGTERM. */
+/* A child that has left: no parent, its own session, an empty environment, and it ignores SIGTERM. */
 static const char *script_with_runaway(const char *name)
 {
     return wl_strf(a,
@@ -221,11 +221,11 @@ static void kill_the_guard(const char *name)
     assert_non_null(strstr(e.msg, "guard"));
     if (kill(runaway, 0) == 0) {
         kill(runaway, SIGKILL);
-        fail_msg("what had left the job outlived its guard");
+        fail_msg("a process that had left the job outlived its guard");
     }
 }
 
-static void a_killed_guard_leaves_nothing(void **state)
+static void a_killed_guard_leaves_no_process(void **state)
 {
     (void)state;
     without_cgroup();
@@ -233,8 +233,8 @@ static void a_killed_guard_leaves_nothing(void **state)
     if (with_cgroup()) kill_the_guard("left_cgroup");
 }
 
-/* wattlaw's own children, as the guard of its caps, are not the job's. */
-static void a_killed_guard_costs_no_other_child(void **state)
+/* Other children of wattlaw, such as the guard of its caps, do not belong to the job. */
+static void a_killed_guard_spares_other_children(void **state)
 {
     (void)state;
     struct wl_job *job;
@@ -254,40 +254,41 @@ static void a_killed_guard_costs_no_other_child(void **state)
 }
 
 /* wattlaw and the guard are killed: the next job ends what they left in its cgroup. */
-static void the_next_job_ends_what_two_dead_left(void **state)
+static void the_next_job_ends_leftovers_of_a_killed_wattlaw_and_guard(void **state)
 {
     (void)state;
     if (!with_cgroup()) skip();
-    int told[2];
-    assert_int_equal(pipe(told), 0);
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
     pid_t owner = fork();
     if (owner == 0) {
         struct wl_job *job;
         setsid();
         if (start(&job, script_with_runaway("twice"), false, 0.1) < 0) _exit(1);
         pid_t guard = wl_job_pid(job);
-        if (write(told[1], &guard, sizeof guard) < 0) _exit(1);
+        if (write(ends[1], &guard, sizeof guard) < 0) _exit(1);
         for (;;) pause();
     }
     pid_t guard, runaway = pid_in("twice");
-    assert_int_equal(read(told[0], &guard, sizeof guard), sizeof guard);
-    kill(owner, SIGSTOP); /* it must not see its guard die */
+    assert_int_equal(read(ends[0], &guard, sizeof guard), sizeof guard);
+    kill(owner, SIGSTOP); /* it must not notice that its guard dies */
     kill(guard, SIGKILL);
     kill(owner, SIGKILL);
     waitpid(owner, NULL, 0);
-    assert_true(gone(guard)); /* SIGKILL is not done when kill() returns: until then the guard holds the lock */
+    assert_true(
+        gone(guard)); /* a process may still exist when kill() returns: until it ends the guard holds the lock */
     assert_int_equal(kill(runaway, 0), 0);
     assert_int_equal(run("exit 0").exit.status, 0);
     bool ended = gone(runaway);
     kill(runaway, SIGKILL);
     assert_true(ended);
-    close(told[0]);
-    close(told[1]);
+    close(ends[0]);
+    close(ends[1]);
 }
 
-/* A chain of processes that fork and exit, again and again: each lives for less time than a look through /proc takes,
- * and is an orphan of the guard. Bounded in number and time, for the machine's sake. It writes a file if nobody ends
- * it. */
+/* A chain of processes, each of which forks the next and exits: each lives for less time than a scan of /proc takes,
+ * and is an orphan of the guard. Bounded in number and time to protect the machine. The last one writes a file if the
+ * chain was not ended. */
 static int fork_chain(const char *path)
 {
     enum { LINKS = 3000, LINK_US = 300 };
@@ -315,10 +316,10 @@ static void end_chain(const char *name)
     wl_job_stop(job, true);
     struct wl_job_exit x = end_of(job);
     if (x.stuck) fail_msg("left: %s", x.survivors);
-    if (wl_is_file(path)) fail_msg("the chain has ended by itself");
+    if (wl_is_file(path)) fail_msg("the chain ended by itself");
 }
 
-static void a_chain_of_forks_is_caught(void **state)
+static void a_fork_chain_is_ended(void **state)
 {
     (void)state;
     without_cgroup();
@@ -326,8 +327,8 @@ static void a_chain_of_forks_is_caught(void **state)
     if (with_cgroup()) end_chain("chain_cgroup");
 }
 
-/* A daemon that a measured command leaves on purpose is in the cgroup of its user again, where nobody ends it. */
-static void a_daemon_is_let_go(void **state)
+/* A daemon that a measured command leaves on purpose is moved back to the cgroup of its user, and not ended. */
+static void a_daemon_leaves_the_cgroup_of_its_job(void **state)
 {
     (void)state;
     if (!with_cgroup()) skip();
@@ -338,13 +339,12 @@ static void a_daemon_is_let_go(void **state)
     char *text;
     size_t n;
     assert_int_equal(wl_file_read(wl_strf(a, "/proc/%ld/cgroup", (long)pid), 1 << 16, &text, &n, a, &e), 0);
-    if (strstr(text, "wattlaw-job-")) fail_msg("it is still in the job's cgroup: %s", text);
+    if (strstr(text, "wattlaw-job-")) fail_msg("the daemon is still in the job's cgroup: %s", text);
     assert_int_equal(run("exit 0").exit.status, 0);
     assert_int_equal(kill(pid, 0), 0);
     kill(pid, SIGKILL);
 }
 
-/* No cgroup of ours is left in its parent. */
 static void cgroups_are_removed(void **state)
 {
     (void)state;
@@ -357,7 +357,7 @@ static void cgroups_are_removed(void **state)
     assert_false(wl_is_dir(path));
 }
 
-static void it_ends_with_the_arena(void **state)
+static void a_job_ends_with_its_arena(void **state)
 {
     (void)state;
     struct wl_job *job;
@@ -374,25 +374,25 @@ int main(int argc, char **argv)
     if (!mkdtemp(dir)) return 1;
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(status_and_signal_are_told),
-        TEST(a_command_that_is_not_there_is_named),
-        TEST(what_outlives_the_command_is_ended),
+        TEST(exit_status_and_signal_are_reported),
+        TEST(a_missing_command_is_named),
+        TEST(processes_that_outlive_the_command_are_ended),
         TEST(a_measured_command_may_leave_a_daemon),
-        TEST(a_stopped_job_gets_its_grace),
+        TEST(a_stopped_job_gets_its_grace_time),
         TEST(a_signal_reaches_the_command),
-        TEST(the_tree_dies_with_its_owner),
-        TEST(a_killed_guard_leaves_nothing),
-        TEST(a_killed_guard_costs_no_other_child),
-        TEST(the_next_job_ends_what_two_dead_left),
-        TEST(a_chain_of_forks_is_caught),
-        TEST(a_daemon_is_let_go),
+        TEST(the_process_tree_ends_with_its_owner),
+        TEST(a_killed_guard_leaves_no_process),
+        TEST(a_killed_guard_spares_other_children),
+        TEST(the_next_job_ends_leftovers_of_a_killed_wattlaw_and_guard),
+        TEST(a_fork_chain_is_ended),
+        TEST(a_daemon_leaves_the_cgroup_of_its_job),
         TEST(cgroups_are_removed),
-        TEST(it_ends_with_the_arena),
+        TEST(a_job_ends_with_its_arena),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    static const char *const files[] = { "stray",     "daemon", "obeys", "deaf",   "hurried",
-                                         "signalled", "orphan", "left",  "scoped", "left_cgroup",
-                                         "chain",     "spared", "twice", "let_go", "chain_cgroup" };
+    static const char *const files[] = { "stray",     "daemon", "exits_on_term", "ignores_term", "killed_at_once",
+                                         "signalled", "orphan", "left",          "scoped",       "left_cgroup",
+                                         "chain",     "spared", "twice",         "let_go",       "chain_cgroup" };
     char path[64];
     for (size_t i = 0; i < WL_COUNT(files); i++) {
         snprintf(path, sizeof path, "%s/%s", dir, files[i]);

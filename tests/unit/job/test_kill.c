@@ -1,5 +1,5 @@
-/* What SIGKILL does not end is described as it is: stuck in the kernel, another user's, or forked faster than killed.
- * The states come from a folder that stands for /proc; the processes are real. */
+/* Processes that SIGKILL does not end are described: stuck in the kernel, another user's, or forked faster than killed.
+ * The states come from a stand-in for /proc; the processes are real. */
 #include "job/job.h"
 #include "job/kill.h"
 
@@ -32,7 +32,7 @@ static pid_t sleeper(void)
     return pid;
 }
 
-static void put(pid_t pid, const char *file, const char *text)
+static void write_proc_file(pid_t pid, const char *file, const char *text)
 {
     const char *folder = wl_strf(a, "%s/%ld", proc, (long)pid);
     assert_int_equal(wl_mkdirs(wl_path_join(a, folder, "task/1"), &e), 0);
@@ -40,30 +40,30 @@ static void put(pid_t pid, const char *file, const char *text)
 }
 
 /* A child of ours in that state, as /proc shows it. */
-static void put_status(pid_t pid, const char *name, char state)
+static void write_stat(pid_t pid, const char *name, char state)
 {
-    put(pid, "stat",
-        wl_strf(a, "%ld (%s) %c %ld 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %ld 0 0", (long)pid, name, state,
-                (long)getpid(), 1000 + (long)pid));
+    write_proc_file(pid, "stat",
+                    wl_strf(a, "%ld (%s) %c %ld 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %ld 0 0", (long)pid, name, state,
+                            (long)getpid(), 1000 + (long)pid));
 }
 
-static void end(pid_t pid)
+static void kill_and_wait(pid_t pid)
 {
     kill(pid, SIGKILL);
     waitpid(pid, NULL, 0);
 }
 
-static void the_kernel_is_named(void **state)
+static void a_process_stuck_in_the_kernel_is_described(void **state)
 {
     (void)state;
     struct wl_kill k = { 0 };
     struct wl_kill_set v = { .root = getpid(), .proc = proc };
     char text[WL_KILL_TEXT_SIZE];
     pid_t stuck = sleeper(), slow = sleeper();
-    put_status(stuck, "dd (of) x", 'D');
-    put(stuck, "wchan", "nfs_wait_bit_killable");
-    put_status(slow, "toy", 'S');
-    put(slow, "wchan", "0");
+    write_stat(stuck, "dd (of) x", 'D');
+    write_proc_file(stuck, "wchan", "nfs_wait_bit_killable");
+    write_stat(slow, "toy", 'S');
+    write_proc_file(slow, "wchan", "0");
     assert_int_equal(wl_kill_round(&k, &v), 2);
     usleep(SETTLED_US);
     assert_int_equal(wl_kill_round(&k, &v), 2);
@@ -76,12 +76,12 @@ static void the_kernel_is_named(void **state)
     if (!strstr(text, wl_strf(a, "%ld (toy) did not take SIGKILL (state S)", (long)slow))) fail_msg("%s", text);
     if (strstr(text, "fork faster")) fail_msg("%s", text);
     wl_kill_free(&k);
-    end(stuck);
-    end(slow);
+    kill_and_wait(stuck);
+    kill_and_wait(slow);
 }
 
-/* Each round meets another process: nothing is stuck. */
-static void a_chain_is_named(void **state)
+/* Each round finds another process: nothing is stuck. */
+static void a_fork_chain_is_described(void **state)
 {
     (void)state;
     struct wl_kill k = { 0 };
@@ -91,10 +91,10 @@ static void a_chain_is_named(void **state)
     for (int i = 0; i < 3; i++) {
         if (link) {
             assert_int_equal(unlink(wl_strf(a, "%s/%ld/stat", proc, (long)link)), 0);
-            end(link);
+            kill_and_wait(link);
         }
         link = sleeper();
-        put_status(link, "bomb", 'D');
+        write_stat(link, "bomb", 'D');
         assert_int_equal(wl_kill_round(&k, &v), 1);
     }
     wl_kill_describe(&k, &v, text, sizeof text);
@@ -102,10 +102,10 @@ static void a_chain_is_named(void **state)
         strstr(text, "stuck"))
         fail_msg("%s", text);
     wl_kill_free(&k);
-    end(link);
+    kill_and_wait(link);
 }
 
-/* Each look of a round meets another process, as of a chain that forks while we look. */
+/* Each scan of a round finds another process, as with a chain that forks during the scans. */
 struct chain {
     int links;
     pid_t link;
@@ -113,13 +113,13 @@ struct chain {
 
 static void next_link(void *ctx)
 {
-    enum { LINKS = 20, LOOKS = 10, LOOK_US = 1000 }; /* what was killed takes a moment to end */
+    enum { LINKS = 20, POLLS_MAX = 10, POLL_US = 1000 }; /* a killed process takes a moment to end */
     struct chain *c = ctx;
-    for (int i = 0; c->link && i < LOOKS; i++) {
+    for (int i = 0; c->link && i < POLLS_MAX; i++) {
         if (waitpid(c->link, NULL, WNOHANG) == c->link)
             c->link = 0;
         else
-            usleep(LOOK_US);
+            usleep(POLL_US);
     }
     if (c->link) return;
     if (c->links == LINKS) return;
@@ -127,40 +127,40 @@ static void next_link(void *ctx)
     c->link = sleeper();
 }
 
-static void a_round_goes_on_until_nobody_new_is_met(void **state)
+static void a_round_continues_until_it_finds_no_new_process(void **state)
 {
     (void)state;
-    enum { ROUNDS = 6 }; /* one where nothing else runs */
+    enum { ROUNDS = 6 }; /* one on an idle machine */
     struct chain c = { 0 };
     struct wl_kill k = { 0 };
     struct wl_kill_set v = { .root = getpid(), .collect = next_link, .ctx = &c };
     next_link(&c);
     int rounds = 0;
     while (rounds++ < ROUNDS && (wl_kill_round(&k, &v) > 0 || c.link)) next_link(&c);
-    if (c.link) end(c.link);
+    if (c.link) kill_and_wait(c.link);
     wl_kill_free(&k);
     if (rounds > ROUNDS) fail_msg("%d links in %d rounds", c.links, ROUNDS);
 }
 
-/* A zombie has ended; one whose threads go on has not. */
+/* A zombie has ended, except one whose other threads still run. */
 static void a_zombie_has_ended(void **state)
 {
     (void)state;
     struct wl_kill_set v = { .root = getpid(), .proc = proc };
     pid_t *pids, zombie = sleeper(), half = sleeper();
-    put_status(zombie, "zombie", 'Z');
-    put_status(half, "half", 'Z');
-    put(half, "task/1/comm", "a");
-    put(half, "comm", "a");
+    write_stat(zombie, "zombie", 'Z');
+    write_stat(half, "half", 'Z');
+    write_proc_file(half, "task/1/comm", "a");
+    write_proc_file(half, "comm", "a");
     assert_int_equal(wl_mkdirs(wl_strf(a, "%s/%ld/task/2", proc, (long)half), &e), 0);
     assert_int_equal(wl_kill_set_list(&v, &pids, a), 1);
     assert_int_equal(pids[0], half);
-    end(zombie);
-    end(half);
+    kill_and_wait(zombie);
+    kill_and_wait(half);
 }
 
-/* Root without CAP_KILL, as a user beside sudo: who became another user may not be ended, which is said at once. */
-static void another_users_process_is_named(void **state)
+/* Root without CAP_KILL, like a user with sudo: it may not end a process of another user, which is reported at once. */
+static void another_users_process_is_described(void **state)
 {
     (void)state;
     if (geteuid() != 0) skip();
@@ -171,7 +171,7 @@ static void another_users_process_is_named(void **state)
         char text[WL_KILL_TEXT_SIZE] = "";
         struct wl_kill k = { 0 };
         struct wl_kill_set v = { .root = getpid() };
-        int alive[2]; /* its end is ours */
+        int alive[2]; /* closed when this process ends: the other one then ends too */
         if (pipe(alive)) _exit(1);
         pid_t other = fork();
         if (other == 0) {
@@ -186,11 +186,11 @@ static void another_users_process_is_named(void **state)
         if (syscall(SYS_capset, &head, cap)) _exit(3);
         while (kill(other, 0) == 0) usleep(1000); /* it is still root */
         if (wl_kill_round(&k, &v) != 1) _exit(4);
-        if (wl_kill_set_signal(&v, SIGTERM) != 1) _exit(5); /* it is there, though no signal reaches it */
+        if (wl_kill_set_signal(&v, SIGTERM) != 1) _exit(5); /* it counts, though no signal reaches it */
         wl_kill_describe(&k, &v, text, sizeof text);
-        bool told = strstr(text, "runs as user 65534, and user 0 may not end it") && !strstr(text, "stuck");
-        if (!told) fprintf(stderr, "%s\n", text);
-        _exit(told ? 0 : 6);
+        bool described = strstr(text, "runs as user 65534, and user 0 may not end it") && !strstr(text, "stuck");
+        if (!described) fprintf(stderr, "%s\n", text);
+        _exit(described ? 0 : 6);
     }
     int status;
     waitpid(pid, &status, 0);
@@ -218,11 +218,11 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(the_kernel_is_named),
-        TEST(a_chain_is_named),
-        TEST(a_round_goes_on_until_nobody_new_is_met),
+        TEST(a_process_stuck_in_the_kernel_is_described),
+        TEST(a_fork_chain_is_described),
+        TEST(a_round_continues_until_it_finds_no_new_process),
         TEST(a_zombie_has_ended),
-        TEST(another_users_process_is_named),
+        TEST(another_users_process_is_described),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

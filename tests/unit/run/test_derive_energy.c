@@ -1,4 +1,4 @@
-/* Energies of windows from readings in memory: which method counts, what an estimate's interval holds. */
+/* Energies of windows from readings in memory: which method is chosen, and what an estimate's interval includes. */
 #include "run/derive.h"
 
 #include <math.h>
@@ -100,12 +100,13 @@ static void assert_holds(double value, double lo, double hi, const char *what)
 }
 
 /* By the counter in the first epoch, by both in the second, whose end the counter does not reach. */
-static void an_estimate_may_be_off_by_its_models_error(void **state)
+static void intervals_of_estimates_include_the_model_error(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct device *v = device_of(a, true);
-    for (int i = 0; i < READINGS; i++) v->power_w[i] = i < 50 ? 400 : i % 20 < 10 ? 80 : 120; /* it may rise */
+    for (int i = 0; i < READINGS; i++)
+        v->power_w[i] = i < 50 ? 400 : i % 20 < 10 ? 80 : 120; /* so that the maximum is high */
     silence(v, 0, 47, 60);
     derive(v);
     assert_string_equal(chosen(v, 1)->method, "counter");
@@ -121,8 +122,8 @@ static void an_estimate_may_be_off_by_its_models_error(void **state)
     wl_arena_free(a);
 }
 
-/* No device draws less than nothing, however far a model and the holes in its readings may be off. */
-static void no_energy_begins_below_0(void **state)
+/* No device draws less than 0 W, however large the error of a model and the gaps in its readings. */
+static void no_interval_begins_below_0(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -139,14 +140,15 @@ static void no_energy_begins_below_0(void **state)
     wl_arena_free(a);
 }
 
-/* The model's error is a share of the energy: with it the method that says least would be the narrowest. */
-static void methods_are_compared_without_the_models_error(void **state)
+/* The model's error is a share of the energy: with it the method with the lowest energy would have the narrowest
+ * interval. */
+static void methods_are_compared_without_the_model_error(void **state)
 {
     (void)state;
     for (int estimated = 0; estimated < 2; estimated++) {
         struct wl_arena *a = wl_arena_new(NULL);
         struct device *v = device_of(a, estimated);
-        for (int i = 0; i < READINGS; i++) v->power_w[i] = i % 20 < 10 ? 60 : 100; /* it says less, and less surely */
+        for (int i = 0; i < READINGS; i++) v->power_w[i] = i % 20 < 10 ? 60 : 100; /* lower, with a wider interval */
         silence(v, 0, 49.5, 60);
         derive(v);
         assert_string_equal(chosen(v, NAN)->method, "counter");
@@ -154,7 +156,7 @@ static void methods_are_compared_without_the_models_error(void **state)
     }
 }
 
-/* Energies and bounds of the spans are added; one that is not known leaves the sum unknown, and says why. */
+/* Energies and bounds of the spans are added; an unknown one makes the sum unknown, with a reason. */
 static void a_phase_is_the_sum_of_its_spans(void **state)
 {
     (void)state;
@@ -176,8 +178,8 @@ static void a_phase_is_the_sum_of_its_spans(void **state)
     wl_arena_free(a);
 }
 
-/* The device comes down in the first quarter of the time behind the job, which is no rest. */
-static void rest_begins_a_quarter_behind_the_job(void **state)
+/* In the first quarter of the idle time after the job clocks and fans are still slowing down. */
+static void idle_power_excludes_the_first_quarter_after_the_job(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -194,11 +196,11 @@ static void rest_begins_a_quarter_behind_the_job(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_estimate_may_be_off_by_its_models_error),
-        cmocka_unit_test(no_energy_begins_below_0),
-        cmocka_unit_test(methods_are_compared_without_the_models_error),
+        cmocka_unit_test(intervals_of_estimates_include_the_model_error),
+        cmocka_unit_test(no_interval_begins_below_0),
+        cmocka_unit_test(methods_are_compared_without_the_model_error),
         cmocka_unit_test(a_phase_is_the_sum_of_its_spans),
-        cmocka_unit_test(rest_begins_a_quarter_behind_the_job),
+        cmocka_unit_test(idle_power_excludes_the_first_quarter_after_the_job),
     };
     return cmocka_run_group_tests_name("energies", tests, NULL, NULL);
 }

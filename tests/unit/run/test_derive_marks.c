@@ -1,4 +1,4 @@
-/* What marks tell of a run: rank 0's epochs and metrics count, and those of no other rank. */
+/* What is derived from marks: only rank 0's epochs and metrics count. */
 #include "run/derive.h"
 
 #include <math.h>
@@ -10,8 +10,8 @@
 
 static const int64_t MS = WL_NS_PER_S / 1000;
 
-/* As a store has them, by time. Rank 1 begins its epochs later, ends them later, counts its own samples and has metrics
- * of its own; rank 2 tells an epoch that rank 0 does not. */
+/* As a store has them, by time. Rank 1 begins its epochs later, ends them later, counts its own samples and has its own
+ * metrics; rank 2 marks an epoch that rank 0 does not. */
 static struct wl_mark_rows job_of_three(void)
 {
     static struct wl_mark_row v[] = {
@@ -40,19 +40,19 @@ static struct wl_mark_rows job_of_three(void)
     return (struct wl_mark_rows) { v, WL_COUNT(v) };
 }
 
-static struct wl_derived told(const struct wl_mark_rows *marks, struct wl_arena *a)
+static struct wl_derived derived_from(const struct wl_mark_rows *marks, struct wl_arena *a)
 {
     struct wl_derived out = { 0 };
     wl_derive_from_marks(marks, &out, a);
     return out;
 }
 
-static void epochs_are_rank_0s(void **state)
+static void epochs_come_from_rank_0(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mark_rows marks = job_of_three();
-    struct wl_derived d = told(&marks, a);
+    struct wl_derived d = derived_from(&marks, a);
     assert_int_equal(d.n_epochs, 2);
     for (size_t i = 0; i < 2; i++) {
         const struct wl_epoch_row *e = &d.epochs[i];
@@ -64,15 +64,15 @@ static void epochs_are_rank_0s(void **state)
     wl_arena_free(a);
 }
 
-/* Where rank 0 says nothing there are no epochs, whatever others say. */
-static void other_ranks_alone_tell_no_epoch(void **state)
+/* Without marks of rank 0 there are no epochs. */
+static void other_ranks_alone_define_no_epochs(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mark_rows all = job_of_three(), others = { wl_new_array(a, struct wl_mark_row, all.n), 0 };
     for (size_t i = 0; i < all.n; i++)
         if (all.v[i].rank != 0) others.v[others.n++] = all.v[i];
-    struct wl_derived d = told(&others, a);
+    struct wl_derived d = derived_from(&others, a);
     assert_int_equal(d.n_epochs, 0);
     assert_int_equal(d.n_metrics, 0);
     assert_int_equal(d.n_metric_defs, 0);
@@ -80,12 +80,12 @@ static void other_ranks_alone_tell_no_epoch(void **state)
     wl_arena_free(a);
 }
 
-static void metrics_and_what_they_are_are_rank_0s(void **state)
+static void metrics_and_their_definitions_come_from_rank_0(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mark_rows marks = job_of_three();
-    struct wl_derived d = told(&marks, a);
+    struct wl_derived d = derived_from(&marks, a);
     assert_int_equal(d.n_metrics, 1);
     assert_string_equal(d.metrics[0].name, "loss");
     assert_true(d.metrics[0].value == 0.5 && d.metrics[0].epoch == 1);
@@ -94,13 +94,13 @@ static void metrics_and_what_they_are_are_rank_0s(void **state)
     wl_arena_free(a);
 }
 
-/* Nodes are counted over all ranks; everything else that start tells is rank 0's. */
-static void settings_are_rank_0s(void **state)
+/* Nodes are counted over all ranks; everything else in start marks is rank 0's. */
+static void settings_come_from_rank_0(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mark_rows marks = job_of_three();
-    struct wl_derived d = told(&marks, a);
+    struct wl_derived d = derived_from(&marks, a);
     assert_string_equal(d.actual.workload, "net");
     assert_true(d.actual.workers == 3 && d.actual.local_batch == 8 && d.actual.nodes == 2);
     wl_arena_free(a);
@@ -109,10 +109,10 @@ static void settings_are_rank_0s(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(epochs_are_rank_0s),
-        cmocka_unit_test(other_ranks_alone_tell_no_epoch),
-        cmocka_unit_test(metrics_and_what_they_are_are_rank_0s),
-        cmocka_unit_test(settings_are_rank_0s),
+        cmocka_unit_test(epochs_come_from_rank_0),
+        cmocka_unit_test(other_ranks_alone_define_no_epochs),
+        cmocka_unit_test(metrics_and_their_definitions_come_from_rank_0),
+        cmocka_unit_test(settings_come_from_rank_0),
     };
-    return cmocka_run_group_tests_name("told", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("derive_marks", tests, NULL, NULL);
 }
