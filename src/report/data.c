@@ -18,7 +18,7 @@ static int read_store(struct wl_report_data *g, struct wl_err *e)
     if (rc == 0) rc = wl_store_metric_defs(g->store, campaign, 0, &g->metric_defs, g->arena, e);
     if (rc) return rc;
 
-    size_t kept = 0; /* campaigns without a trial have nothing to say */
+    size_t kept = 0; /* campaigns without a trial are not reported */
     for (size_t i = 0; i < g->campaigns.n; i++) {
         bool wanted = false;
         for (size_t k = 0; k < g->trials.n; k++) wanted = wanted || g->trials.v[k].campaign == g->campaigns.v[i].id;

@@ -1,4 +1,4 @@
-/* What the report of a store is made from, read once; the sections below turn it into figures and tables. */
+/* The data of a report, read once from a store; sections/ turns it into figures and tables. */
 #ifndef WL_REPORT_DATA_H
 #define WL_REPORT_DATA_H
 
@@ -11,7 +11,7 @@ struct wl_report_group {
     const struct wl_law_group *law;
     const char *workload; /* "" where none was named */
     const char *name;     /* in tables and sentences: "resnet50, local batch 16" */
-    const char *label;    /* legend: what tells groups of one figure apart */
+    const char *label;    /* legend entry: the settings in which the groups of a figure differ */
     int colour, marker;
     size_t facet;
 };
@@ -36,23 +36,23 @@ struct wl_report_data {
     struct wl_law_result law;
     struct wl_report_group *groups; /* in the order of workloads and settings */
     size_t n_groups;                /* what tables hold */
-    size_t n_drawn; /* behind the groups, once more those that stand for their workload in the first facet */
+    size_t n_drawn; /* n_groups and, where there are facets, copies that represent their workload in the first facet */
     struct wl_report_facet *facets;
     size_t n_facets;
-    const char *series; /* "constant global batch": behind titles and ids of figures; NULL: the law's own grouping */
-    bool whole_runs;    /* no run told of epochs: times and energies are those of whole runs */
+    const char *series; /* "constant global batch": suffix of titles and ids of figures; NULL: the law's own grouping */
+    bool whole_runs;    /* no run recorded epochs: times and energies are those of whole runs */
     struct wl_arena *arena;
 };
 
 int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const struct wl_report_options *options,
                         struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* The same runs in groups of one value of `batch` ("local_batch", "global_batch"), whatever the law's own rule takes.
+/* The same runs in groups of one value of `batch` ("local_batch", "global_batch"), regardless of the law's own rule.
  */
 int wl_report_data_load_series(struct wl_report_data *out, const struct wl_report_data *g, const char *batch,
                                struct wl_err *e) WL_MUST_CHECK;
 
-const struct wl_run_row *wl_report_data_run(const struct wl_report_data *g, int64_t id); /* NULL: not there */
+const struct wl_run_row *wl_report_data_run(const struct wl_report_data *g, int64_t id); /* NULL: none */
 
 /* The run that the law knows by this label, its id as text; NULL: none. */
 const struct wl_run_row *wl_report_data_run_by_label(const struct wl_report_data *g, const char *label);

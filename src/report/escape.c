@@ -1,10 +1,9 @@
-/* Text that came from people, files and other programs, made harmless for each place where it is shown. */
 #include "report/escape.h"
 
-/* What stands for the ASCII character c, or NULL where it stands for itself. */
+/* The replacement of the ASCII character c, or NULL where it is kept. */
 typedef const char *replace_fn(char c);
 
-/* Beyond ASCII: what a terminal may not be sent (base/printable.h) would reorder or hide what stands beside it on a
+/* Beyond ASCII: what a terminal may not be sent (base/printable.h) would reorder or hide the text next to it on a
  * page and in a picture, too. */
 static bool is_shown(const char *s, size_t n) { return n == 1 || (n > 1 && wl_is_printable(wl_utf8_decode(s, n))); }
 
@@ -58,7 +57,7 @@ static const char *latex(char c)
     case '>': return "\\textgreater{}";
     case '|': return "\\textbar{}";
     case '"': return "\\textquotedbl{}";
-    case '[': return "{[}"; /* behind \\ a bracket would be read as its option */
+    case '[': return "{[}"; /* after \\ a bracket would be read as its option */
     case ']': return "{]}";
     default: return is_control(c) ? " " : NULL;
     }
@@ -104,8 +103,8 @@ void wl_escape_gnuplot(struct wl_text *to, const char *s)
     wl_text_add(to, "'");
 }
 
-/* In JSON the characters <, > and & stand only inside strings, where \u forms mean the same: so no "</script" and no
- * "<!--" can appear. */
+/* In JSON <, > and & occur only inside strings, where \u forms mean the same: so neither "</script" nor "<!--" can
+ * appear. */
 static const char *script_json(char c)
 {
     switch (c) {

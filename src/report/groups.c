@@ -23,12 +23,12 @@ bool wl_report_groups_have_column(const struct wl_report_data *g, const char *co
     return false;
 }
 
-/* ---- words ---- */
+/* ---- names ---- */
 
-/* How a setting is said, and its absence. */
-static const struct wording {
+/* Text of a setting, and of its absence. */
+static const struct setting_text {
     const char *column, *before, *after, *missing;
-} wordings[] = {
+} setting_texts[] = {
     { "workload", "", "", "no workload" },           { "hardware", "", "", "unknown hardware" },
     { "power_cap_w", "cap ", " W", "no power cap" }, { "module_cap_w", "module cap ", " W", "no module cap" },
     { "clock_mhz", "", " MHz", "no clock limit" },   { "mem_clock_mhz", "memory ", " MHz", "no memory clock limit" },
@@ -43,7 +43,7 @@ static char *spaced(const char *column, struct wl_arena *a)
     return words;
 }
 
-/* A setting of a campaign may have any name: with a blank in it, it is not taken for one of ours. */
+/* A setting of a campaign may have any name: one with a blank is quoted, so that it does not read like one of ours. */
 static char *column_words(const char *column, struct wl_arena *a)
 {
     return strchr(column, ' ') ? wl_strf(a, "\"%s\"", column) : spaced(column, a);
@@ -52,8 +52,8 @@ static char *column_words(const char *column, struct wl_arena *a)
 /* "local batch 16", "cap 250 W", "resnet50": a part of a group's key in words. */
 static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
 {
-    for (size_t i = 0; i < WL_COUNT(wordings); i++) {
-        const struct wording *w = &wordings[i];
+    for (size_t i = 0; i < WL_COUNT(setting_texts); i++) {
+        const struct setting_text *w = &setting_texts[i];
         if (!wl_str_eq(key->column, w->column)) continue;
         return *key->value ? wl_strf(a, "%s%s%s", w->before, key->value, w->after) : wl_strdup(a, w->missing);
     }
@@ -61,14 +61,13 @@ static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
     return *key->value ? wl_strf(a, "%s %s", column, key->value) : wl_strf(a, "no %s", column);
 }
 
-/* Legends have room for so many characters; what tells groups apart stands at the end of a name as often as at its
- * beginning. */
+/* Shortens a name to the room of a legend, in the middle: groups differ at either end of their names. */
 static char *fit_legend(const char *name, struct wl_arena *a)
 {
-    enum { HEAD = 24, TAIL = 15, MOST = HEAD + TAIL + 1 };
+    enum { HEAD = 24, TAIL = 15, MAX = HEAD + TAIL + 1 };
     size_t n = 0, head = 0, tail = 0;
     for (const char *p = name; *p; p++) n += ((unsigned char)*p & 0xc0) != 0x80;
-    if (n <= MOST) return wl_strdup(a, name);
+    if (n <= MAX) return wl_strdup(a, name);
     for (size_t i = 0, k = 0; name[i]; i++) { /* character k begins at byte i */
         if (((unsigned char)name[i] & 0xc0) == 0x80) continue;
         if (k == HEAD) head = i;
@@ -85,8 +84,8 @@ char *wl_report_groups_key_text(const struct wl_law_key *key, size_t n, struct w
     return words.n ? words.s : wl_strdup(a, "all runs");
 }
 
-/* The law's own order: by workload, then by settings, no cap behind the highest one. */
-static void take_groups(struct wl_report_data *g)
+/* In the law's own order: by workload, then by settings, uncapped after the highest cap. */
+static void copy_law_groups(struct wl_report_data *g)
 {
     struct wl_strs names = { 0 };
     g->n_groups = g->law.n;
@@ -116,8 +115,7 @@ static size_t distinct_workloads(const struct wl_report_data *g, const char **na
     return n;
 }
 
-/* The last group of each workload, which of several caps and clocks has the highest, stands for it in the first facet.
- */
+/* The last group of each workload, which has the highest cap or clock, represents it in the first facet. */
 static void add_overview(struct wl_report_data *g, const size_t *which, const int *slots)
 {
     for (size_t i = 0; i < g->n_groups; i++) {
@@ -170,7 +168,7 @@ static struct settings settings_of(const struct wl_report_data *g)
     return s;
 }
 
-/* What the groups of the first facet share while groups of the others differ in it. */
+/* The settings that the groups of the first facet share and groups of other facets differ in. */
 static const char *shared_settings(const struct wl_report_data *g, const struct settings *s)
 {
     const struct wl_law_group *any = g->groups[g->n_groups].law; /* of the first facet */
@@ -185,7 +183,7 @@ static const char *shared_settings(const struct wl_report_data *g, const struct 
     return n ? wl_report_groups_key_text(keys, n, g->arena) : NULL;
 }
 
-/* What tells a group apart from the others of its figures; the workload where nothing does. */
+/* The settings in which a group differs from the others of its figures; the workload where there are none. */
 static const char *label_of(const struct wl_report_data *g, const struct wl_report_group *group,
                             const struct settings *s)
 {
@@ -213,11 +211,11 @@ static void label_groups(struct wl_report_data *g)
     if (g->n_facets > 1) g->facets[0].settings = shared_settings(g, &s);
 }
 
-/* Where every workload has one group, colours follow workloads, in every report alike; else groups, counted within
- * the figure they are drawn in. */
+/* Where every workload has one group, colours belong to workloads, the same in every report; else to groups, counted
+ * within their figure. */
 void wl_report_groups_name(struct wl_report_data *g)
 {
-    take_groups(g);
+    copy_law_groups(g);
     size_t n = g->n_groups;
     const char **names = wl_new_array(g->arena, const char *, n);
     size_t *which = wl_new_array(g->arena, size_t, n), *seen = wl_new_array(g->arena, size_t, n + 1);

@@ -13,7 +13,7 @@ bool wl_report_groups_have_column(const struct wl_report_data *g, const char *co
 /* "resnet50, cap 150 W"; "all runs" without a key. */
 char *wl_report_groups_key_text(const struct wl_law_key *key, size_t n, struct wl_arena *a);
 
-/* " of resnet50" and "-resnet50" behind titles and ids of a facet; "" where one holds all groups. */
+/* Title and id of a figure of a facet, with the suffixes of its workload, settings and series. */
 char *wl_report_facet_title(const struct wl_report_data *g, size_t facet, const char *title);
 char *wl_report_facet_id(const struct wl_report_data *g, size_t facet, const char *id);
 

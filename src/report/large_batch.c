@@ -7,55 +7,55 @@
 
 static int by_metric_order(const void *a, const void *b)
 {
-    return wl_metric_info_order(&((const struct wl_large_batch_metric *)a)->is,
-                                &((const struct wl_large_batch_metric *)b)->is);
+    return wl_metric_info_order(&((const struct wl_large_batch_metric *)a)->info,
+                                &((const struct wl_large_batch_metric *)b)->info);
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------- */
 
-/* A run that counts, with what it told. */
-struct learner {
+/* A usable run and its metrics. */
+struct run_metrics {
     const struct wl_run_row *run;
-    struct wl_metric_rows told;
+    struct wl_metric_rows metrics;
 };
 
-struct learners {
-    struct learner *v;
+struct run_list {
+    struct run_metrics *v;
     size_t n, cap;
 };
 
 static const char *workload_of(const struct wl_run_row *run) { return run->set.workload ? run->set.workload : ""; }
 
-static int read_learners(const struct wl_report_data *g, struct learners *out, struct wl_err *e)
+static int read_runs(const struct wl_report_data *g, struct run_list *out, struct wl_err *e)
 {
     for (size_t i = 0; i < g->runs.n; i++) {
         const struct wl_run_row *run = &g->runs.v[i];
         if (run->status != WL_RUN_DONE || run->flag || !(run->set.global_batch > 0)) continue;
         WL_GROW(g->arena, out->v, out->n, out->cap);
-        struct learner *l = &out->v[out->n++];
+        struct run_metrics *l = &out->v[out->n++];
         l->run = run;
-        int rc = wl_store_metrics(g->store, run->id, &l->told, g->arena, e);
+        int rc = wl_store_metrics(g->store, run->id, &l->metrics, g->arena, e);
         if (rc) return rc;
     }
     return 0;
 }
 
-/* The value of the last epoch, or of the run as a whole; best: of all epochs. NAN: not told, or no number. */
-static void final_and_best(const struct learner *l, const char *name, enum wl_metric_direction better, double *final,
-                           double *best)
+/* final: of the last epoch, or of the run as a whole; best: over all epochs. NAN where not recorded or not a number. */
+static void final_and_best(const struct run_metrics *l, const char *name, enum wl_metric_direction direction,
+                           double *final, double *best)
 {
     double last = -INFINITY;
     *final = *best = NAN;
-    for (size_t i = 0; i < l->told.n; i++) {
-        const struct wl_metric_row *m = &l->told.v[i];
+    for (size_t i = 0; i < l->metrics.n; i++) {
+        const struct wl_metric_row *m = &l->metrics.v[i];
         if (!wl_str_eq(m->name, name)) continue;
         double epoch = isnan(m->epoch) ? 0 : m->epoch;
         if (epoch >= last) {
             last = epoch;
             *final = m->value;
         }
-        if (better == WL_DIRECTION_MAXIMISE) *best = fmax(*best, m->value);
-        if (better == WL_DIRECTION_MINIMISE) *best = fmin(*best, m->value);
+        if (direction == WL_DIRECTION_MAXIMISE) *best = fmax(*best, m->value);
+        if (direction == WL_DIRECTION_MINIMISE) *best = fmin(*best, m->value);
     }
 }
 
@@ -63,7 +63,7 @@ static void final_and_best(const struct learner *l, const char *name, enum wl_me
 
 static bool same_number(double a, double b) { return a == b || (isnan(a) && isnan(b)); }
 
-/* Would the two differ in what they learn for another reason than the batch? */
+/* Do the runs have the same settings that affect learning, apart from the batch? */
 static bool same_line(const struct wl_run_row *a, const struct wl_run_row *b)
 {
     return same_number(a->set.workers, b->set.workers) && same_number(a->set.epochs, b->set.epochs) &&
@@ -79,7 +79,7 @@ static char *plain(const char *json, struct wl_arena *a)
     return t.s;
 }
 
-static char *label_of(const struct learners *of, const struct wl_run_row *run, struct wl_arena *a)
+static char *label_of(const struct run_list *of, const struct wl_run_row *run, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
     bool epochs = false, extra = false;
@@ -88,7 +88,7 @@ static char *label_of(const struct learners *of, const struct wl_run_row *run, s
         extra = extra || !wl_str_eq(of->v[i].run->set.extra, run->set.extra);
     }
     if (isnan(run->set.workers))
-        wl_text_add(&t, "workers not told");
+        wl_text_add(&t, "unknown worker count");
     else
         wl_text_addf(&t, "%.15g worker%s", run->set.workers, run->set.workers == 1 ? "" : "s");
     if (epochs && !isnan(run->set.epochs)) wl_text_addf(&t, ", %.15g epochs", run->set.epochs);
@@ -102,7 +102,7 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* The distinct numbers of v, rising; returns how many. */
+/* Sorts v and keeps the distinct numbers; returns how many. */
 static size_t distinct(double *v, size_t n)
 {
     size_t kept = 0;
@@ -133,8 +133,8 @@ static void add_points(struct wl_large_batch_line *line, struct wl_arena *a)
     }
 }
 
-/* The line of a run and of all that belong to it behind `first`; runs without the metric are named. */
-static struct wl_large_batch_line make_line(const struct learners *of, size_t first, struct wl_large_batch_metric *m,
+/* The line of run `first` and of all later runs that belong to it; runs without the metric are listed in m->missing. */
+static struct wl_large_batch_line make_line(const struct run_list *of, size_t first, struct wl_large_batch_metric *m,
                                             struct wl_arena *a)
 {
     const struct wl_run_row *run = of->v[first].run;
@@ -146,11 +146,11 @@ static struct wl_large_batch_line make_line(const struct learners *of, size_t fi
                                         .final = wl_new_array(a, double, of->n),
                                         .best = wl_new_array(a, double, of->n) };
     for (size_t i = first; i < of->n; i++) {
-        const struct learner *l = &of->v[i];
+        const struct run_metrics *l = &of->v[i];
         size_t n = line.n_runs;
         if (!same_line(run, l->run)) continue;
         char *name = wl_strf(a, "run %lld", (long long)l->run->id);
-        final_and_best(l, m->is.name, m->is.better, &line.final[n], &line.best[n]);
+        final_and_best(l, m->info.name, m->info.direction, &line.final[n], &line.best[n]);
         if (!isfinite(line.final[n])) {
             wl_strs_add(a, &m->missing, name);
             continue;
@@ -163,18 +163,18 @@ static struct wl_large_batch_line make_line(const struct learners *of, size_t fi
     return line;
 }
 
-static bool begins_line(const struct learners *of, size_t i)
+static bool starts_line(const struct run_list *of, size_t i)
 {
     for (size_t k = 0; k < i; k++)
         if (same_line(of->v[k].run, of->v[i].run)) return false;
     return true;
 }
 
-static void add_lines(const struct learners *of, struct wl_large_batch_metric *m, struct wl_arena *a)
+static void add_lines(const struct run_list *of, struct wl_large_batch_metric *m, struct wl_arena *a)
 {
     m->lines = wl_new_array(a, struct wl_large_batch_line, of->n);
     for (size_t i = 0; i < of->n; i++) {
-        if (!begins_line(of, i)) continue;
+        if (!starts_line(of, i)) continue;
         m->lines[m->n_lines] = make_line(of, i, m, a);
         m->n_lines += m->lines[m->n_lines].n_runs > 0;
     }
@@ -185,36 +185,36 @@ static void add_lines(const struct learners *of, struct wl_large_batch_metric *m
 static bool has(const struct wl_large_batch_set *s, const char *name)
 {
     for (size_t i = 0; i < s->n_metrics; i++)
-        if (wl_str_eq(s->metrics[i].is.name, name)) return true;
+        if (wl_str_eq(s->metrics[i].info.name, name)) return true;
     return false;
 }
 
-static void add_metrics(struct wl_large_batch_set *s, const struct learners *of, const struct wl_metric_def_rows *defs,
+static void add_metrics(struct wl_large_batch_set *s, const struct run_list *of, const struct wl_metric_def_rows *defs,
                         struct wl_arena *a)
 {
-    enum { MOST = 8 }; /* a workload that defines more of them names the important ones first */
+    enum { MAX_METRICS = 8 }; /* a workload with more defines the important ones first */
     size_t cap = 0;
     for (size_t i = 0; i < of->n; i++)
-        for (size_t k = 0; k < of->v[i].told.n; k++) {
-            const char *name = of->v[i].told.v[k].name;
+        for (size_t k = 0; k < of->v[i].metrics.n; k++) {
+            const char *name = of->v[i].metrics.v[k].name;
             if (!wl_metric_info_is_quality(name) || has(s, name)) continue;
-            const struct wl_metric_info is = wl_metric_info_of(defs, s->workload, name);
-            if (is.baseline_of) continue; /* it does not learn */
+            const struct wl_metric_info info = wl_metric_info_of(defs, s->workload, name);
+            if (info.baseline_of) continue; /* a baseline does not learn */
             WL_GROW(a, s->metrics, s->n_metrics, cap);
-            s->metrics[s->n_metrics++] = (struct wl_large_batch_metric) { .is = is };
+            s->metrics[s->n_metrics++] = (struct wl_large_batch_metric) { .info = info };
         }
     if (s->n_metrics) qsort(s->metrics, s->n_metrics, sizeof *s->metrics, by_metric_order);
-    s->n_omitted = s->n_metrics > MOST ? s->n_metrics - MOST : 0;
+    s->n_omitted = s->n_metrics > MAX_METRICS ? s->n_metrics - MAX_METRICS : 0;
     s->n_metrics -= s->n_omitted;
     for (size_t i = 0; i < s->n_metrics; i++) add_lines(of, &s->metrics[i], a);
 }
 
-/* The runs of one workload; an empty set where they have one batch. */
-static struct wl_large_batch_set make_set(const struct learners *all, const char *workload,
+/* The runs of one workload; no metrics where they have one batch. */
+static struct wl_large_batch_set make_set(const struct run_list *all, const char *workload,
                                           const struct wl_metric_def_rows *defs, struct wl_arena *a)
 {
     struct wl_large_batch_set s = { .workload = workload };
-    struct learners of = { .v = wl_new_array(a, struct learner, all->n) };
+    struct run_list of = { .v = wl_new_array(a, struct run_metrics, all->n) };
     double *batches = wl_new_array(a, double, all->n);
     for (size_t i = 0; i < all->n; i++) {
         if (!wl_str_eq(workload_of(all->v[i].run), workload)) continue;
@@ -230,9 +230,9 @@ static struct wl_large_batch_set make_set(const struct learners *all, const char
 
 int wl_large_batch_sets(const struct wl_report_data *g, struct wl_large_batch_sets *out, struct wl_err *e)
 {
-    struct learners all = { 0 };
+    struct run_list all = { 0 };
     *out = (struct wl_large_batch_sets) { 0 };
-    int rc = read_learners(g, &all, e);
+    int rc = read_runs(g, &all, e);
     if (rc) return rc;
     for (size_t i = 0; i < all.n; i++) {
         bool seen = false;

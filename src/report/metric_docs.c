@@ -1,5 +1,5 @@
-/* How each number of the report is computed: the headings of tables and the foot of the page show these rows, and
- * docs/metrics.md must hold them (tests/unit/report/test_metrics.c). */
+/* How each number of the report is computed. The headings of tables and the foot of the page show these rows, and
+ * docs/metrics.md must have them (tests/unit/report/test_metrics.c). */
 #include "report/metric_docs.h"
 
 static const char law[] = "least squares, docs/adr/070";
@@ -10,44 +10,44 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "rank 0's epoch-end minus epoch-begin; of a run: geometric mean over the epochs kept; of a configuration: "
       "geometric mean over runs",
       marks },
-    { "epoch-energy", "energy an epoch", "J",
+    { "epoch-energy", "energy per epoch", "J",
       "energy of the chosen devices between the epoch's marks: counter difference, else trapezoid of power; geometric "
       "means as for epoch time",
       "power sensors" },
-    { "mean-power", "mean power", "W", "energy an epoch / epoch time", "power sensors, mark lines" },
+    { "mean-power", "mean power", "W", "energy per epoch / epoch time", "power sensors, mark lines" },
     { "sd", "spread between runs", "%",
       "100 (exp(s) - 1), s = standard deviation of ln(epoch time) over the runs of a configuration; needs two runs",
       marks },
-    { "speedup", "speed-up", "",
+    { "speedup", "speedup", "",
       "S(N) = [w(N) / t(N)] / [w(N0) / t(N0)], t the epoch time, w the work of an epoch (1, or its samples where they "
       "grow with the workers), N0 the smallest worker count of the group",
       marks },
     { "efficiency", "efficiency", "", "S(N) / (N / N0): 1 where N times the workers are N times as fast", marks },
     { "energy-ratio", "energy ratio", "",
-      "[E(N) / w(N)] / [E(N0) / w(N0)], E the energy an epoch, w its work as for the speed-up", "power sensors" },
+      "[E(N) / w(N)] / [E(N0) / w(N0)], E the energy per epoch, w its work as for the speedup", "power sensors" },
     { "ratio95", "95 % interval of a ratio", "",
       "exp(d -+ t(0.975, df) se), d the difference of mean logarithms over runs, df after Welch and Satterthwaite; "
       "needs "
       "two runs on both sides",
       "docs/adr/070" },
     { "beta", "scaling exponent", "",
-      "-b1 in ln t = b0 + b1 ln N; 1 is ideal for a fixed amount of work an epoch, 0 is no gain", law },
+      "-b1 in ln t = b0 + b1 ln N; 1 is ideal for a fixed amount of work per epoch, 0 means no speedup", law },
     { "alpha", "epoch time at one worker", "s", "exp(b0): the law at N = 1", law },
     { "ci95", "95 % interval", "",
       "b1 -+ t(0.975, df) se(b1); the wider of the intervals over runs and over configuration means", law },
     { "r2", "R2", "", "1 - SSE / SST of ln t: a high value does not show that the law is a power law", law },
     { "band", "95 % band", "s",
-      "exp(b0 + b1 ln N -+ t(0.975, df) se): where the line itself may run, not where the next run falls", law },
+      "exp(b0 + b1 ln N -+ t(0.975, df) se): confidence band of the line, not a prediction band of the next run", law },
     { "ideal", "ideal", "", "t(N0) N0 / N, from the fitted time at the smallest worker count", law },
     { "verdict", "is it a power law", "",
-      "REJECTED where the bend has p < 0.05, SUPPORTED where neither bend nor lack of fit has, else NOT_TESTABLE, as "
-      "with fewer than five worker counts, a range below 10 or nothing to test against",
+      "REJECTED where the curvature has p < 0.05, SUPPORTED where neither curvature nor lack of fit has, else "
+      "NOT_TESTABLE, as with fewer than five worker counts, a range below 10 or no scatter to test against",
       law },
     { "lack-of-fit", "lack of fit", "",
       "F = [(SSE - SSpe) / (m - 2)] / [SSpe / (n - m)], SSpe within worker counts, m worker counts, n runs", law },
-    { "bend", "bend", "", "t-test of q in ln t = b0 + b1 ln N + q (ln N)^2", law },
-    { "break", "break", "workers",
-      "two lines in ln N that meet: the meeting point with the least SSE, its 95 % interval by profile, p by the "
+    { "bend", "curvature", "", "t-test of q in ln t = b0 + b1 ln N + q (ln N)^2", law },
+    { "break", "breakpoint", "workers",
+      "two lines in ln N that meet: the meeting point with the smallest SSE, its 95 % profile interval, p by the "
       "supremum test",
       "docs/adr/071" },
     { "aicc", "AICc and weight", "",
@@ -55,8 +55,8 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "over "
       "the sum of it, d the distance from the smallest",
       "docs/adr/071" },
-    { "llo", "error at larger counts", "%",
-      "root mean square error at the left-out worker counts when fitted up to half and to a quarter of the largest",
+    { "llo", "leave-largest-out error", "%",
+      "root mean square error at the larger worker counts when fitted up to half and up to a quarter of the largest",
       "docs/adr/071" },
     { "departure", "departure from the law", "%",
       "100 (t(N) / law(N) - 1), the law fitted up to a smaller worker count; t-test of ln t, Holm over the counts",
@@ -82,15 +82,15 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "the "
       "energy drawn in each",
       "intensity as given" },
-    { "cost", "cost", "", "kWh x PUE x price a kWh", "price as given" },
-    { "energy-rate", "energy of a worker-hour", "kWh",
+    { "cost", "cost", "", "kWh x PUE x price per kWh", "price as given" },
+    { "energy-rate", "energy per worker-hour", "kWh",
       "kWh / worker-hours of a run; variation: standard deviation over mean of the runs", "power sensors, mark lines" },
     { "energy-line", "line of energy", "kWh",
       "least squares kWh = base + slope x worker-hours over runs; R2 about the mean; interval by t(n - 2)",
       "Huber et al. 2025" },
-    { "drivers", "drivers of the energy of a worker-hour", "",
-      "standardised coefficients of kWh a worker-hour on samples and on updates a worker-hour; VIF = 1 / (1 - r^2) of "
-      "the two, above 10 they cannot be told apart",
+    { "drivers", "drivers of the energy per worker-hour", "",
+      "standardised coefficients of kWh per worker-hour on samples and on updates per worker-hour; VIF = 1 / (1 - r^2) "
+      "of the two, above 10 their effects cannot be separated",
       "Huber et al. 2025" },
     { "power", "power", "W",
       "sum over the devices of one scope of the mean reading in each interval of the grid; the interval is the "
@@ -125,7 +125,7 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "the workload's value for the last epoch; mean over the runs with one global batch", "metric marks" },
     { "batch-best", "metric of the best epoch", "",
       "the largest value over the epochs of a run where larger is better, else the smallest; mean over the runs with "
-      "one global batch: a maximum over noisy epochs is above what a new set of data would show",
+      "one global batch: a maximum over noisy epochs is higher than on a new data set",
       "metric marks" },
     { "batch-ci95", "95 % interval over runs", "",
       "mean -+ t(0.975, n - 1) s / sqrt(n), s the standard deviation over the n runs with one global batch; needs two "
@@ -137,20 +137,21 @@ const struct wl_metric_doc wl_metric_docs[] = {
     { "run-energy", "energy of the run", "J", "energy of the chosen devices from start to end of the job",
       "power sensors" },
     { "run-energy-range", "95 % interval of the run's energy", "J",
-      "what sampling, edges and gaps may have taken it off by; intervals of devices are added", "power sensors" },
+      "error from sampling, edges and gaps; intervals of devices are added", "power sensors" },
     { "run-above-idle", "energy above idle", "J",
-      "energy of the run - mean power at rest before and behind it * time of the run", "power sensors" },
+      "energy of the run - mean idle power before and after it * time of the run", "power sensors" },
     { "run-power", "mean power of the run", "W", "energy of the run / time that the energy covers", "power sensors" },
-    { "run-input", "share of the time that a run waited for input", "%",
+    { "run-input", "share of time waiting for input", "%",
       "100 * (time of the phase input, mean over ranks, added up over epochs) / (times of those epochs)",
       "phase marks, mark lines of rank 0" },
     { "run-capped", "clock held down", "%",
       "share of the run in which the power limit, or heat, held the GPU clock below what it could be; mean over GPUs",
       "GPU sensors" },
     { "achieved-clock", "clock achieved", "MHz",
-      "SM or memory clock of the GPUs, mean over time and GPUs, beside the one that was asked for", "GPU sensors" },
+      "SM or memory clock of the GPUs, mean over time and GPUs, next to the requested one", "GPU sensors" },
     { "caps-acted", "caps that acted", "%",
-      "100 * caps of one kind that acted / those of the run whose effect was seen, mean over runs: the power or clock "
+      "100 * caps of one kind that acted / those of the run whose effect was observed, mean over runs: the power or "
+      "clock "
       "came within 5 % of "
       "the cap, or the driver says that the power limit held the clock down; 0: none ever did",
       "GPU and CPU sensors, read-back of caps" },

@@ -4,8 +4,8 @@
 
 /* The names in use, in the order of the report. */
 static const struct known {
-    const char *name, *words;
-    enum wl_metric_direction better;
+    const char *name, *description;
+    enum wl_metric_direction direction;
 } known[] = {
     { "val_top1", "accuracy on held-out data", WL_DIRECTION_MAXIMISE },
     { "val_accuracy", "accuracy on held-out data", WL_DIRECTION_MAXIMISE },
@@ -25,8 +25,7 @@ static const struct known {
     { "loss", "loss", WL_DIRECTION_MINIMISE },
 };
 
-/* Places: the main metric, what was defined in the workload's order, the names in use, other held-out data, the rest.
- */
+/* Order: the main metric, defined metrics in the workload's order, the names in use, other held-out data, the rest. */
 enum { MAIN, DEFINED, KNOWN = 100000, HELD_OUT = KNOWN + (int)WL_COUNT(known), OTHER };
 
 bool wl_metric_info_is_quality(const char *name)
@@ -35,7 +34,7 @@ bool wl_metric_info_is_quality(const char *name)
     return !wl_str_eq(name, "lr") && !(n > 2 && wl_str_eq(name + n - 2, "_s"));
 }
 
-/* Losses and errors are better small, accuracies large. */
+/* Losses and errors are minimised, accuracies maximised. */
 static enum wl_metric_direction guess(const char *name)
 {
     static const char *const small[] = { "loss", "err", "rmse", "mae", "mse", "perplexity" }, *const large[] = {
@@ -54,21 +53,21 @@ static struct wl_metric_info by_name(const char *name)
     while (i < WL_COUNT(known) && !wl_str_eq(known[i].name, name)) i++;
     if (i < WL_COUNT(known))
         return (struct wl_metric_info) {
-            .name = name, .words = known[i].words, .better = known[i].better, .place = KNOWN + (int)i
+            .name = name, .description = known[i].description, .direction = known[i].direction, .order = KNOWN + (int)i
         };
     return (struct wl_metric_info) { .name = name,
-                                     .words = name,
-                                     .better = guess(name),
+                                     .description = name,
+                                     .direction = guess(name),
                                      .guessed = true,
-                                     .place = wl_str_starts(name, "val_") ? HELD_OUT : OTHER };
+                                     .order = wl_str_starts(name, "val_") ? HELD_OUT : OTHER };
 }
 
-static enum wl_metric_direction better_of(const struct wl_metric_def_row *def)
+static enum wl_metric_direction direction_of(const struct wl_metric_def_row *def)
 {
     return def->larger == 1 ? WL_DIRECTION_MAXIMISE : def->larger == 0 ? WL_DIRECTION_MINIMISE : WL_DIRECTION_UNKNOWN;
 }
 
-/* "1" is the unit of what has none. */
+/* "1" is the unit of a ratio. */
 static const char *unit_of(const struct wl_metric_def_row *def)
 {
     return def->unit && !wl_str_eq(def->unit, "1") ? def->unit : NULL;
@@ -76,22 +75,22 @@ static const char *unit_of(const struct wl_metric_def_row *def)
 
 static void add_definition(struct wl_metric_info *m, const struct wl_metric_def_row *def)
 {
-    if (def->label) m->words = def->label;
+    if (def->label) m->description = def->label;
     m->unit = unit_of(def);
     m->baseline_of = def->baseline_of;
-    m->place = def->main ? MAIN : DEFINED + (int)(def->place < KNOWN - DEFINED ? def->place : KNOWN - DEFINED - 1);
-    if (better_of(def) == WL_DIRECTION_UNKNOWN) return;
-    m->better = better_of(def);
+    m->order = def->main ? MAIN : DEFINED + (int)(def->place < KNOWN - DEFINED ? def->place : KNOWN - DEFINED - 1);
+    if (direction_of(def) == WL_DIRECTION_UNKNOWN) return;
+    m->direction = direction_of(def);
     m->guessed = false;
 }
 
-/* One more workload's: what differs is not known. */
+/* The definition of one more workload: fields that differ become unknown. */
 static void add_another(struct wl_metric_info *m, const struct wl_metric_def_row *def)
 {
     const struct wl_metric_info plain = by_name(m->name);
-    if (!wl_str_eq(m->words, def->label ? def->label : plain.words)) m->words = plain.words;
+    if (!wl_str_eq(m->description, def->label ? def->label : plain.description)) m->description = plain.description;
     if (!wl_str_eq(m->unit, unit_of(def))) m->unit = NULL;
-    if (m->better != better_of(def)) m->better = WL_DIRECTION_UNKNOWN;
+    if (m->direction != direction_of(def)) m->direction = WL_DIRECTION_UNKNOWN;
 }
 
 struct wl_metric_info wl_metric_info_of(const struct wl_metric_def_rows *defs, const char *workload, const char *name)
@@ -108,26 +107,26 @@ struct wl_metric_info wl_metric_info_of(const struct wl_metric_def_rows *defs, c
             add_definition(&m, def);
         defined = true;
     }
-    m.guessed = m.guessed && m.better != WL_DIRECTION_UNKNOWN;
+    m.guessed = m.guessed && m.direction != WL_DIRECTION_UNKNOWN;
     return m;
 }
 
 int wl_metric_info_order(const struct wl_metric_info *a, const struct wl_metric_info *b)
 {
-    return a->place != b->place ? (a->place > b->place) - (a->place < b->place) : strcmp(a->name, b->name);
+    return a->order != b->order ? (a->order > b->order) - (a->order < b->order) : strcmp(a->name, b->name);
 }
 
 char *wl_metric_info_title(const struct wl_metric_info *m, struct wl_arena *a)
 {
-    char *s = wl_strdup(a, m->words);
-    if (m->words != m->name && s[0] >= 'a' && s[0] <= 'z') s[0] = (char)(s[0] - 'a' + 'A');
+    char *s = wl_strdup(a, m->description);
+    if (m->description != m->name && s[0] >= 'a' && s[0] <= 'z') s[0] = (char)(s[0] - 'a' + 'A');
     return s;
 }
 
 const char *wl_metric_info_axis(const struct wl_metric_info *m)
 {
     enum { ROOM = 36 }; /* characters along a figure's height */
-    return strlen(m->words) + (m->unit ? strlen(m->unit) : 0) <= ROOM ? m->words : m->name;
+    return strlen(m->description) + (m->unit ? strlen(m->unit) : 0) <= ROOM ? m->description : m->name;
 }
 
 const char *wl_metric_info_guess(const struct wl_metric_info *m)

@@ -17,27 +17,27 @@
 
 struct wl_store;
 
-/* What the energy is to be told in besides kWh. */
+/* Carbon and cost of the energy. */
 struct wl_report_footprint {
     double pue;                                   /* energy at the meter over energy of the devices */
-    const char *carbon;                           /* the intensity in words, with its source; NULL: no carbon */
-    double (*g_per_kwh)(void *data, int64_t run); /* g CO2e a kWh while the run went on; NAN: not known */
+    const char *carbon;                           /* description of the intensity, with its source; NULL: no carbon */
+    double (*g_per_kwh)(void *data, int64_t run); /* g CO2e per kWh during the run; NAN: unknown */
     void *data;
     double carbon_lo, carbon_hi; /* interval of a constant intensity; NAN: none */
-    double price;                /* a kWh; NAN: no cost */
+    double price;                /* per kWh; NAN: no cost */
     const char *currency;
 };
 
 struct wl_report_options {
     const struct wl_report_footprint *footprint; /* NULL: neither carbon nor cost */
-    int64_t campaign;                            /* 0: all of the store */
+    int64_t campaign;                            /* 0: all campaigns of the store */
     int64_t run;                  /* the run whose power is drawn over time; 0: chosen by the rule of docs/metrics.md */
-    int64_t drop_epochs;          /* first epochs of a run that the law leaves out */
+    int64_t drop_epochs;          /* first epochs of a run that the law excludes */
     struct wl_progress *progress; /* started by the caller; NULL: none */
 };
 
-/* Reads the store and describes the report. WL_EJOB with a sentence where no run is done; WL_ENOENT for a run that is
- * not there. */
+/* Reads the store and describes the report. WL_EJOB: no run is finished; WL_ENOENT: `run` does not
+ * exist. */
 int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

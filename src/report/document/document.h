@@ -21,7 +21,7 @@ struct wl_document {
     const char *title, *subtitle;
     struct wl_report_fact *facts; /* campaign, machine, date, sensors ... */
     size_t n_facts, cap_facts;
-    struct wl_strs findings; /* a sentence each */
+    struct wl_strs findings; /* sentences */
     struct wl_strs warnings; /* what was dropped, what failed, what is estimated or simulated */
     struct wl_section **sections;
     size_t n_sections, cap_sections;
@@ -30,7 +30,7 @@ struct wl_document {
 };
 
 struct wl_document *wl_document_new(struct wl_arena *a, const char *title);
-void wl_document_fact(struct wl_document *d, const char *label, const char *value); /* NULL value: left out */
+void wl_document_fact(struct wl_document *d, const char *label, const char *value); /* NULL value: not added */
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title);
 
 /* The id of a figure, a table or a section that the document has already gets a number: "speedup-2". So each has its

@@ -1,4 +1,4 @@
-/* A document as one HTML page. Chart.js, the page's own script, its style and all figures stand inside it; nothing
+/* A document as one HTML page. Chart.js, the page's own script, its style and all figures are inside it; nothing
  * is loaded from anywhere. */
 #include "report/document/assets.h"
 #include "report/document/document.h"
@@ -121,8 +121,8 @@ static void put_asset(struct wl_text *to, const char *open, const unsigned char 
 }
 
 /* The browser runs the two scripts and applies the one style of the build, known by their hashes, and loads nothing:
- * names of a store that got past the escapes still run nothing and call nobody. Source: CSP level 3,
- * https://www.w3.org/TR/CSP3/. The canvases' sizes, which Chart.js sets through the DOM, are no inline styles. */
+ * names of a store that got past the escapes still run nothing and connect nowhere. Source: CSP level 3,
+ * https://www.w3.org/TR/CSP3/. The canvases' sizes, which Chart.js sets through the DOM, are not inline styles. */
 static void put_policy(struct wl_text *to)
 {
     wl_text_addf(to,

@@ -1,4 +1,4 @@
-/* Figures as data: series are collected, then limits, ticks and bar places are settled once for all renderers. */
+/* Figures as data: series are collected, then limits, ticks and bar positions are fixed once for all renderers. */
 #include "report/figure/figure.h"
 
 #include "report/figure/draw.h"
@@ -46,11 +46,11 @@ void wl_figure_vline(struct wl_figure *f, double x, const char *label)
 }
 
 /* Beyond these nothing is drawn: ratios and differences of limits and steps of ticks stay finite and positive. */
-static const double least = 1e-100, most = 1e100;
+static const double min_size = 1e-100, max_size = 1e100;
 
 bool wl_figure_on_axis(const struct wl_figure_axis *axis, double v)
 {
-    return isfinite(v) && fabs(v) <= most && (!axis->log || v >= least);
+    return isfinite(v) && fabs(v) <= max_size && (!axis->log || v >= min_size);
 }
 
 bool wl_figure_series_empty(const struct wl_figure *f, const struct wl_figure_series *s)
@@ -70,7 +70,7 @@ bool wl_figure_empty(const struct wl_figure *f)
     return true;
 }
 
-/* The smallest and largest value that can stand on an axis. */
+/* The smallest and largest value that an axis can hold. */
 struct span {
     double lo, hi;
 };
@@ -111,14 +111,14 @@ static void set_limits(struct wl_figure_axis *axis, struct span span, bool margi
         span.lo = fmin(span.lo, 0);
         span.hi = fmax(span.hi, 0);
     }
-    bool flat = axis->log ? !(span.hi > span.lo) : !(span.hi - span.lo > least);
+    bool flat = axis->log ? !(span.hi > span.lo) : !(span.hi - span.lo > min_size);
     double lo = span.lo, hi = span.hi;
     if (axis->log) {
         double factor = flat ? 2 : margin ? pow(hi / lo, .05) : 1;
         lo /= factor;
         hi *= factor;
     } else {
-        double pad = flat ? (fabs(lo) > least ? fabs(lo) / 2 : 1) : margin ? (hi - lo) / 20 : 0;
+        double pad = flat ? (fabs(lo) > min_size ? fabs(lo) / 2 : 1) : margin ? (hi - lo) / 20 : 0;
         if (!(axis->zero && span.lo >= 0)) lo -= pad;
         hi += pad;
     }
@@ -149,7 +149,7 @@ static void set_ticks(struct wl_figure_axis *axis, struct wl_arena *a)
     axis->ticks = inside;
 }
 
-/* The smallest distance between two x of the bars, 1 where all stand at one x. */
+/* The smallest distance between two x of the bars, 1 where all are at one x. */
 static double bar_spacing(const struct wl_figure *f)
 {
     double spacing = INFINITY;
@@ -184,7 +184,7 @@ static double place_bars(struct wl_figure *f)
     return spacing;
 }
 
-/* Names of vertical lines stand at the top: 1/12 of the axis is kept free of data for them. */
+/* Names of vertical lines are at the top: 1/12 of the axis is kept free of data for them. */
 static struct span with_names(const struct wl_figure *f, struct span y)
 {
     bool named = false;
@@ -193,7 +193,7 @@ static struct span with_names(const struct wl_figure *f, struct span y)
     return y;
 }
 
-/* A legend that names two series alike tells neither. */
+/* Two series of a figure never have the same legend entry. */
 static void make_labels_unique(struct wl_figure *f)
 {
     struct wl_strs labels = { 0 };

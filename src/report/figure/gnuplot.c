@@ -20,7 +20,7 @@ static void put_quoted(struct wl_text *to, const char *before, const char *text,
     wl_text_add(to, after);
 }
 
-/* One block a series: x and the columns of its style. A row that cannot be drawn becomes an empty line, at which
+/* One block per series: x and the columns of its style. A row that cannot be drawn becomes an empty line, at which
  * gnuplot interrupts lines and areas; two in a row would begin another data set. */
 static void put_data(const struct wl_figure *f, size_t k, struct wl_text *to)
 {
@@ -86,7 +86,7 @@ static int layer(const struct wl_figure_series *s)
     return s->style == WL_STYLE_BAND ? 0 : s->style == WL_STYLE_BARS ? 1 : s->style == WL_STYLE_LINE ? 2 : 3;
 }
 
-/* The plot command and its legend: entries stand in the order of the series, whatever is drawn first. */
+/* The plot command and its legend: entries are in the order of the series, whatever is drawn first. */
 struct plots {
     struct wl_text *to;
     size_t n;
@@ -204,12 +204,13 @@ static int draw(const char *script_path, const char *format, const char *target,
     struct wl_text set = WL_TEXT(a);
     put_quoted(&set, "format = ", format, "; ");
     put_quoted(&set, "target = ", target, "");
-    char *argv[] = { "gnuplot", "-d", "-e", set.s, (char *)script_path, NULL }, *said = NULL;
+    char *argv[] = { "gnuplot", "-d", "-e", set.s, (char *)script_path, NULL }, *output = NULL;
     struct wl_process_result how;
-    int rc = wl_process_run(argv, 4096, true, &said, &how, a, e);
+    int rc = wl_process_run(argv, 4096, true, &output, &how, a, e);
     if (rc == WL_ENOENT) return wl_fail(e, WL_EUNAVAIL, "gnuplot is not installed (apt-get install gnuplot-nox)");
     if (rc || how.status == 0) return rc;
-    return wl_fail(e, WL_ELIB, "gnuplot %s ended with status %d: %s", script_path, how.status, wl_str_strip(a, said));
+    return wl_fail(e, WL_ELIB, "gnuplot failed on %s (exit status %d): %s", script_path, how.status,
+                   wl_str_strip(a, output));
 }
 
 int wl_gnuplot_run(const char *script_path, const char *format, const char *path, struct wl_arena *a, struct wl_err *e)

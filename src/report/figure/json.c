@@ -24,7 +24,7 @@ static void axis_json(const struct wl_figure_axis *axis, struct wl_json *to, str
     }
 }
 
-/* The numbers as an array; null where one is missing or cannot stand on the axis. */
+/* The numbers as an array; null where one is missing or the axis cannot hold it. */
 static void numbers_json(const struct wl_figure_axis *axis, const double *v, size_t n, const char *key,
                          struct wl_json *to)
 {

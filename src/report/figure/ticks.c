@@ -1,4 +1,4 @@
-/* Where ticks stand: round numbers, or the worker counts that were measured. */
+/* Ticks of axes: round numbers, or the measured worker counts. */
 #include "report/figure/ticks.h"
 
 #include <math.h>
@@ -31,7 +31,7 @@ struct wl_reals wl_ticks_counts(const double *values, size_t n, bool log_scale, 
     size_t m = sorted_distinct(values, n, log_scale, v);
     if (m <= 2 || max < 2) return (struct wl_reals) { v, m };
 
-    /* A tick is kept where it stands at least 1/max of the axis behind the one before and in front of the last. */
+    /* A tick is kept where it is at least 1/max of the axis away from the previous and from the last one. */
     double first = log_scale ? log(v[0]) : v[0], last = log_scale ? log(v[m - 1]) : v[m - 1];
     double apart = (last - first) / (double)max, at = first;
     size_t kept = 1;

@@ -1,5 +1,5 @@
-/* The other way to scale: where both batch sizes vary, the law holds one of them fixed while workers change; this
- * section holds the other one fixed (the series of Huber et al. 2025). */
+/* Where both batch sizes vary, the law holds one of them fixed while workers change; this section holds the other one
+ * fixed (the series of Huber et al. 2025). */
 #include "report/groups.h"
 #include "report/sections/sections.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-/* Marks the figure with what its energies are. */
+/* Marks the figure as estimated where its energies are. */
 static void mark_estimates(const struct wl_report_data *g, size_t facet, struct wl_figure *f)
 {
     for (size_t i = 0; i < g->n_drawn; i++) {
@@ -55,7 +55,7 @@ static size_t place_of(const struct wl_reals *counts, double workers)
     return k;
 }
 
-/* An axis on which worker count k of the list stands at k. */
+/* An axis on which worker count k of the list is at position k. */
 static struct wl_figure_axis count_axis(const struct wl_report_data *g, const struct wl_reals *counts)
 {
     struct wl_figure_axis axis = { .label = "workers", .min = NAN, .max = NAN };

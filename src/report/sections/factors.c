@@ -74,7 +74,7 @@ static size_t common_counts(const struct wl_factor_group *group, double counts[2
     return n;
 }
 
-/* Levels stand side by side in their order, at 0, 1, 2 ... */
+/* Levels are side by side in their order, at 0, 1, 2 ... */
 static struct wl_figure_axis level_axis(const struct wl_factor_group *group, const struct factor *factor,
                                         struct wl_arena *a)
 {
@@ -143,18 +143,17 @@ static struct wl_figure *tradeoff_figure(const struct wl_report_data *g, const s
         wl_figure_new(g->arena, wl_strf(g->arena, "tradeoff-%s-%s", factor->id, wl_slug(title, g->arena)),
                       wl_strf(g->arena, "Speed and energy by %s, %s", factor->what, title));
     f->x = level_axis(group, factor, g->arena);
-    f->y =
-        (struct wl_figure_axis) { .label = wl_strf(g->arena, "over those at %s", group->levels[group->highest].value),
-                                  .zero = true,
-                                  .min = NAN,
-                                  .max = NAN };
+    f->y = (struct wl_figure_axis) { .label = wl_strf(g->arena, "ratio to %s", group->levels[group->highest].value),
+                                     .zero = true,
+                                     .min = NAN,
+                                     .max = NAN };
     f->metrics = "tradeoff";
     f->estimated = group->estimated;
     f->simulated = group->simulated;
     f->caption =
         wl_strf(g->arena,
                 "Speed: work per time; energy: that of the same work. Geometric means over runs, with 95 %% intervals "
-                "where there are repeats; 1 is the level that the others are held against.%s",
+                "where there are repeats; 1 is the level that the others are compared with.%s",
                 idle_levels(group, factor, g->arena));
     for (size_t i = 0; i < n; i++) add_bars(f, group, counts[i], (int)i);
     if (!wl_figure_empty(f)) wl_figure_finish(f);
@@ -229,12 +228,12 @@ int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d,
                                                         test_columns, WL_COUNT(test_columns));
     struct wl_section *s = NULL;
     for (size_t i = 0; i < WL_COUNT(factors); i++) {
-        struct wl_factor_options how = { .factor = factors[i].column,
-                                         .margin = 0.05,
-                                         .law = { .drop_epochs = g->options.drop_epochs } };
+        struct wl_factor_options options = { .factor = factors[i].column,
+                                             .margin = 0.05,
+                                             .law = { .drop_epochs = g->options.drop_epochs } };
         struct wl_factor_result r;
         if (!varies(g, factors[i].column)) continue;
-        int rc = wl_factor_compare(&g->observations, &how, &r, g->arena, e);
+        int rc = wl_factor_compare(&g->observations, &options, &r, g->arena, e);
         if (rc) return rc;
         if (!s) s = wl_document_section(d, "factors", "Caps and clocks");
         for (size_t k = 0; k < r.n; k++) {

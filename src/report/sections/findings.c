@@ -1,4 +1,4 @@
-/* Key findings: what the laws and the configurations say, in sentences. */
+/* Key findings on laws and configurations, in sentences. */
 #include "report/sections/sections.h"
 
 #include <math.h>
@@ -12,7 +12,7 @@ static const char *energy_kind(const struct wl_law_group *law)
     return law->simulated ? "simulated energy" : law->estimated ? "estimated energy" : "energy";
 }
 
-/* "the time of one epoch goes with workers^-0.83 (95 % interval of the exponent: 0.80 to 0.86)" */
+/* "the time of one epoch scales as workers^-0.83 (95 % interval of the exponent: 0.80 to 0.86)" */
 static void put_law(const struct wl_report_data *g, const struct wl_law_group *law, struct wl_text *to)
 {
     if (!law->law) {
@@ -20,19 +20,20 @@ static void put_law(const struct wl_report_data *g, const struct wl_law_group *l
         return;
     }
     const struct wl_law_estimate *best = law->law;
-    wl_text_addf(to, "the time of one %s goes with workers^%s", wl_report_data_span(g), number(-best->beta, g->arena));
+    wl_text_addf(to, "the time of one %s scales as workers^%s", wl_report_data_span(g), number(-best->beta, g->arena));
     if (isfinite(best->beta_lo))
         wl_text_addf(to, " (95 %% interval of the exponent: %s to %s)", number(-best->beta_hi, g->arena),
                      number(-best->beta_lo, g->arena));
     else
         wl_text_add(to, " (no error estimate)");
-    if (best->beta_lo <= 0 && best->beta_hi >= 0) wl_text_add(to, ", which cannot be told from no gain at all");
+    if (best->beta_lo <= 0 && best->beta_hi >= 0)
+        wl_text_add(to, ", which is not significantly different from no speedup");
     if (law->verdict == WL_LAW_REJECTED) {
         const struct wl_law_config *first = &law->configs[0], *last = &law->configs[law->n_configs - 1];
-        wl_text_addf(to,
-                     "; the points bend, so it is no power law: the exponent is %s at %.15g worker%s and %s at %.15g",
-                     number(-first->local_beta, g->arena), first->workers, plural(first->workers),
-                     number(-last->local_beta, g->arena), last->workers);
+        wl_text_addf(
+            to, "; the points curve, so it is not a power law: the exponent is %s at %.15g worker%s and %s at %.15g",
+            number(-first->local_beta, g->arena), first->workers, plural(first->workers),
+            number(-last->local_beta, g->arena), last->workers);
     }
 }
 
@@ -87,10 +88,10 @@ static void best_finding(const struct wl_report_data *g, struct wl_document *d)
 
 void wl_report_add_findings(const struct wl_report_data *g, struct wl_document *d)
 {
-    enum { MOST = 8 };
+    enum { MAX_FINDINGS = 8 };
     size_t from = g->n_drawn > g->n_groups ? g->n_groups : 0, n = g->n_drawn - from;
-    for (size_t i = 0; i < n && i < MOST; i++) group_finding(g, &g->groups[from + i], d);
-    if (from > 0 || n > MOST)
+    for (size_t i = 0; i < n && i < MAX_FINDINGS; i++) group_finding(g, &g->groups[from + i], d);
+    if (from > 0 || n > MAX_FINDINGS)
         wl_strs_add(g->arena, &d->findings, wl_strf(g->arena, "The tables hold all %zu groups.", g->n_groups));
     best_finding(g, d);
 }

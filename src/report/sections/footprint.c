@@ -1,4 +1,4 @@
-/* What the energy means in carbon and money. */
+/* Carbon and cost of the energy. */
 #include "report/groups.h"
 #include "report/sections/sections.h"
 
@@ -16,7 +16,7 @@ static const struct wl_report_column columns[] = {
     { .id = "cost", .label = "cost", .metric = "cost", .digits = 4 },
 };
 
-/* Of each run of a group, g/kWh; NAN: not known. */
+/* Of each run of a group, g/kWh; NAN: unknown. */
 static double *intensities_of(const struct wl_report_data *g, const struct wl_energy_law_group *group)
 {
     const struct wl_report_footprint *f = g->options.footprint;
@@ -55,19 +55,19 @@ static const struct wl_run_row *run_named(const struct wl_report_data *g, const 
     return NULL;
 }
 
-/* The intensity while each run went on; NULL where it is the same for all: a figure of a constant tells nothing. */
+/* The intensity during each run; NULL where it is the same for all. */
 static struct wl_figure *intensity_figure(const struct wl_report_data *g, const struct wl_energy_law_result *r,
                                           double *const *intensity)
 {
     const struct wl_report_footprint *report = g->options.footprint;
-    struct wl_figure *f = wl_figure_new(g->arena, "carbon-intensity", "Carbon intensity while the runs went on");
+    struct wl_figure *f = wl_figure_new(g->arena, "carbon-intensity", "Carbon intensity during the runs");
     f->x = (struct wl_figure_axis) {
         .label = "start of the run, after the first one", .unit = "h", .min = NAN, .max = NAN
     };
     f->y = (struct wl_figure_axis) { .label = "carbon intensity", .unit = "g/kWh", .min = NAN, .max = NAN };
     f->metrics = "carbon";
     f->caption = wl_strf(g->arena, "Points: runs. Source: %s.", report->carbon);
-    double least = INFINITY, most = -INFINITY;
+    double min = INFINITY, max = -INFINITY;
     for (size_t i = 0; i < r->n; i++) {
         const struct wl_energy_law_group *group = &r->groups[i];
         double *x = wl_new_array(g->arena, double, group->n);
@@ -76,8 +76,8 @@ static struct wl_figure *intensity_figure(const struct wl_report_data *g, const 
             const struct wl_run_row *run = run_named(g, group->runs[k].label);
             x[k] = run ? (double)(run->start.wall_ns - g->runs.v[0].start.wall_ns) / WL_NS_PER_S / 3600 : NAN;
             if (!isfinite(y[k])) continue;
-            least = fmin(least, y[k]);
-            most = fmax(most, y[k]);
+            min = fmin(min, y[k]);
+            max = fmax(max, y[k]);
         }
         wl_figure_add(f, &(struct wl_figure_series) { .label =
                                                           wl_report_groups_key_text(group->key, group->n_key, g->arena),
@@ -88,7 +88,7 @@ static struct wl_figure *intensity_figure(const struct wl_report_data *g, const 
                                                       .colour = (int)i,
                                                       .marker = (int)i });
     }
-    return most > least ? f : NULL;
+    return max > min ? f : NULL;
 }
 
 static void add_marks(const struct wl_energy_law_result *r, bool *estimated, bool *simulated)
@@ -102,10 +102,10 @@ static void add_marks(const struct wl_energy_law_result *r, bool *estimated, boo
 int wl_report_add_footprint(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
 {
     const struct wl_report_footprint *f = g->options.footprint;
-    struct wl_energy_law_options how = { .drop_epochs = 0 };
+    struct wl_energy_law_options options = { .drop_epochs = 0 };
     struct wl_energy_law_result r;
     if (!f) return 0;
-    int rc = wl_energy_law_fit(&g->observations, &how, &r, g->arena, e);
+    int rc = wl_energy_law_fit(&g->observations, &options, &r, g->arena, e);
     if (rc < 0) return rc;
     const char *title =
         wl_strf(g->arena, "Carbon and cost: PUE %g%s%s%s", f->pue, f->carbon ? ", " : "", f->carbon ? f->carbon : "",

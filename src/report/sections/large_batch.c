@@ -1,4 +1,4 @@
-/* The large-batch effect: what was learned against the global batch. */
+/* The large-batch effect: metrics against the global batch. */
 #include "report/large_batch.h"
 #include "report/sections/sections.h"
 
@@ -71,7 +71,7 @@ static void add_line(struct wl_figure *f, const struct wl_large_batch_line *line
     wl_figure_add(f, &mean);
 }
 
-/* A diverged run has a loss that would press all others to the axis. */
+/* The loss of a diverged run would flatten all others on a linear axis. */
 static bool needs_log(const struct wl_large_batch_metric *m)
 {
     enum { LINEAR_FACTOR = 20 };
@@ -84,13 +84,13 @@ static bool needs_log(const struct wl_large_batch_metric *m)
     return low > 0 && high > LINEAR_FACTOR * low;
 }
 
-/* "Left out, without a value at the end: run 3, run 7 and 4 more." */
+/* "Excluded, without a value at the end: run 3, run 7 and 4 more." */
 static char *missing_text(const struct wl_strs *missing, struct wl_arena *a)
 {
     enum { SHOWN = 5 };
     if (missing->n == 0) return NULL;
     struct wl_text t = WL_TEXT(a);
-    wl_text_add(&t, "Left out, without a value at the end: ");
+    wl_text_add(&t, "Excluded, without a value at the end: ");
     for (size_t i = 0; i < missing->n && i < SHOWN; i++) wl_text_addf(&t, "%s%s", i ? ", " : "", missing->v[i]);
     if (missing->n > SHOWN) wl_text_addf(&t, " and %zu more", missing->n - SHOWN);
     wl_text_add(&t, ".");
@@ -101,20 +101,20 @@ static struct wl_figure *metric_figure(const struct wl_report_data *g, const str
                                        const struct wl_large_batch_metric *m)
 {
     struct wl_arena *a = g->arena;
-    const bool directed = m->is.better != WL_DIRECTION_UNKNOWN;
+    const bool directed = m->info.direction != WL_DIRECTION_UNKNOWN;
     const char *suffix = many ? wl_strf(a, "-%s", wl_slug(set->workload, a)) : "";
-    struct wl_figure *f = wl_figure_new(a, wl_strf(a, "batch-%s%s", wl_slug(m->is.name, a), suffix),
-                                        wl_strf(a, "%s against global batch%s%s", wl_metric_info_title(&m->is, a),
+    struct wl_figure *f = wl_figure_new(a, wl_strf(a, "batch-%s%s", wl_slug(m->info.name, a), suffix),
+                                        wl_strf(a, "%s against global batch%s%s", wl_metric_info_title(&m->info, a),
                                                 many ? ", " : "", many ? set->workload : ""));
     f->x = (struct wl_figure_axis) { .label = "global batch", .unit = "samples", .log = true, .min = NAN, .max = NAN };
     f->x.ticks = batch_ticks(m, a);
     f->y = (struct wl_figure_axis) {
-        .label = wl_metric_info_axis(&m->is), .unit = m->is.unit, .log = needs_log(m), .min = NAN, .max = NAN
+        .label = wl_metric_info_axis(&m->info), .unit = m->info.unit, .log = needs_log(m), .min = NAN, .max = NAN
     };
     f->metrics = directed ? "batch-final batch-best batch-ci95" : "batch-final batch-ci95";
     f->caption =
         wl_strf(a, "Points: runs at their end. Line: their means, with 95 %% intervals where there are repeats.%s%s",
-                directed ? " Dashed: means of the best epochs." : "", wl_metric_info_guess(&m->is));
+                directed ? " Dashed: means of the best epochs." : "", wl_metric_info_guess(&m->info));
     f->source = missing_text(&m->missing, a);
     f->simulated = set->simulated;
     for (size_t i = 0; i < m->n_lines; i++) add_line(f, &m->lines[i], directed, (int)i);
@@ -140,8 +140,8 @@ static void add_rows(struct wl_report_table *t, const struct wl_large_batch_metr
             wl_report_table_text(t, line->workload);
             wl_report_table_text(t, line->label);
             wl_report_table_real(t, line->workers);
-            wl_report_table_text(t, m->is.name);
-            wl_report_table_text(t, m->is.unit);
+            wl_report_table_text(t, m->info.name);
+            wl_report_table_text(t, m->info.unit);
             wl_report_table_real(t, p->batch);
             wl_report_table_real(t, (double)p->runs);
             add_mean(t, &p->final);
@@ -159,23 +159,23 @@ static void put_mean(struct wl_text *to, const struct wl_large_batch_point *p, c
                      wl_significant_digits(a, p->final.hi, 3));
 }
 
-/* Where the mean is best, and what the largest batch has. */
+/* The batch with the best mean, and the mean at the largest batch. */
 static void add_finding(const struct wl_large_batch_set *set, const struct wl_large_batch_metric *m,
                         struct wl_document *d)
 {
     const struct wl_large_batch_line *line = &m->lines[0];
     const struct wl_large_batch_point *best = &line->points[0], *last = &line->points[line->n_points - 1];
-    double sign = m->is.better == WL_DIRECTION_MINIMISE ? -1 : 1;
-    if (line->n_points < 2 || m->is.better == WL_DIRECTION_UNKNOWN) return;
+    double sign = m->info.direction == WL_DIRECTION_MINIMISE ? -1 : 1;
+    if (line->n_points < 2 || m->info.direction == WL_DIRECTION_UNKNOWN) return;
     for (size_t i = 1; i < line->n_points; i++)
         if (sign * line->points[i].final.value > sign * best->final.value) best = &line->points[i];
     struct wl_text t = WL_TEXT(d->arena);
     wl_text_addf(&t, "%s%s%s: %s at the end is best at a global batch of %.15g, ", set->workload,
-                 *set->workload ? ", " : "", line->label, m->is.words, best->batch);
-    put_mean(&t, best, m->is.unit, d->arena);
+                 *set->workload ? ", " : "", line->label, m->info.description, best->batch);
+    put_mean(&t, best, m->info.unit, d->arena);
     if (best != last) {
         wl_text_addf(&t, "; at %.15g, the largest, it is ", last->batch);
-        put_mean(&t, last, m->is.unit, d->arena);
+        put_mean(&t, last, m->info.unit, d->arena);
     } else {
         wl_text_add(&t, ", the largest");
     }
@@ -189,8 +189,8 @@ static void warn(const struct wl_large_batch_set *set, struct wl_document *d)
 {
     wl_strs_add(d->arena, &d->warnings,
                 wl_strf(d->arena,
-                        "%s%sno run told what it learned (metric marks), so nothing can be said on the effect of its "
-                        "%zu global batches.",
+                        "%s%sno run recorded metrics of learning (metric marks), so the effect of its %zu global "
+                        "batches is unknown.",
                         set->workload, *set->workload ? ": " : "", set->n_batches));
 }
 
@@ -218,10 +218,10 @@ int wl_report_add_large_batch(const struct wl_report_data *g, struct wl_document
         n_omitted += set->n_omitted;
     }
     if (!s) return 0;
-    t->caption = "Means over runs. All local batches, power caps and clocks together.";
+    t->caption = "Means over runs. All local batches, power caps and clocks are pooled.";
     if (n_omitted)
-        t->caption = wl_strf(g->arena, "%s %zu further metrics are in the store (wattlaw show --run ID).", t->caption,
-                             n_omitted);
+        t->caption =
+            wl_strf(g->arena, "%s The store has %zu further metrics (wattlaw show --run ID).", t->caption, n_omitted);
     wl_section_table(d, s, t);
     return 0;
 }

@@ -13,7 +13,7 @@ static const struct wl_report_column config_columns[] = {
     { .id = "time_sd_pct", .label = "spread", .unit = "%", .metric = "sd", .digits = 2 },
     { .id = "energy_j", .label = "energy", .unit = "J", .metric = "epoch-energy", .digits = 4 },
     { .id = "mean_power_w", .label = "mean power", .unit = "W", .metric = "mean-power", .digits = 3 },
-    { .id = "speedup", .label = "speed-up", .metric = "speedup", .digits = 3 },
+    { .id = "speedup", .label = "speedup", .metric = "speedup", .digits = 3 },
     { .id = "speedup_lo", .label = "from", .metric = "ratio95", .digits = 3 },
     { .id = "speedup_hi", .label = "to", .metric = "ratio95", .digits = 3 },
     { .id = "efficiency", .label = "efficiency", .metric = "efficiency", .digits = 3 },

@@ -1,4 +1,4 @@
-/* What the workload learned: losses and accuracies against epochs. */
+/* Learning curves: losses and accuracies against epochs. */
 #include "report/groups.h"
 #include "report/metric_info.h"
 #include "report/sections/sections.h"
@@ -15,7 +15,7 @@ struct curve {
 };
 
 /* Runs of one configuration of one group, with a legend entry. */
-struct learner {
+struct curve_runs {
     const char *label, *workload;
     int colour, marker;
     int64_t *runs;
@@ -35,19 +35,19 @@ static const struct learning_figure learning_figures[] = {
     { "validation-loss", "Loss on held-out data", "loss", { "val_loss" } },
     { "training-accuracy",
       "Accuracy on the training data",
-      "share of samples that are right",
+      "share of correct samples",
       { "train_top1", "train_accuracy", "train_masked_accuracy" } },
     { "validation-accuracy",
       "Accuracy on held-out data",
-      "share of samples that are right",
+      "share of correct samples",
       { "val_top1", "val_accuracy", "val_masked_accuracy" } },
     { "validation-perplexity", "Perplexity of held-out text", "perplexity", { "val_perplexity" } },
 };
 
-/* Not drawn: what the others say already. */
+/* Not drawn: redundant with the figures above. */
 static const char *const excluded_metrics[] = { "val_top5" }, *const excluded_prefixes[] = { "train_", "eval_train_" };
 
-static void extend(struct curve *c, size_t n, struct wl_arena *a)
+static void grow_curve(struct curve *c, size_t n, struct wl_arena *a)
 {
     if (n <= c->n) return;
     if (n > c->cap) {
@@ -74,7 +74,7 @@ static void add_value(struct curve *c, double epoch, double value, struct wl_are
     enum { MAX_EPOCHS = 1000000 };
     if (!(epoch >= 1 && epoch <= MAX_EPOCHS) || !isfinite(value)) return;
     size_t i = (size_t)epoch - 1;
-    extend(c, i + 1, a);
+    grow_curve(c, i + 1, a);
     c->lo[i] = c->count[i] ? fmin(c->lo[i], value) : value;
     c->hi[i] = c->count[i] ? fmax(c->hi[i], value) : value;
     c->sum[i] += value;
@@ -89,7 +89,7 @@ static bool has_metric(const struct wl_metric_rows *rows, const char *name)
     return false;
 }
 
-/* The first of the names that the run told of; NULL: none. */
+/* Adds the values of the first of the names that the run recorded, and returns it; NULL: none. */
 static const char *add_run(struct curve *c, const struct wl_metric_rows *rows, const char *const names[NAMES],
                            struct wl_arena *a)
 {
@@ -104,7 +104,7 @@ static const char *add_run(struct curve *c, const struct wl_metric_rows *rows, c
 }
 
 /* The means over runs as points on a line, and a band where runs differ. */
-static void add_curve(struct wl_figure *f, const struct curve *c, const struct learner *l)
+static void add_curve(struct wl_figure *f, const struct curve *c, const struct curve_runs *l)
 {
     double *x = wl_new_array(f->arena, double, c->n), *y = wl_new_array(f->arena, double, c->n),
            *lo = wl_new_array(f->arena, double, c->n), *hi = wl_new_array(f->arena, double, c->n);
@@ -136,20 +136,20 @@ static void add_curve(struct wl_figure *f, const struct curve *c, const struct l
 
 /* ---- which configurations ---- */
 
-struct learners {
-    struct learner *v;
+struct curve_list {
+    struct curve_runs *v;
     size_t n, cap;
 };
 
-/* The colour is that of the group in every figure; the marker tells worker counts apart. */
-static void add_learner(const struct wl_report_data *g, const struct wl_report_group *group, size_t config,
-                        struct learners *out)
+/* The colour is that of the group in every figure; markers distinguish worker counts. */
+static void add_curve_runs(const struct wl_report_data *g, const struct wl_report_group *group, size_t config,
+                           struct curve_list *out)
 {
     const struct wl_law_group *law = group->law;
     double workers = law->configs[config].workers;
-    struct learner l = { .simulated = law->simulated,
-                         .workload = group->workload,
-                         .runs = wl_new_array(g->arena, int64_t, law->n_runs) };
+    struct curve_runs l = { .simulated = law->simulated,
+                            .workload = group->workload,
+                            .runs = wl_new_array(g->arena, int64_t, law->n_runs) };
     l.label = wl_strf(g->arena, "%s%s%.15g worker%s", g->n_groups > 1 ? group->label : "", g->n_groups > 1 ? ", " : "",
                       workers, workers == 1 ? "" : "s");
     l.colour = group->colour;
@@ -164,17 +164,17 @@ static void add_learner(const struct wl_report_data *g, const struct wl_report_g
 }
 
 /* Every configuration of a facet, or the largest worker count of each group where that would be too many curves. */
-static struct learners choose(const struct wl_report_data *g, size_t facet, bool *all)
+static struct curve_list choose(const struct wl_report_data *g, size_t facet, bool *all)
 {
     enum { MAX_CURVES = 7 };
-    struct learners list = { 0 };
+    struct curve_list list = { 0 };
     size_t configs = 0;
     for (size_t i = 0; i < g->n_drawn; i++) configs += g->groups[i].facet == facet ? g->groups[i].law->n_configs : 0;
     *all = configs <= MAX_CURVES;
     for (size_t i = 0; i < g->n_drawn; i++) {
         size_t n = g->groups[i].law->n_configs, from = *all || n == 0 ? 0 : n - 1;
         if (g->groups[i].facet != facet) continue;
-        for (size_t k = from; k < n; k++) add_learner(g, &g->groups[i], k, &list);
+        for (size_t k = from; k < n; k++) add_curve_runs(g, &g->groups[i], k, &list);
     }
     return list;
 }
@@ -185,14 +185,14 @@ struct unit {
     bool set;
 };
 
-static void agree(struct unit *u, const char *name)
+static void merge_unit(struct unit *u, const char *name)
 {
     u->name = !u->set || wl_str_eq(u->name, name) ? name : NULL;
     u->set = true;
 }
 
-static int add_learner_curve(const struct wl_report_data *g, const struct learner *l, const char *const names[NAMES],
-                             struct wl_figure *f, struct unit *unit, struct wl_err *e)
+static int add_runs_curve(const struct wl_report_data *g, const struct curve_runs *l, const char *const names[NAMES],
+                          struct wl_figure *f, struct unit *unit, struct wl_err *e)
 {
     struct curve curve = { 0 };
     for (size_t i = 0; i < l->n_runs; i++) {
@@ -200,20 +200,20 @@ static int add_learner_curve(const struct wl_report_data *g, const struct learne
         int rc = wl_store_metrics(g->store, l->runs[i], &rows, g->arena, e);
         if (rc) return rc;
         const char *name = add_run(&curve, &rows, names, g->arena);
-        if (name) agree(unit, wl_metric_info_of(&g->metric_defs, l->workload, name).unit);
+        if (name) merge_unit(unit, wl_metric_info_of(&g->metric_defs, l->workload, name).unit);
     }
     add_curve(f, &curve, l);
     return 0;
 }
 
-static bool is_of(const struct wl_metric_def_row *def, const struct learner *l)
+static bool is_of(const struct wl_metric_def_row *def, const struct curve_runs *l)
 {
     return wl_str_eq(def->workload ? def->workload : "", l->workload);
 }
 
-/* What stands beside a metric for comparison. It needs no training, so it is one line over all runs of its workload;
- * NULL also where several workloads have one. */
-static const struct wl_metric_def_row *baseline_of(const struct wl_report_data *g, const struct learners *of,
+/* The baseline of a metric. It does not depend on training, so it is one line over all runs of its workload; NULL also
+ * where several workloads have one. */
+static const struct wl_metric_def_row *baseline_of(const struct wl_report_data *g, const struct curve_list *of,
                                                    const char *name)
 {
     const struct wl_metric_def_row *found = NULL;
@@ -228,7 +228,7 @@ static const struct wl_metric_def_row *baseline_of(const struct wl_report_data *
     return found;
 }
 
-static int add_baseline(const struct wl_report_data *g, const struct learners *of, const char *name,
+static int add_baseline(const struct wl_report_data *g, const struct curve_list *of, const char *name,
                         struct wl_figure *f, struct wl_err *e)
 {
     const struct wl_metric_def_row *def = baseline_of(g, of, name);
@@ -258,14 +258,14 @@ static int add_baseline(const struct wl_report_data *g, const struct learners *o
     return 0;
 }
 
-/* Whole epochs, as many as fit. */
+/* Whole epochs, thinned to 10. */
 static struct wl_reals epoch_ticks(const struct wl_figure *f)
 {
-    size_t most = 0;
-    for (size_t i = 0; i < f->n_series; i++) most = f->series[i].n > most ? f->series[i].n : most;
-    double *epochs = wl_new_array(f->arena, double, most);
-    for (size_t i = 0; i < most; i++) epochs[i] = (double)i + 1;
-    return wl_ticks_counts(epochs, most, false, 10, f->arena);
+    size_t max = 0;
+    for (size_t i = 0; i < f->n_series; i++) max = f->series[i].n > max ? f->series[i].n : max;
+    double *epochs = wl_new_array(f->arena, double, max);
+    for (size_t i = 0; i < max; i++) epochs[i] = (double)i + 1;
+    return wl_ticks_counts(epochs, max, false, 10, f->arena);
 }
 
 /* *out is NULL where no run reported such a metric. */
@@ -273,30 +273,30 @@ static int learning_figure(const struct wl_report_data *g, size_t facet, const s
                            struct wl_figure **out, struct wl_err *e)
 {
     bool all;
-    struct learners learners = choose(g, facet, &all);
+    struct curve_list curves = choose(g, facet, &all);
     struct wl_figure *f =
         wl_figure_new(g->arena, wl_report_facet_id(g, facet, what->id), wl_report_facet_title(g, facet, what->title));
     f->x = (struct wl_figure_axis) { .label = "epoch", .min = NAN, .max = NAN };
     f->y = (struct wl_figure_axis) { .label = what->label, .min = NAN, .max = NAN };
     f->metrics = "quality";
     f->caption = "Means over runs; shaded: from the smallest to the largest run.";
-    if (!all) f->source = "Of each group the configuration with the most workers.";
+    if (!all) f->source = "Configuration with the most workers of each group.";
     struct unit unit = { 0 };
-    for (size_t i = 0; i < learners.n; i++) {
-        int rc = add_learner_curve(g, &learners.v[i], what->names, f, &unit, e);
+    for (size_t i = 0; i < curves.n; i++) {
+        int rc = add_runs_curve(g, &curves.v[i], what->names, f, &unit, e);
         if (rc) return rc;
     }
     f->y.unit = unit.name;
     *out = wl_figure_empty(f) ? NULL : f;
     if (!*out) return 0;
-    int rc = add_baseline(g, &learners, what->names[0], f, e);
+    int rc = add_baseline(g, &curves, what->names[0], f, e);
     if (rc) return rc;
     f->x.ticks = epoch_ticks(f);
     wl_figure_finish(f);
     return 0;
 }
 
-/* ---- what else a workload reports ---- */
+/* ---- other metrics of a workload ---- */
 
 static bool is_already_covered(const char *name)
 {
@@ -310,19 +310,19 @@ static bool is_already_covered(const char *name)
     return false;
 }
 
-struct meanings {
+struct metric_list {
     struct wl_metric_info *v;
     size_t n, cap;
 };
 
-static bool among(const struct meanings *list, const char *name)
+static bool among(const struct metric_list *list, const char *name)
 {
     for (size_t i = 0; i < list->n; i++)
         if (wl_str_eq(list->v[i].name, name)) return true;
     return false;
 }
 
-static int add_others(const struct wl_report_data *g, int64_t run, struct meanings *list, struct wl_err *e)
+static int add_other_metrics(const struct wl_report_data *g, int64_t run, struct metric_list *list, struct wl_err *e)
 {
     struct wl_metric_rows rows;
     int rc = wl_store_metrics(g->store, run, &rows, g->arena, e);
@@ -330,25 +330,25 @@ static int add_others(const struct wl_report_data *g, int64_t run, struct meanin
         const char *name = rows.v[i].name;
         if (isnan(rows.v[i].epoch) || !wl_metric_info_is_quality(name) || is_already_covered(name) || among(list, name))
             continue;
-        const struct wl_metric_info is = wl_metric_info_of(&g->metric_defs, NULL, name);
-        if (is.baseline_of) continue; /* drawn beside what it is the baseline of */
+        const struct wl_metric_info info = wl_metric_info_of(&g->metric_defs, NULL, name);
+        if (info.baseline_of) continue; /* drawn in the figure of its metric */
         WL_GROW(g->arena, list->v, list->n, list->cap);
-        list->v[list->n++] = is;
+        list->v[list->n++] = info;
     }
     return rc;
 }
 
 static int by_order(const void *a, const void *b) { return wl_metric_info_order(a, b); }
 
-/* Such metrics of the runs that are drawn, in order. */
-static int other_metrics(const struct wl_report_data *g, struct meanings *list, struct wl_err *e)
+/* The other metrics of the runs that are drawn, in order. */
+static int list_other_metrics(const struct wl_report_data *g, struct metric_list *list, struct wl_err *e)
 {
     for (size_t facet = 0; facet < g->n_facets; facet++) {
         bool all;
-        struct learners learners = choose(g, facet, &all);
-        for (size_t i = 0; i < learners.n; i++) {
-            for (size_t k = 0; k < learners.v[i].n_runs; k++) {
-                int rc = add_others(g, learners.v[i].runs[k], list, e);
+        struct curve_list curves = choose(g, facet, &all);
+        for (size_t i = 0; i < curves.n; i++) {
+            for (size_t k = 0; k < curves.v[i].n_runs; k++) {
+                int rc = add_other_metrics(g, curves.v[i].runs[k], list, e);
                 if (rc) return rc;
             }
         }
@@ -389,8 +389,8 @@ int wl_report_add_learning_curves(const struct wl_report_data *g, struct wl_docu
     enum { MAX_OTHERS = 6 }; /* a workload that defines more of them names the important ones first */
     struct learning_figure others[MAX_OTHERS];
     struct wl_section *s = NULL;
-    struct meanings list = { 0 };
-    int rc = other_metrics(g, &list, e);
+    struct metric_list list = { 0 };
+    int rc = list_other_metrics(g, &list, e);
     const size_t n = list.n < MAX_OTHERS ? list.n : MAX_OTHERS;
     for (size_t i = 0; i < n; i++) others[i] = figure_of(&list.v[i], g->arena);
     if (!rc) rc = add_figures(g, learning_figures, WL_COUNT(learning_figures), d, &s, e);

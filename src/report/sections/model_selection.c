@@ -1,4 +1,4 @@
-/* Is it a power law, and what else fits: verdicts, competing curves, breaks and departures. */
+/* Is it a power law, and what else fits: verdicts, candidate models, breakpoints and departures. */
 #include "report/sections/sections.h"
 
 #include <math.h>
@@ -17,12 +17,12 @@ static const struct wl_report_column verdict_columns[] = {
     { .id = "group", .label = "group", .text = true },
     { .id = "verdict", .label = "power law", .metric = "verdict", .text = true },
     { .id = "lack_of_fit_p", .label = "lack of fit, p", .metric = "lack-of-fit", .digits = 2 },
-    { .id = "quadratic_p", .label = "bend, p", .metric = "bend", .digits = 2 },
-    { .id = "break_workers", .label = "break at", .unit = "workers", .metric = "break", .digits = 3 },
+    { .id = "quadratic_p", .label = "curvature, p", .metric = "bend", .digits = 2 },
+    { .id = "break_workers", .label = "breakpoint", .unit = "workers", .metric = "break", .digits = 3 },
     { .id = "break_lo", .label = "from", .metric = "break", .digits = 3 },
     { .id = "break_hi", .label = "to", .metric = "break", .digits = 3 },
-    { .id = "break_p", .label = "break, p", .metric = "break", .digits = 2 },
-    { .id = "best", .label = "best curve", .metric = "aicc", .text = true },
+    { .id = "break_p", .label = "breakpoint, p", .metric = "break", .digits = 2 },
+    { .id = "best", .label = "best model", .metric = "aicc", .text = true },
     { .id = "best_predictor", .label = "best predictor", .metric = "llo", .text = true },
 };
 
@@ -46,30 +46,30 @@ static struct wl_report_table *verdict_table(const struct wl_report_data *g)
 {
     struct wl_report_table *t =
         table_of(g, "verdicts", "Is it a power law?", verdict_columns, WL_COUNT(verdict_columns));
-    t->caption = "Tests at 5 %. NOT TESTABLE: fewer than five worker counts, a range below ten, or no scatter to test "
-                 "against. The best curve has the smallest AICc; the best predictor forecast larger worker counts "
-                 "from smaller ones best.";
+    t->caption =
+        "Tests at 5 %. NOT TESTABLE: fewer than five worker counts, a range below ten, or no scatter to test "
+        "against. The best model has the smallest AICc; the best predictor has the smallest leave-largest-out error.";
     for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].law->law) verdict_row(&g->groups[i], t);
     }
     return t;
 }
 
-/* ---- competing curves ---- */
+/* ---- candidate models ---- */
 
 static const struct wl_report_column model_columns[] = {
     { .id = "group", .label = "group", .text = true },
-    { .id = "model", .label = "curve", .text = true },
+    { .id = "model", .label = "model", .text = true },
     { .id = "formula", .label = "t(N)", .text = true },
     { .id = "aicc", .label = "AICc", .metric = "aicc", .digits = 5 },
     { .id = "weight", .label = "weight", .metric = "aicc", .digits = 2 },
-    { .id = "llo_pct", .label = "error at larger counts", .unit = "%", .metric = "llo", .digits = 3 },
-    { .id = "why", .label = "left out", .text = true },
+    { .id = "llo_pct", .label = "leave-largest-out error", .unit = "%", .metric = "llo", .digits = 3 },
+    { .id = "why", .label = "not ranked because", .text = true },
 };
 
 static struct wl_report_table *model_table(const struct wl_report_data *g)
 {
-    struct wl_report_table *t = table_of(g, "models", "Competing curves", model_columns, WL_COUNT(model_columns));
+    struct wl_report_table *t = table_of(g, "models", "Candidate models", model_columns, WL_COUNT(model_columns));
     for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         for (size_t k = 0; k < law->n_models; k++) {

@@ -19,10 +19,10 @@ static const struct wl_run_row *median_run(const struct wl_report_data *g)
 {
     const struct wl_law_group *law = g->groups[0].law;
     const struct wl_law_run **list = wl_new_array(g->arena, const struct wl_law_run *, law->n_runs);
-    double most = law->runs[law->n_runs - 1].workers;
+    double max = law->runs[law->n_runs - 1].workers;
     size_t n = 0;
     for (size_t i = 0; i < law->n_runs; i++) {
-        if (law->runs[i].workers == most) list[n++] = &law->runs[i];
+        if (law->runs[i].workers == max) list[n++] = &law->runs[i];
     }
     qsort(list, n, sizeof *list, by_time);
     return wl_report_data_run_by_label(g, list[(n - 1) / 2]->label);
@@ -38,30 +38,30 @@ static const struct wl_run_row *last_done(const struct wl_report_data *g)
     return last;
 }
 
-static const struct wl_run_row *representative(const struct wl_report_data *g, const char **why)
+static const struct wl_run_row *representative(const struct wl_report_data *g, const char **reason)
 {
     if (g->n_groups && g->groups[0].law->n_runs) {
-        *why = "of the first group of the table, the run with the median time at the largest worker count";
+        *reason = "the run with the median time at the largest worker count of the first group in the table";
         return median_run(g);
     }
-    *why = "the last run that was finished";
+    *reason = "the last finished run";
     return last_done(g);
 }
 
 static int choose_run(const struct wl_report_data *g, const struct wl_run_row **run, char **rule, struct wl_err *e)
 {
-    int64_t asked = g->options.run;
-    const char *why = "as asked for";
-    *run = asked ? wl_report_data_run(g, asked) : representative(g, &why);
-    if (asked && !*run)
-        return wl_fail(e, WL_ENOENT, "%s: there is no run %lld", wl_store_path(g->store), (long long)asked);
-    if (*run) *rule = wl_strf(g->arena, "Run %lld: %s. The option --run ID draws another.", (long long)(*run)->id, why);
+    int64_t requested = g->options.run;
+    const char *reason = "as requested";
+    *run = requested ? wl_report_data_run(g, requested) : representative(g, &reason);
+    if (requested && !*run)
+        return wl_fail(e, WL_ENOENT, "%s: there is no run %lld", wl_store_path(g->store), (long long)requested);
+    if (*run) *rule = wl_strf(g->arena, "Run %lld: %s. --run ID selects another one.", (long long)(*run)->id, reason);
     return 0;
 }
 
 /* ---- readings on a common grid ---- */
 
-/* n intervals of equal width over the run; the middle of interval i is x[i] seconds behind its start. */
+/* n intervals of equal width over the run; the middle of interval i is x[i] seconds after its start. */
 struct grid {
     int64_t begin_ns, width_ns;
     size_t n;
@@ -93,9 +93,9 @@ static void counter_to_rate(struct wl_readings *r)
     r->n = n;
 }
 
-/* A reading that came a little late leaves an interval empty: it gets the straight line between its neighbours. More
- * than JITTER empty intervals in a row are a gap and stay one. */
-static void bridge(double *mean, size_t n)
+/* A reading that is slightly late leaves an interval empty: it is interpolated between its neighbours. More than JITTER
+ * empty intervals in a row stay a gap. */
+static void interpolate_gaps(double *mean, size_t n)
 {
     enum { JITTER = 2 };
     for (size_t i = 1; i < n; i++) {
@@ -119,7 +119,7 @@ static void bin(const struct wl_readings *r, const struct grid *grid, double *me
         count[at]++;
     }
     for (size_t i = 0; i < grid->n; i++) mean[i] = count[i] ? mean[i] / (double)count[i] : NAN;
-    bridge(mean, grid->n);
+    interpolate_gaps(mean, grid->n);
 }
 
 /* Channels that are drawn as one line. */
@@ -194,7 +194,7 @@ static bool has_power(const struct wl_channel_rows *channels, const struct wl_ch
     return false;
 }
 
-/* Power readings, and energy counters of what has no power reading. */
+/* Power readings, and energy counters of scopes without a power reading. */
 static bool is_power(const struct wl_channel_rows *channels, const struct wl_channel_row *c)
 {
     return wl_str_eq(c->quantity, "power_w") || (wl_str_eq(c->quantity, "energy_j") && !has_power(channels, c));
@@ -285,7 +285,7 @@ static const char *utilisation_label(const char *quantity)
         { "sm_util_pct", "GPU busy" },
         { "mem_util_pct", "GPU memory busy" },
         { "sm_active_pct", "multiprocessors active" },
-        { "sm_occupancy_pct", "warps of the highest number" },
+        { "sm_occupancy_pct", "warps, % of the maximum" },
         { "tensor_active_pct", "tensor units active" },
         { "dram_active_pct", "GPU memory bandwidth" },
         { "cpu_util_pct", "all CPUs of the node" },

@@ -46,11 +46,11 @@ static void add_group(const struct wl_report_data *g, const struct wl_report_gro
 
 static struct wl_figure *quality_figure(const struct wl_report_data *g, size_t facet, const char *metric)
 {
-    const struct wl_metric_info is = wl_metric_info_of(&g->metric_defs, g->facets[facet].workload, metric);
+    const struct wl_metric_info info = wl_metric_info_of(&g->metric_defs, g->facets[facet].workload, metric);
     struct wl_figure *f =
         wl_report_group_figure(g, facet, wl_strf(g->arena, "quality-%s", wl_slug(metric, g->arena)),
-                               wl_strf(g->arena, "%s at the end of a run", wl_metric_info_title(&is, g->arena)));
-    f->y = (struct wl_figure_axis) { .label = wl_metric_info_axis(&is), .unit = is.unit, .min = NAN, .max = NAN };
+                               wl_strf(g->arena, "%s at the end of a run", wl_metric_info_title(&info, g->arena)));
+    f->y = (struct wl_figure_axis) { .label = wl_metric_info_axis(&info), .unit = info.unit, .min = NAN, .max = NAN };
     f->metrics = "quality-end";
     f->caption = "Points: means over the runs of a configuration, with 95 % intervals where there are repeats.";
     for (size_t i = 0; i < g->n_drawn; i++) {

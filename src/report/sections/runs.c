@@ -28,9 +28,13 @@ static const struct wl_report_column run_columns[] = {
     { .id = "input_pct", .label = "input wait", .unit = "%", .metric = "run-input", .digits = 3 },
     { .id = "power_capped", .label = "power-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
     { .id = "thermal_capped", .label = "heat-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
-    { .id = "achieved_clock_mhz", .label = "SM clock seen", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
+    { .id = "achieved_clock_mhz",
+      .label = "SM clock achieved",
+      .unit = "MHz",
+      .metric = "achieved-clock",
+      .digits = 4 },
     { .id = "achieved_mem_clock_mhz",
-      .label = "memory clock seen",
+      .label = "memory clock achieved",
       .unit = "MHz",
       .metric = "achieved-clock",
       .digits = 4 },
@@ -45,7 +49,7 @@ static const struct wl_report_column run_columns[] = {
     { .id = "metric", .label = "last metric", .text = true },
     { .id = "metric_value", .label = "its value", .metric = "quality", .digits = 3 },
     { .id = "metric_unit", .label = "its unit", .text = true },
-    { .id = "reason", .label = "why not used", .text = true },
+    { .id = "reason", .label = "not used because", .text = true },
 };
 
 char *wl_report_run_reason(const struct wl_run_row *run, struct wl_arena *a)
@@ -99,7 +103,7 @@ void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d)
 {
     struct wl_section *s = wl_document_section(d, "runs", "Runs");
     struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", run_columns, WL_COUNT(run_columns));
-    t->caption = "In the order in which they ran. Wall time and energy are those of the whole job.";
+    t->caption = "In the order of execution. Wall time and energy are those of the whole job.";
     for (size_t i = 0; i < g->runs.n; i++) add_row(t, &g->runs.v[i]);
     wl_section_table(d, s, t);
 }

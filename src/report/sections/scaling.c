@@ -125,7 +125,7 @@ static struct wl_figure *time_figure(const struct wl_report_data *g, size_t face
     f->caption = any_law
                      ? "Points: runs. Lines: fitted power laws; shaded: 95 % bands of the lines, where the data give "
                        "an error estimate. Dashed: ideal scaling from the smallest worker count."
-                     : "Points: runs. No law was fitted: the notes on the laws say why.";
+                     : "Points: runs. No law was fitted: see the notes on the laws.";
     wl_figure_finish(f);
     return f;
 }
@@ -169,9 +169,9 @@ static struct wl_reals speedup_ticks(const struct wl_figure *f)
 
 static struct wl_figure *speedup_figure(const struct wl_report_data *g, size_t facet)
 {
-    struct wl_figure *f = wl_report_group_figure(g, facet, "speedup", "Speed-up over the smallest worker count");
+    struct wl_figure *f = wl_report_group_figure(g, facet, "speedup", "Speedup over the smallest worker count");
     f->y =
-        (struct wl_figure_axis) { .label = "speed-up", .log = true, .min = NAN, .max = NAN, .ticks = speedup_ticks(f) };
+        (struct wl_figure_axis) { .label = "speedup", .log = true, .min = NAN, .max = NAN, .ticks = speedup_ticks(f) };
     f->metrics = "speedup ratio95 efficiency";
     f->caption =
         "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
@@ -199,7 +199,7 @@ void wl_report_add_scaling(const struct wl_report_data *g, struct wl_document *d
 {
     size_t configs = 0;
     for (size_t i = 0; i < g->n_groups; i++) configs += g->groups[i].law->n_configs;
-    if (configs == 0) return; /* no run told how many workers it had */
+    if (configs == 0) return; /* no run recorded its worker count */
     struct wl_section *s = wl_document_section(d, "scaling", "Time against workers");
     wl_report_add_scaling_figures(g, d, s);
     wl_report_add_law_tables(g, d, s);

@@ -1,4 +1,4 @@
-/* The head of the report: what was measured, with what, and what the reader should know before the figures. */
+/* The head of the report: facts about the campaign, and warnings to read before the figures. */
 #include "report/sections/runs.h"
 #include "report/sections/sections.h"
 
@@ -66,7 +66,7 @@ static void sampling_facts(const struct wl_report_data *g, struct wl_document *d
            overhead = wl_median(s.overhead, s.n, g->arena);
     char *text = wl_strf(g->arena, "every %s", seconds_text(period, g->arena));
     if (isfinite(asked))
-        text = wl_strf(g->arena, "%s (asked: %s), medians over runs", text, seconds_text(asked, g->arena));
+        text = wl_strf(g->arena, "%s (requested: %s), medians over runs", text, seconds_text(asked, g->arena));
     wl_document_fact(d, "sampling period achieved", text);
     if (isfinite(overhead)) {
         wl_document_fact(d, "own overhead",
@@ -74,7 +74,7 @@ static void sampling_facts(const struct wl_report_data *g, struct wl_document *d
                                  wl_significant_digits(g->arena, overhead, 2)));
     }
     wl_document_fact(d, "sampling instants",
-                     wl_strf(g->arena, "%.0f, of them %.0f too late and left out; %.0f readings lost",
+                     wl_strf(g->arena, "%.0f, of which %.0f were too late and skipped; %.0f readings lost",
                              s.ticks + s.skipped, s.skipped, s.lost));
 }
 
@@ -98,8 +98,8 @@ static char *device_names(const struct wl_report_data *g)
     return NULL;
 }
 
-/* How the power sensors of the newest finished run show what they measure, where that is known. */
-static char *power_habits(const struct wl_report_data *g)
+/* Averaging window and update period of the power sensors of the newest finished run, where known. */
+static char *power_sensor_timing(const struct wl_report_data *g)
 {
     struct wl_strs habits = { 0 };
     for (size_t i = g->runs.n; i-- > 0;) {
@@ -110,7 +110,7 @@ static char *power_habits(const struct wl_report_data *g)
             const struct wl_channel_row *c = &channels.v[k];
             if (!wl_str_eq(c->quantity, "power_w") || !isfinite(c->window_s) || !isfinite(c->update_s)) continue;
             add_once(g->arena, &habits,
-                     wl_strf(g->arena, "%s: %s of each %s are seen (%s)", c->scope,
+                     wl_strf(g->arena, "%s: averages %s of every %s (%s)", c->scope,
                              wl_human(g->arena, c->window_s, "s"), wl_human(g->arena, c->update_s, "s"),
                              c->calibrated ? wl_strf(g->arena, "calibrated %s", c->calibrated) : "assumed"));
         }
@@ -140,7 +140,7 @@ static char *date(int64_t wall_ns, struct wl_arena *a)
     return wl_strf(a, "%.10s %.8s UTC", iso, iso + 11);
 }
 
-/* The day once where both are of the same. */
+/* The day once where both are on the same. */
 static char *period(int64_t from_ns, int64_t to_ns, struct wl_arena *a)
 {
     const char *from = date(from_ns, a), *to = date(to_ns, a);
@@ -178,13 +178,13 @@ void wl_report_add_facts(const struct wl_report_data *g, struct wl_document *d)
     wl_document_fact(d, "measured", dates(g));
     wl_document_fact(d, "runs", run_counts(g));
     wl_document_fact(d, "sensors", device_names(g));
-    wl_document_fact(d, "power sensors", power_habits(g));
+    wl_document_fact(d, "power sensors", power_sensor_timing(g));
     sampling_facts(g, d);
     wl_document_fact(d, "measured with wattlaw", join(&versions, ", ", 4, g->arena));
     wl_document_fact(d, "report written", wl_strf(g->arena, "%s by wattlaw " WL_VERSION, date(wl_wall_ns(), g->arena)));
 }
 
-/* ---- read with care ---- */
+/* ---- warnings ---- */
 
 static void warn_unused_runs(const struct wl_report_data *g, struct wl_document *d)
 {
@@ -214,11 +214,11 @@ static void warn_unfinished(const struct wl_report_data *g, struct wl_document *
     size_t left = wl_report_data_count_runs(g, WL_RUN_PLANNED) + wl_report_data_count_runs(g, WL_RUN_RUNNING);
     if (left)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "Not complete: of the campaign %zu of %zu runs are still to come.", left,
+                    wl_strf(g->arena, "Incomplete: %zu of %zu runs of the campaign are still to be run.", left,
                             g->runs.n));
 }
 
-/* The reasons without the advice in parentheses, which is for the one who writes the experiment file. */
+/* The reasons without the advice in parentheses, which is for the author of the experiment file. */
 static void warn_skipped(const struct wl_report_data *g, struct wl_document *d)
 {
     struct wl_strs reasons = { 0 };
@@ -249,36 +249,34 @@ static void warn_estimates(const struct wl_report_data *g, struct wl_document *d
     }
     if (simulated)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "Simulated: the energies of %zu of %zu runs. There was no machine behind them.",
+                    wl_strf(g->arena,
+                            "Simulated: the energies of %zu of %zu runs come from a model, not from a machine.",
                             simulated, done));
     if (estimated)
-        wl_strs_add(
-            g->arena, &d->warnings,
-            wl_strf(g->arena,
-                    "Estimated, not measured: the energies of %zu of %zu runs. Ratios between configurations say "
-                    "more than joules.",
-                    estimated, done));
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena,
+                            "Estimated, not measured: the energies of %zu of %zu runs. Ratios between configurations "
+                            "are more reliable than joules.",
+                            estimated, done));
     if (without)
         wl_strs_add(g->arena, &d->warnings,
                     wl_strf(g->arena, "Not measured: the energies of %zu of %zu runs.", without, done));
 }
 
-/* Rows of finished runs that no law and no mean is made of. */
-static void warn_left_out(const struct wl_report_data *g, struct wl_document *d)
+/* Rows of finished runs that are excluded from laws and means. */
+static void warn_excluded(const struct wl_report_data *g, struct wl_document *d)
 {
     const struct wl_law_counts *c = &g->law.counts;
     if (c->first_epochs)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena,
-                            "Left out of means and laws: the first epochs of runs (%zu of %zu rows), when caches and "
-                            "clocks are cold.",
+                    wl_strf(g->arena, "Excluded from means and laws: first epochs of runs (warm-up, %zu of %zu rows).",
                             c->first_epochs, c->rows));
     if (c->no_workers)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "Left out: %zu of %zu rows, without a worker count.", c->no_workers, c->rows));
+                    wl_strf(g->arena, "Excluded: %zu of %zu rows without a worker count.", c->no_workers, c->rows));
     if (c->no_response + c->not_positive)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "Left out: %zu of %zu rows, without a time.", c->no_response + c->not_positive,
+                    wl_strf(g->arena, "Excluded: %zu of %zu rows without a time.", c->no_response + c->not_positive,
                             c->rows));
 }
 
@@ -288,5 +286,5 @@ void wl_report_add_warnings(const struct wl_report_data *g, struct wl_document *
     warn_unused_runs(g, d);
     warn_skipped(g, d);
     warn_unfinished(g, d);
-    warn_left_out(g, d);
+    warn_excluded(g, d);
 }

@@ -125,16 +125,15 @@ static void add_point(struct points *p, double x, double y, struct wl_arena *a)
     p->y[p->n++] = y;
 }
 
-/* Readings of two quantities of a device that lie closer together than the next one of either, with some left out
- * where there are more than `most`. */
-static int pair_readings(const struct wl_report_data *g, int64_t x_channel, int64_t y_channel, size_t most,
+/* Nearest readings of two quantities of a device, thinned to about `max` pairs. */
+static int pair_readings(const struct wl_report_data *g, int64_t x_channel, int64_t y_channel, size_t max,
                          struct points *out, struct wl_err *e)
 {
     struct wl_arena *scratch = wl_arena_new(g->arena);
     struct wl_readings x, y;
     int rc = wl_store_readings(g->store, x_channel, INT64_MIN, INT64_MAX, &x, scratch, e);
     if (rc == 0) rc = wl_store_readings(g->store, y_channel, INT64_MIN, INT64_MAX, &y, scratch, e);
-    size_t stride = rc == 0 ? x.n / most + 1 : 1;
+    size_t stride = rc == 0 ? x.n / max + 1 : 1;
     for (size_t i = 0, k = 0; rc == 0 && i < x.n && y.n > 0; i += stride) {
         while (k + 1 < y.n && llabs(y.t_ns[k + 1] - x.t_ns[i]) <= llabs(y.t_ns[k] - x.t_ns[i])) k++;
         if (isfinite(x.value[i]) && isfinite(y.value[k])) add_point(out, x.value[i], y.value[k], g->arena);
@@ -184,7 +183,7 @@ static int add_joint(const struct wl_report_data *g, const struct wl_report_grou
     return 0;
 }
 
-/* Of each workload the last group, which of several caps and clocks has the highest. */
+/* For the last group of each workload, which has the highest cap or clock. */
 static int joint_figure(const struct wl_report_data *g, const struct wl_report_group *group, struct wl_figure **out,
                         struct wl_err *e)
 {
@@ -247,7 +246,7 @@ static struct wl_report_table *table_of(const struct wl_report_data *g)
     struct wl_report_table *t =
         wl_report_table_new(g->arena, "utilisation", "Utilisation while training", columns, WL_COUNT(columns));
     t->caption = "Coefficients of variation: of a device over time, between the devices at one instant, and of all "
-                 "readings (pooled, as Frey et al. 2022 have it). Means over runs.";
+                 "readings (pooled, as in Frey et al. 2022). Means over runs.";
     for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         t->simulated = t->simulated || law->simulated;

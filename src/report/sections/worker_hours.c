@@ -60,14 +60,14 @@ static void add_fit(const struct wl_report_data *g, const struct wl_energy_law_g
 {
     enum { POINTS = 40 };
     if (!isfinite(group->slope.value)) return;
-    double least = INFINITY, most = 0;
+    double min = INFINITY, max = 0;
     for (size_t k = 0; k < group->n; k++) {
-        least = fmin(least, group->runs[k].worker_h);
-        most = fmax(most, group->runs[k].worker_h);
+        min = fmin(min, group->runs[k].worker_h);
+        max = fmax(max, group->runs[k].worker_h);
     }
     double *x = wl_new_array(f->arena, double, POINTS), *y = wl_new_array(f->arena, double, POINTS);
     for (int k = 0; k < POINTS; k++) { /* even in ln h: a straight line is bent on the logarithmic axes */
-        x[k] = least * pow(most / least, (double)k / (POINTS - 1));
+        x[k] = min * pow(max / min, (double)k / (POINTS - 1));
         y[k] = group->base.value + group->slope.value * x[k];
     }
     wl_figure_add(f, &(struct wl_figure_series) {
@@ -100,11 +100,11 @@ static const struct driver {
     const char *id, *title, *label;
     size_t member; /* of wl_energy_law_run */
 } drivers[] = {
-    { "rate-local-batch", "Energy of a worker-hour against local batch", "local batch",
+    { "rate-local-batch", "Energy per worker-hour against local batch", "local batch",
       offsetof(struct wl_energy_law_run, local_batch) },
-    { "rate-samples", "Energy of a worker-hour against samples", "samples a worker-hour",
+    { "rate-samples", "Energy per worker-hour against samples", "samples per worker-hour",
       offsetof(struct wl_energy_law_run, samples_per_worker_h) },
-    { "rate-updates", "Energy of a worker-hour against updates", "updates a worker-hour",
+    { "rate-updates", "Energy per worker-hour against updates", "updates per worker-hour",
       offsetof(struct wl_energy_law_run, updates_per_worker_h) },
 };
 
@@ -113,10 +113,10 @@ static struct wl_figure *driver_figure(const struct wl_report_data *g, const str
 {
     struct wl_figure *f = wl_figure_new(g->arena, driver->id, driver->title);
     f->x = (struct wl_figure_axis) { .label = driver->label, .log = true, .min = NAN, .max = NAN };
-    f->y = (struct wl_figure_axis) { .label = "energy of a worker-hour", .unit = "kWh", .min = NAN, .max = NAN };
+    f->y = (struct wl_figure_axis) { .label = "energy per worker-hour", .unit = "kWh", .min = NAN, .max = NAN };
     f->metrics = "energy-rate";
     f->caption = "Points: runs.";
-    double least = INFINITY, most = 0;
+    double min = INFINITY, max = 0;
     for (size_t i = 0; i < r->n; i++) {
         const struct wl_energy_law_group *group = &r->groups[i];
         double *x = wl_new_array(g->arena, double, group->n), *y = wl_new_array(g->arena, double, group->n);
@@ -124,12 +124,12 @@ static struct wl_figure *driver_figure(const struct wl_report_data *g, const str
             x[k] = *(const double *)((const char *)&group->runs[k] + driver->member);
             y[k] = group->runs[k].rate;
             if (!isfinite(x[k])) continue;
-            least = fmin(least, x[k]);
-            most = fmax(most, x[k]);
+            min = fmin(min, x[k]);
+            max = fmax(max, x[k]);
         }
         add_runs(g, group, i, x, y, f);
     }
-    return most > least ? f : NULL; /* one value drives nothing */
+    return max > min ? f : NULL; /* a single value shows no dependence */
 }
 
 /* ---- tables ---- */
@@ -205,9 +205,9 @@ static struct wl_report_table *driver_table(const struct wl_report_data *g, cons
 
 int wl_report_add_worker_hours(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
 {
-    struct wl_energy_law_options how = { .drop_epochs = 0 };
+    struct wl_energy_law_options options = { .drop_epochs = 0 };
     struct wl_energy_law_result r;
-    int rc = wl_energy_law_fit(&g->observations, &how, &r, g->arena, e);
+    int rc = wl_energy_law_fit(&g->observations, &options, &r, g->arena, e);
     size_t runs = 0;
     for (size_t i = 0; rc == 0 && i < r.n; i++) runs += r.groups[i].n;
     if (rc || runs == 0) return rc;

@@ -1,5 +1,5 @@
-/* The formats of tables, a writer each: text, CSV, Markdown, LaTeX and HTML. CSV has every column, the others those in
- * which something stands. */
+/* The formats of tables, one writer per format: text, CSV, Markdown, LaTeX and HTML. CSV has every column, the others
+ * those with a value. */
 #include "report/escape.h"
 #include "report/labels.h"
 #include "report/metric_docs.h"
@@ -122,14 +122,14 @@ static void put_latex_columns(const struct wl_report_table *t, struct wl_text *t
     wl_text_add(to, "}\n");
 }
 
-static void put_latex_head(const struct wl_report_table *t, const char *behind, struct wl_text *to)
+static void put_latex_head(const struct wl_report_table *t, const char *suffix, struct wl_text *to)
 {
     wl_text_add(to, "\\toprule\n");
     put_latex_row(t, SIZE_MAX, to);
-    wl_text_addf(to, "\\midrule\n%s", behind);
+    wl_text_addf(to, "\\midrule\n%s", suffix);
 }
 
-/* For \usepackage{booktabs}, long ones for longtable too, whose head stands on each page; UTF-8 input. */
+/* For \usepackage{booktabs}, long ones for longtable too, whose head is on each page; UTF-8 input. */
 static void write_latex(const struct wl_report_table *t, struct wl_text *to)
 {
     const bool folded = t->n_rows > LONG_ROWS;
@@ -172,7 +172,7 @@ static void put_html_heading(const struct wl_report_column *c, struct wl_text *t
     wl_text_add(to, "</th>");
 }
 
-/* A table that would push everything behind it out of sight is folded. */
+/* A table so long that it would hide what follows is folded. */
 static void write_html(const struct wl_report_table *t, struct wl_text *to)
 {
     bool fold = t->n_rows > LONG_ROWS;

@@ -14,7 +14,7 @@ struct wl_report_column {
 };
 
 struct wl_report_cell {
-    const char *text; /* NULL: the number stands */
+    const char *text; /* NULL: the value is shown */
     double value;     /* NAN with text NULL: an empty cell */
 };
 
@@ -31,7 +31,7 @@ struct wl_report_table {
 struct wl_report_table *wl_report_table_new(struct wl_arena *a, const char *id, const char *title,
                                             const struct wl_report_column *columns, size_t n_columns);
 
-/* Cells are added from left to right, row by row; a row is there when its last cell is. */
+/* Cells are added from left to right, row by row; a row is complete with its last cell. */
 void wl_report_table_real(struct wl_report_table *t, double value);
 void wl_report_table_text(struct wl_report_table *t, const char *text); /* copied; NULL: an empty cell */
 

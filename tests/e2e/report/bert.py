@@ -28,8 +28,8 @@ with tempfile.TemporaryDirectory(prefix="wl-bert-") as folder:
     assert sorted(r["settings"]["global_batch"] for r in runs) == [8, 8, 16, 16], runs
     said = json.loads(run("report", "bert-results", "--json", "--formats", "html,csv"))
     rows = next(t for t in said["tables"] if t["id"] == "batches")["rows"]
-    told = {r["metric"] for r in rows}
-    assert {"val_loss", "val_perplexity", "val_masked_accuracy"} <= told, told
+    found = {r["metric"] for r in rows}
+    assert {"val_loss", "val_perplexity", "val_masked_accuracy"} <= found, found
     for figure in ("validation-loss", "validation-perplexity", "validation-accuracy", "epoch-time"):
         assert os.path.getsize(f"bert-results/report/figures/{figure}.csv") > 0
     page = open("bert-results/report/report.html").read()

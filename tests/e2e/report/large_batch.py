@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """experiments/large-batch.ini made small: large_batch.py WATTLAW EXPERIMENT. The report has the figure and the table of
-accuracy against global batch, with the numbers that the trainings told."""
+accuracy against global batch, with the numbers that the trainings recorded."""
 import csv
 import json
 import os

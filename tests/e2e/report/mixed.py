@@ -96,7 +96,7 @@ def number(text):
 
 
 def said_of(label):
-    """The settings that a legend entry tells of: {column: value or None}."""
+    """The settings named in a legend entry: {column: value or None}."""
     if "\u2026" in label:  # shortened in the middle
         return {}
     said = {}

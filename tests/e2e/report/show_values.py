@@ -30,7 +30,7 @@ def near(text, want, what):
 
 
 def table(text, first):
-    """The rows under the head that begins with `first`, each {head: cell}; cells stand under their heads."""
+    """The rows under the head that begins with `first`, each {head: cell}; cells are under their heads."""
     lines = text.splitlines()
     at = next((i for i, line in enumerate(lines) if line.lstrip().startswith(first)), None)
     if at is None:

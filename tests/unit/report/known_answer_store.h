@@ -1,4 +1,4 @@
-/* A store so plain that every number of its report follows by hand (test_values.c does it), and one of power caps. */
+/* A store so simple that every number of its report can be computed by hand (test_values.c), and one of power caps. */
 #ifndef TESTS_REPORT_KNOWN_ANSWER_STORE_H
 #define TESTS_REPORT_KNOWN_ANSWER_STORE_H
 
@@ -7,12 +7,12 @@
 /* A run of three epochs, the first of which lasts twice as long: 4 time_s from start to stop, exactly. */
 struct known_answer_run {
     double workers, cap_w;                /* cap_w NAN: none */
-    double time_s;                        /* of an epoch, but the first */
-    double watts;                         /* of a worker, all the time */
+    double time_s;                        /* of each epoch but the first */
+    double watts;                         /* per worker, constant */
     double accuracy;                      /* val_top1 of the first epoch; each epoch adds .1 */
     double busy_pct, cv_time, cv_dev, cv; /* utilisation as it was derived: shares, not % */
     const char *workload;                 /* NULL: "net" */
-    double local_batch;                   /* 0: 32; NAN: not told, as then the global one */
+    double local_batch;                   /* 0: 32; NAN: not recorded, nor is the global one */
 };
 
 /* Six runs of "net" on 1, 4 and 16 workers, local batch 32, 640 samples and 20 updates an epoch. Workers halve the time
@@ -30,7 +30,7 @@ struct hand {
 
 /* Runs 1 .. n in their order, each an hour after the end of the one before it. Devices: one, whose power has five
  * readings in the middle of each fifth of a run, and so has its utilisation: 10, 20, 30, 40, 50 %. Energies are those
- * of watts, with an interval of 10 % each way and a quarter drawn at rest. */
+ * of watts, with an interval of 10 % each way and a quarter of it idle. */
 int known_answer_store(const char *path, const struct hand *h, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -1,4 +1,4 @@
-/* Writes samples to try and to look at: make_samples DIR makes DIR/synthetic (a page of made-up figures in all
+/* Writes samples to look at: make_samples DIR makes DIR/synthetic (a page of made-up figures in all
  * formats) and the stores DIR/small, DIR/large, DIR/capped, DIR/failures, DIR/empty, DIR/hand and DIR/measured. */
 #include "known_answer_store.h"
 #include "synthetic.h"

@@ -1,5 +1,5 @@
 /* A store of random runs: random_store SEED PATH. Settings, epochs, energies, metrics, channels and ends of runs are
- * there or not by chance, and names are such as nobody would choose; the same seed gives the same store. */
+ * present or absent at random, and names are adversarial; the same seed gives the same store. */
 #include "store/store.h"
 
 #include <math.h>
@@ -90,7 +90,7 @@ static int add_channel(struct making *k, int64_t run, int64_t device, int64_t sp
     return rc || n == 0 ? rc : wl_store_add_samples(k->store, samples, n, e);
 }
 
-/* What stands in one pass of a run's end; room for all of it. */
+/* The rows written at the end of a run; room for all of them. */
 struct facts {
     struct wl_epoch_row epochs[6];
     struct wl_energy_row energies[14];

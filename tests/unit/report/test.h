@@ -1,4 +1,4 @@
-/* What the tests of report/ share: cmocka, an arena a test, golden files. */
+/* Shared by the tests of report/: cmocka, one arena per test, golden files. */
 #ifndef TESTS_REPORT_TEST_H
 #define TESTS_REPORT_TEST_H
 

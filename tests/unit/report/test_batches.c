@@ -1,4 +1,4 @@
-/* Learning against the global batch: the numbers, the lines, and what is said of what is missing. */
+/* Metrics against the global batch: numbers, lines, and messages on missing values. */
 #include "test.h"
 
 #include <math.h>
@@ -8,8 +8,8 @@
 
 enum { EPOCHS = 3, METRICS = 8 };
 
-/* A run, and what it told after each of three epochs. */
-struct told {
+/* A run, and its metrics after each of three epochs. */
+struct run_metrics {
     const char *workload;
     double workers, batch;
     struct {
@@ -20,7 +20,7 @@ struct told {
     size_t n_defs;
 };
 
-static void add_run(struct wl_store *store, int64_t campaign, const struct told *t, int64_t repeat)
+static void add_run(struct wl_store *store, int64_t campaign, const struct run_metrics *t, int64_t repeat)
 {
     struct wl_settings set = wl_settings_none;
     struct wl_metric_row rows[EPOCHS * METRICS];
@@ -44,7 +44,7 @@ static void add_run(struct wl_store *store, int64_t campaign, const struct told 
     assert_ok(wl_store_run_end(store, run, &end, &derived, e));
 }
 
-static struct wl_document *report_of(const struct told *v, size_t n, struct wl_arena *a)
+static struct wl_document *report_of(const struct run_metrics *v, size_t n, struct wl_arena *a)
 {
     char folder[] = "/tmp/wl-report-XXXXXX";
     struct wl_store *store;
@@ -98,8 +98,8 @@ static char *joined(const struct wl_strs *list, struct wl_arena *a)
     return t.s;
 }
 
-/* Three repeats at 32, one run at 64; the last one lost its accuracy, and one never told it. */
-static const struct told runs[] = {
+/* Three repeats at 32, one run at 64; the last one has no final accuracy, and one never recorded it. */
+static const struct run_metrics runs[] = {
     { "net", 1, 32, { { "val_top1", { .2, .5, .5 } }, { "val_loss", { 3, 1, 2 } }, { "lr", { 9, 9, 9 } } } },
     { "net", 1, 32, { { "val_top1", { .3, .8, .6 } }, { "val_loss", { 3, 2, 2 } }, { "input_s", { 9, 9, 9 } } } },
     { "net", 1, 32, { { "val_top1", { .1, .6, .7 } }, { "val_loss", { 3, 2, 2 } }, { "score", { 1, 2, 3 } } } },
@@ -109,7 +109,7 @@ static const struct told runs[] = {
     { "net", 2, 128, { { "val_loss", { 3, 2, 2 } } } },
 };
 
-static void numbers(void **state)
+static void final_and_best_values_are_means_over_runs(void **state)
 {
     struct wl_arena *a = *state;
     struct wl_document *d = report_of(runs, WL_COUNT(runs), a);
@@ -136,7 +136,7 @@ static void numbers(void **state)
     assert_true(best->dashed);
     near(best->y[0], (.5 + .8 + .7) / 3);
     near(best->y[1], .4);
-    assert_string_equal(f->source, "Left out, without a value at the end: run 6, run 7.");
+    assert_string_equal(f->source, "Excluded, without a value at the end: run 6, run 7.");
 
     f = figure(d, "batch-val-loss");
     assert_true(f->y.log); /* 2 and 90 */
@@ -147,7 +147,7 @@ static void numbers(void **state)
     near(f->series[1].y[1], 9);
 }
 
-static void table_and_finding(void **state)
+static void table_and_finding_have_the_means(void **state)
 {
     struct wl_arena *a = *state;
     struct wl_document *d = report_of(runs, WL_COUNT(runs), a);
@@ -168,10 +168,10 @@ static void table_and_finding(void **state)
 }
 
 /* Several workloads have figures of their own. */
-static void workloads(void **state)
+static void workloads_have_their_own_figures(void **state)
 {
     struct wl_arena *a = *state;
-    struct told v[] = { runs[0], runs[3], runs[0], runs[3] };
+    struct run_metrics v[] = { runs[0], runs[3], runs[0], runs[3] };
     v[2].workload = v[3].workload = "Other net";
     struct wl_document *d = report_of(v, WL_COUNT(v), a);
     assert_non_null(figure(d, "batch-val-top1-net"));
@@ -187,8 +187,8 @@ static const struct wl_figure *learning(const struct wl_document *d, const char 
     return NULL;
 }
 
-/* What the workload says goes before what names suggest; a baseline is drawn beside what it is the baseline of. */
-static void as_the_workload_said(void **state)
+/* Definitions of the workload take precedence over names; a baseline is drawn in the figure of its metric. */
+static void workload_definitions_take_precedence(void **state)
 {
     struct wl_arena *a = *state;
     static const struct wl_metric_def_row defs[] = {
@@ -201,7 +201,7 @@ static void as_the_workload_said(void **state)
           .baseline_of = "score",
           .place = 3 },
     };
-    struct told v[3] = { runs[2], runs[3], runs[0] }; /* another workload in the same figures has no baseline */
+    struct run_metrics v[3] = { runs[2], runs[3], runs[0] }; /* another workload in the same figures has no baseline */
     v[2].workload = "other";
     for (size_t i = 0; i < 2; i++) {
         v[i].metrics[3].name = "still";
@@ -238,22 +238,25 @@ static void as_the_workload_said(void **state)
     assert_string_equal(learning(d, "quality-score")->title, "Error at the end of a run");
 }
 
-static void nothing_to_show(void **state)
+static void missing_metrics_are_a_warning(void **state)
 {
     struct wl_arena *a = *state;
-    const struct told one[] = { runs[0], runs[1] };
+    const struct run_metrics one[] = { runs[0], runs[1] };
     assert_null(section(report_of(one, 2, a), "batches")); /* one batch */
-    struct told silent[] = { runs[0], runs[3] };
-    memset(silent[0].metrics, 0, sizeof silent[0].metrics);
-    memset(silent[1].metrics, 0, sizeof silent[1].metrics);
-    struct wl_document *d = report_of(silent, 2, a);
+    struct run_metrics without_metrics[] = { runs[0], runs[3] };
+    memset(without_metrics[0].metrics, 0, sizeof without_metrics[0].metrics);
+    memset(without_metrics[1].metrics, 0, sizeof without_metrics[1].metrics);
+    struct wl_document *d = report_of(without_metrics, 2, a);
     assert_null(section(d, "batches"));
-    assert_holds(joined(&d->warnings, a), "net: no run told what it learned (metric marks)");
+    assert_holds(joined(&d->warnings, a), "net: no run recorded metrics of learning (metric marks)");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(numbers), WITH_ARENA(table_and_finding), WITH_ARENA(workloads),
-                                        WITH_ARENA(as_the_workload_said), WITH_ARENA(nothing_to_show) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(final_and_best_values_are_means_over_runs),
+                                        WITH_ARENA(table_and_finding_have_the_means),
+                                        WITH_ARENA(workloads_have_their_own_figures),
+                                        WITH_ARENA(workload_definitions_take_precedence),
+                                        WITH_ARENA(missing_metrics_are_a_warning) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,7 +6,7 @@
 
 #include "synthetic.h"
 
-/* Behind the page's own scripts: how many canvases hold more than one colour, as an attribute of the page. */
+/* After the page's own scripts: how many canvases hold more than one colour, as an attribute of the page. */
 static const char probe[] =
     "<script nonce=\"probe\">\n"
     "let drawn = 0;\n"
@@ -44,16 +44,24 @@ static const char watch[] =
     "});\n"
     "</script>\n";
 
-/* What a name that nobody escaped would put into the page. Each would leave its name in data-ran. */
+/* What an unescaped name would put into the page. Each would leave its name in data-ran. */
 #define RUNS(what) "document.documentElement.dataset.ran += ' " what "'"
-static const char injected[] =
-    "<img src=\"data:,\" onerror=\"" RUNS("handler") "\">\n"
-    "<svg onload=\"" RUNS("svg") "\"></svg>\n"
-    "<script>" RUNS("inline") "</script>\n"
-    "<script src=\"data:text/javascript," RUNS("source") "\"></script>\n"
-    "<iframe srcdoc=\"<script>parent." RUNS("frame") "</script>\"></iframe>\n"
-    "<a id=\"link\" href=\"javascript:void(" RUNS("link") ")\">x</a>\n"
-    "<script nonce=\"probe\">document.getElementById('link').click();</script>\n";
+static const char injected[] = "<img src=\"data:,\" onerror=\"" RUNS(
+    "handler") "\">\n"
+               "<svg onload=\"" RUNS(
+                   "svg") "\"></svg>\n"
+                          "<script>" RUNS(
+                              "inline") "</script>\n"
+                                        "<script src=\"data:text/javascript," RUNS(
+                                            "source") "\"></script>\n"
+                                                      "<iframe srcdoc=\"<script>parent." RUNS(
+                                                          "frame") "</script>\"></iframe>\n"
+                                                                   "<a id=\"link\" href=\"javascript:void(" RUNS(
+                                                                       "link") ")\">x</a>\n"
+                                                                               "<script "
+                                                                               "nonce=\"probe\">document."
+                                                                               "getElementById('link').click();</"
+                                                                               "script>\n";
 
 /* The page's document after its scripts have run, or NULL with the reason in *why. */
 static char *dom_of(const char *program, const char *url, const char *profile, const char **why, struct wl_arena *a)
@@ -149,14 +157,14 @@ static void assert_drawn(const char *head)
     assert_holds_not(head, "data-error");
 }
 
-static void page_in_chromium(void **state)
+static void page_loads_without_errors(void **state)
 {
     char *head = attributes(*state, OURS, "");
     assert_drawn(head);
     assert_holds(head, "data-refused=\"0\""); /* the policy forbids nothing that the page does */
 }
 
-static void injected_code_does_not_run(void **state)
+static void injected_code_is_blocked_by_the_policy(void **state)
 {
     char *head = attributes(*state, OURS, injected);
     assert_drawn(head);
@@ -165,7 +173,7 @@ static void injected_code_does_not_run(void **state)
 }
 
 /* Without the policy all of it runs: the test above would notice. */
-static void injected_code_without_a_policy(void **state)
+static void injected_code_runs_without_the_policy(void **state)
 {
     char *head = attributes(*state, NO_POLICY, injected);
     static const char *const ways[] = { "handler", "svg", "inline", "source", "frame", "link" };
@@ -174,8 +182,9 @@ static void injected_code_without_a_policy(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(page_in_chromium), WITH_ARENA(injected_code_does_not_run),
-                                        WITH_ARENA(injected_code_without_a_policy) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(page_loads_without_errors),
+                                        WITH_ARENA(injected_code_is_blocked_by_the_policy),
+                                        WITH_ARENA(injected_code_runs_without_the_policy) };
     struct wl_arena *a = wl_arena_new(NULL);
     const char *why;
     program = browser(&why, a);

@@ -11,7 +11,7 @@ static char *put(put_fn *fn, const char *s, struct wl_arena *a)
     return t.s;
 }
 
-static void html(void **state)
+static void html_is_escaped(void **state)
 {
     assert_string_equal(put(wl_escape_html, "<a href=\"x\">&'</a>", *state),
                         "&lt;a href=&quot;x&quot;&gt;&amp;&#39;&lt;/a&gt;");
@@ -19,31 +19,31 @@ static void html(void **state)
     assert_string_equal(put(wl_escape_html, NULL, *state), "");
 }
 
-static void latex(void **state)
+static void latex_is_escaped(void **state)
 {
     assert_string_equal(put(wl_escape_latex, "\\{a_b}$&#%^~", *state),
                         "\\textbackslash{}\\{a\\_b\\}\\$\\&\\#\\%\\textasciicircum{}\\textasciitilde{}");
     assert_string_equal(put(wl_escape_latex, "[1]\n\\end", *state), "{[}1{]} \\textbackslash{}end");
 }
 
-static void markdown(void **state)
+static void markdown_is_escaped(void **state)
 {
     assert_string_equal(put(wl_escape_markdown, "a|b*c_d`e\n<i>[x](y)", *state),
                         "a\\|b\\*c\\_d\\`e &lt;i&gt;\\[x\\](y)");
 }
 
-static void gnuplot(void **state)
+static void gnuplot_is_escaped(void **state)
 {
     assert_string_equal(put(wl_escape_gnuplot, "it's `rm` \"$x\" \\n\n", *state), "'it''s `rm` \"$x\" \\n '");
 }
 
-static void script(void **state)
+static void script_json_is_escaped(void **state)
 {
     assert_string_equal(put(wl_escape_script_json, "[\"</script><!--&\"]", *state),
                         "[\"\\u003c/script\\u003e\\u003c!--\\u0026\"]");
 }
 
-/* Overlong forms, surrogates, stray and cut-off bytes, beyond U+10FFFF: one U+FFFD a byte; good characters stay. */
+/* Overlong forms, surrogates, stray and cut-off bytes, beyond U+10FFFF: one U+FFFD per byte; good characters stay. */
 static void bad_utf8(void **state)
 {
     const char *bad = "\xef\xbf\xbd";
@@ -58,7 +58,7 @@ static void bad_utf8(void **state)
 }
 
 /* Characters that turn text around, hide in it or are controls: U+202E, U+2066, U+200B, U+009B. In every writer. */
-static void disguises(void **state)
+static void invisible_and_bidirectional_characters_are_replaced(void **state)
 {
     static put_fn *const writers[] = { wl_escape_html, wl_escape_latex, wl_escape_markdown, wl_escape_gnuplot,
                                        wl_escape_script_json };
@@ -72,7 +72,7 @@ static void disguises(void **state)
     }
 }
 
-static void slugs(void **state)
+static void slugs_are_lower_case_letters_and_digits(void **state)
 {
     assert_string_equal(wl_slug("ResNet50 (v1.5)", *state), "resnet50-v1-5");
     assert_string_equal(wl_slug("../../etc/passwd", *state), "etc-passwd");
@@ -82,8 +82,14 @@ static void slugs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(html),   WITH_ARENA(latex),    WITH_ARENA(markdown), WITH_ARENA(gnuplot),
-        WITH_ARENA(script), WITH_ARENA(bad_utf8), WITH_ARENA(slugs),    WITH_ARENA(disguises),
+        WITH_ARENA(html_is_escaped),
+        WITH_ARENA(latex_is_escaped),
+        WITH_ARENA(markdown_is_escaped),
+        WITH_ARENA(gnuplot_is_escaped),
+        WITH_ARENA(script_json_is_escaped),
+        WITH_ARENA(bad_utf8),
+        WITH_ARENA(slugs_are_lower_case_letters_and_digits),
+        WITH_ARENA(invisible_and_bidirectional_characters_are_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static void assert_reals(struct wl_reals got, const double *want, size_t n)
         assert_reals(got, want, sizeof want / sizeof *want); \
     } while (0)
 
-static void round_ticks(void **state)
+static void ticks_are_round(void **state)
 {
     struct wl_arena *a = *state;
     ASSERT_REALS(wl_ticks_round(0, 1, false, a), 0, .2, .4, .6, .8, 1);
@@ -28,15 +28,15 @@ static void round_ticks(void **state)
     ASSERT_REALS(wl_ticks_round(8.1, 11.2, true, a), 8, 8.5, 9, 9.5, 10, 10.5, 11, 11.5);
 }
 
-/* Equal ends are no reason to divide by zero. */
-static void ticks_of_nothing(void **state)
+/* Equal ends do not lead to a division by zero. */
+static void equal_limits_have_ticks(void **state)
 {
     assert_true(wl_ticks_round(5, 5, false, *state).n >= 2);
     assert_true(wl_ticks_round(0, 0, false, *state).n >= 2);
     assert_true(wl_ticks_round(5, 5, true, *state).n >= 2);
 }
 
-static void count_ticks(void **state)
+static void ticks_of_counts_are_thinned(void **state)
 {
     struct wl_arena *a = *state;
     const double few[] = { 2, 1, 2, NAN, 4, 0, 1 }, dense[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 };
@@ -55,7 +55,7 @@ static struct wl_figure *figure_of(struct wl_arena *a, const double *x, const do
     return f;
 }
 
-static void limits(void **state)
+static void limits_cover_the_values(void **state)
 {
     const double x[] = { 1, 2, 4 }, y[] = { 10, NAN, 40 }, one[] = { 3, 3, 3 };
     struct wl_figure *f = figure_of(*state, x, y, 3, true);
@@ -72,7 +72,7 @@ static void limits(void **state)
     assert_true(f->y.min == 0);
 }
 
-static void empty(void **state)
+static void figure_without_points_is_empty(void **state)
 {
     const double x[] = { 1, 2 }, missing[] = { NAN, NAN }, negative[] = { -1, 0 };
     struct wl_figure *none = figure_of(*state, x, missing, 2, false), *no_log = figure_of(*state, x, negative, 2, true);
@@ -84,8 +84,8 @@ static void empty(void **state)
     assert_true(none->y.max > none->y.min && no_log->y.min > 0);
 }
 
-/* Bars of two series stand beside each other around the tick, and the axis has room for them and for 0. */
-static void bars(void **state)
+/* Bars of two series are side by side around the tick, and the axis has room for them and for 0. */
+static void bars_are_side_by_side(void **state)
 {
     const struct wl_figure *f = synthetic_bars(*state);
     const struct wl_figure_series *cpu = &f->series[0], *gpu = &f->series[1];
@@ -118,7 +118,7 @@ static void csv(void **state)
     assert_golden(*state, "bars.csv", &t);
 }
 
-static void colours(void **state)
+static void workloads_keep_their_colours(void **state)
 {
     (void)state;
     const char *const names[] = { "mine", "bert", "resnet50", "yours" };
@@ -131,8 +131,8 @@ static void colours(void **state)
     assert_string_equal(wl_colour(WL_COLOUR_NEUTRAL)->name, "grey");
 }
 
-/* Numbers beyond what can be drawn are left out; whatever there is, limits and ticks are numbers. */
-static void extremes(void **state)
+/* Numbers that cannot be drawn are omitted; limits and ticks are always numbers. */
+static void extreme_values_are_not_drawn(void **state)
 {
     static const double values[][3] = { { 1e-300, 1, 2 },
                                         { 1, 2, 1e300 },
@@ -155,8 +155,8 @@ static void extremes(void **state)
     }
 }
 
-/* Two entries of a legend are never alike, whatever their series are called. */
-static void legends(void **state)
+/* Two entries of a legend are never equal, whatever the names of their series. */
+static void legend_entries_are_unique(void **state)
 {
     static const char *const names[] = { "a", NULL, "a", "a (2)", "b", "a" }, *const want[] = { "a",     NULL,
                                                                                                 "a (2)", "a (2) (2)",
@@ -172,8 +172,8 @@ static void legends(void **state)
     }
 }
 
-/* Names that fold to one id: each figure and table of a document has its own all the same. */
-static void ids(void **state)
+/* Names that fold to one id: each figure and table of a document still has its own. */
+static void ids_are_unique(void **state)
 {
     static const char *const names[] = { "val_acc@1", "val_acc_1", "val acc 1!", "@", "#" };
     static const char *const want[] = { "val-acc-1", "val-acc-1-2", "val-acc-1-3", "other", "other-2" };
@@ -197,12 +197,18 @@ static void ids(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(round_ticks), WITH_ARENA(ticks_of_nothing),
-        WITH_ARENA(count_ticks), WITH_ARENA(limits),
-        WITH_ARENA(empty),       WITH_ARENA(bars),
-        WITH_ARENA(json),        WITH_ARENA(csv),
-        WITH_ARENA(extremes),    WITH_ARENA(legends),
-        WITH_ARENA(ids),         cmocka_unit_test(colours),
+        WITH_ARENA(ticks_are_round),
+        WITH_ARENA(equal_limits_have_ticks),
+        WITH_ARENA(ticks_of_counts_are_thinned),
+        WITH_ARENA(limits_cover_the_values),
+        WITH_ARENA(figure_without_points_is_empty),
+        WITH_ARENA(bars_are_side_by_side),
+        WITH_ARENA(json),
+        WITH_ARENA(csv),
+        WITH_ARENA(extreme_values_are_not_drawn),
+        WITH_ARENA(legend_entries_are_unique),
+        WITH_ARENA(ids_are_unique),
+        cmocka_unit_test(workloads_keep_their_colours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 
 #include "synthetic.h"
 
-static void golden_scripts(void **state)
+static void scripts_match_golden_files(void **state)
 {
     const struct wl_figure *figures[] = { synthetic_bars(*state), synthetic_hostile_figure(*state) };
     for (size_t i = 0; i < WL_COUNT(figures); i++) {
@@ -13,8 +13,8 @@ static void golden_scripts(void **state)
     }
 }
 
-/* Missing values part the data by one empty line; two would begin another data set. */
-static void gaps(void **state)
+/* A missing value is one empty line in the data; two would begin another data set. */
+static void missing_values_are_gaps(void **state)
 {
     struct wl_text t = WL_TEXT(*state);
     wl_figure_gnuplot(synthetic_trace(*state), &t);
@@ -23,7 +23,7 @@ static void gaps(void **state)
     assert_holds_not(t.s, "nan");
 }
 
-static void no_gnuplot(void **state)
+static void missing_gnuplot_is_reported(void **state)
 {
     struct wl_arena *a = *state;
     char *path = wl_strdup(a, getenv("PATH"));
@@ -37,6 +37,7 @@ static void no_gnuplot(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(golden_scripts), WITH_ARENA(gaps), WITH_ARENA(no_gnuplot) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(scripts_match_golden_files), WITH_ARENA(missing_values_are_gaps),
+                                        WITH_ARENA(missing_gnuplot_is_reported) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,7 +9,7 @@ static struct wl_text page_of(struct wl_arena *a)
     return t;
 }
 
-/* The text between two marks, both left out. */
+/* The text between two marks, without them. */
 static char *between(struct wl_arena *a, const char *text, const char *from, const char *to)
 {
     const char *begin = strstr(text, from);
@@ -27,14 +27,14 @@ static size_t count(const char *text, const char *part)
     return n;
 }
 
-static void golden_body(void **state)
+static void body_matches_golden_file(void **state)
 {
     struct wl_text page = page_of(*state), body = WL_TEXT(*state);
     wl_text_add(&body, between(*state, page.s, "<body>\n", "<script type=\"application/json\""));
     assert_golden(*state, "body.html", &body);
 }
 
-static void hostile_names(void **state)
+static void hostile_names_are_escaped(void **state)
 {
     struct wl_text page = page_of(*state);
     assert_holds_not(page.s, "<script>alert");
@@ -49,8 +49,8 @@ static void hostile_names(void **state)
     assert_holds(title, "</script><script>alert(1)</script> \"q\" 'a' `touch hacked`");
 }
 
-/* No part of the page is fetched from anywhere. */
-static void self_contained(void **state)
+/* The page fetches nothing. */
+static void page_is_self_contained(void **state)
 {
     struct wl_text page = page_of(*state);
     static const char *const forbidden[] = {
@@ -63,7 +63,7 @@ static void self_contained(void **state)
 }
 
 /* Every link to a formula has its row. */
-static void links_to_formulas(void **state)
+static void links_to_formulas_resolve(void **state)
 {
     struct wl_text page = page_of(*state);
     for (const char *p = page.s; (p = strstr(p, "href=\"#metric-")); p++) {
@@ -74,7 +74,7 @@ static void links_to_formulas(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(golden_body), WITH_ARENA(hostile_names), WITH_ARENA(self_contained),
-                                        WITH_ARENA(links_to_formulas) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(body_matches_golden_file), WITH_ARENA(hostile_names_are_escaped),
+                                        WITH_ARENA(page_is_self_contained), WITH_ARENA(links_to_formulas_resolve) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,7 +3,7 @@
 #include "report/report.h"
 
 /* docs/metrics.md has the rows that the page shows, word for word. */
-static void documented(void **state)
+static void metrics_are_documented(void **state)
 {
     char *doc;
     assert_ok(wl_file_read(source_file(*state, "docs/metrics.md"), 1 << 20, &doc, NULL, *state, e));
@@ -11,7 +11,7 @@ static void documented(void **state)
         assert_holds(doc, wl_strf(*state, "| %s | %s | %s | %s |", m->name, m->unit, m->formula, m->source));
 }
 
-static void named_once(void **state)
+static void metric_ids_are_unique(void **state)
 {
     (void)state;
     for (const struct wl_metric_doc *m = wl_metric_docs; m->id; m++) assert_ptr_equal(wl_metric_doc(m->id), m);
@@ -21,6 +21,6 @@ static void named_once(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(documented), cmocka_unit_test(named_once) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(metrics_are_documented), cmocka_unit_test(metric_ids_are_unique) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static bool have_gnuplot(struct wl_arena *a)
     return wl_process_run(argv, 100, true, &said, &how, a, NULL) == 0 && how.status == 0;
 }
 
-static void pictures(void **state)
+static void pictures_are_drawn(void **state)
 {
     struct wl_arena *a = *state;
     struct wl_figure *figures[] = { synthetic_scaling(a), synthetic_bars(a), synthetic_trace(a),
@@ -41,7 +41,7 @@ static void pictures(void **state)
     assert_holds(svg, "touch hacked");
 }
 
-static void broken_script(void **state)
+static void gnuplot_errors_are_reported(void **state)
 {
     struct wl_arena *a = *state;
     char *dir = new_folder(a), *script = wl_path_join(a, dir, "bad.gp"), *path = wl_path_join(a, dir, "bad.svg");
@@ -54,7 +54,7 @@ static void broken_script(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(pictures), WITH_ARENA(broken_script) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(pictures_are_drawn), WITH_ARENA(gnuplot_errors_are_reported) };
     struct wl_arena *a = wl_arena_new(NULL);
     bool found = have_gnuplot(a);
     wl_arena_free(a);

@@ -59,7 +59,7 @@ static char *joined(const struct wl_strs *list, struct wl_arena *a)
     return t.s;
 }
 
-static void small(void **state)
+static void small_store_has_all_sections(void **state)
 {
     struct wl_arena *a = *state;
     struct wl_document *d = report_of(&synthetic_small, a);
@@ -91,7 +91,7 @@ static void small(void **state)
     assert_holds(d->findings.v[0], "estimated energy");
 }
 
-static void figures_of_small(void **state)
+static void small_store_has_its_figures(void **state)
 {
     struct wl_document *d = report_of(&synthetic_small, *state);
     const struct wl_figure *time = figure(d, "epoch-time");
@@ -116,8 +116,8 @@ static void figures_of_small(void **state)
     assert_true(accuracy->x.ticks.v[0] == 1 && accuracy->x.ticks.v[accuracy->x.ticks.n - 1] == 4);
 }
 
-/* What a workload calls its quality on held-out data is drawn under that name. */
-static void other_metrics(void **state)
+/* A workload's own metrics on held-out data are drawn under their names. */
+static void custom_metrics_are_drawn(void **state)
 {
     struct made m = synthetic_small;
     m.regression = true;
@@ -132,7 +132,7 @@ static void other_metrics(void **state)
 }
 
 /* Devices of one scope add up in power and spread in utilisation. */
-static void many_devices(void **state)
+static void devices_of_a_scope_are_summed(void **state)
 {
     struct made m = synthetic_capped;
     m.n_caps = 0;
@@ -154,7 +154,7 @@ static double metric_cell(const struct wl_document *d, const char *name, size_t 
 }
 
 /* The store's own rules (synthetic_store.c) come out of the sections on laws, caps, worker-hours and utilisation. */
-static void sections_of_the_analysis(void **state)
+static void sections_of_the_analysis_match_the_store(void **state)
 {
     struct wl_document *d = report_of(&synthetic_capped, *state);
     assert_int_equal(table(d, "verdicts")->n_rows, 9);
@@ -181,8 +181,8 @@ static void sections_of_the_analysis(void **state)
     assert_true(fabs(kwh - of_table) < 1e-9 * kwh);
 }
 
-/* Both batch sizes vary: the law holds the local one fixed, and the other way to scale has figures of its own. */
-static void the_other_batch_held_fixed(void **state)
+/* Both batch sizes vary: the law holds the local one fixed, and the other series has figures of its own. */
+static void other_batch_size_has_its_own_figures(void **state)
 {
     struct wl_document *d = report_of(&synthetic_small, *state);
     const struct wl_figure *f = figure(d, "epoch-time-constant-global-batch");
@@ -200,7 +200,7 @@ static void the_other_batch_held_fixed(void **state)
     assert_true(figure(d, "energy-ratio-constant-global-batch")->estimated);
 }
 
-static void too_many_groups_for_one_figure(void **state)
+static void many_groups_are_split_into_facets(void **state)
 {
     struct wl_document *d = report_of(&synthetic_capped, *state);
     const struct wl_figure *each = figure(d, "epoch-time"); /* the highest cap of each workload */
@@ -212,8 +212,8 @@ static void too_many_groups_for_one_figure(void **state)
     assert_int_equal(table(d, "laws")->n_rows, 9);
 }
 
-/* Six workloads of a paper's size: the same colours as anywhere, one ideal line, everything marked as simulated. */
-static void large(void **state)
+/* Six workloads: the usual colours, one ideal line, everything marked as simulated. */
+static void large_store_is_marked_as_simulated(void **state)
 {
     struct made m = synthetic_large;
     m.epochs = 3;
@@ -230,11 +230,11 @@ static void large(void **state)
     assert_int_equal(table(d, "configurations")->n_rows, 54);
     assert_true(table(d, "laws")->simulated);
     assert_holds(joined(&d->warnings, *state), "Simulated: the energies of 162 of 162 runs");
-    assert_holds(joined(&d->findings, *state), "the points bend, so it is no power law"); /* they follow Amdahl */
+    assert_holds(joined(&d->findings, *state), "the points curve, so it is not a power law"); /* they follow Amdahl */
 }
 
-/* Without any sensor there are times and no energies, and nothing claims one. */
-static void no_energy(void **state)
+/* Without sensors the report has times and no energies. */
+static void report_without_sensors_has_no_energy(void **state)
 {
     struct made m = synthetic_small;
     m.devices = 0;
@@ -250,7 +250,7 @@ static void no_energy(void **state)
 }
 
 /* One worker count: no law, and the sentence says why. */
-static void one_worker_count(void **state)
+static void one_worker_count_has_no_law(void **state)
 {
     struct made m = synthetic_small;
     m.n_workers = 1;
@@ -260,8 +260,8 @@ static void one_worker_count(void **state)
     assert_non_null(figure(d, "epoch-time"));
 }
 
-/* `measure` of a command that says nothing about itself: its runs and its power are shown all the same. */
-static void no_worker_counts(void **state)
+/* `measure` of a command without marks: its runs and its power are shown. */
+static void runs_without_worker_counts_are_shown(void **state)
 {
     struct made m = synthetic_small;
     m.no_workers = true;
@@ -269,13 +269,13 @@ static void no_worker_counts(void **state)
     struct wl_document *d = report_of(&m, *state);
     assert_null(figure(d, "epoch-time"));
     assert_null(table(d, "configurations"));
-    assert_holds(figure(d, "power-over-time")->source, "the last run that was finished");
+    assert_holds(figure(d, "power-over-time")->source, "the last finished run");
     assert_int_equal(table(d, "runs")->n_rows, 7);
     assert_holds(d->findings.v[0], "no law: no row has a positive worker count");
 }
 
 /* A workload whose name would break out of everything, and is too long for a legend. */
-static void hostile_store(void **state)
+static void hostile_store_is_escaped(void **state)
 {
     struct wl_arena *a = *state;
     const char *const names[] = { synthetic_hostile, "plain" };
@@ -299,7 +299,7 @@ static void hostile_store(void **state)
     assert_false(wl_is_file("hacked"));
 }
 
-static void chosen_run(void **state)
+static void requested_run_is_drawn(void **state)
 {
     struct wl_document *d = report_with(&synthetic_small, (struct wl_report_options) { .run = 2 }, *state);
     assert_holds(figure(d, "power-over-time")->source, "Run 2");
@@ -315,14 +315,14 @@ static int build(const struct made *m, struct wl_report_options options, struct 
     return wl_report_build(&d, store, &options, a, err);
 }
 
-static void unknown_run(void **state)
+static void unknown_run_is_refused(void **state)
 {
     struct wl_err e = { 0 };
     assert_int_equal(build(&synthetic_small, (struct wl_report_options) { .run = 99 }, *state, &e), WL_ENOENT);
     assert_holds(e.msg, "there is no run 99");
 }
 
-static void nothing_finished(void **state)
+static void store_without_finished_runs_is_refused(void **state)
 {
     struct made failures = synthetic_small, nothing = synthetic_small;
     struct wl_err e = { 0 };
@@ -334,7 +334,7 @@ static void nothing_finished(void **state)
     assert_holds(e.msg, "holds no runs yet");
 }
 
-static void unknown_format(void **state)
+static void unknown_format_is_refused(void **state)
 {
     struct wl_document *d = wl_document_new(*state, "t");
     struct wl_strs formats = wl_str_split(*state, "html,svgg", ',');
@@ -347,22 +347,22 @@ static void unknown_format(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(small),
-        WITH_ARENA(figures_of_small),
-        WITH_ARENA(other_metrics),
-        WITH_ARENA(many_devices),
-        WITH_ARENA(large),
-        WITH_ARENA(no_energy),
-        WITH_ARENA(sections_of_the_analysis),
-        WITH_ARENA(the_other_batch_held_fixed),
-        WITH_ARENA(too_many_groups_for_one_figure),
-        WITH_ARENA(chosen_run),
-        WITH_ARENA(one_worker_count),
-        WITH_ARENA(unknown_run),
-        WITH_ARENA(no_worker_counts),
-        WITH_ARENA(hostile_store),
-        WITH_ARENA(nothing_finished),
-        WITH_ARENA(unknown_format),
+        WITH_ARENA(small_store_has_all_sections),
+        WITH_ARENA(small_store_has_its_figures),
+        WITH_ARENA(custom_metrics_are_drawn),
+        WITH_ARENA(devices_of_a_scope_are_summed),
+        WITH_ARENA(large_store_is_marked_as_simulated),
+        WITH_ARENA(report_without_sensors_has_no_energy),
+        WITH_ARENA(sections_of_the_analysis_match_the_store),
+        WITH_ARENA(other_batch_size_has_its_own_figures),
+        WITH_ARENA(many_groups_are_split_into_facets),
+        WITH_ARENA(requested_run_is_drawn),
+        WITH_ARENA(one_worker_count_has_no_law),
+        WITH_ARENA(unknown_run_is_refused),
+        WITH_ARENA(runs_without_worker_counts_are_shown),
+        WITH_ARENA(hostile_store_is_escaped),
+        WITH_ARENA(store_without_finished_runs_is_refused),
+        WITH_ARENA(unknown_format_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

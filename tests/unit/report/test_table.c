@@ -4,7 +4,7 @@
 
 #include "synthetic.h"
 
-static void digits(void **state)
+static void significant_digits_are_kept(void **state)
 {
     struct wl_arena *a = *state;
     assert_string_equal(wl_significant_digits(a, NAN, 3), "");
@@ -20,7 +20,7 @@ static void digits(void **state)
     assert_string_equal(wl_significant_digits(a, INFINITY, 3), "inf");
 }
 
-static void golden_formats(void **state)
+static void formats_match_golden_files(void **state)
 {
     static const char *const formats[] = { "text", "csv", "md", "tex", "html" };
     for (size_t i = 0; i < WL_COUNT(formats); i++) {
@@ -33,8 +33,8 @@ static void golden_formats(void **state)
     assert_null(wl_report_table_format("docx"));
 }
 
-/* A column in which nothing stands is only in the CSV. */
-static void empty_column(void **state)
+/* An empty column is only in the CSV. */
+static void empty_column_is_only_in_csv(void **state)
 {
     static const struct wl_report_column columns[] = { { .id = "a", .label = "first", .digits = 3 },
                                                        { .id = "b", .label = "second", .digits = 3 } };
@@ -50,8 +50,8 @@ static void empty_column(void **state)
     assert_holds_not(html.s, "second");
 }
 
-/* Rows that fill pages stand in a longtable, with the head on each. */
-static void long_latex(void **state)
+/* Rows that fill pages are in a longtable, with the head on each page. */
+static void long_tables_use_longtable(void **state)
 {
     static const struct wl_report_column columns[] = { { .id = "a", .label = "first", .digits = 3 } };
     struct wl_report_table *t = wl_report_table_new(*state, "t", "T", columns, 1);
@@ -79,7 +79,8 @@ static void json(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(digits), WITH_ARENA(golden_formats), WITH_ARENA(empty_column),
-                                        WITH_ARENA(long_latex), WITH_ARENA(json) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(significant_digits_are_kept), WITH_ARENA(formats_match_golden_files),
+                                        WITH_ARENA(empty_column_is_only_in_csv), WITH_ARENA(long_tables_use_longtable),
+                                        WITH_ARENA(json) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

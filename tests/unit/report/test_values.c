@@ -1,6 +1,6 @@
-/* The numbers of a report, by value. known_answer_store.h is the whole of the data; each number expected here follows
- * from it by the arithmetic that stands beside it. What is checked is what the page gets: the JSON of the figures, the
- * cells of the tables. */
+/* The numbers of a report, by value. known_answer_store.h is the whole of the data; each expected number follows
+ * from it by the arithmetic next to it. Checked is the input of the page: the JSON of the figures, the cells of the
+ * tables. */
 #include "test.h"
 
 #include <math.h>
@@ -114,7 +114,7 @@ static const char only[] = "net";
 
 /* Points: runs. Line: t = 2880 N^-1/2. Band: the line times exp(+-t(.975; 4) se), where the six runs leave the line by
  * d each: sigma^2 = 6 d^2 / 4, and se^2 = sigma^2 (1/6 + (ln N - ln 4)^2 / (4 ln^2 4)). Ideal: 2880 / N, slope 1. */
-static void time_against_workers(void **state)
+static void times_and_law_match_hand_computation(void **state)
 {
     const struct wl_json *f = figure(known_answer_report(&estimated, *state), "epoch-time");
     assert_int_equal(wl_json_size(wl_json_get(f, "series")), 4);
@@ -146,7 +146,7 @@ static void time_against_workers(void **state)
 }
 
 /* t1/tN = 2 and 4. Interval of the ratio of two means (Welch): variance d^2 + d^2, 2 degrees of freedom. */
-static void speedup(void **state)
+static void speedups_match_hand_computation(void **state)
 {
     const struct wl_json *f = figure(known_answer_report(&estimated, *state), "speedup");
     const double half = T2 * sqrt(2) * D;
@@ -163,7 +163,7 @@ static void speedup(void **state)
 }
 
 /* Ideal lines begin at the smallest count that there is: 2 workers need 400 s, 8 of them 160 s, ideally 100. */
-static void from_two_workers_on(void **state)
+static void ideal_lines_begin_at_the_smallest_worker_count(void **state)
 {
     static const struct known_answer_run from_two[] = { { 2, NAN, 400, 40, .5, 50, .1, .1, .1 },
                                                         { 8, NAN, 160, 40, .5, 50, .1, .1, .1 } };
@@ -187,7 +187,7 @@ static void from_two_workers_on(void **state)
 
 /* Energies of an epoch at N = 1: 3600 s x 40 W = 144000 J and 2304 s x 60 W = 138240 J, a factor 25/24 apart; twice
  * that at 4 workers, four times at 16. */
-static void energy_against_workers(void **state)
+static void energies_match_hand_computation(void **state)
 {
     const struct wl_json *f = figure(known_answer_report(&estimated, *state), "energy-ratio");
     const double half = T2 * sqrt(2) * log(25. / 24) / 2;
@@ -201,7 +201,7 @@ static void energy_against_workers(void **state)
 }
 
 /* Of the whole job: N sqrt(40 x 60) W, the geometric mean of its two runs; bars at the places 0, 1, 2. */
-static void mean_power(void **state)
+static void mean_power_matches_hand_computation(void **state)
 {
     const struct wl_json *f = figure(known_answer_report(&estimated, *state), "mean-power");
     const double one = sqrt(40 * 60);
@@ -235,7 +235,7 @@ static void line_of_energy(double *base, double *slope)
     *base = mean_y - *slope * mean_x;
 }
 
-static void worker_hours(void **state)
+static void worker_hours_match_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_json *f = figure(d, "energy-worker-hours");
@@ -266,7 +266,7 @@ static void worker_hours(void **state)
 
 /* Mean of the two runs, with the interval of t(1): half the difference times t, as sd / sqrt(2) is half the difference.
  */
-static void utilisation(void **state)
+static void utilisation_matches_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_json *f = figure(d, "utilisation-cpu");
@@ -282,7 +282,7 @@ static void utilisation(void **state)
 }
 
 /* .5 .6 .7 and .7 .8 .9 in the epochs of two runs. */
-static void learning(void **state)
+static void learning_curves_match_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_json *f = figure(d, "validation-accuracy");
@@ -306,7 +306,7 @@ static void learning(void **state)
     VALUES(f, 0, "lo", .8 - T1 * .1, .8 - T1 * .1, .8 - T1 * .1);
     VALUES(f, 0, "hi", .8 + T1 * .1, .8 + T1 * .1, .8 + T1 * .1);
 
-    f = figure(d, "batch-val-top1"); /* a line a worker count: its runs, their mean, the mean of the best epochs */
+    f = figure(d, "batch-val-top1"); /* one line per worker count: its runs, their mean, the mean of the best epochs */
     assert_int_equal(wl_json_size(wl_json_get(f, "series")), 9);
     assert_kind(f, 3, "points", "4 workers");
     VALUES(f, 3, "x", 128, 128);
@@ -319,7 +319,7 @@ static void learning(void **state)
 }
 
 /* Of the largest worker count the slower of two runs comes second: the lower median is run 6, 2304 s, 960 W. */
-static void one_run(void **state)
+static void trace_shows_the_median_run(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_json *f = figure(d, "power-over-time");
@@ -344,7 +344,7 @@ static void one_run(void **state)
 
 /* ---- tables ---- */
 
-/* A table as text, a line a row, without the columns in which nothing stands: `digits` significant digits. */
+/* A table as text, one line per row, without empty columns: `digits` significant digits. */
 static char *printed(const struct wl_document *d, const char *id, int digits)
 {
     const struct wl_report_table *t = table(d, id);
@@ -367,7 +367,7 @@ static char *printed(const struct wl_document *d, const char *id, int digits)
 
 /* spread: 100 (exp(d sqrt 2) - 1) = 37.104 %; from and to: 2 and 4 times exp(-+4.302653 sqrt(2) d) = .257226 and
  * 3.887626; energy: sqrt(144000 x 138240) N^1/2; power: sqrt(2400) N. */
-static void configurations(void **state)
+static void configuration_table_matches_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     assert_string_equal(printed(d, "configurations", 5),
@@ -381,7 +381,7 @@ static void configurations(void **state)
 
 /* se of the exponent: sqrt(1.5) d / (2 ln 4) = .098570, interval .5 -+ 2.776445 se; R2: (ln 4)^2 / ((ln 4)^2 + 6 d^2).
  */
-static void laws(void **state)
+static void law_table_matches_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     assert_string_equal(printed(d, "laws", 5),
@@ -390,7 +390,7 @@ static void laws(void **state)
 }
 
 /* Rates .04 and .06, three times each: mean .05, sd sqrt(6 x .01^2 / 5), so 21.909 %. */
-static void energy_laws(void **state)
+static void energy_law_table_matches_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_report_table *t = table(d, "energy-laws");
@@ -402,7 +402,7 @@ static void energy_laws(void **state)
     assert_true(t->estimated);
 }
 
-static void runs(void **state)
+static void run_table_matches_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     const struct wl_report_table *t = table(d, "runs");
@@ -420,7 +420,7 @@ static void runs(void **state)
 }
 
 /* Shares .10 .30, .05 .15 and .12 .28 at one worker, in %. */
-static void utilisation_table(void **state)
+static void utilisation_table_matches_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     assert_string_equal(printed(d, "utilisation", 5),
@@ -431,7 +431,7 @@ static void utilisation_table(void **state)
                         "net, local batch 32,16,CPU busy time,90,90,90,10,5,10,10,10\n");
 }
 
-static void batches(void **state)
+static void batch_table_matches_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     assert_holds(printed(d, "batches", 5),
@@ -440,7 +440,7 @@ static void batches(void **state)
                  "net,4 workers,4,val_top1,,128,2,0.8,-0.47062,2.0706,0.8,-0.47062,2.0706\n");
 }
 
-/* ---- words ---- */
+/* ---- sentences ---- */
 
 static char *joined(const struct wl_strs *list, struct wl_arena *a)
 {
@@ -449,13 +449,13 @@ static char *joined(const struct wl_strs *list, struct wl_arena *a)
     return t.s;
 }
 
-static void sentences(void **state)
+static void findings_match_hand_computation(void **state)
 {
     const struct wl_document *d = known_answer_report(&estimated, *state);
     char *findings = joined(&d->findings, *state);
     assert_holds(
         findings,
-        "net, local batch 32: the time of one epoch goes with workers^-0.500 (95 % interval of the exponent: "
+        "net, local batch 32: the time of one epoch scales as workers^-0.500 (95 % interval of the exponent: "
         "-0.774 to -0.226); 16 workers are 4.00 times as fast as 1 worker (25.0 % of ideal), at 4.00 times the "
         "estimated energy.\n");
     assert_holds(findings,
@@ -464,8 +464,8 @@ static void sentences(void **state)
     assert_holds(joined(&d->warnings, *state), "Estimated, not measured: the energies of 6 of 6 runs");
 }
 
-/* What makes a number of energy must be marked where it is estimated or simulated, and is not where it was measured. */
-static void marks(void **state)
+/* Numbers of energy are marked where it is estimated or simulated, and not where it was measured. */
+static void estimated_and_simulated_are_marked(void **state)
 {
     static const char *const figures[] = { "energy-ratio", "mean-power",   "energy-worker-hours",
                                            "rate-samples", "rate-updates", "power-over-time" };
@@ -503,26 +503,26 @@ static const struct known_answer_run capped_runs[] = {
     { 2, NAN, 100, 200, .5, 50, .1, .1, .1 },
 };
 
-/* The highest level is held to be 1, no cap above all of them; one worker count is enough for speed and energy. */
-static void tradeoff(void **state)
+/* The highest level is 1, and uncapped is above all caps; one worker count is enough for speed and energy. */
+static void tradeoff_matches_hand_computation(void **state)
 {
     const struct hand all = { .runs = capped_runs, .n = 3 }, capped = { .runs = capped_runs, .n = 2 };
     const struct wl_json *f = figure(known_answer_report(&all, *state), "tradeoff-power-cap-net-local-batch-32");
-    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "over those at uncapped");
+    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "ratio to uncapped");
     assert_kind(f, 0, "bars", "speed, 2 workers");
     VALUES(f, 0, "y", .5, 100. / 120, 1);
     assert_kind(f, 1, "bars", "energy, 2 workers");
     VALUES(f, 1, "y", 30000. / 40000, 36000. / 40000, 1);
 
     f = figure(known_answer_report(&capped, *state), "tradeoff-power-cap-net-local-batch-32");
-    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "over those at 300");
+    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "ratio to 300");
     VALUES(f, 0, "y", .6, 1);
     VALUES(f, 1, "y", 30000. / 36000, 1);
 }
 
-/* Where the highest cap was measured at one worker count alone it has no law; speed and energy are held against it
+/* Where the highest cap was measured at one worker count alone it has no law; speed and energy are relative to it
  * all the same: at 2 workers, where 150 W takes 200 s and 300 W 120 s. */
-static void tradeoff_without_a_law(void **state)
+static void tradeoff_needs_no_law(void **state)
 {
     static const struct known_answer_run some[] = {
         { 2, 150, 200, 75, .5, 50, .1, .1, .1 },
@@ -531,7 +531,7 @@ static void tradeoff_without_a_law(void **state)
     };
     const struct hand h = { .runs = some, .n = WL_COUNT(some) };
     const struct wl_json *f = figure(known_answer_report(&h, *state), "tradeoff-power-cap-net-local-batch-32");
-    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "over those at 300");
+    assert_string_equal(wl_json_str(wl_json_get(wl_json_get(f, "y"), "title")), "ratio to 300");
     VALUES(f, 0, "y", .6, 1);
     VALUES(f, 1, "y", 30000. / 36000, 1);
 }
@@ -548,8 +548,8 @@ static void assert_groups(const struct known_answer_run *runs, size_t n, const c
     }
 }
 
-/* "net" told of its batch, the other one did not; it comes first or last by its name. */
-static void batches_of_one_workload_only(void **state)
+/* "net" recorded its batch, the other one did not; it comes first or last by its name. */
+static void keys_of_groups_may_differ(void **state)
 {
     struct known_answer_run runs[] = {
         { 2, NAN, 100, 40, .5, 50, .1, .1, .1, "aaa", NAN },
@@ -563,7 +563,7 @@ static void batches_of_one_workload_only(void **state)
     static const char *const then[] = { "net, local batch 8", "net, local batch 16", "zzz" };
     assert_groups(last, 3, then, *state);
 
-    runs[0].workload = "net"; /* one group of the same workload, without what the others are told apart by */
+    runs[0].workload = "net"; /* one group of the same workload, without the settings in which the others differ */
     const struct known_answer_run same[] = { runs[1], runs[2], runs[0] };
     static const char *const alone[] = { "local batch 8", "local batch 16", "no local batch" };
     assert_groups(same, 3, alone, *state);
@@ -572,26 +572,26 @@ static void batches_of_one_workload_only(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(time_against_workers),
-        WITH_ARENA(speedup),
-        WITH_ARENA(from_two_workers_on),
-        WITH_ARENA(energy_against_workers),
-        WITH_ARENA(mean_power),
-        WITH_ARENA(worker_hours),
-        WITH_ARENA(utilisation),
-        WITH_ARENA(learning),
-        WITH_ARENA(one_run),
-        WITH_ARENA(configurations),
-        WITH_ARENA(laws),
-        WITH_ARENA(energy_laws),
-        WITH_ARENA(runs),
-        WITH_ARENA(utilisation_table),
-        WITH_ARENA(batches),
-        WITH_ARENA(sentences),
-        WITH_ARENA(marks),
-        WITH_ARENA(tradeoff),
-        WITH_ARENA(tradeoff_without_a_law),
-        WITH_ARENA(batches_of_one_workload_only),
+        WITH_ARENA(times_and_law_match_hand_computation),
+        WITH_ARENA(speedups_match_hand_computation),
+        WITH_ARENA(ideal_lines_begin_at_the_smallest_worker_count),
+        WITH_ARENA(energies_match_hand_computation),
+        WITH_ARENA(mean_power_matches_hand_computation),
+        WITH_ARENA(worker_hours_match_hand_computation),
+        WITH_ARENA(utilisation_matches_hand_computation),
+        WITH_ARENA(learning_curves_match_hand_computation),
+        WITH_ARENA(trace_shows_the_median_run),
+        WITH_ARENA(configuration_table_matches_hand_computation),
+        WITH_ARENA(law_table_matches_hand_computation),
+        WITH_ARENA(energy_law_table_matches_hand_computation),
+        WITH_ARENA(run_table_matches_hand_computation),
+        WITH_ARENA(utilisation_table_matches_hand_computation),
+        WITH_ARENA(batch_table_matches_hand_computation),
+        WITH_ARENA(findings_match_hand_computation),
+        WITH_ARENA(estimated_and_simulated_are_marked),
+        WITH_ARENA(tradeoff_matches_hand_computation),
+        WITH_ARENA(tradeoff_needs_no_law),
+        WITH_ARENA(keys_of_groups_may_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
