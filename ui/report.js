@@ -13,7 +13,7 @@
     root.dataset.error = `${problems}: ${event.message}`;
   });
 
-  /* The order of report/gnuplot.c: disc, square, triangle, diamond, triangle down, cross, star. */
+  /* The order of src/report/figure/gnuplot.c: disc, square, triangle, diamond, triangle down, cross, star. */
   const markers = [
     { pointStyle: "circle", radius: 4.5 },
     { pointStyle: "rect", radius: 5 },

@@ -233,13 +233,14 @@ static int find_metric(const struct wl_observations *obs, const char *metric, co
                    metrics_text(&names, metric, a));
 }
 
-int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by, const char *metric, double value,
-                    const struct wl_strs *others, struct wl_target_result *out, struct wl_arena *a, struct wl_err *e)
+int wl_target_reach(const struct wl_observations *obs, const struct wl_target_options *options,
+                    struct wl_target_result *out, struct wl_arena *a, struct wl_err *e)
 {
+    const char *metric = options->metric;
     struct wl_law_partition_cells parts;
-    *out = (struct wl_target_result) { .metric = metric, .value = value };
-    int rc = find_metric(obs, metric, others, a, e);
-    if (rc == 0) rc = wl_law_partition(obs, &(struct wl_law_grouping) { .by = *by }, &parts, a, e);
+    *out = (struct wl_target_result) { .metric = metric, .value = options->value };
+    int rc = find_metric(obs, metric, &options->others, a, e);
+    if (rc == 0) rc = wl_law_partition(obs, &(struct wl_law_grouping) { .by = options->by }, &parts, a, e);
     if (rc) return rc;
     const int better = declared_direction(obs, metric);
     out->rising = better < 0 ? metric_rises(obs, metric, a) : better == 1;

@@ -4,6 +4,13 @@
 
 #include "law/fit/fit.h"
 
+struct wl_target_options {
+    struct wl_strs by; /* columns that separate groups; empty: the default rule of wl_law_fit */
+    const char *metric;
+    double value;          /* the target */
+    struct wl_strs others; /* further metrics of the source, for the message where `metric` is missing */
+};
+
 /* All runs of one worker count that recorded the metric. Means are over those that reached it, from the beginning of a
  * run to the end of the first epoch that did; the intervals are NAN where a run did not, or there is only one. */
 struct wl_target_config {
@@ -34,9 +41,8 @@ struct wl_target_result {
 
 /* Groups as wl_law_fit, over the epochs of runs. WL_ENOENT: no epoch has the metric (the message names those of the
  * observations and the `others` of their source), or a column of `by` is missing. */
-int wl_target_reach(const struct wl_observations *obs, const struct wl_strs *by, const char *metric, double value,
-                    const struct wl_strs *others, struct wl_target_result *out, struct wl_arena *a,
-                    struct wl_err *e) WL_MUST_CHECK;
+int wl_target_reach(const struct wl_observations *obs, const struct wl_target_options *options,
+                    struct wl_target_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 void wl_target_json(const struct wl_target_result *r, struct wl_json *object);
 
 #endif

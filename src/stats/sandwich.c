@@ -140,31 +140,32 @@ static double satterthwaite(const struct wl_ols *o, const double *x, const struc
     return trace * trace / squares;
 }
 
-int wl_ols_cluster(const struct wl_ols *o, const double *x, const size_t *cluster, size_t clusters, enum wl_cr kind,
-                   double *se, double *df, struct wl_arena *a, struct wl_err *e)
+int wl_ols_cluster(const struct wl_ols *o, const double *x, const struct wl_clusters *clusters, double *se, double *df,
+                   struct wl_arena *a, struct wl_err *e)
 {
-    if (clusters < 2) return wl_fail(e, WL_EINVAL, "cluster-robust errors need two clusters, here is %zu", clusters);
-    struct rows *g = rows_of(cluster, o->n, clusters, a);
-    if (kind == WL_CR1) {
-        cluster_plain(o, x, g, clusters, se, df);
+    size_t n = clusters->n;
+    if (n < 2) return wl_fail(e, WL_EINVAL, "cluster-robust errors need at least two clusters, got %zu", n);
+    struct rows *g = rows_of(clusters->cluster, o->n, n, a);
+    if (clusters->kind == WL_CR1) {
+        cluster_plain(o, x, g, n, se, df);
         return 0;
     }
-    double **adjust = wl_new_array(a, double *, clusters), *w = wl_new_array(a, double, o->n);
-    for (size_t c = 0; c < clusters; c++) {
+    double **adjust = wl_new_array(a, double *, n), *w = wl_new_array(a, double, o->n);
+    for (size_t c = 0; c < n; c++) {
         adjust[c] = wl_new_array(a, double, g[c].n *g[c].n);
         int rc = adjustment(o, x, &g[c], adjust[c], a, e);
         if (rc) return rc;
     }
     for (size_t j = 0; j < o->k; j++) {
         double total = 0;
-        for (size_t c = 0; c < clusters; c++) {
+        for (size_t c = 0; c < n; c++) {
             adjusted_influence(o, x, &g[c], adjust[c], j, w);
             double sum = 0;
             for (size_t i = 0; i < g[c].n; i++) sum += w[g[c].v[i]] * o->residual[g[c].v[i]];
             total += sum * sum;
         }
         se[j] = sqrt(total);
-        df[j] = satterthwaite(o, x, g, clusters, w, a);
+        df[j] = satterthwaite(o, x, g, n, w, a);
     }
     return 0;
 }

@@ -236,9 +236,9 @@ static int analyse(const struct energy_options *o, const char *source, const str
     struct wl_law_options law = { .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY };
     int rc = wl_energy_law_fit(obs, &how, &out->energy, a, e);
     if (rc == 0) rc = wl_law_fit(obs, &law, &out->scaling, a, e);
-    struct wl_strs others = { 0 };
-    if (rc == 0 && metric) rc = wl_analysis_metrics(source, &others, a, e);
-    return rc || !metric ? rc : wl_target_reach(obs, &o->by, metric, value, &others, &out->target, a, e);
+    struct wl_target_options target = { .by = o->by, .metric = metric, .value = value };
+    if (rc == 0 && metric) rc = wl_analysis_metrics(source, &target.others, a, e);
+    return rc || !metric ? rc : wl_target_reach(obs, &target, &out->target, a, e);
 }
 
 static void print_json(const struct energy_options *o, const char *source, const struct findings *found,

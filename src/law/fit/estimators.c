@@ -132,7 +132,7 @@ static struct wl_law_estimate cr2(const struct wl_law_group *g, const struct wl_
     wl_law_estimate_points(g, false, &x, &y, a);
     for (size_t i = 0; i < g->n_configs; i++)
         for (size_t k = 0; k < g->configs[i].runs; k++) cluster[run++] = i;
-    if (wl_ols_cluster(&runs->line, x, cluster, g->n_configs, WL_CR2, se, df, a, &e))
+    if (wl_ols_cluster(&runs->line, x, &(struct wl_clusters) { cluster, g->n_configs, WL_CR2 }, se, df, a, &e))
         return wl_law_estimate_missing("cr2", wl_strdup(a, e.msg));
     return with_errors("cr2", runs, se, df);
 }

@@ -1,18 +1,12 @@
 /* Learning curves: losses and accuracies against epochs. */
 #include "report/groups.h"
 #include "report/metric_info.h"
+#include "report/sections/curve.h"
 #include "report/sections/sections.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* One curve: a metric of the runs of one configuration, by epoch. */
-struct curve {
-    size_t n, cap;         /* epochs 1 .. n */
-    double *sum, *lo, *hi; /* over runs */
-    size_t *count;
-};
 
 /* Runs of one configuration of one group, with a legend entry. */
 struct curve_runs {
@@ -47,40 +41,6 @@ static const struct learning_figure learning_figures[] = {
 /* Not drawn: redundant with the figures above. */
 static const char *const excluded_metrics[] = { "val_top5" }, *const excluded_prefixes[] = { "train_", "eval_train_" };
 
-static void grow_curve(struct curve *c, size_t n, struct wl_arena *a)
-{
-    if (n <= c->n) return;
-    if (n > c->cap) {
-        size_t cap = 2 * n;
-        struct curve wider = { c->n,
-                               cap,
-                               wl_new_array(a, double, cap),
-                               wl_new_array(a, double, cap),
-                               wl_new_array(a, double, cap),
-                               wl_new_array(a, size_t, cap) };
-        for (size_t i = 0; i < c->n; i++) {
-            wider.sum[i] = c->sum[i];
-            wider.lo[i] = c->lo[i];
-            wider.hi[i] = c->hi[i];
-            wider.count[i] = c->count[i];
-        }
-        *c = wider;
-    }
-    c->n = n;
-}
-
-static void add_value(struct curve *c, double epoch, double value, struct wl_arena *a)
-{
-    enum { MAX_EPOCHS = 1000000 };
-    if (!(epoch >= 1 && epoch <= MAX_EPOCHS) || !isfinite(value)) return;
-    size_t i = (size_t)epoch - 1;
-    grow_curve(c, i + 1, a);
-    c->lo[i] = c->count[i] ? fmin(c->lo[i], value) : value;
-    c->hi[i] = c->count[i] ? fmax(c->hi[i], value) : value;
-    c->sum[i] += value;
-    c->count[i]++;
-}
-
 static bool has_metric(const struct wl_metric_rows *rows, const char *name)
 {
     for (size_t i = 0; i < rows->n; i++) {
@@ -90,13 +50,13 @@ static bool has_metric(const struct wl_metric_rows *rows, const char *name)
 }
 
 /* Adds the values of the first of the names that the run recorded, and returns it; NULL: none. */
-static const char *add_run(struct curve *c, const struct wl_metric_rows *rows, const char *const names[NAMES],
+static const char *add_run(struct wl_curve *c, const struct wl_metric_rows *rows, const char *const names[NAMES],
                            struct wl_arena *a)
 {
     for (size_t k = 0; k < NAMES && names[k]; k++) {
         if (!has_metric(rows, names[k])) continue;
         for (size_t i = 0; i < rows->n; i++) {
-            if (wl_str_eq(rows->v[i].name, names[k])) add_value(c, rows->v[i].epoch, rows->v[i].value, a);
+            if (wl_str_eq(rows->v[i].name, names[k])) wl_curve_add(c, rows->v[i].epoch, rows->v[i].value, a);
         }
         return names[k];
     }
@@ -104,7 +64,7 @@ static const char *add_run(struct curve *c, const struct wl_metric_rows *rows, c
 }
 
 /* The means over runs as points on a line, and a band where runs differ. */
-static void add_curve(struct wl_figure *f, const struct curve *c, const struct curve_runs *l)
+static void add_curve(struct wl_figure *f, const struct wl_curve *c, const struct curve_runs *l)
 {
     double *x = wl_new_array(f->arena, double, c->n), *y = wl_new_array(f->arena, double, c->n),
            *lo = wl_new_array(f->arena, double, c->n), *hi = wl_new_array(f->arena, double, c->n);
@@ -194,7 +154,7 @@ static void merge_unit(struct unit *u, const char *name)
 static int add_runs_curve(const struct wl_report_data *g, const struct curve_runs *l, const char *const names[NAMES],
                           struct wl_figure *f, struct unit *unit, struct wl_err *e)
 {
-    struct curve curve = { 0 };
+    struct wl_curve curve = { 0 };
     for (size_t i = 0; i < l->n_runs; i++) {
         struct wl_metric_rows rows;
         int rc = wl_store_metrics(g->store, l->runs[i], &rows, g->arena, e);
@@ -232,7 +192,7 @@ static int add_baseline(const struct wl_report_data *g, const struct curve_list 
                         struct wl_figure *f, struct wl_err *e)
 {
     const struct wl_metric_def_row *def = baseline_of(g, of, name);
-    struct curve curve = { 0 };
+    struct wl_curve curve = { 0 };
     for (size_t i = 0; def && i < of->n; i++) {
         for (size_t k = 0; is_of(def, &of->v[i]) && k < of->v[i].n_runs; k++) {
             struct wl_metric_rows rows;

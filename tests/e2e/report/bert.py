@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""experiments/bert.ini made small: bert.py WATTLAW EXPERIMENT. The campaign runs, and the report shows what the text taught."""
+"""experiments/bert.ini made small: bert.py WATTLAW EXPERIMENT. The campaign runs, and the report shows its learning curves."""
 import json
 import os
 import subprocess

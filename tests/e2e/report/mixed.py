@@ -37,17 +37,17 @@ class Seed:
 
 
 def run(of, program, arguments, folder):
-    """Whether it did its work; it may also refuse (1), and nothing else."""
+    """Whether it succeeded; the only other status allowed is a refusal (1)."""
     done = subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True, errors="replace", timeout=300)
     said = done.stdout + done.stderr
     of.check(done.returncode in (0, 1), f"{arguments}: exit status {done.returncode}\n{done.stderr[-3000:]}")
     of.check(not any(word in done.stderr for word in BROKEN), f"{arguments}:\n{done.stderr[-3000:]}")
-    of.check(done.returncode == 0 or done.stderr.strip() or done.stdout.strip(), f"{arguments}: failed without a word")
+    of.check(done.returncode == 0 or done.stderr.strip() or done.stdout.strip(), f"{arguments}: failed without a message")
     return done.stdout if done.returncode == 0 else None
 
 
 def empty_cells(path, seed):
-    """Some numbers and texts that may be missing are."""
+    """Sets some numbers and texts that may be missing to NULL."""
     chance = random.Random(seed)
     with sqlite3.connect(path) as db:
         tables = ["trial", "run", "epoch", "energy", "metric", "metric_def", "device", "channel", "variation"]
@@ -60,7 +60,7 @@ def empty_cells(path, seed):
                 try:
                     where = " AND ".join(f"{key} IS ?" for key in keys)
                     db.execute(f'UPDATE {table} SET "{column}" = NULL WHERE {where}', row)
-                except sqlite3.IntegrityError:  # this one may not
+                except sqlite3.IntegrityError:  # this one must not be NULL
                     pass
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# wattlaw report on stores of made-up runs: the files it promises, and one clear sentence where it cannot.
+# wattlaw report on stores of made-up runs: the files it writes, and its messages where it cannot.
 set -u
 wattlaw=$1
 make_samples=$2
@@ -22,8 +22,8 @@ expect() {
 # The folder of a campaign or its store: a summary that ends with the page.
 expect 0 "figures (" "$tmp/small"
 [ "$(tail -1 "$tmp/out")" = "$tmp/small/report/report.html" ] || fail "the last line is not the page: $(cat "$tmp/out")"
-[ "$(wc -l <"$tmp/out")" -eq 3 ] || fail "the summary has not three lines: $(cat "$tmp/out")"
-[ -s "$tmp/small/report/report.html" ] || fail "the page was printed and is not there"
+[ "$(wc -l <"$tmp/out")" -eq 3 ] || fail "the summary does not have three lines: $(cat "$tmp/out")"
+[ -s "$tmp/small/report/report.html" ] || fail "the page was printed but does not exist"
 [ -s "$tmp/small/report/tables/configurations.csv" ] || fail "no table of configurations"
 if command -v gnuplot >/dev/null; then
     for figure in epoch-time speedup energy-ratio mean-power power-over-time utilisation-over-time training-loss validation-loss validation-accuracy; do
@@ -40,7 +40,7 @@ ls "$tmp"/small/report/*.part "$tmp"/small/report/figures/*.part >/dev/null 2>&1
 
 expect 0 "$tmp/paper/tables" "$tmp/small/wattlaw.db" --formats md,tex --out "$tmp/paper"
 grep -q '\\toprule' "$tmp/paper/tables/laws.tex" || fail "no booktabs in laws.tex"
-[ -e "$tmp/paper/report.html" ] && fail "a page was written that was not asked for"
+[ -e "$tmp/paper/report.html" ] && fail "a page was written that was not requested"
 
 rm -rf "$tmp/small/report" && touch "$tmp/small/report"
 expect 1 "cannot write the report (choose another folder with --out): $tmp/small/report" "$tmp/small" --formats csv
@@ -60,12 +60,12 @@ PY
 expect 0 "report.html" "$tmp/capped" --formats html --run 3
 expect 0 "report.html" "$tmp/capped" --formats html --campaign made-up
 
-# Without gnuplot the data of the figures are there, and it says so.
+# Without gnuplot the data of the figures are written, with a note.
 mkdir "$tmp/bin"
 status=0
 PATH=$tmp/bin "$wattlaw" report "$tmp/small" --formats svg --out "$tmp/plain" >"$tmp/out" 2>"$tmp/err" || status=$?
 [ "$status" -eq 0 ] || fail "without gnuplot: status $status"
-grep -q "gnuplot is not installed" "$tmp/err" || fail "without gnuplot: no word of it"
+grep -q "gnuplot is not installed" "$tmp/err" || fail "without gnuplot: no note"
 [ -s "$tmp/plain/figures/epoch-time.csv" ] || fail "without gnuplot: no data"
 
 expect 1 "no finished run to report (13 failed" "$tmp/failures"

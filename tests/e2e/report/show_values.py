@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""wattlaw show on a store whose numbers follow by hand: show_values.py WATTLAW MAKE_SAMPLES
+"""wattlaw show on a store whose numbers are computed by hand: show_values.py WATTLAW MAKE_SAMPLES
 
 The store is tests/unit/report/known_answer_store.c: runs of three epochs, of which the first lasts twice as long, at a constant
 power. So a run of N workers that draw w watts each, with epochs of t seconds, lasts 4 t, needs 4 t N w joules, and its
@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-# workers, seconds of an epoch, watts of a worker, accuracy of the first of three epochs (each adds .1)
+# workers, seconds of an epoch, watts per worker, accuracy of the first of three epochs (each adds .1)
 RUNS = [(1, 3600, 40, .5), (1, 2304, 60, .7), (4, 1800, 40, .5), (4, 1152, 60, .7), (16, 900, 40, .5), (16, 576, 60, .7)]
 
 wrong = []

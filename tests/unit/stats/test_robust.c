@@ -62,15 +62,17 @@ static void cluster_errors_match_statsmodels(void **state)
     double se[2], df[2];
     read_campaign(&c, a);
     assert_int_equal(wl_ols_fit(&o, c.y, c.x, c.n, 1, true, a, &e), 0);
-    assert_int_equal(wl_ols_cluster(&o, c.x, c.cluster, c.clusters, WL_CR1, se, df, a, &e), 0);
+    assert_int_equal(wl_ols_cluster(&o, c.x, &(struct wl_clusters) { c.cluster, c.clusters, WL_CR1 }, se, df, a, &e),
+                     0);
     for (int j = 0; j < 2; j++) hold_twice(wl_strf(a, "cr1_se%d", j), se[j], 9, a);
     assert_true(df[1] == 5);
-    assert_int_equal(wl_ols_cluster(&o, c.x, c.cluster, c.clusters, WL_CR2, se, df, a, &e), 0);
+    assert_int_equal(wl_ols_cluster(&o, c.x, &(struct wl_clusters) { c.cluster, c.clusters, WL_CR2 }, se, df, a, &e),
+                     0);
     for (int j = 0; j < 2; j++) {
         hold_twice(wl_strf(a, "cr2_se%d", j), se[j], 9, a);
         hold_twice(wl_strf(a, "cr2_df%d", j), df[j], 8, a);
     }
-    assert_int_equal(wl_ols_cluster(&o, c.x, c.cluster, 1, WL_CR2, se, df, a, &e), WL_EINVAL);
+    assert_int_equal(wl_ols_cluster(&o, c.x, &(struct wl_clusters) { c.cluster, 1, WL_CR2 }, se, df, a, &e), WL_EINVAL);
     wl_arena_free(a);
 }
 
@@ -87,7 +89,7 @@ static void cr2_of_single_rows_is_hc2(void **state)
     read_campaign(&c, a);
     for (size_t i = 0; i < c.n; i++) own[i] = i;
     assert_int_equal(wl_ols_fit(&o, c.y, c.x, c.n, 1, true, a, &e), 0);
-    assert_int_equal(wl_ols_cluster(&o, c.x, own, c.n, WL_CR2, se, df, a, &e), 0);
+    assert_int_equal(wl_ols_cluster(&o, c.x, &(struct wl_clusters) { own, c.n, WL_CR2 }, se, df, a, &e), 0);
     wl_ols_hc(&o, c.x, WL_HC2, hc);
     agree("intercept", se[0], hc[0], 12);
     agree("slope", se[1], hc[1], 12);
