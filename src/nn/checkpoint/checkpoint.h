@@ -38,10 +38,10 @@ int wl_checkpoint_restore(const struct wl_checkpoint *c, struct wl_plan *plan, s
                           struct wl_err *e) WL_MUST_CHECK;
 
 /* WL_EINVAL where the head says another text or whole number than this: "FILE was made with size full, this is tiny".
- * A head without the number means `unsaid`, where that is not negative. */
+ * A head without the number means `default_value`, where that is not negative. */
 int wl_checkpoint_check_text(const struct wl_checkpoint *c, const char *key, const char *now,
                              struct wl_err *e) WL_MUST_CHECK;
-int wl_checkpoint_check_int(const struct wl_checkpoint *c, const char *key, int64_t now, int64_t unsaid,
+int wl_checkpoint_check_int(const struct wl_checkpoint *c, const char *key, int64_t now, int64_t default_value,
                             struct wl_err *e) WL_MUST_CHECK;
 
 /* For a training that starts anew from what another has learnt: gives the plan the file's parameters and running

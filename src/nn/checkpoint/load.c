@@ -160,7 +160,7 @@ static int compare_one(const struct wl_checkpoint *c, size_t i, const struct wl_
     return 0;
 }
 
-static int holds_too_much(const struct wl_checkpoint *c, size_t i, struct wl_err *e)
+static int unexpected_tensor(const struct wl_checkpoint *c, size_t i, struct wl_err *e)
 {
     const char *name = wl_json_str(wl_json_get(wl_json_at(wl_json_get(c->head, "tensors"), i), "name"));
     return wl_fail(e, WL_EINVAL, "%s: unexpected tensor %s, which this network does not have", c->path,
@@ -175,7 +175,7 @@ static int compare(const struct wl_checkpoint *c, const struct wl_plan *plan, st
         const struct wl_state s = wl_plan_state(plan, i);
         rc = compare_one(c, i, &s, a, e);
     }
-    return rc || stored <= states ? rc : holds_too_much(c, states, e);
+    return rc || stored <= states ? rc : unexpected_tensor(c, states, e);
 }
 
 /* Of tensor i among the tensors; -1 where the header does not say. */
@@ -237,10 +237,10 @@ int wl_checkpoint_check_text(const struct wl_checkpoint *c, const char *key, con
     return wl_fail(e, WL_EINVAL, "%s was made with %s %s, this is %s", c->path, key, then ? then : "unknown", now);
 }
 
-int wl_checkpoint_check_int(const struct wl_checkpoint *c, const char *key, int64_t now, int64_t unsaid,
+int wl_checkpoint_check_int(const struct wl_checkpoint *c, const char *key, int64_t now, int64_t default_value,
                             struct wl_err *e)
 {
-    int64_t then = wl_json_int(wl_json_get(c->head, key), unsaid);
+    int64_t then = wl_json_int(wl_json_get(c->head, key), default_value);
     if (then == now) return 0;
     if (then < 0) return wl_fail(e, WL_EINVAL, "%s does not say its %s, this is %lld", c->path, key, (long long)now);
     return wl_fail(e, WL_EINVAL, "%s was made with %s %lld, this is %lld", c->path, key, (long long)then,
@@ -248,7 +248,7 @@ int wl_checkpoint_check_int(const struct wl_checkpoint *c, const char *key, int6
 }
 
 /* The first tensor of the file from i on that is not an optimiser's. */
-static size_t next_learnt(const struct wl_checkpoint *c, size_t i)
+static size_t next_parameter(const struct wl_checkpoint *c, size_t i)
 {
     const struct wl_json *tensors = wl_json_get(c->head, "tensors");
     const char *optim = wl_checkpoint_kind(WL_STATE_OPTIM);
@@ -278,10 +278,10 @@ int wl_checkpoint_load_weights(const struct wl_checkpoint *c, struct wl_plan *pl
     int rc = 0;
     for (size_t i = 0; i < wl_plan_state_count(plan) && !rc; i++) {
         if (wl_plan_state(plan, i).kind == WL_STATE_OPTIM) continue;
-        from = next_learnt(c, from);
+        from = next_parameter(c, from);
         rc = take(c, fd, from++, plan, i, a, e);
     }
     close(fd);
-    from = next_learnt(c, from);
-    return rc || from == wl_json_size(wl_json_get(c->head, "tensors")) ? rc : holds_too_much(c, from, e);
+    from = next_parameter(c, from);
+    return rc || from == wl_json_size(wl_json_get(c->head, "tensors")) ? rc : unexpected_tensor(c, from, e);
 }

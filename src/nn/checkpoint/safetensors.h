@@ -39,10 +39,10 @@ struct wl_param_naming {
 };
 
 /* Gives the parameters of a plan the values of a file. Parameters that are not there keep theirs; they, and tensors
- * that nobody asked for, are named in the log if `speak`. WL_EINVAL: a tensor of another shape (with both shapes), or a
- * file without any parameter of this network. */
+ * that nobody asked for, are named in the log if `verbose`. WL_EINVAL: a tensor of another shape (with both shapes), or
+ * a file without any parameter of this network. */
 int wl_safetensors_load(struct wl_safetensors *s, struct wl_plan *plan, const struct wl_param_naming *naming,
-                        bool speak, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+                        bool verbose, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Writes the parameters of a plan under their own names as F32: beside the path, synced, renamed. */
 int wl_safetensors_save(const char *path, struct wl_plan *plan, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

@@ -15,7 +15,7 @@ struct writer {
     uint32_t crc;
 };
 
-static int put(struct writer *w, const void *p, size_t n, struct wl_err *e)
+static int write_bytes(struct writer *w, const void *p, size_t n, struct wl_err *e)
 {
     w->crc = wl_crc32c(w->crc, p, n);
     return wl_atomic_file_write(&w->out, p, n, e);
@@ -49,16 +49,16 @@ static void describe(struct wl_json *head, const struct wl_plan *plan)
     }
 }
 
-static int put_head(struct writer *w, const struct wl_json *head, struct wl_arena *a, struct wl_err *e)
+static int write_head(struct writer *w, const struct wl_json *head, struct wl_arena *a, struct wl_err *e)
 {
     const size_t before = strlen(WL_CHECKPOINT_MAGIC) + sizeof(uint32_t);
     struct wl_text text = WL_TEXT(a);
     wl_text_add(&text, wl_json_text(head, 0, a));
     while ((before + text.n) % WL_CHECKPOINT_ALIGN) wl_text_add(&text, " ");
     uint32_t n = (uint32_t)text.n;
-    int rc = put(w, WL_CHECKPOINT_MAGIC, strlen(WL_CHECKPOINT_MAGIC), e);
-    if (!rc) rc = put(w, &n, sizeof n, e);
-    return rc ? rc : put(w, text.s, text.n, e);
+    int rc = write_bytes(w, WL_CHECKPOINT_MAGIC, strlen(WL_CHECKPOINT_MAGIC), e);
+    if (!rc) rc = write_bytes(w, &n, sizeof n, e);
+    return rc ? rc : write_bytes(w, text.s, text.n, e);
 }
 
 static int put_tensors(struct writer *w, struct wl_plan *plan, struct wl_arena *a, struct wl_err *e)
@@ -74,7 +74,7 @@ static int put_tensors(struct writer *w, struct wl_plan *plan, struct wl_arena *
         size_t n = wl_plan_state(plan, i).count * sizeof *x, padded = wl_checkpoint_padded(n);
         int rc = wl_plan_state_read(plan, i, x, e);
         memset((char *)x + n, 0, padded - n);
-        if (!rc) rc = put(w, x, padded, e);
+        if (!rc) rc = write_bytes(w, x, padded, e);
         if (rc) return rc;
     }
     return 0;
@@ -86,10 +86,10 @@ static int write_file(const char *path, const struct wl_json *head, struct wl_pl
     struct writer w = { 0 };
     int rc = wl_atomic_file_open(&w.out, path, WL_ATOMIC_FILE_INTERNAL, e);
     if (rc) return wl_err_prefix(e, "checkpoint");
-    rc = put_head(&w, head, a, e);
+    rc = write_head(&w, head, a, e);
     if (!rc) rc = put_tensors(&w, plan, a, e);
     uint32_t crc = w.crc;
-    if (!rc) rc = put(&w, &crc, sizeof crc, e);
+    if (!rc) rc = write_bytes(&w, &crc, sizeof crc, e);
     if (!rc) return wl_atomic_file_commit(&w.out, e);
     wl_atomic_file_discard(&w.out);
     return rc;

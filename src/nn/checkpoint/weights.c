@@ -69,7 +69,7 @@ static void report(const struct wl_safetensors *s, const struct wl_strs *missing
 }
 
 int wl_safetensors_load(struct wl_safetensors *s, struct wl_plan *plan, const struct wl_param_naming *naming,
-                        bool speak, struct wl_arena *a, struct wl_err *e)
+                        bool verbose, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs missing = { 0 };
     size_t parameters = 0;
@@ -87,7 +87,7 @@ int wl_safetensors_load(struct wl_safetensors *s, struct wl_plan *plan, const st
     if (missing.n == parameters)
         return wl_fail(e, WL_EINVAL, "%s: none of its %zu tensors is of this network; expected %s and the like",
                        s->path, s->n, some(&missing, a));
-    if (speak) report(s, &missing, naming, a);
+    if (verbose) report(s, &missing, naming, a);
     return 0;
 }
 
@@ -117,7 +117,7 @@ static const char *header(const struct wl_plan *plan, uint64_t *length, struct w
     return text.s;
 }
 
-static int put(FILE *f, const char *path, const void *p, size_t n, struct wl_err *e)
+static int write_bytes(FILE *f, const char *path, const void *p, size_t n, struct wl_err *e)
 {
     return fwrite(p, 1, n, f) == n ? 0 : wl_fail_errno(e, "writing %s", path);
 }
@@ -126,15 +126,15 @@ static int put_all(FILE *f, const char *path, struct wl_plan *plan, struct wl_ar
 {
     uint64_t length;
     const char *head = header(plan, &length, a);
-    int rc = put(f, path, &length, sizeof length, e);
-    if (!rc) rc = put(f, path, head, length, e);
+    int rc = write_bytes(f, path, &length, sizeof length, e);
+    if (!rc) rc = write_bytes(f, path, head, length, e);
     for (size_t i = 0; !rc && i < wl_plan_state_count(plan); i++) {
         const struct wl_state s = wl_plan_state(plan, i);
         if (s.kind != WL_STATE_PARAM) continue;
         struct wl_arena *once = wl_arena_new(a);
         float *x = wl_try_alloc(once, s.count * sizeof *x, 64, s.name, e);
         rc = x ? wl_plan_state_read(plan, i, x, e) : WL_ENOMEM;
-        if (!rc) rc = put(f, path, x, s.count * sizeof *x, e);
+        if (!rc) rc = write_bytes(f, path, x, s.count * sizeof *x, e);
         wl_arena_free(once);
     }
     return rc;

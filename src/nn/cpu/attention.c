@@ -36,15 +36,15 @@ static void destroy_primitive(void *primitive) { dnnl_primitive_destroy(primitiv
 static void destroy_memory(void *memory) { dnnl_memory_destroy(memory); }
 static void destroy_stream(void *stream) { dnnl_stream_destroy(stream); }
 
-static int describe(const struct attention *a, enum product which, int64_t tile, struct wl_product *how,
+static int describe(const struct attention *a, enum product which, int64_t tile, struct wl_product *shape,
                     struct wl_err *e)
 {
     const int64_t m = which == BACK ? a->h.s : tile, n = which == SCORES ? a->h.s : a->h.f;
     const int64_t k = which == SCORES ? a->h.f : which == ROWS ? a->h.s : tile;
-    *how = (struct wl_product) { .add = which == BACK };
-    int rc = wl_md_matrix(a->cpu, &how->src, a->type, m, k, which == BACK, e);
-    if (!rc) rc = wl_md_matrix(a->cpu, &how->weights, a->type, k, n, which == SCORES, e);
-    if (!rc) rc = wl_md_matrix(a->cpu, &how->dst, which == ROWS ? a->type : WL_F32, m, n, false, e);
+    *shape = (struct wl_product) { .add = which == BACK };
+    int rc = wl_md_matrix(a->cpu, &shape->src, a->type, m, k, which == BACK, e);
+    if (!rc) rc = wl_md_matrix(a->cpu, &shape->weights, a->type, k, n, which == SCORES, e);
+    if (!rc) rc = wl_md_matrix(a->cpu, &shape->dst, which == ROWS ? a->type : WL_F32, m, n, false, e);
     return rc;
 }
 
@@ -52,14 +52,14 @@ static int compile(struct attention *a, enum product which, bool rest, int64_t t
                    struct wl_err *e)
 {
     struct compiled *c = &a->products[rest][which];
-    struct wl_product how;
+    struct wl_product shape;
     dnnl_primitive_desc_t pd;
-    int rc = describe(a, which, tile, &how, e);
-    if (!rc) rc = wl_pd_product(a->cpu, &pd, &how, e);
+    int rc = describe(a, which, tile, &shape, e);
+    if (!rc) rc = wl_pd_product(a->cpu, &pd, &shape, e);
     if (!rc) rc = wl_dnnl_check(dnnl_primitive_create(&c->primitive, pd), "attention", e);
     if (rc) return rc;
     wl_defer(a->cpu->arena, destroy_primitive, c->primitive);
-    const wl_md md[ARGS] = { how.src, how.weights, how.dst, wl_pd_md(pd, DNNL_ARG_SCRATCHPAD) };
+    const wl_md md[ARGS] = { shape.src, shape.weights, shape.dst, wl_pd_md(pd, DNNL_ARG_SCRATCHPAD) };
     memcpy(c->md, md, sizeof md);
     if (md[3] && wl_md_bytes(md[3]) > a->work_bytes) a->work_bytes = wl_md_bytes(md[3]);
     *name = wl_pd_implementation(pd);
@@ -115,7 +115,7 @@ static int open_attention(struct wl_program *p, const struct wl_node *n, struct 
 
 /* Dense copies of the rows of one head, a tile's scores and their gradient, and the probabilities. In f32 the
  * probabilities overwrite the scores. */
-struct room {
+struct scratch {
     char *q, *k, *v, *dy, *rows; /* [S,f], rows [TILE,f] */
     float *scores, *dscores;     /* [TILE,S] */
     char *p, *ds;                /* [TILE,S] */
@@ -132,23 +132,23 @@ static char *take(char **at, size_t bytes)
 }
 
 /* Assigns the scratch from `at` on; returns its bytes. */
-static size_t lay_out(struct room *r, const struct attention *a, bool backward, char *at)
+static size_t assign_scratch(struct scratch *r, const struct attention *a, bool backward, char *at)
 {
     const size_t each = wl_dtype_bytes(a->type), head = (size_t)(a->h.s * a->h.f), tile = (size_t)(TILE * a->h.s);
-    const bool wide = a->type == WL_F32;
+    const bool is_f32 = a->type == WL_F32;
     char *start = at;
     r->q = take(&at, head * each);
     r->k = take(&at, head * each);
     r->v = take(&at, head * each);
     r->rows = take(&at, (size_t)(TILE * a->h.f) * each);
     r->scores = (float *)take(&at, tile * sizeof(float));
-    r->p = wide ? (char *)r->scores : take(&at, tile * each);
+    r->p = is_f32 ? (char *)r->scores : take(&at, tile * each);
     r->numbers = (uint16_t *)take(&at, ((size_t)a->h.s + WL_DROPOUT_MASK_SLACK) * sizeof(uint16_t));
     r->work = take(&at, a->work_bytes);
     if (backward) {
         r->dy = take(&at, head * each);
         r->dscores = (float *)take(&at, tile * sizeof(float));
-        r->ds = wide ? (char *)r->dscores : take(&at, tile * each);
+        r->ds = is_f32 ? (char *)r->dscores : take(&at, tile * each);
         r->dk = (float *)take(&at, head * sizeof(float));
         r->dv = (float *)take(&at, head * sizeof(float));
     }
@@ -157,9 +157,9 @@ static size_t lay_out(struct room *r, const struct attention *a, bool backward, 
 
 static struct wl_buf *room_for(struct wl_program *p, const struct attention *a, bool backward)
 {
-    struct room r;
+    struct scratch r;
     static char nowhere; /* only differences of addresses are used */
-    return wl_simd_step_scratch(p, lay_out(&r, a, backward, &nowhere));
+    return wl_simd_step_scratch(p, assign_scratch(&r, a, backward, &nowhere));
 }
 
 /* ---- running ---- */
@@ -167,9 +167,9 @@ static struct wl_buf *room_for(struct wl_program *p, const struct attention *a, 
 /* What one thread works on: a head of a sample. */
 struct job {
     const struct attention *a;
-    struct room room;
+    struct scratch scratch;
     struct wl_softmax_rows rows;
-    const struct wl_simd_loops *wide;
+    const struct wl_simd_loops *loops;
     size_t each;      /* bytes of an element */
     int64_t features; /* D, of all heads */
     dnnl_status_t status;
@@ -180,7 +180,7 @@ static void product(struct job *j, enum product which, const void *x, const void
     const bool rest = j->rows.n != (j->a->h.s < TILE ? j->a->h.s : TILE);
     const struct compiled *c = &j->a->products[rest][which];
     dnnl_memory_t *memory = j->a->memory[omp_get_thread_num()][rest][which];
-    void *const at[ARGS] = { (void *)x, (void *)y, to, j->room.work };
+    void *const at[ARGS] = { (void *)x, (void *)y, to, j->scratch.work };
     static const int arg[ARGS] = { DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST, DNNL_ARG_SCRATCHPAD };
     dnnl_exec_arg_t args[ARGS];
     const int n = c->md[3] ? ARGS : ARGS - 1;
@@ -213,7 +213,7 @@ static struct job job_of(const struct wl_step *s, const struct wl_run *r, int64_
     const int64_t sample = i / a->h.heads;
     const int32_t length = ((const int32_t *)s->uses[1].buf->at)[sample];
     struct job j = {
-        .a = a, .wide = wl_simd()->of[a->type], .each = wl_dtype_bytes(a->type), .features = a->h.heads * a->h.f
+        .a = a, .loops = wl_simd()->of[a->type], .each = wl_dtype_bytes(a->type), .features = a->h.heads * a->h.f
     };
     j.rows = (struct wl_softmax_rows) { .sample = d.sample + sample,
                                         .head = i % a->h.heads,
@@ -223,8 +223,8 @@ static struct job job_of(const struct wl_step *s, const struct wl_run *r, int64_
                                                                     : a->h.s,
                                         .scale = (float)(1 / sqrt((double)a->h.f)),
                                         .mask = wl_simd_step_mask(&d) };
-    lay_out(&j.room, a, backward, wl_simd_step_thread_scratch(scratch));
-    j.rows.numbers = j.room.numbers;
+    assign_scratch(&j.scratch, a, backward, wl_simd_step_thread_scratch(scratch));
+    j.rows.numbers = j.scratch.numbers;
     return j;
 }
 
@@ -238,9 +238,9 @@ static char *head_at(const struct job *j, const struct wl_buf *b, int64_t i, int
 static void collect_qkv(struct job *j, const char *x)
 {
     const size_t part = (size_t)j->features * j->each;
-    collect(j, x, 3 * j->features, j->room.q, j->a->h.s);
-    collect(j, x + part, 3 * j->features, j->room.k, j->a->h.s);
-    collect(j, x + 2 * part, 3 * j->features, j->room.v, j->a->h.s);
+    collect(j, x, 3 * j->features, j->scratch.q, j->a->h.s);
+    collect(j, x + part, 3 * j->features, j->scratch.k, j->a->h.s);
+    collect(j, x + 2 * part, 3 * j->features, j->scratch.v, j->a->h.s);
 }
 
 /* Advances to the next tile. */
@@ -256,25 +256,25 @@ static char *tile_of(const struct job *j, char *rows) { return rows + (size_t)(j
 
 static void forward(struct job *j, const char *x, char *y, float *log_sum)
 {
-    const struct room *r = &j->room;
+    const struct scratch *r = &j->scratch;
     collect_qkv(j, x);
     while (next_tile(j)) {
         product(j, SCORES, tile_of(j, r->q), r->k, r->scores);
-        j->wide->softmax(&j->rows, r->scores, r->p, log_sum ? log_sum + j->rows.from : NULL);
+        j->loops->softmax(&j->rows, r->scores, r->p, log_sum ? log_sum + j->rows.from : NULL);
         product(j, ROWS, r->p, r->v, r->rows);
         spread(j, r->rows, y + (size_t)(j->rows.from * j->features) * j->each, j->features, j->rows.n);
     }
 }
 
-static void spread_wide(const struct job *j, const float *from, char *to, int64_t step)
+static void spread_f32(const struct job *j, const float *from, char *to, int64_t step)
 {
     for (int64_t i = 0; i < j->a->h.s; i++)
-        j->wide->narrow(j->a->h.f, from + i * j->a->h.f, to + (size_t)(i * step) * j->each);
+        j->loops->narrow(j->a->h.f, from + i * j->a->h.f, to + (size_t)(i * step) * j->each);
 }
 
 static void backward(struct job *j, const char *x, const char *dy, char *dx, const float *log_sum)
 {
-    const struct room *r = &j->room;
+    const struct scratch *r = &j->scratch;
     const size_t part = (size_t)j->features * j->each, wide_head = (size_t)(j->a->h.s * j->a->h.f) * sizeof(float);
     const int64_t step = 3 * j->features;
     collect_qkv(j, x);
@@ -284,14 +284,14 @@ static void backward(struct job *j, const char *x, const char *dy, char *dx, con
     while (next_tile(j)) {
         product(j, SCORES, tile_of(j, r->q), r->k, r->scores);
         product(j, SCORES, tile_of(j, r->dy), r->v, r->dscores);
-        j->wide->softmax_backward(&j->rows, r->scores, r->dscores, log_sum + j->rows.from, r->p, r->ds);
+        j->loops->softmax_backward(&j->rows, r->scores, r->dscores, log_sum + j->rows.from, r->p, r->ds);
         product(j, BACK, r->p, tile_of(j, r->dy), r->dv);
         product(j, BACK, r->ds, tile_of(j, r->q), r->dk);
         product(j, ROWS, r->ds, r->k, r->rows);
         spread(j, r->rows, dx + (size_t)(j->rows.from * step) * j->each, step, j->rows.n);
     }
-    spread_wide(j, r->dk, dx + part, step);
-    spread_wide(j, r->dv, dx + 2 * part, step);
+    spread_f32(j, r->dk, dx + part, step);
+    spread_f32(j, r->dv, dx + 2 * part, step);
 }
 
 /* ---- rules ---- */

@@ -40,14 +40,14 @@ static float *use(const struct wl_step *s, const struct wl_run *r, int i) { retu
 static void pack(const struct wl_step *s, const struct wl_run *r, bool transposed)
 {
     const struct wl_complex_size v = wl_complex_size(s->node);
-    const struct wl_simd *wide = wl_simd();
+    const struct wl_simd *simd = wl_simd();
     const float *w = use(s, r, 0);
     float *packed = use(s, r, 1), *scratch = use(s, r, 2);
     const int64_t size = v.in * v.out;
     const int64_t each = packed_floats(&v);
 #pragma omp parallel for schedule(static)
     for (int64_t b = 0; b < v.blocks; b++)
-        wide->complex_pack(w + b * size, w + (v.blocks + b) * size, v.in, v.out, transposed, scratch + b * 4 * size,
+        simd->complex_pack(w + b * size, w + (v.blocks + b) * size, v.in, v.out, transposed, scratch + b * 4 * size,
                            packed + b * each);
 }
 
@@ -87,7 +87,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     const struct wl_complex_size v = wl_complex_size(s->node);
-    const struct wl_simd *wide = wl_simd();
+    const struct wl_simd *simd = wl_simd();
     const int64_t each = packed_floats(&v);
     const int64_t rows = rows_of_task(&v), chunks = (v.rows + rows - 1) / rows, x_step = 2 * v.in * v.blocks,
                   y_step = 2 * v.out * v.blocks;
@@ -103,7 +103,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
         struct wl_complex_layer l = layer(s->node, &v);
         l.packed = packed + b * each;
         l.bias = own_bias + 2 * b * v.out;
-        wide->complex_rows(&l, min(v.rows - from, rows), x + from * x_step + 2 * b * v.in, x_step,
+        simd->complex_rows(&l, min(v.rows - from, rows), x + from * x_step + 2 * b * v.in, x_step,
                            y + from * y_step + 2 * b * v.out, y_step);
     }
     return 0;
@@ -138,7 +138,7 @@ static int data_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
 {
     (void)e;
     const struct wl_complex_size v = wl_complex_size(s->node);
-    const struct wl_simd *wide = wl_simd();
+    const struct wl_simd *simd = wl_simd();
     const int64_t each = packed_floats(&v);
     const int64_t rows = rows_of_task(&v), chunks = (v.rows + rows - 1) / rows, x_step = 2 * v.in * v.blocks,
                   y_step = 2 * v.out * v.blocks;
@@ -149,7 +149,7 @@ static int data_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
         const int64_t b = i % v.blocks, from = i / v.blocks * rows, at = from * y_step + 2 * b * v.out;
         struct wl_complex_layer l = layer(s->node, &v);
         l.packed = packed + b * each;
-        wide->complex_rows_back(&l, min(v.rows - from, rows), y + at, dy + at, g + at, y_step,
+        simd->complex_rows_back(&l, min(v.rows - from, rows), y + at, dy + at, g + at, y_step,
                                 dx ? dx + from * x_step + 2 * b * v.in : NULL, x_step);
     }
     return 0;
@@ -174,7 +174,7 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     const struct wl_complex_size v = wl_complex_size(s->node);
-    const struct wl_simd *wide = wl_simd();
+    const struct wl_simd *simd = wl_simd();
     const int64_t part = (v.rows + PARTS - 1) / PARTS, x_step = 2 * v.in * v.blocks, y_step = 2 * v.out * v.blocks;
     const float *x = use(s, r, 0), *g = use(s, r, 1);
     float *sums = use(s, r, 4), *dw = use(s, r, 2), *db = use(s, r, 3);
@@ -182,7 +182,7 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
     for (int64_t i = 0; i < v.blocks * PARTS; i++) {
         const int64_t b = i / PARTS, from = min(i % PARTS * part, v.rows), to = min(from + part, v.rows);
         const struct wl_complex_layer l = layer(s->node, &v);
-        wide->complex_weights(&l, to - from, x + from * x_step + 2 * b * v.in, x_step,
+        simd->complex_weights(&l, to - from, x + from * x_step + 2 * b * v.in, x_step,
                               g + from * y_step + 2 * b * v.out, y_step, sums + i * sums_of_part(&v));
     }
 #pragma omp parallel for schedule(static)

@@ -97,11 +97,11 @@ static enum bf16 bf16_here(void)
 
 static int check_precision(enum wl_dtype precision, bool slow_bf16, struct wl_err *e)
 {
-    const enum bf16 how = precision == WL_F32 ? BF16_FAST : bf16_here();
-    if (how == BF16_NONE)
+    const enum bf16 support = precision == WL_F32 ? BF16_FAST : bf16_here();
+    if (support == BF16_NONE)
         return wl_fail(e, WL_EUNAVAIL,
                        "bf16: oneDNN needs AVX-512 or Arm's BF16 for it, which this processor does not have");
-    if (how == BF16_FAST || slow_bf16) return 0;
+    if (support == BF16_FAST || slow_bf16) return 0;
     return wl_fail(e, WL_EUNAVAIL,
                    "bf16: oneDNN has no kernels for it here (they need AVX512_BF16 or AMX); imitated it is slower than "
                    "f32");

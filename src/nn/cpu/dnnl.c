@@ -150,14 +150,14 @@ dnnl_status_t wl_dnnl_attributes(dnnl_primitive_attr_t *attr, bool add_relu)
     return s;
 }
 
-dnnl_status_t wl_dnnl_product_attributes(dnnl_primitive_attr_t *attr, const struct wl_product *how)
+dnnl_status_t wl_dnnl_product_attributes(dnnl_primitive_attr_t *attr, const struct wl_product *product)
 {
     dnnl_post_ops_t ops = NULL;
     dnnl_status_t s = wl_dnnl_attributes(attr, false);
-    if (s || !(how->add || how->scale)) return s;
+    if (s || !(product->add || product->scale)) return s;
     s = dnnl_post_ops_create(&ops);
-    if (!s && how->add) s = wl_dnnl_append_sum(ops);
-    if (!s && how->scale) s = dnnl_post_ops_append_binary(ops, dnnl_binary_mul, how->scale);
+    if (!s && product->add) s = wl_dnnl_append_sum(ops);
+    if (!s && product->scale) s = dnnl_post_ops_append_binary(ops, dnnl_binary_mul, product->scale);
     if (!s) s = dnnl_primitive_attr_set_post_ops(*attr, ops);
     dnnl_post_ops_destroy(ops);
     return s;

@@ -102,12 +102,12 @@ int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass,
     return create(c, pd, s, &d, false, hint, "inner product", e);
 }
 
-int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_product *how, struct wl_err *e)
+int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_product *product, struct wl_err *e)
 {
     dnnl_matmul_desc_t d;
     dnnl_primitive_attr_t attr = NULL;
-    dnnl_status_t s = dnnl_matmul_desc_init(&d, how->src, how->weights, how->bias, how->dst);
-    if (!s) s = wl_dnnl_product_attributes(&attr, how);
+    dnnl_status_t s = dnnl_matmul_desc_init(&d, product->src, product->weights, product->bias, product->dst);
+    if (!s) s = wl_dnnl_product_attributes(&attr, product);
     if (!s) s = dnnl_primitive_desc_create(pd, &d, attr, c->engine, NULL);
     return wl_pd_created(c, pd, attr, s, "matrix product", e);
 }

@@ -163,11 +163,13 @@ int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass,
     return wl_pd_created(c, pd, attr, s, "inner product", e);
 }
 
-int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_product *how, struct wl_err *e)
+int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_product *product, struct wl_err *e)
 {
     dnnl_primitive_attr_t attr = NULL;
-    dnnl_status_t s = wl_dnnl_product_attributes(&attr, how);
-    if (!s) s = dnnl_matmul_primitive_desc_create(pd, c->engine, how->src, how->weights, how->bias, how->dst, attr);
+    dnnl_status_t s = wl_dnnl_product_attributes(&attr, product);
+    if (!s)
+        s = dnnl_matmul_primitive_desc_create(pd, c->engine, product->src, product->weights, product->bias,
+                                              product->dst, attr);
     return wl_pd_created(c, pd, attr, s, "matrix product", e);
 }
 

@@ -19,7 +19,7 @@ void wl_dnnl_dims(dnnl_dims_t out, const struct wl_dims *dims);
 dnnl_status_t wl_dnnl_attributes(dnnl_primitive_attr_t *attr, bool add_relu);
 
 /* The same for a product. */
-dnnl_status_t wl_dnnl_product_attributes(dnnl_primitive_attr_t *attr, const struct wl_product *how);
+dnnl_status_t wl_dnnl_product_attributes(dnnl_primitive_attr_t *attr, const struct wl_product *product);
 
 /* What ends each wl_pd_...: destroys the attributes; a descriptor that was created goes with the arena. */
 int wl_pd_created(struct wl_cpu *c, const dnnl_primitive_desc_t *pd, dnnl_primitive_attr_t attr, dnnl_status_t status,

@@ -43,10 +43,10 @@ static void emit(struct wl_program *p, const struct wl_node *n, const char *what
                  struct wl_buf *to)
 {
     const struct wl_dims *x = &n->in[0]->dims;
-    struct wl_dropout *how = wl_new(p->arena, struct wl_dropout);
-    *how = wl_dropout_of(p, n, n->u.drop, x->d[0], wl_dims_count(x) / x->d[0]);
+    struct wl_dropout *drop = wl_new(p->arena, struct wl_dropout);
+    *drop = wl_dropout_of(p, n, n->u.drop, x->d[0], wl_dims_count(x) / x->d[0]);
     struct wl_step *s = wl_simd_step_emit(p, n, what, WL_TRAIN, run);
-    s->context = how;
+    s->context = drop;
     wl_step_reads(p, s, from);
     wl_step_writes(p, s, wl_simd_step_scratch(p, (PART + WL_DROPOUT_MASK_SLACK) * sizeof(uint16_t)));
     wl_step_writes(p, s, to);

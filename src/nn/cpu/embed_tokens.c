@@ -40,15 +40,15 @@ struct columns {
     size_t each;        /* bytes of an element of dy */
     float *table[3];    /* words, positions, segments */
     int64_t rows, s, f; /* rows of dy, of a sample, features */
-    const struct wl_simd_loops *how;
+    const struct wl_simd_loops *loops;
 };
 
 static void add_columns(const struct columns *c, int64_t from, int64_t n)
 {
     for (int64_t i = 0; i < c->rows; i++) {
         const char *row = c->dy + (size_t)(i * c->f + from) * c->each;
-        c->how->add_row(n, row, c->table[0] + c->tokens[i] * c->f + from);
-        c->how->add_row(n, row, c->table[1] + i % c->s * c->f + from);
+        c->loops->add_row(n, row, c->table[0] + c->tokens[i] * c->f + from);
+        c->loops->add_row(n, row, c->table[1] + i % c->s * c->f + from);
     }
     for (int64_t i = 0; i < c->s; i++)
         wl_simd()->of[WL_F32]->add_row(n, c->table[1] + i * c->f + from, c->table[2] + from);
@@ -68,7 +68,7 @@ static int embedding_backward_run(const struct wl_step *s, const struct wl_run *
                          .rows = y[0] * y[1],
                          .s = y[1],
                          .f = y[2],
-                         .how = wl_simd_step_loops(dy) };
+                         .loops = wl_simd_step_loops(dy) };
     for (int i = 0; i < 3; i++) {
         c.table[i] = wl_use_at(s, r, 2 + i);
         if (i || !s->context) memset(c.table[i], 0, s->uses[2 + i].buf->bytes);

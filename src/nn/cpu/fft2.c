@@ -79,12 +79,12 @@ static void *own_scratch(void *scratch, const struct wl_fourier_size *v)
 static void fft2(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *s)
 {
     const struct wl_fourier_size v = wl_fourier_size(n);
-    const struct wl_simd *wide = wl_simd();
+    const struct wl_simd *simd = wl_simd();
     const int64_t step = v.blocks * v.size;
 #pragma omp parallel for schedule(dynamic)
     for (int64_t i = 0; i < tasks(&v); i++) {
         const struct task t = task_of(&v, i);
-        wide->fft2(prepared, n->op == WL_OP_INVERSE_FFT2, x + t.x, step, s + t.s, s + t.s + v.size, 2 * step,
+        simd->fft2(prepared, n->op == WL_OP_INVERSE_FFT2, x + t.x, step, s + t.s, s + t.s + v.size, 2 * step,
                    t.channels, own_scratch(scratch, &v));
     }
 }
@@ -92,12 +92,12 @@ static void fft2(const struct wl_node *n, const void *prepared, void *scratch, c
 static void inverse_fft2(const struct wl_node *n, const void *prepared, void *scratch, const float *s, float *x)
 {
     const struct wl_fourier_size v = wl_fourier_size(n);
-    const struct wl_simd *wide = wl_simd();
+    const struct wl_simd *simd = wl_simd();
     const int64_t step = v.blocks * v.size;
 #pragma omp parallel for schedule(dynamic)
     for (int64_t i = 0; i < tasks(&v); i++) {
         const struct task t = task_of(&v, i);
-        wide->inverse_fft2(prepared, n->op == WL_OP_INVERSE_FFT2, s + t.s, s + t.s + v.size, 2 * step, x + t.x, step,
+        simd->inverse_fft2(prepared, n->op == WL_OP_INVERSE_FFT2, s + t.s, s + t.s + v.size, 2 * step, x + t.x, step,
                            t.channels, own_scratch(scratch, &v));
     }
 }

@@ -29,13 +29,13 @@ static void filter_conv(const struct wl_filter_args *a)
         return;
     }
     float *blocks;
-    const struct wl_simd *wide = wl_simd();
+    const struct wl_simd *simd = wl_simd();
     const struct wl_filter_packed packed = pack_filter(a, false, &blocks);
 #pragma omp parallel for schedule(dynamic)
     for (int c = 0; c < WL_CHUNKS; c++) {
         int64_t from, to;
         wl_chunk_segments(a->pair_start, a->molecules, c, &from, &to);
-        wide->filter_conv(a, &packed, from, to, blocks + wl_chunk_thread() * 2 * BLOCK * a->f);
+        simd->filter_conv(a, &packed, from, to, blocks + wl_chunk_thread() * 2 * BLOCK * a->f);
     }
 }
 
@@ -59,7 +59,7 @@ static void filter_conv_backward(const struct wl_filter_grad *g)
         return;
     }
     float *parts;
-    const struct wl_simd *wide = wl_simd();
+    const struct wl_simd *simd = wl_simd();
     const struct wl_filter_packed packed = pack_filter(a, true, &parts);
     const size_t part = sums_size(a->f, a->gaussians);
     float *const blocks = parts + WL_CHUNKS * part;
@@ -69,7 +69,7 @@ static void filter_conv_backward(const struct wl_filter_grad *g)
         const struct wl_filter_sums s = filter_sums(a->f, a->gaussians, parts + (size_t)c * part);
         wl_chunk_segments(a->pair_start, a->molecules, c, &from, &to);
         memset(s.dw0, 0, part * sizeof(float));
-        wide->filter_conv_backward(g, &packed, from, to, blocks + wl_chunk_thread() * 4 * BLOCK * a->f, &s);
+        simd->filter_conv_backward(g, &packed, from, to, blocks + wl_chunk_thread() * 4 * BLOCK * a->f, &s);
     }
     const struct wl_filter_sums s = filter_sums(a->f, a->gaussians, parts);
     wl_chunk_sum(s.dw2, part, (size_t)(a->f * a->f), g->dw2);

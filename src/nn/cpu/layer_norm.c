@@ -53,7 +53,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     (void)e;
     const struct layer_norm *context = s->context;
     const bool kept = r->training, branch = s->node->in[1];
-    const struct wl_simd_loops *wide = wl_simd_step_loops(s->uses[4].buf);
+    const struct wl_simd_loops *simd = wl_simd_step_loops(s->uses[4].buf);
     const void *b = branch ? s->uses[s->n_uses - 1].buf->at : NULL;
 #pragma omp parallel for schedule(static)
     for (int64_t from = 0; from < context->rows.n; from += CHUNK) {
@@ -62,7 +62,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
         o.x_f32 = s->uses[0].buf->dtype != s->uses[4].buf->dtype;
         o.gamma = s->uses[1].buf->at;
         o.beta = s->uses[2].buf->at;
-        wide->layer_norm(&o, from, from + CHUNK < context->rows.n ? from + CHUNK : context->rows.n, s->uses[0].buf->at,
+        simd->layer_norm(&o, from, from + CHUNK < context->rows.n ? from + CHUNK : context->rows.n, s->uses[0].buf->at,
                          b, s->uses[4].buf->at);
     }
     return 0;
@@ -97,12 +97,12 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
 
 static void sum_parts(const struct layer_norm *context, const float *parts, int64_t chunks, float *dgamma, float *dbeta)
 {
-    const struct wl_simd_loops *wide = wl_simd()->of[WL_F32];
+    const struct wl_simd_loops *simd = wl_simd()->of[WL_F32];
     memset(dgamma, 0, (size_t)context->rows.f * sizeof(float));
     memset(dbeta, 0, (size_t)context->rows.f * sizeof(float));
     for (int64_t i = 0; i < chunks; i++, parts += 2 * context->rows.f) {
-        wide->add_row(context->rows.f, parts, dgamma);
-        wide->add_row(context->rows.f, parts + context->rows.f, dbeta);
+        simd->add_row(context->rows.f, parts, dgamma);
+        simd->add_row(context->rows.f, parts + context->rows.f, dbeta);
     }
 }
 

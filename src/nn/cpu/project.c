@@ -90,12 +90,12 @@ static int forward_product(struct wl_program *p, const struct wl_node *n, dnnl_p
 {
     const struct wl_project_shape s = wl_project_shape(n);
     struct wl_cpu *c = wl_cpu_of(p);
-    struct wl_product how = { 0 };
-    int rc = wl_md_matrix(c, &how.src, p->precision, s.m, s.f, false, e);
-    if (!rc) rc = weights_layout(p, &s, true, &how.weights, e);
-    if (!rc && wl_project_bias(n)) rc = wl_md_matrix(c, &how.bias, WL_F32, 1, s.k, false, e);
-    if (!rc) rc = wl_md_matrix(c, &how.dst, p->precision, s.m, s.k, false, e);
-    return rc ? rc : wl_pd_product(c, pd, &how, e);
+    struct wl_product product = { 0 };
+    int rc = wl_md_matrix(c, &product.src, p->precision, s.m, s.f, false, e);
+    if (!rc) rc = weights_layout(p, &s, true, &product.weights, e);
+    if (!rc && wl_project_bias(n)) rc = wl_md_matrix(c, &product.bias, WL_F32, 1, s.k, false, e);
+    if (!rc) rc = wl_md_matrix(c, &product.dst, p->precision, s.m, s.k, false, e);
+    return rc ? rc : wl_pd_product(c, pd, &product, e);
 }
 
 /* u: what gelu reads, or y. */
@@ -170,12 +170,12 @@ static int weights_product(struct wl_program *p, const struct wl_node *n, struct
 {
     const struct wl_project_shape s = wl_project_shape(n);
     struct wl_cpu *c = wl_cpu_of(p);
-    struct wl_product how = { 0 };
+    struct wl_product product = { 0 };
     dnnl_primitive_desc_t pd;
-    int rc = wl_md_matrix(c, &how.src, p->precision, s.k, s.m, true, e);
-    if (!rc) rc = wl_md_matrix(c, &how.weights, p->precision, s.m, s.f, false, e);
-    if (!rc) rc = wl_md_matrix(c, &how.dst, WL_F32, s.k, s.f, false, e);
-    if (!rc) rc = wl_pd_product(c, &pd, &how, e);
+    int rc = wl_md_matrix(c, &product.src, p->precision, s.k, s.m, true, e);
+    if (!rc) rc = wl_md_matrix(c, &product.weights, p->precision, s.m, s.f, false, e);
+    if (!rc) rc = wl_md_matrix(c, &product.dst, WL_F32, s.k, s.f, false, e);
+    if (!rc) rc = wl_pd_product(c, &pd, &product, e);
     if (rc) return rc;
     return wl_cpu_emit(p, n, "backward weights", WL_TRAIN, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, dy, false },
@@ -214,14 +214,14 @@ static int data_product(struct wl_program *p, const struct wl_node *n, struct wl
 {
     const struct wl_project_shape s = wl_project_shape(n);
     struct wl_cpu *c = wl_cpu_of(p);
-    struct wl_product how = { .add = sum };
+    struct wl_product product = { .add = sum };
     struct wl_buf *w;
     dnnl_primitive_desc_t pd;
-    int rc = wl_md_matrix(c, &how.src, p->precision, s.m, s.k, false, e);
-    if (!rc) rc = weights_layout(p, &s, false, &how.weights, e);
-    if (!rc) rc = wl_md_matrix(c, &how.dst, p->precision, s.m, s.f, false, e);
-    if (slope) how.scale = how.dst;
-    if (!rc) rc = wl_pd_product(c, &pd, &how, e);
+    int rc = wl_md_matrix(c, &product.src, p->precision, s.m, s.k, false, e);
+    if (!rc) rc = weights_layout(p, &s, false, &product.weights, e);
+    if (!rc) rc = wl_md_matrix(c, &product.dst, p->precision, s.m, s.f, false, e);
+    if (slope) product.scale = product.dst;
+    if (!rc) rc = wl_pd_product(c, &pd, &product, e);
     if (!rc) rc = weights(p, n, false, pd, &w, e);
     if (rc) return rc;
     return wl_cpu_emit(p, n, "backward data", WL_TRAIN, pd,

@@ -26,12 +26,12 @@ static size_t block_size(const struct wl_triplet_args *a)
 static struct wl_triplet_packed pack_triplets(const struct wl_triplet_args *a, bool backward, float **rest)
 {
     float *const vt = a->scratch, *const w = vt + vt_size(a);
-    const int64_t wide = EIGHT * a->f;
+    const int64_t row_stride = EIGHT * a->f;
     wl_chunk_transpose(a->v, EIGHT, a->orders * a->radials, a->orders * a->radials, vt);
     if (backward)
-        wl_simd()->pack(a->w, wide, 1, a->f, wide, w);
+        wl_simd()->pack(a->w, row_stride, 1, a->f, row_stride, w);
     else
-        wl_simd()->pack(a->w, 1, wide, wide, a->f, w);
+        wl_simd()->pack(a->w, 1, row_stride, row_stride, a->f, w);
     *rest = w + matrix_size(a);
     return (struct wl_triplet_packed) { vt, w };
 }

@@ -24,10 +24,10 @@ static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e
 }
 
 static void emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
-                 const struct context *how, struct wl_buf *from, struct wl_buf *to)
+                 const struct context *move, struct wl_buf *from, struct wl_buf *to)
 {
     struct context *o = wl_new(p->arena, struct context);
-    *o = *how;
+    *o = *move;
     struct wl_step *s = wl_step_emit(p, n, what, when, run);
     s->context = o;
     s->implementation = "winograd";
@@ -139,26 +139,26 @@ static int open_pass(struct pass *s, struct wl_program *p, const struct wl_node 
     return 0;
 }
 
-static void move_filters(const struct pass *s, moved *how, struct wl_buf *from, struct wl_buf *to)
+static void move_filters(const struct pass *s, moved *move, struct wl_buf *from, struct wl_buf *to)
 {
     const int64_t blocks = s->v.k / WL_WINOGRAD_1D_LANES * (s->v.c / WL_WINOGRAD_1D_LANES);
-    emit(s->p, s->n, "tiles", s->when, &(struct context) { .line = s->line, .n = blocks, .move = how }, from, to);
+    emit(s->p, s->n, "tiles", s->when, &(struct context) { .line = s->line, .n = blocks, .move = move }, from, to);
 }
 
 /* Images from `first` on of a value of c channels. */
 static int64_t elements(const struct pass *s, int64_t c, int64_t first) { return first * c * s->v.h * s->v.w; }
 
-static void to_tiles(const struct pass *s, moved *how, int64_t c, struct wl_buf *value, int64_t first,
+static void to_tiles(const struct pass *s, moved *move, int64_t c, struct wl_buf *value, int64_t first,
                      struct wl_buf *to)
 {
-    const struct context context = { .line = s->line, .n = c, .from = elements(s, c, first), .move = how };
+    const struct context context = { .line = s->line, .n = c, .from = elements(s, c, first), .move = move };
     emit(s->p, s->n, "tiles", s->when, &context, value, to);
 }
 
-static void from_tiles(const struct pass *s, moved *how, int64_t c, struct wl_buf *from, struct wl_buf *value,
+static void from_tiles(const struct pass *s, moved *move, int64_t c, struct wl_buf *from, struct wl_buf *value,
                        int64_t first)
 {
-    const struct context context = { .line = s->line, .n = c, .to = elements(s, c, first), .move = how };
+    const struct context context = { .line = s->line, .n = c, .to = elements(s, c, first), .move = move };
     emit(s->p, s->n, "tiles", s->when, &context, from, value);
 }
 
@@ -228,7 +228,7 @@ int wl_cpu_winograd_1d_backward_data(struct wl_program *p, const struct wl_node 
 
 /* ---- how long a pass takes ---- */
 
-static int time_move(struct wl_cpu *c, const struct wl_winograd_1d *l, moved *how, int64_t n, size_t from_bytes,
+static int time_move(struct wl_cpu *c, const struct wl_winograd_1d *l, moved *move, int64_t n, size_t from_bytes,
                      size_t to_bytes, double *seconds, struct wl_err *e)
 {
     enum { RUNS = 3 };
@@ -237,7 +237,7 @@ static int time_move(struct wl_cpu *c, const struct wl_winograd_1d *l, moved *ho
     int64_t best_ns = INT64_MAX;
     for (int i = 0; i <= RUNS; i++) { /* the first one touches the memory */
         const int64_t start_ns = wl_now_ns();
-        how(l, n, from, to);
+        move(l, n, from, to);
         const int64_t ns = wl_now_ns() - start_ns;
         if (i && ns < best_ns) best_ns = ns;
     }

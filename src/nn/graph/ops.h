@@ -168,7 +168,7 @@ struct wl_token_tables {
     double deviation;                                  /* the tables start as N(0, deviation) */
 };
 struct wl_tensor *wl_embed_tokens(struct wl_graph *g, const char *name, struct wl_tensor *tokens,
-                                  struct wl_token_tables how);
+                                  struct wl_token_tables opts);
 
 /* y = gamma * (z - mean)/sqrt(var + eps) + beta by row of z = x + dropout(branch), x and branch [...,D]; branch NULL:
  * z = x. gamma starts at 1, beta at 0. Ba et al. 2016, arXiv:1607.06450. */
@@ -177,7 +177,7 @@ struct wl_layer_norm {
     double drop; /* of the branch, as wl_dropout of this name */
 };
 struct wl_tensor *wl_layer_norm(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *branch,
-                                struct wl_layer_norm how);
+                                struct wl_layer_norm opts);
 
 /* y [...,K] = x [...,F] w' + b by row, w [K,F], b [K] (no_bias: 0); followed with `gelu` by u/2 (1 + erf(u/sqrt 2)) of
  * each element u. w starts as N(0, deviation), b at 0. With parts w is made of so many matrices [K/parts,F] with names
@@ -189,7 +189,7 @@ struct wl_project {
     double deviation;
     const char *parts[WL_MAX_PARTS]; /* [0] NULL: one matrix, called NAME */
 };
-struct wl_tensor *wl_project(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_project how);
+struct wl_tensor *wl_project(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_project opts);
 
 /* y [N,S,D]: for each sample and head softmax(q k'/sqrt(D/heads)) v, then dropout of the probabilities; x [N,S,3D]
  * holds q, then k, then v, each as heads of D/heads features. Positions of a sample from lengths i32 [N] on
@@ -199,7 +199,7 @@ struct wl_attention {
     double drop; /* as wl_dropout of this name; an element's place in its sample is that of [heads,S,S] */
 };
 struct wl_tensor *wl_attention(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *lengths,
-                               struct wl_attention how);
+                               struct wl_attention opts);
 
 /* y [N*P,D]: of each sample of x [N,S,D] the rows at positions i32 [N,P] in [0,S). */
 struct wl_tensor *wl_gather(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *positions);

@@ -16,34 +16,34 @@ static const struct wl_init zero = { WL_INIT_CONSTANT, 0 }, one = { WL_INIT_CONS
 static struct wl_init normal(double deviation) { return (struct wl_init) { WL_INIT_NORMAL, deviation }; }
 
 struct wl_tensor *wl_embed_tokens(struct wl_graph *g, const char *name, struct wl_tensor *tokens,
-                                  struct wl_token_tables how)
+                                  struct wl_token_tables opts)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_EMBED_TOKENS, name, tokens, NULL);
     if (!check_rank(g, n, tokens, 2, "[N,S]") || !wl_check_i32(g, n, tokens, tokens->dims)) return wl_node_failed(g, n);
     int64_t s = tokens->dims.d[1];
-    if (s > how.positions) {
+    if (s > opts.positions) {
         wl_graph_fail(g, "%s: sequences of %lld tokens, but there are %lld positions", n->name, (long long)s,
-                      (long long)how.positions);
+                      (long long)opts.positions);
         return wl_node_failed(g, n);
     }
-    const struct wl_init init = normal(how.deviation);
-    n->u.tables = how;
-    n->par[0] = wl_node_param(g, n, "word_embeddings.weight", WL_DIMS(how.vocabulary, how.features), init, true);
-    n->par[1] = wl_node_param(g, n, "position_embeddings.weight", WL_DIMS(how.positions, how.features), init, true);
-    n->par[2] = wl_node_param(g, n, "token_type_embeddings.weight", WL_DIMS(how.segments, how.features), init, true);
-    return wl_node_out(g, n, &WL_DIMS(tokens->dims.d[0], s, how.features));
+    const struct wl_init init = normal(opts.deviation);
+    n->u.tables = opts;
+    n->par[0] = wl_node_param(g, n, "word_embeddings.weight", WL_DIMS(opts.vocabulary, opts.features), init, true);
+    n->par[1] = wl_node_param(g, n, "position_embeddings.weight", WL_DIMS(opts.positions, opts.features), init, true);
+    n->par[2] = wl_node_param(g, n, "token_type_embeddings.weight", WL_DIMS(opts.segments, opts.features), init, true);
+    return wl_node_out(g, n, &WL_DIMS(tokens->dims.d[0], s, opts.features));
 }
 
 struct wl_tensor *wl_layer_norm(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *branch,
-                                struct wl_layer_norm how)
+                                struct wl_layer_norm opts)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_LAYER_NORM, name, x, branch);
-    if (!wl_check_f32(g, n, x) || !wl_check_drop(g, n, how.drop)) return wl_node_failed(g, n);
+    if (!wl_check_f32(g, n, x) || !wl_check_drop(g, n, opts.drop)) return wl_node_failed(g, n);
     if (branch && wl_check_f32(g, n, branch) && !wl_dims_equal(&x->dims, &branch->dims))
         wl_graph_fail(g, "%s: layer_norm of %s %s and %s %s", n->name, x->name, wl_dims_text(g->arena, &x->dims),
                       branch->name, wl_dims_text(g->arena, &branch->dims));
-    if (how.eps == 0) how.eps = 1e-5;
-    n->u.layer_norm = how;
+    if (opts.eps == 0) opts.eps = 1e-5;
+    n->u.layer_norm = opts;
     struct wl_dims features = WL_DIMS(wl_vectors_of(x).f);
     n->par[0] = wl_node_param(g, n, "weight", features, one, false);
     n->par[1] = wl_node_param(g, n, "bias", features, zero, false);
@@ -61,36 +61,36 @@ static void name_parts(struct wl_graph *g, const struct wl_node *n, struct wl_te
         wl_graph_fail(g, "%s: %lld features cannot be cut into %d parts", n->name, (long long)t->dims.d[0], t->n_parts);
 }
 
-struct wl_tensor *wl_project(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_project how)
+struct wl_tensor *wl_project(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_project opts)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_PROJECT, name, x, NULL);
     if (!wl_check_f32(g, n, x)) return wl_node_failed(g, n);
-    n->u.project = how;
+    n->u.project = opts;
     struct wl_dims y = x->dims;
-    y.d[y.n - 1] = how.features;
-    n->par[0] = wl_node_param(g, n, "weight", WL_DIMS(how.features, wl_vectors_of(x).f), normal(how.deviation), true);
+    y.d[y.n - 1] = opts.features;
+    n->par[0] = wl_node_param(g, n, "weight", WL_DIMS(opts.features, wl_vectors_of(x).f), normal(opts.deviation), true);
     name_parts(g, n, n->par[0], "weight");
-    if (!how.no_bias) {
-        n->par[1] = wl_node_param(g, n, "bias", WL_DIMS(how.features), zero, false);
+    if (!opts.no_bias) {
+        n->par[1] = wl_node_param(g, n, "bias", WL_DIMS(opts.features), zero, false);
         name_parts(g, n, n->par[1], "bias");
     }
     return wl_node_out(g, n, &y);
 }
 
 struct wl_tensor *wl_attention(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *lengths,
-                               struct wl_attention how)
+                               struct wl_attention opts)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_ATTENTION, name, x, lengths);
     const int64_t *d = x->dims.d;
     if (!wl_check_f32(g, n, x) || !check_rank(g, n, x, 3, "[N,S,3D]") || !wl_check_i32(g, n, lengths, WL_DIMS(d[0])) ||
-        !wl_check_drop(g, n, how.drop))
+        !wl_check_drop(g, n, opts.drop))
         return wl_node_failed(g, n);
-    if (how.heads < 1 || d[2] % (3 * how.heads)) {
+    if (opts.heads < 1 || d[2] % (3 * opts.heads)) {
         wl_graph_fail(g, "%s: %lld features are not queries, keys and values of %lld heads", n->name, (long long)d[2],
-                      (long long)how.heads);
+                      (long long)opts.heads);
         return wl_node_failed(g, n);
     }
-    n->u.attention = how;
+    n->u.attention = opts;
     return wl_node_out(g, n, &WL_DIMS(d[0], d[1], d[2] / 3));
 }
 

@@ -11,8 +11,8 @@ static int bessel_run(const struct wl_step *s, const struct wl_run *r, struct wl
 {
     (void)e;
     const int64_t rows = wl_rows_count(s, r, s->node->rows);
-    bessel_kernels(s)->forward(&s->node->u.basis, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, PAR),
-                               wl_rows_at(s, r, OUT));
+    bessel_kernels(s)->forward(&s->node->u.basis, rows, wl_rows_at(s, r, WL_ROWS_IN), wl_rows_at(s, r, WL_ROWS_PARAM),
+                               wl_rows_at(s, r, WL_ROWS_OUT));
     return 0;
 }
 
@@ -20,8 +20,8 @@ static int bessel_backward_run(const struct wl_step *s, const struct wl_run *r, 
 {
     (void)e;
     const int64_t rows = wl_rows_count(s, r, s->node->rows);
-    bessel_kernels(s)->backward(&s->node->u.basis, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, PAR),
-                                wl_rows_at(s, r, DOUT), wl_rows_at(s, r, DPAR));
+    bessel_kernels(s)->backward(&s->node->u.basis, rows, wl_rows_at(s, r, WL_ROWS_IN), wl_rows_at(s, r, WL_ROWS_PARAM),
+                                wl_rows_at(s, r, WL_ROWS_DOUT), wl_rows_at(s, r, WL_ROWS_DPARAM));
     return 0;
 }
 
@@ -31,8 +31,8 @@ static int spherical_run(const struct wl_step *s, const struct wl_run *r, struct
 {
     (void)e;
     const int64_t rows = wl_rows_count(s, r, s->node->rows);
-    spherical_kernels(s)->forward(&s->node->u.basis, wl_rows_own(s)->table, rows, wl_rows_at(s, r, IN),
-                                  wl_rows_at(s, r, OUT));
+    spherical_kernels(s)->forward(&s->node->u.basis, wl_rows_own(s)->table, rows, wl_rows_at(s, r, WL_ROWS_IN),
+                                  wl_rows_at(s, r, WL_ROWS_OUT));
     return 0;
 }
 
@@ -47,7 +47,8 @@ static int angular_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     const int64_t rows = wl_rows_count(s, r, s->node->rows);
-    angular_kernels(s)->forward(s->node->u.basis.spherical, rows, wl_rows_at(s, r, IN), wl_rows_at(s, r, OUT));
+    angular_kernels(s)->forward(s->node->u.basis.spherical, rows, wl_rows_at(s, r, WL_ROWS_IN),
+                                wl_rows_at(s, r, WL_ROWS_OUT));
     return 0;
 }
 

@@ -13,13 +13,13 @@ static int dense_run(const struct wl_step *s, const struct wl_run *r, struct wl_
     const struct wl_node *n = s->node;
     struct wl_dense_args a = { .m = dense_matrix(n),
                                .activation = n->u.dense.activation,
-                               .x = wl_rows_at(s, r, IN),
-                               .w = wl_rows_at(s, r, PAR),
-                               .b = wl_rows_at(s, r, PAR + 1),
-                               .residual = n->residual ? wl_rows_at(s, r, IN + 1) : NULL,
-                               .y = wl_rows_at(s, r, OUT),
-                               .u = wl_rows_at(s, r, KEPT),
-                               .scratch = wl_rows_at(s, r, SCRATCH) };
+                               .x = wl_rows_at(s, r, WL_ROWS_IN),
+                               .w = wl_rows_at(s, r, WL_ROWS_PARAM),
+                               .b = wl_rows_at(s, r, WL_ROWS_PARAM + 1),
+                               .residual = n->residual ? wl_rows_at(s, r, WL_ROWS_IN + 1) : NULL,
+                               .y = wl_rows_at(s, r, WL_ROWS_OUT),
+                               .u = wl_rows_at(s, r, WL_ROWS_SAVED),
+                               .scratch = wl_rows_at(s, r, WL_ROWS_SCRATCH) };
     a.m.n = wl_rows_count(s, r, n->rows);
     kernels(s)->forward(&a);
     return 0;
@@ -31,14 +31,14 @@ static int dense_backward_run(const struct wl_step *s, const struct wl_run *r, s
     const struct wl_node *n = s->node;
     struct wl_dense_grad a = { .m = dense_matrix(n),
                                .activation = n->u.dense.activation,
-                               .x = wl_rows_at(s, r, IN),
-                               .w = wl_rows_at(s, r, PAR),
-                               .u = wl_rows_at(s, r, KEPT),
-                               .dy = wl_rows_at(s, r, DOUT),
-                               .dx = wl_rows_at(s, r, DIN),
-                               .dw = wl_rows_at(s, r, DPAR),
-                               .db = wl_rows_at(s, r, DPAR + 1),
-                               .scratch = wl_rows_at(s, r, SCRATCH),
+                               .x = wl_rows_at(s, r, WL_ROWS_IN),
+                               .w = wl_rows_at(s, r, WL_ROWS_PARAM),
+                               .u = wl_rows_at(s, r, WL_ROWS_SAVED),
+                               .dy = wl_rows_at(s, r, WL_ROWS_DOUT),
+                               .dx = wl_rows_at(s, r, WL_ROWS_DIN),
+                               .dw = wl_rows_at(s, r, WL_ROWS_DPARAM),
+                               .db = wl_rows_at(s, r, WL_ROWS_DPARAM + 1),
+                               .scratch = wl_rows_at(s, r, WL_ROWS_SCRATCH),
                                .add = wl_rows_own(s)->add[0] };
     a.m.n = wl_rows_count(s, r, n->rows);
     kernels(s)->backward(&a);

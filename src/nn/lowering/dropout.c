@@ -20,9 +20,9 @@ struct wl_dropout wl_dropout_of(const struct wl_program *p, const struct wl_node
     };
 }
 
-struct wl_dropout wl_dropout_in_run(const struct wl_dropout *how, const struct wl_run *r)
+struct wl_dropout wl_dropout_in_run(const struct wl_dropout *drop, const struct wl_run *r)
 {
-    struct wl_dropout d = *how;
+    struct wl_dropout d = *drop;
     d.update = r->update;
     d.sample = r->first_sample;
     if (!r->training) d.drop = 0;

@@ -10,9 +10,9 @@ static struct wl_edge_concat_args concat_args(const struct wl_step *s, const str
                                           .edge_start = g->edge_start,
                                           .source = g->source,
                                           .reverse = g->reverse,
-                                          .x = wl_rows_at(s, r, IN),
-                                          .z = wl_rows_at(s, r, IN + 1),
-                                          .y = wl_rows_at(s, r, OUT) };
+                                          .x = wl_rows_at(s, r, WL_ROWS_IN),
+                                          .z = wl_rows_at(s, r, WL_ROWS_IN + 1),
+                                          .y = wl_rows_at(s, r, WL_ROWS_OUT) };
 }
 
 static int concat_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -31,9 +31,9 @@ static int concat_backward_run(const struct wl_step *s, const struct wl_run *r, 
     struct wl_edge_rows g;
     wl_edges_read(s, r, 2, &g);
     const struct wl_edge_concat_grad b = { .of = concat_args(s, r, &g),
-                                           .dy = wl_rows_at(s, r, DOUT),
-                                           .dx = wl_rows_at(s, r, DIN),
-                                           .dz = wl_rows_at(s, r, DIN + 1) };
+                                           .dy = wl_rows_at(s, r, WL_ROWS_DOUT),
+                                           .dx = wl_rows_at(s, r, WL_ROWS_DIN),
+                                           .dz = wl_rows_at(s, r, WL_ROWS_DIN + 1) };
     kernels(s)->backward(&b, g.atoms);
     return 0;
 }

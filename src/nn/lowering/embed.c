@@ -7,9 +7,9 @@ static int embed_run(const struct wl_step *s, const struct wl_run *r, struct wl_
     (void)e;
     const struct wl_node *n = s->node;
     const struct wl_dims *w = &n->par[0]->dims;
-    const int32_t *index = wl_rows_at(s, r, IN);
+    const int32_t *index = wl_rows_at(s, r, WL_ROWS_IN);
     const int64_t rows = wl_rows_count(s, r, n->rows);
-    kernels(s)->forward(rows, w->d[1], index, wl_rows_at(s, r, PAR), wl_rows_at(s, r, OUT));
+    kernels(s)->forward(rows, w->d[1], index, wl_rows_at(s, r, WL_ROWS_PARAM), wl_rows_at(s, r, WL_ROWS_OUT));
     return 0;
 }
 
@@ -18,7 +18,8 @@ static int embed_backward_run(const struct wl_step *s, const struct wl_run *r, s
     (void)e;
     const struct wl_dims *w = &s->node->par[0]->dims;
     const int64_t rows = wl_rows_count(s, r, s->node->rows);
-    kernels(s)->backward(rows, w->d[0], w->d[1], wl_rows_at(s, r, IN), wl_rows_at(s, r, DOUT), wl_rows_at(s, r, DPAR));
+    kernels(s)->backward(rows, w->d[0], w->d[1], wl_rows_at(s, r, WL_ROWS_IN), wl_rows_at(s, r, WL_ROWS_DOUT),
+                         wl_rows_at(s, r, WL_ROWS_DPARAM));
     return 0;
 }
 

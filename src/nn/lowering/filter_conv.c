@@ -8,18 +8,18 @@ static struct wl_filter_args filter_args(const struct wl_step *s, const struct w
     return (struct wl_filter_args) { .f = n->out->dims.d[1],
                                      .gaussians = n->u.filter.gaussians,
                                      .cutoff = n->u.filter.cutoff,
-                                     .x = wl_rows_at(s, r, IN),
-                                     .atom_start = wl_rows_at(s, r, IN + 1),
-                                     .pair_start = wl_rows_at(s, r, IN + 2),
-                                     .pair = wl_rows_at(s, r, IN + 3),
-                                     .distance = wl_rows_at(s, r, IN + 4),
-                                     .w0 = wl_rows_at(s, r, PAR),
-                                     .b0 = wl_rows_at(s, r, PAR + 1),
-                                     .w2 = wl_rows_at(s, r, PAR + 2),
-                                     .b2 = wl_rows_at(s, r, PAR + 3),
-                                     .y = wl_rows_at(s, r, OUT),
-                                     .saved_filters = wl_rows_at(s, r, KEPT),
-                                     .scratch = wl_rows_at(s, r, SCRATCH) };
+                                     .x = wl_rows_at(s, r, WL_ROWS_IN),
+                                     .atom_start = wl_rows_at(s, r, WL_ROWS_IN + 1),
+                                     .pair_start = wl_rows_at(s, r, WL_ROWS_IN + 2),
+                                     .pair = wl_rows_at(s, r, WL_ROWS_IN + 3),
+                                     .distance = wl_rows_at(s, r, WL_ROWS_IN + 4),
+                                     .w0 = wl_rows_at(s, r, WL_ROWS_PARAM),
+                                     .b0 = wl_rows_at(s, r, WL_ROWS_PARAM + 1),
+                                     .w2 = wl_rows_at(s, r, WL_ROWS_PARAM + 2),
+                                     .b2 = wl_rows_at(s, r, WL_ROWS_PARAM + 3),
+                                     .y = wl_rows_at(s, r, WL_ROWS_OUT),
+                                     .saved_filters = wl_rows_at(s, r, WL_ROWS_SAVED),
+                                     .scratch = wl_rows_at(s, r, WL_ROWS_SCRATCH) };
 }
 
 static int filter_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -35,12 +35,12 @@ static int filter_backward_run(const struct wl_step *s, const struct wl_run *r, 
 {
     (void)e;
     struct wl_filter_grad g = { .of = filter_args(s, r),
-                                .dy = wl_rows_at(s, r, DOUT),
-                                .dx = wl_rows_at(s, r, DIN),
-                                .dw0 = wl_rows_at(s, r, DPAR),
-                                .db0 = wl_rows_at(s, r, DPAR + 1),
-                                .dw2 = wl_rows_at(s, r, DPAR + 2),
-                                .db2 = wl_rows_at(s, r, DPAR + 3) };
+                                .dy = wl_rows_at(s, r, WL_ROWS_DOUT),
+                                .dx = wl_rows_at(s, r, WL_ROWS_DIN),
+                                .dw0 = wl_rows_at(s, r, WL_ROWS_DPARAM),
+                                .db0 = wl_rows_at(s, r, WL_ROWS_DPARAM + 1),
+                                .dw2 = wl_rows_at(s, r, WL_ROWS_DPARAM + 2),
+                                .db2 = wl_rows_at(s, r, WL_ROWS_DPARAM + 3) };
     g.of.molecules = wl_rows_count(s, r, WL_MOLECULES);
     kernels(s)->backward(&g);
     return 0;

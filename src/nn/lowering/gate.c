@@ -8,11 +8,11 @@ static struct wl_gate_args gate_args(const struct wl_step *s, const struct wl_ru
     return (struct wl_gate_args) { .rows = n->out->dims.d[0],
                                    .f = n->par[0]->dims.d[0],
                                    .k = n->par[0]->dims.d[1],
-                                   .x = wl_rows_at(s, r, IN),
-                                   .basis = wl_rows_at(s, r, IN + 1),
-                                   .w = wl_rows_at(s, r, PAR),
-                                   .y = wl_rows_at(s, r, OUT),
-                                   .scratch = wl_rows_at(s, r, SCRATCH) };
+                                   .x = wl_rows_at(s, r, WL_ROWS_IN),
+                                   .basis = wl_rows_at(s, r, WL_ROWS_IN + 1),
+                                   .w = wl_rows_at(s, r, WL_ROWS_PARAM),
+                                   .y = wl_rows_at(s, r, WL_ROWS_OUT),
+                                   .scratch = wl_rows_at(s, r, WL_ROWS_SCRATCH) };
 }
 
 static int gate_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -28,10 +28,10 @@ static int gate_backward_run(const struct wl_step *s, const struct wl_run *r, st
 {
     (void)e;
     struct wl_gate_grad g = { .of = gate_args(s, r),
-                              .dy = wl_rows_at(s, r, DOUT),
-                              .dx = wl_rows_at(s, r, DIN),
-                              .d_basis = wl_rows_at(s, r, DIN + 1),
-                              .dw = wl_rows_at(s, r, DPAR),
+                              .dy = wl_rows_at(s, r, WL_ROWS_DOUT),
+                              .dx = wl_rows_at(s, r, WL_ROWS_DIN),
+                              .d_basis = wl_rows_at(s, r, WL_ROWS_DIN + 1),
+                              .dw = wl_rows_at(s, r, WL_ROWS_DPARAM),
                               .add = wl_rows_own(s)->add[1] };
     g.of.rows = wl_rows_count(s, r, s->node->rows);
     kernels(s)->backward(&g);

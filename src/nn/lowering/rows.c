@@ -13,7 +13,7 @@ static int last_input(const struct wl_node *n)
 
 int64_t wl_rows_count(const struct wl_step *s, const struct wl_run *r, enum wl_row_kind kind)
 {
-    const int32_t *counts = wl_rows_at(s, r, IN + last_input(s->node));
+    const int32_t *counts = wl_rows_at(s, r, WL_ROWS_IN + last_input(s->node));
     return counts[kind];
 }
 
@@ -38,19 +38,19 @@ static struct builder begin(struct wl_program *p, const struct wl_node *n, const
     b.s->context = b.context;
     b.context->kernels = wl_rules_of(p, n)->kernels;
     b.context->table = p->saved[n->out->id].context;
-    for (int i = 0; i < PLACES; i++) b.context->at[i] = -1;
+    for (int i = 0; i < WL_ROWS_OPERANDS; i++) b.context->at[i] = -1;
     return b;
 }
 
-static void reads(struct builder *b, int place, struct wl_buf *buf)
+static void reads(struct builder *b, int operand, struct wl_buf *buf)
 {
-    b->context->at[place] = b->s->n_uses;
+    b->context->at[operand] = b->s->n_uses;
     wl_step_reads(b->p, b->s, buf);
 }
 
-static void writes(struct builder *b, int place, struct wl_buf *buf)
+static void writes(struct builder *b, int operand, struct wl_buf *buf)
 {
-    b->context->at[place] = b->s->n_uses;
+    b->context->at[operand] = b->s->n_uses;
     wl_step_writes(b->p, b->s, buf);
 }
 
@@ -58,7 +58,7 @@ static void take_scratch(struct builder *b, bool backward)
 {
     const struct wl_rows_op *op = op_of(b->p, b->s->node);
     const size_t floats = op->scratch ? op->scratch(wl_rules_of(b->p, b->s->node)->kernels, b->s->node, backward) : 0;
-    if (floats) writes(b, SCRATCH, wl_buf_plain(b->p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)floats)));
+    if (floats) writes(b, WL_ROWS_SCRATCH, wl_buf_plain(b->p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)floats)));
 }
 
 static int plain_inputs(struct wl_program *p, const struct wl_node *n, struct wl_buf *in[], struct wl_err *e)
@@ -72,10 +72,10 @@ static void emit_forward(struct wl_program *p, const struct wl_node *n, unsigned
                          struct wl_buf *kept)
 {
     struct builder b = begin(p, n, "forward", when, op_of(p, n)->forward);
-    for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++) reads(&b, IN + i, in[i]);
-    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, PAR + i, p->value[n->par[i]->id]);
-    writes(&b, OUT, p->value[n->out->id]);
-    if (kept) writes(&b, KEPT, kept);
+    for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++) reads(&b, WL_ROWS_IN + i, in[i]);
+    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, WL_ROWS_PARAM + i, p->value[n->par[i]->id]);
+    writes(&b, WL_ROWS_OUT, p->value[n->out->id]);
+    if (kept) writes(&b, WL_ROWS_SAVED, kept);
     take_scratch(&b, false);
 }
 
@@ -119,15 +119,15 @@ static void emit_backward(struct wl_program *p, const struct wl_node *n, struct 
     const struct wl_rows_op *op = op_of(p, n);
     struct builder b = begin(p, n, "backward", WL_TRAIN, op->backward);
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++)
-        if (!(op->not_read >> i & 1) && (i == 0 || n->in[i] != n->residual)) reads(&b, IN + i, in[i]);
-    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, PAR + i, p->value[n->par[i]->id]);
-    if (p->saved[n->out->id].buf[0]) reads(&b, KEPT, p->saved[n->out->id].buf[0]);
-    reads(&b, DOUT, dy);
+        if (!(op->not_read >> i & 1) && (i == 0 || n->in[i] != n->residual)) reads(&b, WL_ROWS_IN + i, in[i]);
+    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, WL_ROWS_PARAM + i, p->value[n->par[i]->id]);
+    if (p->saved[n->out->id].buf[0]) reads(&b, WL_ROWS_SAVED, p->saved[n->out->id].buf[0]);
+    reads(&b, WL_ROWS_DOUT, dy);
     for (int i = 0; i < op->gradients; i++) {
         b.context->add[i] = add[i];
-        writes(&b, DIN + i, dx[i]);
+        writes(&b, WL_ROWS_DIN + i, dx[i]);
     }
-    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) writes(&b, DPAR + i, p->gradient[n->par[i]->id]);
+    for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) writes(&b, WL_ROWS_DPARAM + i, p->gradient[n->par[i]->id]);
     take_scratch(&b, true);
 }
 

@@ -5,30 +5,30 @@
 #include "nn/lowering/lowering.h"
 
 /* What a step finds among its uses. */
-enum place {
-    IN = 0,
-    PAR = IN + WL_MAX_INPUTS,
-    DPAR = PAR + WL_MAX_PARAMS,
-    OUT = DPAR + WL_MAX_PARAMS,
-    KEPT,
-    DOUT,
-    DIN, /* of the first inputs */
-    SCRATCH = DIN + 2,
-    PLACES
+enum wl_rows_operand {
+    WL_ROWS_IN = 0,
+    WL_ROWS_PARAM = WL_ROWS_IN + WL_MAX_INPUTS,
+    WL_ROWS_DPARAM = WL_ROWS_PARAM + WL_MAX_PARAMS,
+    WL_ROWS_OUT = WL_ROWS_DPARAM + WL_MAX_PARAMS,
+    WL_ROWS_SAVED,
+    WL_ROWS_DOUT,
+    WL_ROWS_DIN, /* of the first inputs */
+    WL_ROWS_SCRATCH = WL_ROWS_DIN + 2,
+    WL_ROWS_OPERANDS
 };
 
 struct wl_rows_step {
-    const void *kernels; /* the operation's, of kernels.h */
-    const void *table;   /* what was made for the operation when it was lowered */
-    bool add[2];         /* to the gradient of this input, instead of overwriting it */
-    int at[PLACES];      /* a use of the step, or -1 */
+    const void *kernels;      /* the operation's, of kernels.h */
+    const void *table;        /* what was made for the operation when it was lowered */
+    bool add[2];              /* to the gradient of this input, instead of overwriting it */
+    int at[WL_ROWS_OPERANDS]; /* a use of the step, or -1 */
 };
 
 static inline const struct wl_rows_step *wl_rows_own(const struct wl_step *s) { return s->context; }
 
-static inline void *wl_rows_at(const struct wl_step *s, const struct wl_run *r, int place)
+static inline void *wl_rows_at(const struct wl_step *s, const struct wl_run *r, int operand)
 {
-    const int use = wl_rows_own(s)->at[place];
+    const int use = wl_rows_own(s)->at[operand];
     return use < 0 ? NULL : wl_use_at(s, r, use);
 }
 

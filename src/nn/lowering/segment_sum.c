@@ -6,10 +6,11 @@ static int segment_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     const struct wl_node *n = s->node;
-    const int32_t *start = wl_rows_at(s, r, IN + 1);
+    const int32_t *start = wl_rows_at(s, r, WL_ROWS_IN + 1);
     const int64_t room = n->out->dims.d[0];
     const int64_t segments = wl_rows_count(s, r, n->rows);
-    kernels(s)->forward(segments, room, n->out->dims.d[1], start, wl_rows_at(s, r, IN), wl_rows_at(s, r, OUT));
+    kernels(s)->forward(segments, room, n->out->dims.d[1], start, wl_rows_at(s, r, WL_ROWS_IN),
+                        wl_rows_at(s, r, WL_ROWS_OUT));
     return 0;
 }
 
@@ -17,8 +18,8 @@ static int segment_backward_run(const struct wl_step *s, const struct wl_run *r,
 {
     (void)e;
     const int64_t segments = wl_rows_count(s, r, s->node->rows);
-    kernels(s)->backward(segments, s->node->out->dims.d[1], wl_rows_at(s, r, IN + 1), wl_rows_at(s, r, DOUT),
-                         wl_rows_at(s, r, DIN));
+    kernels(s)->backward(segments, s->node->out->dims.d[1], wl_rows_at(s, r, WL_ROWS_IN + 1),
+                         wl_rows_at(s, r, WL_ROWS_DOUT), wl_rows_at(s, r, WL_ROWS_DIN));
     return 0;
 }
 

@@ -21,14 +21,14 @@ static struct wl_triplet_args triplet_args(const struct wl_step *s, const struct
     a.edge_start = g->edge_start;
     a.reverse = g->reverse;
     a.triplet_start = g->triplet_start;
-    a.x = wl_rows_at(s, r, IN);
-    a.residual = wl_rows_at(s, r, IN + 1);
-    a.radial = wl_rows_at(s, r, IN + 2);
-    a.angular = wl_rows_at(s, r, IN + 3);
-    a.v = wl_rows_at(s, r, PAR);
-    a.w = wl_rows_at(s, r, PAR + 1);
-    a.y = wl_rows_at(s, r, OUT);
-    a.scratch = wl_rows_at(s, r, SCRATCH);
+    a.x = wl_rows_at(s, r, WL_ROWS_IN);
+    a.residual = wl_rows_at(s, r, WL_ROWS_IN + 1);
+    a.radial = wl_rows_at(s, r, WL_ROWS_IN + 2);
+    a.angular = wl_rows_at(s, r, WL_ROWS_IN + 3);
+    a.v = wl_rows_at(s, r, WL_ROWS_PARAM);
+    a.w = wl_rows_at(s, r, WL_ROWS_PARAM + 1);
+    a.y = wl_rows_at(s, r, WL_ROWS_OUT);
+    a.scratch = wl_rows_at(s, r, WL_ROWS_SCRATCH);
     return a;
 }
 
@@ -48,10 +48,10 @@ static int triplet_backward_run(const struct wl_step *s, const struct wl_run *r,
     struct wl_edge_rows g;
     wl_edges_read(s, r, EDGES_AT, &g);
     const struct wl_triplet_grad b = { .of = triplet_args(s, r, &g),
-                                       .dy = wl_rows_at(s, r, DOUT),
-                                       .dx = wl_rows_at(s, r, DIN),
-                                       .dv = wl_rows_at(s, r, DPAR),
-                                       .dw = wl_rows_at(s, r, DPAR + 1) };
+                                       .dy = wl_rows_at(s, r, WL_ROWS_DOUT),
+                                       .dx = wl_rows_at(s, r, WL_ROWS_DIN),
+                                       .dv = wl_rows_at(s, r, WL_ROWS_DPARAM),
+                                       .dw = wl_rows_at(s, r, WL_ROWS_DPARAM + 1) };
     kernels(s)->backward(&b);
     return 0;
 }

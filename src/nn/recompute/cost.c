@@ -6,7 +6,7 @@
 static int max(int x, int y) { return x > y ? x : y; }
 
 /* Adds the bytes to the times [first, last]. */
-static void lives(long *change, int first, int last, size_t bytes)
+static void add_interval(long *change, int first, int last, size_t bytes)
 {
     change[first] += (long)bytes;
     change[last + 1] -= (long)bytes;
@@ -55,7 +55,7 @@ static size_t max_forward_bytes(const struct cost *c, bool again)
     long *change = wl_new_array(c->a, long, (size_t)n + 1);
     for (int i = 0; i < c->n_born; i++) {
         const struct wl_buf_liveness *l = &c->s->life[c->born[i]];
-        lives(change, l->born - from, stays(c, l, again) ? n - 1 : l->forward_last - from, l->bytes);
+        add_interval(change, l->born - from, stays(c, l, again) ? n - 1 : l->forward_last - from, l->bytes);
     }
     return most(change, NULL, n);
 }
@@ -74,7 +74,7 @@ static size_t max_backward_bytes(const struct cost *c)
     long *change = wl_new_array(c->a, long, (size_t)(end - first) + 1);
     for (int i = 0; i < c->n_born; i++) {
         const struct wl_buf_liveness *l = &c->s->life[c->born[i]];
-        if (is_read_back(l)) lives(change, 0, l->back_last - first, l->bytes);
+        if (is_read_back(l)) add_interval(change, 0, l->back_last - first, l->bytes);
     }
     return most(change, c->s->gradients + first, end - first);
 }
@@ -119,8 +119,9 @@ static size_t max_recompute_bytes(const struct cost *c)
         const struct wl_buf_liveness *l = &c->s->life[id];
         const bool read = is_read_back(l), keeps = wl_recompute_segment_keeps(c->s, g->to, l);
         const int back = runs + l->back_last - g->before;
-        if (keeps && read && l->back_last >= g->before) lives(change, 0, back, l->bytes);
-        if (uses[id].first) lives(change, uses[id].first - 1, keeps || !read ? uses[id].last - 1 : back, l->bytes);
+        if (keeps && read && l->back_last >= g->before) add_interval(change, 0, back, l->bytes);
+        if (uses[id].first)
+            add_interval(change, uses[id].first - 1, keeps || !read ? uses[id].last - 1 : back, l->bytes);
     }
     return most(change, beside, n);
 }

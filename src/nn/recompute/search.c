@@ -67,7 +67,7 @@ static void find_costs(const struct wl_liveness *s, struct cuts *c, struct wl_ar
 
 /* Of the paths to a cut with about the same work the one that keeps the fewest bytes. */
 enum { LEVELS = 64 };
-struct way {
+struct path {
     bool known, again; /* the last segment is recomputed */
     size_t kept;
     double work;
@@ -77,24 +77,24 @@ struct way {
 struct choice {
     const struct wl_liveness *liveness;
     const struct cuts *cuts;
-    struct way *ways; /* cuts x LEVELS */
-    double all_work;  /* of all forward steps */
+    struct path *paths; /* cuts x LEVELS */
+    double all_work;    /* of all forward steps */
 };
 
-static struct way *way_to(const struct choice *c, int cut, int level) { return &c->ways[cut * LEVELS + level]; }
+static struct path *path_to(const struct choice *c, int cut, int level) { return &c->paths[cut * LEVELS + level]; }
 
-static void go_on(struct choice *c, int from, int level, int to, bool again, size_t bound)
+static void extend_path(struct choice *c, int from, int level, int to, bool again, size_t bound)
 {
     const struct wl_recompute_segment_cost *cost = cost_between(c->cuts, from, to);
-    const struct way *w = way_to(c, from, level);
+    const struct path *w = path_to(c, from, level);
     if (w->kept + cost->most[again] > bound) return;
-    struct way next = { .known = true,
-                        .again = again,
-                        .kept = w->kept + cost->kept[again],
-                        .work = w->work + (again ? cost->work : 0),
-                        .from = from,
-                        .level = level };
-    struct way *best = way_to(c, to, (int)(next.work / c->all_work * (LEVELS - 1)));
+    struct path next = { .known = true,
+                         .again = again,
+                         .kept = w->kept + cost->kept[again],
+                         .work = w->work + (again ? cost->work : 0),
+                         .from = from,
+                         .level = level };
+    struct path *best = path_to(c, to, (int)(next.work / c->all_work * (LEVELS - 1)));
     if (!best->known || next.kept < best->kept || (next.kept == best->kept && next.work < best->work)) *best = next;
 }
 
@@ -103,20 +103,20 @@ static bool choose(struct choice *c, size_t bound, struct wl_recompute_segment *
                    struct wl_arena *a)
 {
     const int cuts = c->cuts->n, last = cuts - 1;
-    memset(c->ways, 0, (size_t)(cuts * LEVELS) * sizeof *c->ways);
-    way_to(c, 0, 0)->known = true;
+    memset(c->paths, 0, (size_t)(cuts * LEVELS) * sizeof *c->paths);
+    path_to(c, 0, 0)->known = true;
     for (int i = 0; i < last; i++)
         for (int level = 0; level < LEVELS; level++)
-            for (int j = i + 1; j < cuts && way_to(c, i, level)->known; j++)
+            for (int j = i + 1; j < cuts && path_to(c, i, level)->known; j++)
                 for (int again = 0; again <= cost_between(c->cuts, i, j)->possible; again++)
-                    go_on(c, i, level, j, again, bound);
+                    extend_path(c, i, level, j, again, bound);
     int level = 0;
-    while (level < LEVELS && !way_to(c, last, level)->known) level++;
+    while (level < LEVELS && !path_to(c, last, level)->known) level++;
     if (level == LEVELS) return false;
     *segments = wl_new_array(a, struct wl_recompute_segment, (size_t)cuts);
     *n = 0;
     for (int i = last; i > 0;) {
-        const struct way *w = way_to(c, i, level);
+        const struct path *w = path_to(c, i, level);
         if (w->again)
             WL_CHECK(
                 wl_recompute_segment_find(c->liveness, c->cuts->at[w->from], c->cuts->at[i], &(*segments)[(*n)++], a));
@@ -133,16 +133,16 @@ static bool choose(struct choice *c, size_t bound, struct wl_recompute_segment *
 
 /* ---- the search -------------------------------------------------------------------------------------------------- */
 
-struct found {
+struct candidate {
     struct wl_recompute_segment *segments;
     size_t n, bytes; /* of values, as they are placed */
     double work;
 };
 
 /* The candidate within the bound; false: there is none. */
-static bool look(struct choice *c, size_t bound, struct found *f, struct wl_arena *a)
+static bool evaluate_bound(struct choice *c, size_t bound, struct candidate *f, struct wl_arena *a)
 {
-    *f = (struct found) { 0 };
+    *f = (struct candidate) { 0 };
     if (!choose(c, bound, &f->segments, &f->n, a)) return false;
     struct wl_arena *once = wl_arena_new(a);
     const struct wl_program p = wl_recompute_rewrite(c->liveness, f->segments, f->n, once);
@@ -172,12 +172,12 @@ static size_t least_bound(struct choice *c, size_t high, struct wl_arena *a)
 
 /* Bounds from the least one upwards: the last that leads to hardly more bytes than the best, since it takes less work.
  */
-static struct found find_least(struct choice *c, size_t least, struct wl_arena *a)
+static struct candidate search_least(struct choice *c, size_t least, struct wl_arena *a)
 {
     enum { TRIES = 6, STEP = 32, SPARE = 32 }; /* a part of it more from one to the next, and of bytes */
-    struct found tried[TRIES], best = { .bytes = SIZE_MAX };
+    struct candidate tried[TRIES], best = { .bytes = SIZE_MAX };
     for (int i = 0; i < TRIES; i++) {
-        WL_CHECK(look(c, least + least / STEP * (size_t)i, &tried[i], a));
+        WL_CHECK(evaluate_bound(c, least + least / STEP * (size_t)i, &tried[i], a));
         if (tried[i].bytes < best.bytes) best = tried[i];
     }
     const size_t enough = best.bytes + best.bytes / SPARE;
@@ -187,16 +187,16 @@ static struct found find_least(struct choice *c, size_t least, struct wl_arena *
 }
 
 /* Lowers the bound by what its candidate takes beyond the limit. */
-static struct found find_fit(struct choice *c, size_t least, size_t limit, struct wl_arena *a)
+static struct candidate search_limit(struct choice *c, size_t least, size_t limit, struct wl_arena *a)
 {
     enum { TRIES = 8 };
-    struct found f;
+    struct candidate f;
     size_t bound = limit;
-    for (int i = 0; i < TRIES && bound >= least && look(c, bound, &f, a); i++) {
+    for (int i = 0; i < TRIES && bound >= least && evaluate_bound(c, bound, &f, a); i++) {
         if (f.bytes <= limit) return f;
         bound -= f.bytes - limit < bound ? f.bytes - limit : bound;
     }
-    return find_least(c, least, a);
+    return search_least(c, least, a);
 }
 
 static void describe(const struct wl_liveness *s, const struct wl_recompute_segment *g, struct wl_plan_segment *out)
@@ -212,7 +212,7 @@ static void describe(const struct wl_liveness *s, const struct wl_recompute_segm
         if (g->bufs[b]) out->bytes += s->life[b].bytes;
 }
 
-static void make(struct wl_program *p, const struct wl_liveness *s, const struct found *f,
+static void make(struct wl_program *p, const struct wl_liveness *s, const struct candidate *f,
                  struct wl_recompute_result *made)
 {
     made->n = f->n;
@@ -230,10 +230,12 @@ void wl_recompute(struct wl_program *p, size_t limit, struct wl_recompute_result
     wl_liveness_init(&s, p, a);
     find_cuts(&s, &cuts, a);
     find_costs(&s, &cuts, a);
-    struct choice c = { .liveness = &s, .cuts = &cuts, .ways = wl_new_array(a, struct way, (size_t)(cuts.n * LEVELS)) };
+    struct choice c = { .liveness = &s,
+                        .cuts = &cuts,
+                        .paths = wl_new_array(a, struct path, (size_t)(cuts.n * LEVELS)) };
     for (int i = 0; i < s.n_forward; i++) c.all_work += s.work[i];
     const size_t least = least_bound(&c, plain, a);
-    struct found f = limit ? find_fit(&c, least, limit, a) : find_least(&c, least, a);
+    struct candidate f = limit ? search_limit(&c, least, limit, a) : search_least(&c, least, a);
     if (f.bytes >= plain) f.n = 0;
     make(p, &s, &f, made);
     wl_arena_free(a);

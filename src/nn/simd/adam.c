@@ -3,10 +3,10 @@
 #include <math.h>
 
 /* Reads w, g, m, v and writes w, m, v: 28 bytes an element, so memory sets the pace. */
-void WL_SIMD_NAME(wl_adam)(const struct wl_adam *how, float *restrict w, const float *restrict g, float *restrict m,
+void WL_SIMD_NAME(wl_adam)(const struct wl_adam *step, float *restrict w, const float *restrict g, float *restrict m,
                            float *restrict v, size_t n)
 {
-    const struct wl_adam o = *how;
+    const struct wl_adam o = *step;
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
         float d = o.scale * g[i] + o.l2 * w[i];

@@ -9,15 +9,15 @@ void WL_SIMD_NAME(wl_pack)(const float *at, int64_t row, int64_t col, int64_t k,
 }
 
 /* Up to 16 numbers; what is not there is 0. */
-INLINE wide load_part(const float *p, int64_t n)
+INLINE vec load_part(const float *p, int64_t n)
 {
     if (n >= LANES) return vec_load(p);
-    wide v = { 0 };
+    vec v = { 0 };
     for (int64_t i = 0; i < n; i++) v[i] = p[i];
     return v;
 }
 
-INLINE void store_part(float *p, wide v, int64_t n)
+INLINE void store_part(float *p, vec v, int64_t n)
 {
     if (n >= LANES) {
         vec_store(p, v);
@@ -26,15 +26,15 @@ INLINE void store_part(float *p, wide v, int64_t n)
     for (int64_t i = 0; i < n; i++) p[i] = v[i];
 }
 
-INLINE wide activate(enum wl_activation a, wide u)
+INLINE vec activate(enum wl_activation a, vec u)
 {
     if (a == WL_ACT_SOFTPLUS) return vec_softplus(u);
     return a == WL_ACT_SWISH ? u * vec_sigmoid(u) : u;
 }
 
-INLINE wide slope(enum wl_activation a, wide u)
+INLINE vec slope(enum wl_activation a, vec u)
 {
-    const wide s = vec_sigmoid(u);
+    const vec s = vec_sigmoid(u);
     return a == WL_ACT_SOFTPLUS ? s : s + u * s * (1 - s);
 }
 
@@ -45,10 +45,10 @@ static void finish(const struct wl_dense_args *a, int64_t from, int64_t to, floa
     for (int64_t r = from; r < to; r++)
         for (int64_t j = 0; j < k; j += LANES) {
             const int64_t i = r * k + j;
-            wide u = load_part(at + i, k - j);
+            vec u = load_part(at + i, k - j);
             if (a->b) u += load_part(a->b + j, k - j);
             if (a->u) store_part(a->u + i, u, k - j);
-            wide y = activate(a->activation, u);
+            vec y = activate(a->activation, u);
             if (a->residual) y += load_part(a->residual + i, k - j);
             store_part(a->y + i, y, k - j);
         }
@@ -69,10 +69,10 @@ static void before_activation(const struct wl_dense_grad *a, int64_t r, int64_t 
 {
     const int64_t k = a->m.k;
     for (int64_t j = 0; j < k; j += LANES) {
-        wide sum = load_part(db + j, k - j);
+        vec sum = load_part(db + j, k - j);
         for (int64_t i = 0; i < n; i++) {
             const int64_t at = (r + i) * k + j;
-            wide d = load_part(a->dy + at, k - j);
+            vec d = load_part(a->dy + at, k - j);
             if (a->u) d *= slope(a->activation, load_part(a->u + at, k - j));
             store_part(du + i * k + j, d, k - j);
             sum += d;

@@ -7,7 +7,7 @@
 _Static_assert(2 * LANES == WL_FFT_CHANNELS, "a point is two vectors");
 
 struct z {
-    wide re, im;
+    vec re, im;
 };
 
 INLINE struct z plus(struct z a, struct z b) { return (struct z) { a.re + b.re, a.im + b.im }; }
@@ -128,15 +128,15 @@ INLINE int half_of(int channels, int half)
     return rest < 0 ? 0 : rest < LANES ? rest : LANES;
 }
 
-INLINE wide load_half(const float *x, int channels)
+INLINE vec load_half(const float *x, int channels)
 {
-    wide v = { 0 };
+    vec v = { 0 };
     if (channels == LANES) return vec_load(x);
     memcpy(&v, x, (size_t)channels * sizeof(float));
     return v;
 }
 
-INLINE void store_half(float *x, int channels, wide v)
+INLINE void store_half(float *x, int channels, vec v)
 {
     if (channels == LANES)
         vec_store(x, v);

@@ -12,7 +12,7 @@
 enum { WINDOW = LANES, GROUP = 8 /* vectors of features that stay in registers */ };
 
 struct window {
-    wide gaussians;
+    vec gaussians;
     int64_t first;
 };
 
@@ -22,8 +22,8 @@ static struct window window_of(const struct wl_filter_args *a, double distance)
     const int64_t last = a->gaussians > WINDOW ? a->gaussians - WINDOW : 0;
     int64_t first = (int64_t)at - (WINDOW / 2 - 1);
     first = first < 0 ? 0 : first > last ? last : first;
-    const wide centre = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
-    const wide off = (float)(at - (double)first) - centre;
+    const vec centre = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    const vec off = (float)(at - (double)first) - centre;
     return (struct window) { vec_exp_negative(off * off * -0.5f), first };
 }
 
@@ -34,14 +34,14 @@ static void cut_of(const struct wl_filter_args *a, int64_t from, int64_t n, floa
     float left[BLOCK] = { 0 };
     for (int64_t i = 0; i < n; i++) left[i] = cutoff - a->distance[from + i];
     for (int64_t i = 0; i < n; i += LANES) {
-        const wide s = vec_sin_quarter(vec_load(left + i) * scale);
+        const vec s = vec_sin_quarter(vec_load(left + i) * scale);
         vec_store(cut + i, s * s);
     }
 }
 
 /* `vectors` vectors of the first layer of one pair, from feature j on. */
 INLINE void first_layer(const float *w0, const float *b0, int64_t f, int64_t j, struct window w, int vectors,
-                        wide sum[GROUP])
+                        vec sum[GROUP])
 {
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; v++) sum[v] = vec_load(b0 + j + v * LANES);
@@ -56,7 +56,7 @@ INLINE void first_layer(const float *w0, const float *b0, int64_t f, int64_t j, 
 INLINE void hidden_group(const struct wl_filter_args *a, const float *w0, struct window w, int64_t j, int vectors,
                          float *hidden, float *slopes)
 {
-    wide sum[GROUP];
+    vec sum[GROUP];
     first_layer(w0, a->b0, a->f, j, w, vectors, sum);
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; v++) {
@@ -89,7 +89,7 @@ static void spread(const struct wl_filter_args *a, int64_t from, int64_t n, cons
     for (int64_t i = 0; i < n; i++) {
         const int64_t one = a->pair[2 * (from + i)] * f, two = a->pair[2 * (from + i) + 1] * f;
         for (int64_t j = 0; j < f; j += LANES) {
-            const wide w = (vec_load(filters + i * f + j) + vec_load(a->b2 + j)) * cut[i];
+            const vec w = (vec_load(filters + i * f + j) + vec_load(a->b2 + j)) * cut[i];
             vec_store(filters + i * f + j, w);
             vec_store(a->y + one + j, vec_load(a->y + one + j) + w * vec_load(a->x + two + j));
             vec_store(a->y + two + j, vec_load(a->y + two + j) + w * vec_load(a->x + one + j));
@@ -121,11 +121,11 @@ static void gather(const struct wl_filter_grad *g, int64_t from, int64_t n, cons
     for (int64_t i = 0; i < n; i++) {
         const int64_t one = a->pair[2 * (from + i)] * f, two = a->pair[2 * (from + i) + 1] * f;
         for (int64_t j = 0; j < f; j += LANES) {
-            const wide w = vec_load(a->saved_filters + (from + i) * f + j);
-            const wide to_one = vec_load(g->dy + one + j), to_two = vec_load(g->dy + two + j);
+            const vec w = vec_load(a->saved_filters + (from + i) * f + j);
+            const vec to_one = vec_load(g->dy + one + j), to_two = vec_load(g->dy + two + j);
             vec_store(g->dx + one + j, vec_load(g->dx + one + j) + w * to_two);
             vec_store(g->dx + two + j, vec_load(g->dx + two + j) + w * to_one);
-            const wide d = (to_one * vec_load(a->x + two + j) + to_two * vec_load(a->x + one + j)) * cut[i];
+            const vec d = (to_one * vec_load(a->x + two + j) + to_two * vec_load(a->x + one + j)) * cut[i];
             vec_store(d_filters + i * f + j, d);
             vec_store(db2 + j, vec_load(db2 + j) + d);
         }
@@ -140,7 +140,7 @@ static void first_layer_backward(const struct wl_filter_args *a, int64_t from, i
     for (int64_t i = 0; i < n; i++) {
         const struct window w = window_of(a, a->distance[from + i]);
         for (int64_t j = 0; j < f; j += LANES) {
-            const wide du = vec_load(d_hidden + i * f + j) * vec_load(slopes + i * f + j);
+            const vec du = vec_load(d_hidden + i * f + j) * vec_load(slopes + i * f + j);
             float *row = dw0 + w.first * f + j;
             vec_store(db0 + j, vec_load(db0 + j) + du);
             for (int k = 0; k < WINDOW; k++, row += f) vec_store(row, vec_load(row) + w.gaussians[k] * du);

@@ -8,9 +8,9 @@ INLINE void load_basis(const struct wl_gate_args *a, int64_t r, float to[EIGHT])
     for (int i = 0; i < EIGHT; i++) to[i] = i < a->k ? a->basis[r * a->k + i] : 0;
 }
 
-INLINE wide gate_of(const float *wt, int64_t f, const float basis[EIGHT])
+INLINE vec gate_of(const float *wt, int64_t f, const float basis[EIGHT])
 {
-    wide g = { 0 };
+    vec g = { 0 };
 #pragma GCC unroll 8
     for (int i = 0; i < EIGHT; i++) g += basis[i] * vec_load(wt + i * f);
     return g;
@@ -32,10 +32,10 @@ void WL_SIMD_NAME(wl_gate_backward)(const struct wl_gate_grad *g, const float *w
     const int64_t f = a->f;
     for (int64_t r = from; r < to; r++) {
         float basis[EIGHT];
-        wide sum[EIGHT] = { 0 };
+        vec sum[EIGHT] = { 0 };
         load_basis(a, r, basis);
         for (int64_t j = 0; j < f; j += LANES) {
-            const wide dy = vec_load(g->dy + r * f + j), d = dy * vec_load(a->x + r * f + j);
+            const vec dy = vec_load(g->dy + r * f + j), d = dy * vec_load(a->x + r * f + j);
             vec_store(g->dx + r * f + j, dy * gate_of(wt + j, f, basis));
 #pragma GCC unroll 8
             for (int i = 0; i < EIGHT; i++) {
@@ -44,7 +44,7 @@ void WL_SIMD_NAME(wl_gate_backward)(const struct wl_gate_grad *g, const float *w
                 vec_store(at, vec_load(at) + basis[i] * d);
             }
         }
-        const eight all = sums_of(sum);
+        const vec8 all = sums_of(sum);
         for (int i = 0; i < a->k; i++) {
             float *at = g->d_basis + r * a->k + i;
             *at = (g->add ? *at : 0) + all[i];

@@ -40,14 +40,14 @@ struct operands {
 };
 
 /* Row i of the tile is row first[i], so that a ragged tile repeats its last one. */
-INLINE void tile_sums(const struct operands *o, const int64_t first[TILE_ROWS], wide sum[TILE_ROWS][TILE_VECTORS])
+INLINE void tile_sums(const struct operands *o, const int64_t first[TILE_ROWS], vec sum[TILE_ROWS][TILE_VECTORS])
 {
     const float *a[TILE_ROWS], *b = o->b;
 #pragma GCC unroll 8
     for (int i = 0; i < TILE_ROWS; i++) a[i] = o->a + first[i] * o->row;
     const int64_t col = o->col, b_row = o->b_row;
     for (int64_t k = 0; k < o->k; k++, b += b_row) {
-        wide line[TILE_VECTORS];
+        vec line[TILE_VECTORS];
 #pragma GCC unroll 8
         for (int v = 0; v < TILE_VECTORS; v++) line[v] = vec_load(b + v * LANES);
 #pragma GCC unroll 8
@@ -60,7 +60,7 @@ INLINE void tile_sums(const struct operands *o, const int64_t first[TILE_ROWS], 
 }
 
 /* rows x cols of the tile go to c, or are added to it. */
-INLINE void tile_store(wide sum[TILE_ROWS][TILE_VECTORS], int64_t rows, int64_t cols, bool add, float *c, int64_t ldc)
+INLINE void tile_store(vec sum[TILE_ROWS][TILE_VECTORS], int64_t rows, int64_t cols, bool add, float *c, int64_t ldc)
 {
     if (rows >= TILE_ROWS && cols >= PANEL) {
 #pragma GCC unroll 8
@@ -86,13 +86,13 @@ INLINE void tile_store(wide sum[TILE_ROWS][TILE_VECTORS], int64_t rows, int64_t 
 
 INLINE void tile_product(const struct operands *o, int64_t rows, int64_t cols, bool add, float *c, int64_t ldc)
 {
-    wide sum[TILE_ROWS][TILE_VECTORS];
+    vec sum[TILE_ROWS][TILE_VECTORS];
     int64_t first[TILE_ROWS];
 #pragma GCC unroll 8
     for (int i = 0; i < TILE_ROWS; i++) {
         first[i] = i < rows ? i : rows - 1;
 #pragma GCC unroll 8
-        for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] = (wide) { 0 };
+        for (int v = 0; v < TILE_VECTORS; v++) sum[i][v] = (vec) { 0 };
     }
     tile_sums(o, first, sum);
     tile_store(sum, rows, cols, add, c, ldc);

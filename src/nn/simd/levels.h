@@ -24,7 +24,7 @@ void WL_SIMD_NAME(wl_triplet_conv)(const struct wl_triplet_args *a, const struct
                                    int64_t from, int64_t to, float *block);
 void WL_SIMD_NAME(wl_triplet_conv_backward)(const struct wl_triplet_grad *g, const struct wl_triplet_packed *packed,
                                             int64_t from, int64_t to, float *block, float *dvt, float *dw);
-void WL_SIMD_NAME(wl_adam)(const struct wl_adam *how, float *w, const float *g, float *m, float *v, size_t n);
+void WL_SIMD_NAME(wl_adam)(const struct wl_adam *step, float *w, const float *g, float *m, float *v, size_t n);
 
 /* The numbers of elements [from, from + n) of a sample; they begin at the result, which is somewhere in `numbers`. */
 const uint16_t *WL_SIMD_NAME(wl_dropout_mask_numbers)(const struct wl_dropout_mask *m, int64_t sample, int64_t from,

@@ -182,7 +182,7 @@ struct wl_simd {
                          int64_t to, float *block);
     void (*triplet_conv_backward)(const struct wl_triplet_grad *g, const struct wl_triplet_packed *packed, int64_t from,
                                   int64_t to, float *block, float *dvt, float *dw);
-    void (*adam)(const struct wl_adam *how, float *w, const float *g, float *m, float *v, size_t n);
+    void (*adam)(const struct wl_adam *step, float *w, const float *g, float *m, float *v, size_t n);
     const struct wl_simd_loops *of[2]; /* by enum wl_dtype: f32, bf16 */
     void (*fft2)(const struct wl_fft2 *f, bool doubled, const float *x, int64_t x_step, float *re, float *im,
                  int64_t s_step, int channels, void *scratch);

@@ -18,7 +18,7 @@ static void edge_parts(const struct wl_triplet_args *a, const float *vt, int64_t
     for (int64_t q = from; q < to; q++)
         for (int64_t l = 0; l < a->orders; l++, r += EIGHT) {
             const float *basis = a->radial + (q * a->orders + l) * n;
-            eight sum = { 0 };
+            vec8 sum = { 0 };
             for (int64_t i = 0; i < n; i++) sum += basis[i] * eight_load(vt + (l * n + i) * EIGHT);
             eight_store(r, sum);
         }
@@ -30,7 +30,7 @@ static void weights(const struct wl_triplet_args *a, const float *r, int64_t d, 
 {
     for (int64_t q = 0; q < d; q++)
         for (int64_t k = 0; k < d; k++) {
-            eight sum = { 0 };
+            vec8 sum = { 0 };
             if (k != q) {
                 const float *angular = a->angular + triplet++ * a->orders;
                 for (int64_t l = 0; l < a->orders; l++) sum += angular[l] * eight_load(r + (k * a->orders + l) * EIGHT);
@@ -120,13 +120,13 @@ static void part(const struct wl_triplet_grad *g, const float *s, const float *d
     for (int64_t q = 0; q < d; q++)
         for (int64_t k = 0; k < d; k++) {
             if (k == q) continue;
-            wide sum[EIGHT] = { 0 };
+            vec sum[EIGHT] = { 0 };
             for (int64_t j = 0; j < f; j += LANES) {
-                const wide x = vec_load(a->x + (first + k) * f + j);
+                const vec x = vec_load(a->x + (first + k) * f + j);
 #pragma GCC unroll 8
                 for (int b = 0; b < EIGHT; b++) sum[b] += x * vec_load(dz + (q * EIGHT + b) * f + j);
             }
-            const eight ds = sums_of(sum);
+            const vec8 ds = sums_of(sum);
             const float *angular = a->angular + triplet++ * a->orders;
             for (int64_t l = 0; l < a->orders; l++) {
                 float *at = dr + (k * a->orders + l) * EIGHT;

@@ -21,9 +21,9 @@ static void emit(struct wl_program *p, const struct wl_node *n, const char *what
                  struct wl_buf *to)
 {
     const struct wl_dims *x = &n->in[0]->dims;
-    struct wl_dropout *how = wl_new(p->arena, struct wl_dropout);
-    *how = wl_dropout_of(p, n, n->u.drop, x->d[0], wl_dims_count(x) / x->d[0]);
-    wl_step_emit_uses(p, n, what, WL_TRAIN, drop_run, WL_BUFS(from), WL_BUFS(to))->context = how;
+    struct wl_dropout *drop = wl_new(p->arena, struct wl_dropout);
+    *drop = wl_dropout_of(p, n, n->u.drop, x->d[0], wl_dims_count(x) / x->d[0]);
+    wl_step_emit_uses(p, n, what, WL_TRAIN, drop_run, WL_BUFS(from), WL_BUFS(to))->context = drop;
 }
 
 static int dropout(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
