@@ -100,7 +100,7 @@ const struct wl_experiment_section *wl_experiment_sections(void);
 /* Prints every section and key with type, default, range and unit. */
 void wl_experiment_print_keys(enum wl_out to);
 
-/* Reads an experiment; `sets` are "section.key=value" texts that win over the file. WL_EINVAL with file:line (or
+/* Reads an experiment; `sets` are "section.key=value" texts that override the file. WL_EINVAL with file:line (or
  * --set), the value and what was expected; unknown sections, keys and placeholders get "did you mean". */
 int wl_experiment_read(const char *path, const struct wl_strs *sets, struct wl_experiment *out, struct wl_arena *a,
                        struct wl_err *e) WL_MUST_CHECK;

@@ -26,7 +26,7 @@ const char *wl_sweep_axis_text(const struct wl_sweep_axis *axis, const struct wl
 
 /* ---- experiment.c -------------------------------------------------------------------------------------------- */
 
-/* The lines of an expanded experiment that may not change while its store fills. */
+/* The lines of an expanded experiment that must not change once its store has runs. */
 const char *wl_experiment_immutable(const char *expanded, struct wl_arena *a);
 
 /* ---- grid.c -------------------------------------------------------------------------------------------------- */

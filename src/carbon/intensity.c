@@ -141,7 +141,7 @@ int wl_carbon_intensity_read(const char *path, struct wl_carbon_intensity *out, 
 
 /* ---- a run ---- */
 
-/* The intensity at t, and until when it holds; NAN: there is none, and *until is the begin of the next step. */
+/* The intensity at t, and until when it holds; NAN: there is none, and *until is the start of the next step. */
 static double step_at(const struct wl_carbon_intensity *g, int64_t t, int64_t *until)
 {
     size_t i = 0, hi = g->n; /* the first row after t */

@@ -253,7 +253,7 @@ static const char *why_unusable(const char *parent, struct wl_arena *a)
     if (strstr(parent, "/slurm")) return wl_strf(a, "%s is Slurm's", parent);
     const char *file = wl_path_join(a, parent, "cgroup.subtree_control");
     if (wl_file_read(file, PATH_MAX, &text, &n, a, NULL) == 0 && *wl_str_strip(a, text))
-        return wl_strf(a, "%s hands out %s to its children", parent, wl_str_strip(a, text));
+        return wl_strf(a, "%s distributes %s to its children", parent, wl_str_strip(a, text));
     return NULL;
 }
 

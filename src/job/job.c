@@ -83,7 +83,7 @@ int wl_job_prepare(struct wl_job **out, const struct wl_job_spec *spec, struct w
     }
     const char *why;
     struct wl_cgroup *cgroup = wl_cgroup_new(&why, a);
-    if (!cgroup) wl_log(WL_DEBUG, "campaign", "the job has no cgroup of its own: %s", why);
+    if (!cgroup) wl_log(WL_DEBUG, "campaign", "the job has no cgroup: %s", why);
     pid_t pid = fork();
     if (pid == 0) wl_guard_run(spec, cgroup, requests[0], events[1]);
     close(requests[0]);

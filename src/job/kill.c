@@ -191,7 +191,7 @@ static void describe_one(struct wl_text *t, const char *proc, const struct wl_ki
     else if (s->state == 'D')
         wl_text_addf(t, "is stuck in the kernel (uninterruptible sleep%s%s)", in, where);
     else
-        wl_text_addf(t, "did not take SIGKILL (state %c%s%s)", s->state, in, where);
+        wl_text_addf(t, "has not ended (state %c%s%s)", s->state, in, where);
 }
 
 void wl_kill_describe(const struct wl_kill *k, const struct wl_kill_set *v, char *text, size_t n)
@@ -217,7 +217,7 @@ void wl_kill_describe(const struct wl_kill *k, const struct wl_kill_set *v, char
     if (more) wl_text_addf(&t, "; and %zu more", more);
     if (young)
         wl_text_addf(&t, "%sprocesses fork faster than they are killed, the last one seen is %ld%s", t.n ? "; " : "",
-                     (long)young->pid, v->cgroup ? "" : " (a cgroup of its own would hold them: wattlaw doctor)");
+                     (long)young->pid, v->cgroup ? "" : " (a cgroup per job would contain them: wattlaw doctor)");
     snprintf(text, n, "%s", t.s);
     wl_arena_free(a);
 }

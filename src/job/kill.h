@@ -47,7 +47,8 @@ int wl_kill_round(struct wl_kill *k, const struct wl_kill_set *v);
 
 bool wl_kill_timed_out(const struct wl_kill *k); /* WL_KILL_TIMEOUT_NS have passed since the first round */
 
-/* Who is left and why, for people: "4711 (dd) is stuck in the kernel (state D in nfs_wait_bit_killable)". Distinguishes
+/* Who is left and why, for people: "4711 (dd) is stuck in the kernel (uninterruptible sleep in
+ * nfs_wait_bit_killable)". Distinguishes
  * the kernel, another user's processes, and forks that come faster than they are killed. */
 void wl_kill_describe(const struct wl_kill *k, const struct wl_kill_set *v, char *text, size_t n);
 void wl_kill_free(struct wl_kill *k);

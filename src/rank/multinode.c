@@ -45,7 +45,7 @@ static int publish_status(const struct wl_multinode *f, enum wl_node_state state
     const char *text = wl_strf(a, "%s %d %d\n%.*s\n", words[state], f->local_size, f->size, NODE_STATUS_MAX / 2, why);
     int rc = wl_file_write(path, text, strlen(text), e);
     wl_arena_free(a);
-    return rc < 0 ? wl_err_prefix(e, "the nodes of this run cannot meet") : 0;
+    return rc < 0 ? wl_err_prefix(e, "the nodes of this run cannot exchange their status") : 0;
 }
 
 int wl_multinode_join(struct wl_multinode **out, const char *folder, const struct wl_local_ranks *ranks, int64_t run,

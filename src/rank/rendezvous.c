@@ -28,7 +28,7 @@ static bool try_lock(int fd, int at)
     return fcntl(fd, F_OFD_SETLK, &l) == 0;
 }
 
-/* Does somebody else hold one of these bytes (n 0: any)? */
+/* Does another process hold one of these bytes (n 0: any)? */
 static bool locked_by_other(int fd, int at, int n)
 {
     struct flock l = lock_of(F_WRLCK, at, n);
@@ -94,7 +94,7 @@ static int map_rendezvous(struct wl_local_ranks *t, const char *name, bool make,
     if (t->fd < 0) return t->fd;
     int rc = 0;
     if (fstat(t->fd, &st) || (size_t)st.st_size != t->bytes)
-        rc = wl_fail(e, WL_EINVAL, "%s: another job's, or of another version", t->path);
+        rc = wl_fail(e, WL_EINVAL, "%s: belongs to another job or to another version of wattlaw", t->path);
     if (rc == 0) {
         void *at = mmap(NULL, t->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, t->fd, 0);
         if (at != MAP_FAILED)

@@ -1,4 +1,4 @@
-/* The command of a run while it runs: its files, its output, the signals that come for it, its time limit, its end. */
+/* The command of a run: its files, output, signals, time limit and end. */
 #include "run/command.h"
 #include "run/internal.h"
 
@@ -51,7 +51,7 @@ static void append_mark(void *ctx, const struct wl_mark *m)
     if (fd >= 0) close(fd);
 }
 
-/* Expressions need the output to run through us: both streams of a measured command, the one log of a campaign. */
+/* Regular expressions need the output: both streams of a measured command, the one log of a campaign. */
 static int open_pumps(struct wl_run_command *t, struct wl_err *e)
 {
     const struct wl_run_opts *opts = t->opts;

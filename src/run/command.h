@@ -17,7 +17,7 @@ struct wl_run_command {
     struct wl_job_exit end;
     int stop_signal; /* the first that came; 0: none */
     bool timed_out, abandoned;
-    /* its own */
+    /* private */
     int log_fd;
     struct wl_pump *pumps[2];
     size_t n_pumps;

@@ -1,4 +1,4 @@
-/* How much the utilisation of a run varied: the channels of one quantity, read together instant by instant. */
+/* Variation of the utilisation of a run: the channels of one quantity, in common time bins. */
 #include "run/derive.h"
 #include "stats/stats.h"
 

@@ -14,7 +14,7 @@ struct wl_recorder {
     int64_t broken_marks;              /* lines that were not marks */
     int store_rc; /* the first failure of the store, and its message; nothing is written after it */
     struct wl_err store_err;
-    /* its own */
+    /* private */
     struct wl_sample *drained;
     struct wl_sample_row *samples; /* waiting to be stored; the first n_spooled are in the spool */
     size_t n_samples, n_spooled;

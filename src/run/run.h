@@ -149,7 +149,7 @@ struct wl_shard_merge_job {
 };
 
 /* The newest runs of these stores, one per node, become one run: readings and marks on the clock of the node with
- * rank 0, from the begin of the last node to the end of the first one. In one transaction. `job` NULL: *run is a new
+ * rank 0, from the start of the last node to the end of the first one. In one transaction. `job` NULL: *run is a new
  * run; else *run, which is running, is closed. WL_EINVAL: a shard that is not closed, two of one node, runs that do not
  * overlap. */
 int wl_shard_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_shard_merge_job *job, int64_t *run,

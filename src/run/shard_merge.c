@@ -108,7 +108,7 @@ static void relate_clocks(struct wl_node_row *node, const struct wl_node_row *fi
     node->drift_s = (double)(at_stop - at_start) / WL_NS_PER_S;
 }
 
-/* From the begin of the last node to the end of the first one all of them measure. */
+/* From the start of the last node to the end of the first one all of them measure. */
 static int find_window(struct merge *m, struct wl_err *e)
 {
     m->begin_ns = INT64_MIN;

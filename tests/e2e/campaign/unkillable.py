@@ -15,7 +15,7 @@ def a_stuck_job_does_not_hold_up_the_campaign(bench):
     bench.write("a.ini", "[campaign]\nname = a\nrepeats = 1\n[launch]\ncommand = toy deaf=1 epochs=1 ms=600000\n"
                          "timeout = 1s\ngrace = 100ms\n")
     r = bench.run("sweep", "a.ini", env=stuck(bench), status=1)
-    contains(r.stderr, "1 process of the job did not end after SIGKILL: ", "(toy) did not take SIGKILL (state ")
+    contains(r.stderr, "1 process of the job did not end after SIGKILL: ", "(toy) has not ended (state ")
     check(bench.rows("a/wattlaw.db", "SELECT status, error FROM run") ==
           [("failed", "took longer than 1 s and was stopped")])
     check(len([c for _, c in bench.processes() if c.startswith("toy")]) == 1, bench.processes())
