@@ -47,6 +47,6 @@ char *wl_cap_range_text(const struct wl_cap_range *r, enum wl_cap_kind kind, str
 bool wl_cap_same(enum wl_cap_kind kind, double x, double y)
 {
     if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
-    double least = wl_cap_is_power(kind) ? 0.5 : 1;
-    return fabs(x - y) <= fmax(least, 0.005 * fmax(x, y));
+    double min_step = wl_cap_is_power(kind) ? 0.5 : 1;
+    return fabs(x - y) <= fmax(min_step, 0.005 * fmax(x, y));
 }

@@ -6,10 +6,10 @@
 
 /* Fewest and most readings in the test, and the longest period tested, in updates. Fewer readings may be alike by
  * chance. */
-enum { LEAST = 24, MOST = 600, LONGEST = 64 };
+enum { MIN_UPDATES = 24, MAX_UPDATES = 600, MAX_PERIOD = 64 };
 
 struct updates {
-    double w[MOST];
+    double w[MAX_UPDATES];
     size_t n;
     double lo, hi; /* of them, W */
 };
@@ -20,7 +20,7 @@ static void collect_updates(struct updates *u, const struct wl_time_series *s, i
 {
     int64_t update_ns = (int64_t)(update_s * WL_NS_PER_S), kept = 0;
     *u = (struct updates) { .lo = HUGE_VAL, .hi = -HUGE_VAL };
-    for (size_t i = wl_time_series_lower_bound(s, t0 + 2 * update_ns); i < s->n && u->n < MOST; i++) {
+    for (size_t i = wl_time_series_lower_bound(s, t0 + 2 * update_ns); i < s->n && u->n < MAX_UPDATES; i++) {
         if (s->t_ns[i] > t1 - 2 * update_ns) break;
         if (isnan(s->value[i]) || (u->n > 0 && s->value[i] == u->w[u->n - 1] && s->t_ns[i] - kept < update_ns))
             continue;
@@ -56,13 +56,13 @@ static double autocorrelation(const struct updates *u, size_t lag, double varian
 static size_t find_period(const struct updates *u)
 {
     static const double ALIKE = 0.9, APART = 0.5, STAYS = 0.7, CHANCE = 0.5;
-    size_t longest = u->n / 3 < LONGEST ? u->n / 3 : LONGEST;
-    double v = variance(u), like[LONGEST + 1] = { 0 }, best = 0;
+    size_t max_period = u->n / 3 < MAX_PERIOD ? u->n / 3 : MAX_PERIOD;
+    double v = variance(u), like[MAX_PERIOD + 1] = { 0 }, best = 0;
     if (!(v > 0)) return 1;
-    for (size_t k = 1; k <= longest; k++) best = fmax(best, like[k] = autocorrelation(u, k, v));
+    for (size_t k = 1; k <= max_period; k++) best = fmax(best, like[k] = autocorrelation(u, k, v));
     if (best < CHANCE) return 1;
     bool been_apart = false;
-    for (size_t k = 1; k <= longest; k++) {
+    for (size_t k = 1; k <= max_period; k++) {
         been_apart = been_apart || like[k] < APART * best;
         if (!been_apart || like[k] < ALIKE * best) continue;
         size_t far = u->n / 2 / k * k;
@@ -86,7 +86,7 @@ struct wl_energy_margin wl_aliasing_margin(const struct wl_time_series *s, int64
     struct updates u;
     if (!(g->window_s < g->update_s)) return (struct wl_energy_margin) { 0, 0 };
     collect_updates(&u, s, t0, t1, g->update_s);
-    size_t pattern = u.n < LEAST ? 1 : find_period(&u);
+    size_t pattern = u.n < MIN_UPDATES ? 1 : find_period(&u);
     if (pattern == 0) return (struct wl_energy_margin) { 0, 0 };
     struct wl_range around = wl_time_series_range(s, t0, t1);
     double lo = u.n ? u.lo : around.lo, hi = u.n ? u.hi : around.hi;

@@ -86,14 +86,14 @@ static double slope_before_w(const struct wl_counter *c, ptrdiff_t a)
 static double between(const struct wl_counter *c, ptrdiff_t a, ptrdiff_t b, int64_t t)
 {
     ptrdiff_t after = knot_next(c, b + 1);
-    double pace = slope_w(c, a, b), since_s = (double)(t - knot_ns(c, a)) / WL_NS_PER_S;
+    double slope = slope_w(c, a, b), since_s = (double)(t - knot_ns(c, a)) / WL_NS_PER_S;
     double left_s = (double)(knot_ns(c, b) - t) / WL_NS_PER_S, step_s = since_s + left_s;
-    double straight = c->s->value[a] + pace * since_s;
+    double straight = c->s->value[a] + slope * since_s;
     double first = slope_before_w(c, a), then = after < 0 ? NAN : slope_w(c, b, after);
     if (isnan(first) || isnan(then)) return straight;
     if (fabs(first - then) < 0.1 * fmax(first, then)) return straight;
     double change_s =
-        (pace - then) / (first - then) * step_s; /* energy is conserved: `first` until then, `then` from there */
+        (slope - then) / (first - then) * step_s; /* energy is conserved: `first` until then, `then` from there */
     if (!(change_s >= 0 && change_s <= step_s)) return straight;
     return since_s <= change_s ? c->s->value[a] + first * since_s : c->s->value[b] - then * left_s;
 }
@@ -108,9 +108,9 @@ static double beyond(const struct wl_counter *c, ptrdiff_t a, ptrdiff_t b, ptrdi
     ptrdiff_t before = wl_time_series_prev(c->s, i - 1), beside = from == b ? before : wl_time_series_next(c->s, i);
     int64_t knot = knot_ns(c, from), read_until = beside >= 0 ? c->s->t_ns[beside] : knot;
     if (from == b ? read_until < knot : read_until > knot) read_until = knot;
-    double reach = c->s->value[b] - c->s->value[a], pace = slope_w(c, a, b);
-    double read = pace * (double)(read_until - knot) / WL_NS_PER_S;
-    double unread = pace * (double)(t - read_until) / WL_NS_PER_S;
+    double reach = c->s->value[b] - c->s->value[a], slope = slope_w(c, a, b);
+    double read = slope * (double)(read_until - knot) / WL_NS_PER_S;
+    double unread = slope * (double)(t - read_until) / WL_NS_PER_S;
     double value = c->s->value[from] + (c->slow ? fmax(-reach, fmin(reach, read)) : read) + unread;
     return before >= 0 && value < c->s->value[before] ? c->s->value[before] : value;
 }

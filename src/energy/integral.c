@@ -117,14 +117,14 @@ static int by_size(const void *x, const void *y)
  * and for normal noise the median is .954 of its standard deviation. A few hundred changes, evenly picked, suffice. */
 static double noise_w2(const struct wl_time_series *s, int64_t t0, int64_t t1, size_t updates)
 {
-    enum { MOST = 512 };
+    enum { MAX_CHANGES = 512 };
     static const double MEDIAN_CHANGE = 0.954;
-    double changes[MOST];
-    size_t n = 0, seen = 0, stride = updates / MOST + 1;
+    double changes[MAX_CHANGES];
+    size_t n = 0, seen = 0, stride = updates / MAX_CHANGES + 1;
     ptrdiff_t i = wl_time_series_next(s, (ptrdiff_t)wl_time_series_lower_bound(s, t0));
     for (ptrdiff_t next; i >= 0 && (next = wl_time_series_next(s, i + 1)) >= 0 && s->t_ns[next] <= t1; i = next) {
         double change = fabs(s->value[next] - s->value[i]);
-        if (change > 0 && seen++ % stride == 0 && n < MOST) changes[n++] = change;
+        if (change > 0 && seen++ % stride == 0 && n < MAX_CHANGES) changes[n++] = change;
     }
     if (n == 0) return 0;
     qsort(changes, n, sizeof *changes, by_size);

@@ -87,7 +87,7 @@ struct wl_strs wl_hwmon_find(const char *root, const char *driver, struct wl_are
     return found;
 }
 
-enum { MOST_CPUS = 1 << 16 }; /* Linux knows 8192; more is a broken file */
+enum { MAX_CPUS = 1 << 16 }; /* Linux knows 8192; more is a broken file */
 
 size_t wl_cpu_list(const char *text, int *cpus, size_t max)
 {
@@ -97,7 +97,7 @@ size_t wl_cpu_list(const char *text, int *cpus, size_t max)
         long from = strtol(at, &end, 10), to = from;
         if (end == at) break;
         if (*end == '-') to = strtol(end + 1, &end, 10);
-        if (from < 0 || to > MOST_CPUS) break;
+        if (from < 0 || to > MAX_CPUS) break;
         for (long cpu = from; cpu <= to; cpu++, n++) {
             if (n < max) cpus[n] = (int)cpu;
         }

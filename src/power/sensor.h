@@ -20,11 +20,14 @@ struct wl_reading {
 /* What is due at a tick: quantities up to this poll interval. `all`: each of them must be read, whatever that costs and
  * even if it repeats the previous reading (first and last samples, edges). */
 struct wl_due {
-    enum wl_poll_interval pace;
+    enum wl_poll_interval interval;
     bool all;
 };
-#define WL_DUE_ALL ((struct wl_due) { .pace = WL_POLL_SECOND, .all = true })
-static inline bool wl_is_due(struct wl_due due, enum wl_quantity q) { return wl_quantity_poll_interval(q) <= due.pace; }
+#define WL_DUE_ALL ((struct wl_due) { .interval = WL_POLL_SECOND, .all = true })
+static inline bool wl_is_due(struct wl_due due, enum wl_quantity q)
+{
+    return wl_quantity_poll_interval(q) <= due.interval;
+}
 
 /* One opened sensor. open() fills it; it has an arena of its own. */
 struct wl_sensor {

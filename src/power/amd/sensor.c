@@ -60,7 +60,7 @@ static bool is_second_die(const struct wl_amd *lib, size_t gpu)
     return before % 2 == 1;
 }
 
-static bool is_energetic(const struct row *r) { return r->quantity == WL_POWER || r->quantity == WL_ENERGY; }
+static bool is_power_or_energy(const struct row *r) { return r->quantity == WL_POWER || r->quantity == WL_ENERGY; }
 
 static bool has_quantity(const struct wl_sensor *s, int device, enum wl_quantity q)
 {
@@ -89,7 +89,7 @@ static void add_gpu(struct wl_sensor *s, size_t i)
     if (has_two_dies(g->device_id))
         wl_sensor_add_fact(s, device, "die", second ? "second" : "first, with the power of both");
     for (size_t k = 0; k < WL_COUNT(rows); k++) {
-        if ((second && is_energetic(&rows[k])) || has_quantity(s, device, rows[k].quantity)) continue;
+        if ((second && is_power_or_energy(&rows[k])) || has_quantity(s, device, rows[k].quantity)) continue;
         if (isnan(m->lib.read(&m->lib, i, rows[k].what).value)) continue;
         int channel = wl_sensor_add_channel(s, device, rows[k].quantity, WL_SCOPE_GPU, rows[k].variant);
         s->channels[channel].simulated = m->lib.simulated;
@@ -158,7 +158,7 @@ static void amd_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *
         enum wl_quantity q = m->v[i].row->quantity;
         bool share = q == WL_SM_UTIL || q == WL_MEM_UTIL;
         if (isnan(v.value))
-            wl_reading_fail(&out[i], v.why ? v.why : "the GPU no longer reports it");
+            wl_reading_fail(&out[i], v.why ? v.why : "the GPU no longer reports this metric");
         else if (share && v.value > 100)
             wl_reading_fail(&out[i], "a utilisation above 100 %");
         else

@@ -196,10 +196,10 @@ static int run_load_and_poll(struct calibrating *c, struct wl_arena *a, struct w
 
 static int refuse_other_processes(const struct wl_gpus *g, size_t i, const struct calibrating *c, struct wl_err *e)
 {
-    enum { ROOM = 64 };
+    enum { MAX_PROCESSES = 64 };
     const struct wl_device *d = &g->devices[i];
-    nvmlProcessInfo_t processes[ROOM];
-    unsigned n = ROOM, mig = 0, after_reset;
+    nvmlProcessInfo_t processes[MAX_PROCESSES];
+    unsigned n = MAX_PROCESSES, mig = 0, after_reset;
     if (c->lib->DeviceGetMigMode && c->lib->DeviceGetMigMode(c->gpu, &mig, &after_reset) == NVML_SUCCESS && mig)
         return wl_fail(e, WL_EUNAVAIL, "%s is split into MIG instances: its power is the sum of all", d->uuid);
     if (c->opts->force) return 0;
@@ -207,7 +207,7 @@ static int refuse_other_processes(const struct wl_gpus *g, size_t i, const struc
                           ? c->lib->DeviceGetComputeRunningProcesses(c->gpu, &n, processes)
                           : NVML_ERROR_FUNCTION_NOT_FOUND;
     if (rc == NVML_ERROR_INSUFFICIENT_SIZE)
-        return wl_fail(e, WL_EUNAVAIL, "%s: more than %d processes use it", d->uuid, ROOM);
+        return wl_fail(e, WL_EUNAVAIL, "%s: more than %d processes use it", d->uuid, MAX_PROCESSES);
     if (rc != NVML_SUCCESS)
         return wl_fail(e, WL_EUNAVAIL, "%s: cannot tell whether other processes use it (%s); --force calibrates anyway",
                        d->uuid, wl_nvml_error_text(rc));

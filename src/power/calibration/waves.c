@@ -21,8 +21,8 @@ size_t wl_calibration_waves(double update_s, struct wl_wave *out)
     out[n++] = (struct wl_wave) { LONG_S, 1 };
     for (size_t i = 0; i < WL_COUNT(trains); i++) {
         double period_s = fmax(MIN_PERIOD_S, trains[i].updates * update_s);
-        int least = (int)ceil(MIN_TRAIN_S / period_s);
-        out[n++] = (struct wl_wave) { period_s, least > trains[i].periods ? least : trains[i].periods };
+        int min_periods = (int)ceil(MIN_TRAIN_S / period_s);
+        out[n++] = (struct wl_wave) { period_s, min_periods > trains[i].periods ? min_periods : trains[i].periods };
     }
     return n;
 }

@@ -67,7 +67,7 @@ static int add_domain(struct wl_sensor *s, const char *root, const char *prefix,
 /* The domains of this node. Accelerators are numbered from 0; older systems have one without a number. */
 static int add_domains(struct wl_sensor *s, const char *root, struct wl_err *e)
 {
-    enum { MOST_ACCELS = 16 };
+    enum { MAX_ACCELS = 16 };
     double update_s = scan_period_s(root, s->arena);
     struct wl_err later;
     const struct cray *c = s->state;
@@ -77,7 +77,7 @@ static int add_domains(struct wl_sensor *s, const char *root, struct wl_err *e)
         add_domain(s, root, "memory_", "memory", WL_SCOPE_NODE_MEMORY, update_s, &later) < 0)
         s->reason = wl_strdup(s->arena, later.msg);
     size_t before = c->n;
-    for (int i = 0; i < MOST_ACCELS; i++) {
+    for (int i = 0; i < MAX_ACCELS; i++) {
         const char *name = wl_strf(s->arena, "accel%d", i);
         if (add_domain(s, root, wl_strf(s->arena, "%s_", name), name, WL_SCOPE_NODE_ACCEL, update_s, &later) < 0)
             s->reason = wl_strdup(s->arena, later.msg);

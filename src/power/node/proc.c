@@ -127,10 +127,10 @@ static bool job_is_due(const struct proc *p, bool all)
 static void plan_job(struct proc *p, int jobs)
 {
     int64_t now_ns = wl_now_ns(),
-            pace_ns = (int64_t)(wl_poll_interval_s(wl_quantity_poll_interval(WL_CPU_TIME)) * WL_NS_PER_S);
+            interval_ns = (int64_t)(wl_poll_interval_s(wl_quantity_poll_interval(WL_CPU_TIME)) * WL_NS_PER_S);
     if (jobs != p->followed) p->young_ns = now_ns;
     int64_t pause_ns = (now_ns - p->young_ns) / 8;
-    p->job_due_ns = now_ns + (pause_ns < pace_ns ? pause_ns : pace_ns);
+    p->job_due_ns = now_ns + (pause_ns < interval_ns ? pause_ns : interval_ns);
 }
 
 static void read_job(struct proc *p, bool all, pid_t last_pid, struct wl_reading *out)

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MEMBERS = 8192 }; /* processes of a job on one node */
+enum { MAX_MEMBERS = 8192 }; /* processes of a job on one node */
 
 struct member {
     pid_t pid, parent;
@@ -48,7 +48,7 @@ int wl_process_tree_open(struct wl_process_tree **out, const char *root, struct 
     t->dir = opendir(path);
     if (!t->dir) return wl_fail_errno(e, "%s", path);
     wl_defer(a, close_dir, t->dir);
-    t->members = wl_new_array(a, struct member, MEMBERS);
+    t->members = wl_new_array(a, struct member, MAX_MEMBERS);
     t->tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
     t->page_bytes = (double)sysconf(_SC_PAGESIZE);
     *out = t;
@@ -125,7 +125,7 @@ static enum verdict consider(struct wl_process_tree *t, pid_t pid)
     if (find(t, pid)) return OURS;
     if (!read_facts(t, pid, &f)) return NOT_OURS;
     if (!is_job(t, pid) && !is_job(t, f.group) && !find(t, f.parent)) return NOT_OURS;
-    if (t->n == MEMBERS) {
+    if (t->n == MAX_MEMBERS) {
         t->full = true;
         return OURS;
     }

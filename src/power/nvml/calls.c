@@ -201,7 +201,7 @@ void wl_nvml_calls_read(const struct wl_sensor *s, struct wl_nvml_device *u, str
     const struct wl_nvml_calls *c = &u->calls;
     read_call(lib, u->handle, get_power, c->power, out);
     read_call(lib, u->handle, get_energy, c->energy, out);
-    if (due.pace == WL_POLL_SECOND) check_samples(lib, u);
+    if (due.interval == WL_POLL_SECOND) check_samples(lib, u);
     if (wl_is_due(due, WL_SM_UTIL)) read_util(lib, u, out);
     for (size_t i = 0; i < WL_COUNT(singles); i++)
         if (wl_is_due(due, singles[i].quantity)) read_call(lib, u->handle, singles[i].get, c->singles[i], out);

@@ -73,14 +73,14 @@ static void probe_all(const struct wl_nvml *lib, nvmlDevice_t h, struct answers 
     }
 }
 
-static bool is_energetic(const struct row *r) { return r->quantity == WL_POWER || r->quantity == WL_ENERGY; }
+static bool is_power_or_energy(const struct row *r) { return r->quantity == WL_POWER || r->quantity == WL_ENERGY; }
 
 /* A driver that does not support scopes answers for the GPU: an equal value is not a scope of its own. Counters differ
  * once both have run for a while. */
 static bool is_own_scope(const struct answers *a, enum wl_scope scope)
 {
     for (int i = 0; i < ROWS; i++) {
-        if (rows[i].scope != scope || !is_energetic(&rows[i]) || isnan(a->v[i])) continue;
+        if (rows[i].scope != scope || !is_power_or_energy(&rows[i]) || isnan(a->v[i])) continue;
         for (int k = 0; k < ROWS; k++) {
             bool gpu = rows[k].scope == WL_SCOPE_GPU && rows[k].quantity == rows[i].quantity;
             if (gpu && fabs(a->v[k] - a->v[i]) > 0.01 * a->v[k]) return true;
@@ -91,17 +91,18 @@ static bool is_own_scope(const struct answers *a, enum wl_scope scope)
 
 static bool wraps(enum wl_quantity q) { return q == WL_PCIE_TX || q == WL_PCIE_RX; }
 
-static void add_rows(struct wl_sensor *s, struct wl_nvml_device *u, const struct answers *a, enum wl_poll_interval pace)
+static void add_rows(struct wl_sensor *s, struct wl_nvml_device *u, const struct answers *a,
+                     enum wl_poll_interval interval)
 {
     struct wl_nvml_fields *f = &u->fields;
     for (int i = 0; i < ROWS; i++) {
-        if (wl_quantity_poll_interval(rows[i].quantity) != pace || isnan(a->v[i])) continue;
+        if (wl_quantity_poll_interval(rows[i].quantity) != interval || isnan(a->v[i])) continue;
         if (rows[i].scope != WL_SCOPE_GPU && !is_own_scope(a, rows[i].scope)) continue;
         int channel = wl_nvml_add_channel(s, u, rows[i].quantity, rows[i].scope, rows[i].variant);
         if (channel < 0) continue;
         f->v[f->n++] = (struct wl_nvml_field) { .row = i, .channel = channel, .wraps = wraps(rows[i].quantity) };
     }
-    f->n_due[pace] = f->n;
+    f->n_due[interval] = f->n;
 }
 
 /* A driver that is called too soon may answer "not supported" once: all rows are probed twice. */
@@ -163,7 +164,7 @@ void wl_nvml_fields_read(const struct wl_sensor *s, struct wl_nvml_device *u, st
     const struct wl_nvml_sensor *n = s->state;
     struct wl_nvml_fields *f = &u->fields;
     nvmlFieldValue_t asked[ROWS];
-    int count = f->n_due[due.pace];
+    int count = f->n_due[due.interval];
     if (count == 0) return;
     for (int i = 0; i < count; i++) asked[i] = request(f->v[i].row);
     struct fields_call call = { .t0 = wl_now_ns(), .all = due.all };

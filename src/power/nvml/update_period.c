@@ -145,8 +145,7 @@ void wl_nvml_update_period_find(struct wl_sensor *s)
     n->updates = wl_update_cache_path(s->arena);
     if (load_cached(s)) return;
     const struct poll *polls = poll_all(s);
-    for (size_t k = 0; k < n->n; k++)
-        set_update(s, &n->gpus[k], period_s(&polls[k].power), period_s(&polls[k].energy));
+    for (size_t k = 0; k < n->n; k++) set_update(s, &n->gpus[k], period_s(&polls[k].power), period_s(&polls[k].energy));
     save_verifiable(s, polls);
 }
 

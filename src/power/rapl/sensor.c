@@ -162,15 +162,15 @@ static bool is_amd(const char *root, struct wl_arena *a)
 /* Packages of the machine, from the topology of its CPUs; 0: not known. */
 static size_t count_packages(const char *root, struct wl_arena *a)
 {
-    enum { MOST = 64 };
-    bool seen[MOST] = { false };
+    enum { MAX_PACKAGES = 64 };
+    bool seen[MAX_PACKAGES] = { false };
     size_t n = 0;
     for (int cpu = 0;; cpu++) {
         int64_t id;
         char *text =
             wl_procfs_text(a, wl_strf(a, "%s/sys/devices/system/cpu/cpu%d/topology/physical_package_id", root, cpu));
         if (!text) return n;
-        if (wl_str_to_int(text, &id) < 0 || id < 0 || id >= MOST || seen[id]) continue;
+        if (wl_str_to_int(text, &id) < 0 || id < 0 || id >= MAX_PACKAGES || seen[id]) continue;
         seen[id] = true;
         n++;
     }

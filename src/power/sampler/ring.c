@@ -2,10 +2,10 @@
 
 #include <stdatomic.h>
 
-void wl_ring_init(struct wl_ring *r, size_t least, struct wl_arena *a)
+void wl_ring_init(struct wl_ring *r, size_t min_size, struct wl_arena *a)
 {
     r->size = 16;
-    while (r->size < least) r->size *= 2;
+    while (r->size < min_size) r->size *= 2;
     r->slots = wl_new_array(a, struct wl_sample, r->size);
     atomic_init(&r->head, 0);
     atomic_init(&r->tail, 0);

@@ -13,8 +13,8 @@ struct wl_ring {
     char apart[64];
     _Atomic size_t tail;
 };
-void wl_ring_init(struct wl_ring *r, size_t least, struct wl_arena *a); /* room for at least this many samples */
-bool wl_ring_push(struct wl_ring *r, const struct wl_sample *s);        /* false: full */
+void wl_ring_init(struct wl_ring *r, size_t min_size, struct wl_arena *a); /* room for at least this many samples */
+bool wl_ring_push(struct wl_ring *r, const struct wl_sample *s);           /* false: full */
 size_t wl_ring_pop(struct wl_ring *r, struct wl_sample *out, size_t max);
 
 #endif

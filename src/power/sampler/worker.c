@@ -21,7 +21,7 @@ static const double period_tolerance = 0.1;
 
 /* ---- Setting up ---- */
 
-static bool is_energetic(const struct wl_channel *c)
+static bool is_power_or_energy(const struct wl_channel *c)
 {
     return c->quantity == WL_POWER || c->quantity == WL_POWER_AVERAGE || c->quantity == WL_ENERGY;
 }
@@ -41,7 +41,7 @@ struct wl_sampler_source *wl_sampler_source_new(struct wl_sensor *s, const struc
                                            .tallies = wl_new_array(a, struct wl_channel_tally, s->n_channels),
                                            .changes = wl_new_array(a, struct wl_change_detector, s->n_channels) };
     for (size_t c = 0; c < s->n_channels; c++) {
-        source->tallies[c].is_energy = is_energetic(&channels[c]);
+        source->tallies[c].is_energy = is_power_or_energy(&channels[c]);
         source->tallies[c].stepped = has_steps(&channels[c]);
         if (source->tallies[c].stepped) source->step_s = fmax(source->step_s, channels[c].update_s);
     }
@@ -168,13 +168,13 @@ static bool tick(struct wl_worker *w, struct wl_due due)
 /* The poll intervals that are due at the tick of this time: each at the nearest tick. */
 static struct wl_due due_at(struct wl_worker *w, int64_t t_ns)
 {
-    struct wl_due due = { .pace = WL_POLL_EVERY_TICK };
+    struct wl_due due = { .interval = WL_POLL_EVERY_TICK };
     for (enum wl_poll_interval p = WL_POLL_EVERY_TICK + 1; p < WL_POLL_INTERVALS; p++) {
-        int64_t pace_ns = (int64_t)(wl_poll_interval_s(p) * WL_NS_PER_S),
+        int64_t interval_ns = (int64_t)(wl_poll_interval_s(p) * WL_NS_PER_S),
                 late_ns = t_ns + w->period_ns / 2 - w->due_ns[p];
         if (late_ns < 0) continue;
-        w->due_ns[p] += (late_ns / pace_ns + 1) * pace_ns;
-        due.pace = p;
+        w->due_ns[p] += (late_ns / interval_ns + 1) * interval_ns;
+        due.interval = p;
     }
     return due;
 }
@@ -234,7 +234,7 @@ static bool read_burst(struct wl_worker *w, struct wl_sampler_source *s)
     for (size_t c = 0; c < s->sensor->n_channels; c++) s->changes[c] = wl_change_detector_none;
     for (bool shown = false; next < end && !shown; next += burst_step_ns) {
         pause_until(w, next);
-        if (!read_source(w, s, (struct wl_due) { .pace = WL_POLL_EVERY_TICK, .all = true })) return false;
+        if (!read_source(w, s, (struct wl_due) { .interval = WL_POLL_EVERY_TICK, .all = true })) return false;
         wl_worker_publish(w, s, true);
         shown = detect_changes(s, w->edges);
     }
@@ -244,7 +244,7 @@ static bool read_burst(struct wl_worker *w, struct wl_sampler_source *s)
 
 static bool answer_request(struct wl_worker *w)
 {
-    const struct wl_due due = { .pace = WL_POLL_EVERY_TICK, .all = true };
+    const struct wl_due due = { .interval = WL_POLL_EVERY_TICK, .all = true };
     for (size_t i = 0; i < w->n_sources; i++) {
         struct wl_sampler_source *s = w->sources[i];
         if (!has_energy(s)) continue;
