@@ -182,7 +182,10 @@ struct wl_restore_results {
  * container counts as dead, and values that others have set since are overwritten. An unusable journal and a value that
  * cannot be restored are rows, not errors. WL_ENOENT: the state folder does not exist, so nothing is known. WL_EPERM,
  * WL_EIO: it cannot be read. */
-int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, bool dry_run, bool force,
+struct wl_cap_restore_flags {
+    bool dry_run, force;
+};
+int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, struct wl_cap_restore_flags flags,
                    struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #define WL_CAPS_GUARD_NAME "wattlaw-caps" /* name of its process, which is not killed with the job */

@@ -123,7 +123,7 @@ static int write_journal(struct wl_caps *c, struct wl_err *e)
     int rc = wl_holder_self(&c->journal.holder, c->a, e);
     if (rc < 0) return rc;
     char *folder;
-    rc = wl_state_user_dir(c->dir, &folder, c->a, e);
+    rc = wl_cap_state_user_dir(c->dir, &folder, c->a, e);
     if (rc < 0) return rc;
     c->journal.path = wl_journal_path(folder, &c->journal.holder, c->a);
     c->journal.owner = geteuid();
@@ -268,8 +268,8 @@ int wl_caps_set(struct wl_caps **out, const struct wl_cap_request *request, cons
     struct wl_caps *c = *out = caps_new(request, opts, power, a);
     int rc = open_all(c, e);
     if (rc < 0) return rc;
-    rc = wl_state_make(c->dir, e);
-    int lock = rc < 0 ? rc : wl_state_lock(c->dir, wl_cap_wait_s(opts), e);
+    rc = wl_cap_state_make(c->dir, e);
+    int lock = rc < 0 ? rc : wl_cap_state_lock(c->dir, wl_cap_wait_s(opts), e);
     if (lock < 0) return lock;
     wl_defer(a, release, c);
     rc = set_locked(c, e);
@@ -348,7 +348,7 @@ int wl_caps_release(struct wl_caps *c, struct wl_err *e)
     int rc = 0;
     if (c->journal_written) {
         struct wl_err held;
-        int lock = wl_state_lock(c->dir, wl_cap_wait_s(c->context.opts), &held);
+        int lock = wl_cap_state_lock(c->dir, wl_cap_wait_s(c->context.opts), &held);
         if (lock == WL_EHUNG) wl_log(WL_WARN, "cap", "%s; caps are restored without the lock", held.msg);
         rc = restore_locked(c, e);
         if (lock >= 0) close(lock);

@@ -91,7 +91,7 @@ int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, s
     struct wl_strs paths, why;
     struct quotas quotas = { 0 };
     *out = (struct wl_claims) { 0 };
-    int rc = wl_state_files(dir, WL_JOURNAL_SUFFIX, MAX_JOURNALS, &paths, &why, a, e);
+    int rc = wl_cap_state_files(dir, WL_JOURNAL_SUFFIX, MAX_JOURNALS, &paths, &why, a, e);
     if (rc < 0) return rc;
     for (size_t i = 0; i < why.n; i++) add_bad(out, dir, why.v[i], (uid_t)-1, a);
     for (size_t i = 0; i < paths.n; i++)

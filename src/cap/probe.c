@@ -65,7 +65,7 @@ void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const s
     struct wl_setter_context context = { .opts = opts, .power = power, .a = a };
     struct wl_err e;
     const char *dir = wl_cap_state_dir(opts, a);
-    int lock = wl_is_dir(dir) ? wl_state_lock(dir, WAIT_S, &e) : -1;
+    int lock = wl_is_dir(dir) ? wl_cap_state_lock(dir, WAIT_S, &e) : -1;
     if (lock == WL_EHUNG)
         *out =
             (struct wl_cap_ability) { .range = { .min = NAN, .max = NAN }, .present = NAN, .why = wl_strdup(a, e.msg) };

@@ -83,7 +83,7 @@ static int check_one(const char *path, const struct wl_controls *controls, struc
 static int check_all(const char *dir, const struct wl_controls *controls, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs paths, why;
-    int rc = wl_state_files(dir, suffix, MAX_DEVICES, &paths, &why, a, e);
+    int rc = wl_cap_state_files(dir, suffix, MAX_DEVICES, &paths, &why, a, e);
     for (size_t i = 0; i < paths.n && rc == 0; i++) rc = check_one(paths.v[i], controls, a, e);
     return rc;
 }
@@ -153,7 +153,7 @@ static int reserve_locked(const char *dir, const struct wl_controls *controls, c
 {
     char *folder;
     struct wl_holder self;
-    int rc = wl_state_user_dir(dir, &folder, a, e);
+    int rc = wl_cap_state_user_dir(dir, &folder, a, e);
     if (rc == 0) rc = check_all(dir, controls, a, e);
     if (rc == 0) rc = wl_holder_self(&self, a, e);
     for (size_t i = 0; i < controls->n && rc == 0; i++)
@@ -173,8 +173,8 @@ int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const stru
         if (kinds[kind] && wl_controls_open(&context, NULL, kind, &controls, &fix, &none) < 0) controls.n = before;
     }
     if (controls.n == 0) return 0;
-    int rc = wl_state_make(dir, e);
-    int lock = rc < 0 ? rc : wl_state_lock(dir, wl_cap_wait_s(opts), e);
+    int rc = wl_cap_state_make(dir, e);
+    int lock = rc < 0 ? rc : wl_cap_state_lock(dir, wl_cap_wait_s(opts), e);
     if (lock < 0) return lock;
     rc = reserve_locked(dir, &controls, what, a, e);
     close(lock);

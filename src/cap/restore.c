@@ -344,21 +344,23 @@ static int restore_dir(const char *dir, const struct wl_restore_options *opts, s
                        struct wl_arena *a, struct wl_err *e)
 {
     struct wl_err held;
-    int lock = wl_state_lock(dir, wl_cap_wait_s(opts->opts), &held);
+    int lock = wl_cap_state_lock(dir, wl_cap_wait_s(opts->opts), &held);
     if (lock == WL_EHUNG) wl_log(WL_WARN, "cap", "%s; continuing without the lock", held.msg);
     int rc = wl_restore_locked(dir, opts, out, a, e);
     if (lock >= 0) close(lock);
     return rc;
 }
 
-int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, bool dry_run, bool force,
+int wl_cap_restore(const struct wl_cap_opts *opts, const struct wl_power_opts *power, struct wl_cap_restore_flags flags,
                    struct wl_restore_results *out, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_restore_options restore = { .opts = opts, .power = power, .dry_run = dry_run, .force = force };
+    struct wl_restore_options restore = {
+        .opts = opts, .power = power, .dry_run = flags.dry_run, .force = flags.force
+    };
     struct wl_strs dirs = { 0 };
     int rc = 0;
     *out = (struct wl_restore_results) { 0 };
-    wl_state_dirs(opts, &dirs, a);
+    wl_cap_state_dirs(opts, &dirs, a);
     for (size_t i = 0; i < dirs.n && rc == 0; i++) {
         if (wl_is_dir(dirs.v[i]))
             rc = restore_dir(dirs.v[i], &restore, out, a, e);

@@ -39,7 +39,7 @@ char *wl_cap_state_dir(const struct wl_cap_opts *opts, struct wl_arena *a)
 }
 
 /* A user who set caps before the machine's folder existed has journals at home. */
-void wl_state_dirs(const struct wl_cap_opts *opts, struct wl_strs *out, struct wl_arena *a)
+void wl_cap_state_dirs(const struct wl_cap_opts *opts, struct wl_strs *out, struct wl_arena *a)
 {
     const char *home = wl_state_dir(NULL, a);
     wl_strs_add(a, out, wl_cap_state_dir(opts, a));
@@ -76,7 +76,7 @@ bool wl_path_is_ours(const char *path)
            each_part_is_ours(real);
 }
 
-int wl_state_make(const char *dir, struct wl_err *e)
+int wl_cap_state_make(const char *dir, struct wl_err *e)
 {
     static const char other[] = "--cap-state-dir or WATTLAW_STATE_DIR names another folder";
     struct stat st;
@@ -139,7 +139,7 @@ static int lock_until(int fd, const char *dir, double wait_s, struct wl_err *e)
     return 0;
 }
 
-int wl_state_lock(const char *dir, double call_s, struct wl_err *e)
+int wl_cap_state_lock(const char *dir, double call_s, struct wl_err *e)
 {
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) return wl_fail_errno(e, "%s: cannot lock", dir);
@@ -189,7 +189,7 @@ static int next_name(int i)
     return (int)(bits >> 1);
 }
 
-int wl_state_user_dir(const char *dir, char **out, struct wl_arena *a, struct wl_err *e)
+int wl_cap_state_user_dir(const char *dir, char **out, struct wl_arena *a, struct wl_err *e)
 {
     *out = find_our_folder(dir, a);
     for (int i = 0; i < ATTEMPTS && !*out; i++) {
@@ -285,8 +285,8 @@ static void add_folders(const char *dir, const struct wl_strs *all, const char *
     }
 }
 
-int wl_state_files(const char *dir, const char *suffix, size_t max, struct wl_strs *paths, struct wl_strs *why,
-                   struct wl_arena *a, struct wl_err *e)
+int wl_cap_state_files(const char *dir, const char *suffix, size_t max, struct wl_strs *paths, struct wl_strs *why,
+                       struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs all;
     struct stat st;

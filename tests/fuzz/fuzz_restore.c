@@ -236,7 +236,7 @@ static void one(struct input *in, struct wl_arena *a)
     struct wl_power_opts power = { .root = dir, .nvml_library = "/proc/nowhere/libnvidia-ml.so.1" };
     struct wl_restore_results rows;
     struct wl_err e;
-    WL_CHECK(wl_cap_restore(&opts, &power, dry_run, force, &rows, a, &e) == 0);
+    WL_CHECK(wl_cap_restore(&opts, &power, (struct wl_cap_restore_flags) { dry_run, force }, &rows, a, &e) == 0);
     check_rows(&rows);
     check_device(LIMIT, w * 1e6, 1e6, MAX_W * 1e6, dry_run, force);
     check_device(FREQ, f * 1e3, 800e3, MAX_KHZ, dry_run, force);

@@ -115,7 +115,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     if (o->guard) return wl_cap_guard(o->guard, e);
     struct wl_restore_results lefts;
     const char *dir = wl_cap_state_dir(&o->cap, a);
-    int rc = wl_cap_restore(&o->cap, &o->power, o->dry_run, o->force, &lefts, a, e);
+    int rc = wl_cap_restore(&o->cap, &o->power, (struct wl_cap_restore_flags) { o->dry_run, o->force }, &lefts, a, e);
     if (rc < 0) return rc;
     bool failed = false;
     for (size_t i = 0; i < lefts.n; i++)

@@ -101,7 +101,7 @@ static struct wl_strs journals(struct fixture *p)
 {
     struct wl_strs found = { 0 }, why = { 0 };
     if (wl_is_dir(p->state))
-        assert_int_equal(wl_state_files(p->state, ".caps", SIZE_MAX, &found, &why, p->a, &p->e), 0);
+        assert_int_equal(wl_cap_state_files(p->state, ".caps", SIZE_MAX, &found, &why, p->a, &p->e), 0);
     return found;
 }
 

@@ -37,7 +37,8 @@ static pid_t die_with_caps(struct fixture *p)
 static struct wl_restore_results restore(struct fixture *p, bool dry_run, bool force)
 {
     struct wl_restore_results lefts;
-    if (wl_cap_restore(&p->opts, NULL, dry_run, force, &lefts, p->a, &p->e) < 0) fail_msg("%s", p->e.msg);
+    if (wl_cap_restore(&p->opts, NULL, (struct wl_cap_restore_flags) { dry_run, force }, &lefts, p->a, &p->e) < 0)
+        fail_msg("%s", p->e.msg);
     return lefts;
 }
 
@@ -177,7 +178,7 @@ static void root_uses_only_the_values_of_another_users_journal(void **state)
     assert_int_equal(lefts.v[0].user, 12345);
     assert_string_equal(cap_fixture_get(p, LONG), "150000000");
     assert_int_equal(cap_fixture_journals(p), 1);
-    assert_int_equal(wl_cap_restore(&p->opts, &p->power, false, false, &lefts, p->a, &p->e), 0);
+    assert_int_equal(wl_cap_restore(&p->opts, &p->power, (struct wl_cap_restore_flags) { 0 }, &lefts, p->a, &p->e), 0);
     assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE);
     assert_string_equal(cap_fixture_get(p, LONG), "205000000");
     assert_int_equal(lefts.v[1].state, WL_RESTORE_FAILED); /* the short-term limit has neither default nor maximum */

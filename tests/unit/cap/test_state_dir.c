@@ -41,12 +41,12 @@ static void other_users_cannot_clear_the_state_folder(void **state)
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
         struct stat st;
         assert_int_equal(chmod(p->state, cases[i].mode), 0);
-        assert_int_equal(wl_state_make(p->state, &p->e), 0);
+        assert_int_equal(wl_cap_state_make(p->state, &p->e), 0);
         assert_int_equal(stat(p->state, &st), 0);
         assert_int_equal(st.st_mode & 07777, cases[i].then);
         if (geteuid() != 0) continue;
         assert_int_equal(chown(p->state, 12345, 12345) || chmod(p->state, cases[i].mode), 0);
-        assert_int_equal(wl_state_make(p->state, &p->e), WL_EPERM); /* root: another user's, sticky or not */
+        assert_int_equal(wl_cap_state_make(p->state, &p->e), WL_EPERM); /* root: another user's, sticky or not */
         assert_true(!!strstr(p->e.msg, "chmod +t") == cases[i].refused);
         assert_int_equal(chown(p->state, 0, 0), 0);
     }
@@ -78,18 +78,18 @@ static void only_the_user_can_write_to_the_users_folder(void **state)
     struct fixture *p = *state;
     char *own, *again;
     mode_t before = umask(077);
-    assert_int_equal(wl_state_user_dir(p->state, &own, p->a, &p->e), 0);
+    assert_int_equal(wl_cap_state_user_dir(p->state, &own, p->a, &p->e), 0);
     umask(before);
     struct stat st;
     assert_int_equal(stat(own, &st), 0);
     assert_int_equal(st.st_mode & 0777, 0755);
-    assert_int_equal(wl_state_user_dir(p->state, &again, p->a, &p->e), 0);
+    assert_int_equal(wl_cap_state_user_dir(p->state, &again, p->a, &p->e), 0);
     assert_string_equal(own, again);
     assert_int_equal(chmod(own, 0777), 0);
-    assert_int_equal(wl_state_user_dir(p->state, &again, p->a, &p->e), 0);
+    assert_int_equal(wl_cap_state_user_dir(p->state, &again, p->a, &p->e), 0);
     assert_string_equal(again, wl_strf(p->a, "%s.1", own));
     assert_int_equal(rmdir(again) || symlink("/", again), 0);
-    assert_int_equal(wl_state_user_dir(p->state, &again, p->a, &p->e), 0);
+    assert_int_equal(wl_cap_state_user_dir(p->state, &again, p->a, &p->e), 0);
     assert_string_equal(again, wl_strf(p->a, "%s.2", own));
 }
 
@@ -176,13 +176,13 @@ static void files_of_other_users_are_limited_in_number(void **state)
     cap_fixture_put(p, wl_strf(p->a, "state/%s.99999999999/d.caps", own), "");
     for (int i = 0; i < 4; i++) cap_fixture_put(p, wl_strf(p->a, "state/%d.caps", 1000 + i), "");
     assert_int_equal(symlink(own, at(p, wl_strf(p->a, "%s.4", own))), 0);
-    assert_int_equal(wl_state_files(p->state, ".caps", 3, &paths, &why, p->a, &p->e), 0);
+    assert_int_equal(wl_cap_state_files(p->state, ".caps", 3, &paths, &why, p->a, &p->e), 0);
     assert_int_equal(paths.n, 5);
     assert_string_equal(paths.v[3], at(p, wl_strf(p->a, "%s/b.caps", own)));
     assert_string_equal(paths.v[4], at(p, wl_strf(p->a, "%s.3/c.caps", own)));
     assert_int_equal(why.n, 3);
     assert_non_null(strstr(why.v[0], "5 files"));
-    assert_int_equal(wl_state_files(at(p, "none"), ".caps", 3, &paths, &why, p->a, &p->e), WL_ENOENT);
+    assert_int_equal(wl_cap_state_files(at(p, "none"), ".caps", 3, &paths, &why, p->a, &p->e), WL_ENOENT);
 }
 
 static void a_file_is_world_readable_whatever_the_umask(void **state)
@@ -211,14 +211,14 @@ static void a_lock_times_out_and_names_its_holder(void **state)
 {
     struct fixture *p = *state;
     static const double CALL_S = 0.05;
-    int first = wl_state_lock(p->state, CALL_S, &p->e);
+    int first = wl_cap_state_lock(p->state, CALL_S, &p->e);
     assert_true(first >= 0);
     int64_t begin_ns = wl_now_ns();
-    assert_int_equal(wl_state_lock(p->state, CALL_S, &p->e), WL_EHUNG);
+    assert_int_equal(wl_cap_state_lock(p->state, CALL_S, &p->e), WL_EHUNG);
     assert_true(wl_now_ns() - begin_ns >= (int64_t)(2 * CALL_S * WL_NS_PER_S));
     if (!strstr(p->e.msg, wl_strf(p->a, "process %d (", (int)getpid()))) fail_msg("%s", p->e.msg);
     close(first);
-    first = wl_state_lock(p->state, CALL_S, &p->e);
+    first = wl_cap_state_lock(p->state, CALL_S, &p->e);
     assert_true(first >= 0);
     close(first);
 }

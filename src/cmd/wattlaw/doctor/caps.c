@@ -11,7 +11,7 @@ void wl_doctor_caps_find(struct wl_doctor_caps *c, const struct wl_cap_opts *opt
     *c = (struct wl_doctor_caps) { .state_dir = wl_cap_state_dir(opts, a) };
     for (int k = 0; k < WL_CAP_KINDS; k++) wl_cap_probe(k, opts, power, &c->can[k], a);
     struct wl_err e;
-    int rc = wl_cap_restore(opts, power, true, false, &lefts, a, &e);
+    int rc = wl_cap_restore(opts, power, (struct wl_cap_restore_flags) { .dry_run = true }, &lefts, a, &e);
     if (rc == WL_ENOENT) return; /* nobody has set caps here */
     if (rc < 0) {
         c->left_why = wl_strdup(a, e.msg);
