@@ -2,7 +2,7 @@
  *
  * One thread, arrays of MILLIONS (16) of f32 numbers and arrays that stay in the cache. Prints nanoseconds an element,
  * medians of interleaved rounds, and the ratio. */
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 #include "bench.h"
 

@@ -1,7 +1,7 @@
 /* bench_fourier HEIGHT WIDTH CHANNELS MODES THREADS: the Fourier transforms of the engine, for bench/fourier.py to time
  * in turns with others. For each line on stdin it runs each once and prints one line: milliseconds of fft2 and of
  * inverse_fft2. The end of stdin ends it. */
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

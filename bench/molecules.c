@@ -3,7 +3,7 @@
  * step its wall-clock time and that of each operation. bench/molecules.py runs it in turns with PyTorch Geometric. */
 #include "data/data.h"
 #include "models/models.h"
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
  * those of mpirun. bench/train_step.py runs it in turns with PyTorch; the ratios are what counts.
  */
 #include "models/models.h"
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,6 @@
-#include "nn/program/program.h"
+#include "nn/backends.h"
+
+#include "nn/program/backend.h"
 
 const struct wl_backend *const wl_backends[] = { &wl_backend_cpu, &wl_backend_ref, &wl_backend_boxed, NULL };
 

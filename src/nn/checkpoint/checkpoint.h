@@ -6,7 +6,7 @@
 #ifndef WL_NN_CHECKPOINT_CHECKPOINT_H
 #define WL_NN_CHECKPOINT_CHECKPOINT_H
 
-#include "nn/nn.h"
+#include "nn/plan/plan.h"
 
 /* Writes DIR/checkpoint-UPDATE.wlc (the folder is made) with every state of the plan, then removes all but the `keep`
  * newest of the folder and what an interrupted writer left. `head` is an object with what the caller wants to find

@@ -2,7 +2,7 @@
 #ifndef WL_NN_CHECKPOINT_SAFETENSORS_H
 #define WL_NN_CHECKPOINT_SAFETENSORS_H
 
-#include "nn/nn.h"
+#include "nn/plan/plan.h"
 
 enum { WL_SAFETENSOR_DIMS = 8 };
 

@@ -1,5 +1,5 @@
 /* The entry of the table when oneDNN was missing at build time. */
-#include "nn/program/program.h"
+#include "nn/program/backend.h"
 
 const struct wl_backend wl_backend_cpu = {
     .row = { .name = "cpu",

@@ -1,7 +1,7 @@
 #include "nn/cpu/gemm_bf16.h"
 
 #ifdef __x86_64__
-#include "nn/nn.h"
+#include "nn/graph/tensor.h"
 #include "nn/simd/simd.h"
 #include "nn/threads.h"
 

@@ -2,7 +2,8 @@
 #ifndef WL_NN_HOST_HOST_H
 #define WL_NN_HOST_HOST_H
 
-#include "nn/program/program.h"
+#include "nn/optim/optim.h"
+#include "nn/program/memory.h"
 
 /* The first member of the device of each back-end that lists wl_host_device. */
 struct wl_host {

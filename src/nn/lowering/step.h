@@ -2,7 +2,7 @@
 #ifndef WL_NN_LOWERING_STEP_H
 #define WL_NN_LOWERING_STEP_H
 
-#include "nn/program/program.h"
+#include "nn/program/backend.h"
 
 /* A step that reads some buffers, then writes others. The first NULL ends a list, so an optional buffer comes last:
  * wl_step_emit_uses(p, n, "backward weights", WL_TRAIN, run, WL_BUFS(x, dy), WL_BUFS(dw, db)). */

@@ -1,4 +1,4 @@
-#include "nn/nn.h"
+#include "nn/optim/lr_schedule.h"
 
 #include <math.h>
 

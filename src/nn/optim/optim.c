@@ -1,4 +1,4 @@
-#include "nn/program/program.h"
+#include "nn/optim/optim.h"
 
 static const struct wl_optim_ops optimisers[] = {
     { .name = "sgd", .slots = 1, .slot_name = { "momentum" }, .kind = WL_OPTIM_SGD },

@@ -1,7 +1,7 @@
 /* Addresses in the device's memory. Classes follow each other in one piece of it; gradients are another one, which may
  * be the communicator's. Inputs and outputs are of the host, and where the device cannot use them there, in the first
  * piece too. */
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 #include <stdlib.h>
 

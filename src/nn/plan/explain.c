@@ -1,5 +1,5 @@
 /* What a plan does, for people: its steps with their kernels, buffers and layouts. */
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 static const char *memory_name(enum wl_class class)
 {

@@ -1,5 +1,7 @@
 #include "nn/plan/plan.h"
 
+#include "nn/plan/internal.h"
+
 static int check_opts(const struct wl_plan_opts *o, struct wl_err *e)
 {
     if (o->threads < 0) return wl_fail(e, WL_EINVAL, "threads is %d, expected at least 0", o->threads);

@@ -1,87 +1,164 @@
-/* A plan from inside: the program, its memory, and what a training loop keeps between steps. */
+/* Plans: making, running, states, and what a plan says of itself. */
 #ifndef WL_NN_PLAN_PLAN_H
 #define WL_NN_PLAN_PLAN_H
 
-#include "nn/recompute/recompute.h"
+#include "nn/choices/choices.h"
+#include "nn/choices/conv_algorithm.h"
+#include "nn/comm/comm.h"
+#include "nn/graph/build.h"
+#include "nn/graph/counts.h"
+#include "nn/optim/optim.h"
+#include "nn/recompute/plan_segment.h"
 
-/* A parameter's place. Parameters, gradients and each optimiser slot use the same offsets, in the order in which the
- * gradients become final, so that a bucket and the optimiser see long runs of memory. */
-struct wl_plan_param {
-    const struct wl_tensor *tensor;
-    struct wl_buf *value, *gradient; /* gradient NULL: a plan without training */
-    int ready;                       /* the step behind which the gradient is final */
-};
-
-/* Gradients [from, from + n) of the gradient memory, in floats, final behind step `ready`. */
-struct wl_bucket {
-    size_t from, n;
-    int ready;
-};
-
-struct wl_plan {
-    struct wl_arena *arena;
-    struct wl_program program;
+struct wl_plan_opts {
+    const char *backend; /* "cpu" (oneDNN) or "ref" (plain C, slow); NULL: the best that was built */
+    int64_t batch;       /* samples of a micro-batch; 0: the first dimension of the first input */
+    int threads;         /* 0: as OpenMP says (OMP_NUM_THREADS or all cores) */
+    uint64_t seed;       /* of the parameters */
+    /* WL_F32, or WL_BF16: values, their gradients and the copies of weights that convolutions and matrix products read
+     * are bf16; parameters, their gradients, optimiser, statistics and losses stay f32, so states are the same. */
+    enum wl_dtype precision;
+    bool slow_bf16; /* bf16 also where the processor only imitates it */
+    enum wl_conv_algorithm conv;
+    struct wl_choices *choices; /* for WL_CONV_AUTO; must outlive the plan. What is measured is added */
+    int micro_batches;          /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
+    size_t bucket_bytes;        /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
     struct wl_optim optim;
-    const struct wl_optim_ops *optim_ops;
-    struct wl_comm *comm; /* NULL: a single process */
-    uint64_t seed;
-    int threads, micro_batches;
-    int micro_batches_done; /* since `first` */
-    int64_t updates;        /* optimiser steps of the training so far */
-    bool dry;               /* has no memory */
-
-    struct wl_plan_param *params; /* by offset */
-    size_t n_params;
-    struct wl_bucket *buckets;
-    size_t n_buckets;
-
-    /* Addresses in the device's memory, for its callbacks alone. */
-    const struct wl_device_ops *ops; /* of program.backend, with program.device */
-    void *memory;                    /* all classes but gradients and what the host stages: memory_bytes */
+    /* Computes values again in the backward pass instead of keeping them until then (docs/adr/105): the gradients have
+     * the same bits. recompute: as far as saves memory; memory_bytes: as far as it takes for a plan (total_bytes) of at
+     * most so many bytes, 0: any. Neither goes with eval_only or keep_values. */
+    bool recompute;
     size_t memory_bytes;
-    float *param, *gradient, *slot[2]; /* param_floats each */
-    size_t param_floats;
-    float *statistic, *moment; /* statistic_floats each */
-    size_t statistic_floats;
-    struct wl_device_io io;
-    const void **input_at; /* of the host, by tensor id: what the caller fills; NULL for other tensors */
-    /* Of the host, where there are other ranks: statistics to be averaged; gradients to be reduced, where the ranks
-     * cannot do that in the device's memory. */
-    float *statistic_staging, *gradient_staging;
-
-    struct wl_state *states; /* in the graph's order */
-    struct wl_buf *state_bufs;
-    size_t n_states;
-
-    struct wl_recompute_result recomputed;
-    struct wl_plan_info info;
-    struct wl_plan_times times;
-    double *step_s; /* (optional) for each step of the program the seconds that it took; runs add to them */
+    bool eval_only;   /* no backward pass, no gradients */
+    bool dry;         /* for wl_plan_info and wl_plan_step only: takes no memory, cannot run */
+    bool keep_values; /* every value and gradient keeps a place of its own, for wl_plan_value: much memory */
 };
 
-/* Memory of the device, or of the host for it, which the plan's arena releases. */
-int wl_plan_memory(struct wl_plan *p, size_t bytes, const char *what, void **at, struct wl_err *e) WL_MUST_CHECK;
-int wl_plan_host_memory(struct wl_plan *p, size_t bytes, const char *what, void **at, struct wl_err *e) WL_MUST_CHECK;
+/* Lowers the graph for this rank of comm (NULL: a single process). Parameters are initialised from (seed, name,
+ * element), so they are the same for every back-end, layout and number of ranks. The plan lives as long as the arena;
+ * graph and comm must too. It may be used by one thread at a time.
+ * With other ranks the call is collective and ends with the same outcome on all of them.
+ * WL_EINVAL: the graph's own error, a back-end that is not known, or ranks whose parameters would not start or lie
+ * alike (other seeds, processors of another kind); WL_EUNAVAIL: one that is not built, with the
+ * reason; WL_ENOMEM: names the bytes; WL_ELIB: the library's text and the operation. */
+struct wl_plan;
+int wl_plan_new(struct wl_plan **p, const struct wl_graph *g, const struct wl_plan_opts *opts, struct wl_comm *comm,
+                struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Places every buffer in its class and counts the bytes, anew when the program has changed; then gives it its address
- * and binds the steps (addresses.c). */
-void wl_plan_assign_memory(struct wl_plan *p, size_t bucket_bytes);
-int wl_plan_bind(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+/* The buffer of an input, plain layout: f32 [N,C,H,W] or i32 [N]. Filled by the caller before a run, which does not
+ * change it. */
+void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input);
+size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *input);
 
-/* The list of states, and their first values (state.c). */
-int wl_plan_init_states(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+/* Forward and backward of one micro-batch. `first` overwrites the gradients, else they are added up; with `last` each
+ * bucket of gradients is summed over the ranks as soon as it is final, behind the rest of the backward pass. */
+int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- other ranks (ranks.c) ---- */
+/* One optimiser step on the mean gradient over ranks and micro-batches since `first`; moves the running statistics. */
+int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e) WL_MUST_CHECK;
 
-/* What ranks exchange, or nothing where there are none. */
-int wl_plan_init_ranks(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+/* Forward only, with the running statistics. Leaves gradients, parameters and statistics alone. */
+int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
 
-/* Do all ranks start with the same bits at the same places? */
-int wl_plan_check_same_start(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+/* What the last wl_plan_eval left in a tensor of wl_output: f32, plain layout, whatever the plan's layouts and
+ * precision are. It stays until the next one; training does not touch it. */
+const float *wl_plan_output(const struct wl_plan *p, const struct wl_tensor *output);
 
-/* Hands over the buckets that are final behind step i, from *bucket on, and does this rank's part of what all ranks
- * have handed over; then waits until all are reduced. */
-int wl_plan_reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e) WL_MUST_CHECK;
-int wl_plan_finish_reducing(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+/* Optimiser steps of the training so far: 0 in a new plan, one more with each wl_plan_update. A training that goes on
+ * from a checkpoint sets it, so that dropout goes on with the masks that it would have drawn. */
+void wl_plan_set_updates(struct wl_plan *p, int64_t updates);
+
+/* Replaces the running statistics by their mean over the ranks (before evaluation and checkpoints). All ranks call
+ * it; without other ranks it does nothing. */
+int wl_plan_average_statistics(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- state: what a checkpoint keeps ---------------------------------------------------------------------- */
+
+/* In the graph's order: each parameter, each optimiser buffer ("NAME.momentum"; of adam
+ * "NAME.exp_avg" and "NAME.exp_avg_sq"), each running statistic. Read and
+ * written as plain f32, whatever the plan's layout is; reading back what was written gives the same bits. */
+enum wl_state_kind { WL_STATE_PARAM, WL_STATE_OPTIM, WL_STATE_STATISTIC };
+struct wl_state {
+    const char *name;
+    enum wl_state_kind kind;
+    struct wl_dims dims;
+    size_t count; /* elements */
+};
+size_t wl_plan_state_count(const struct wl_plan *p);
+struct wl_state wl_plan_state(const struct wl_plan *p, size_t i);
+int wl_plan_state_read(struct wl_plan *p, size_t i, float *to, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_state_write(struct wl_plan *p, size_t i, const float *from, struct wl_err *e) WL_MUST_CHECK;
+
+/* The gradient of state i (a parameter) as it stands after wl_plan_train: the sum over micro-batches, and over ranks
+ * after the last one. */
+int wl_plan_gradient_read(struct wl_plan *p, size_t i, float *to, struct wl_err *e) WL_MUST_CHECK;
+
+/* With keep_values: the value of a tensor in the last run, and the loss's gradient by it. WL_ENOENT: there is none. */
+int wl_plan_value(struct wl_plan *p, const struct wl_tensor *t, float *to, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_value_gradient(struct wl_plan *p, const struct wl_tensor *t, float *to, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- report ---------------------------------------------------------------------------------------------- */
+
+struct wl_plan_info {
+    const char *backend, *library; /* "cpu", "oneDNN 2.6.3" */
+    enum wl_dtype precision;
+    int threads;
+    int64_t batch;      /* samples of a micro-batch */
+    int64_t parameters; /* elements, without padding of layouts */
+    size_t param_bytes, gradient_bytes, optim_bytes, statistic_bytes, input_bytes, output_bytes;
+    size_t value_bytes;    /* the arena of values, their gradients and scratch, shared by lifetime */
+    size_t live_bytes;     /* the most that is alive at one step: no placement could take less */
+    size_t unshared_bytes; /* what it would take without sharing */
+    size_t in_place_bytes; /* what results that stand over what their step read would have taken besides */
+    int in_place;          /* steps that write so */
+    size_t total_bytes;
+    size_t keeping_bytes; /* what total_bytes would be if no value were computed again */
+    int operations, steps, reorders, buckets;
+    int segments; /* of the forward pass whose values are computed again */
+    /* of a sample: 2 x multiply-adds of convolutions and matrix products; NAN where wl_mean_rows was not told */
+    double forward_flops, train_flops;
+    double recompute_flops; /* of a sample: those of forward operations that run again, beside train_flops */
+};
+struct wl_plan_info wl_plan_info(const struct wl_plan *p);
+
+/* Bytes of the plan's memory that the system holds in huge pages by now: memory that was never touched is in none. */
+size_t wl_plan_huge_bytes(const struct wl_plan *p);
+
+/* Wall-clock seconds since the plan was made. reduce_s is part of train_s. */
+struct wl_plan_times {
+    double train_s, reduce_s, update_s, eval_s;
+};
+struct wl_plan_times wl_plan_times(const struct wl_plan *p);
+
+/* What a plan does, step by step in the order in which it runs them. Texts and lists are made in the arena `a`. */
+struct wl_plan_buffer {
+    enum wl_dtype dtype;
+    struct wl_dims dims;
+    const char *layout; /* "plain", or oneDNN's name: "aBcd16b" is [N,C,H,W] in blocks of 16 channels */
+    const char *memory; /* "input", "output", "parameter", "gradient", "statistic", "value" */
+    size_t bytes;       /* with the layout's padding */
+    bool written;
+};
+struct wl_plan_step {
+    const char *operation, *name;   /* "conv2d", "layer1.0.conv1" */
+    const char *pass;               /* "forward", "backward data", "reorder" */
+    const char *implementation;     /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
+    bool training, evaluation;      /* runs in these */
+    bool again;                     /* the forward step of this name once more, for the backward pass */
+    double flops;                   /* a sample: 2 x multiply-adds of convolutions and matrix products */
+    const struct wl_choice *choice; /* the algorithm was chosen by measurement; NULL: there was no choice */
+    const struct wl_plan_buffer *buffers;
+    size_t n_buffers; /* in the order read, written */
+};
+size_t wl_plan_step_count(const struct wl_plan *p);
+struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_arena *a);
+
+struct wl_plan_segment wl_plan_segment(const struct wl_plan *p, size_t i);
+
+/* Bucket i of info.buckets: its bytes, and the step behind which its gradients are final and are reduced. */
+struct wl_plan_bucket {
+    size_t bytes, step;
+};
+struct wl_plan_bucket wl_plan_bucket(const struct wl_plan *p, size_t i);
 
 #endif

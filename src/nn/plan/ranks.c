@@ -1,6 +1,6 @@
 /* What the ranks of a job do together: the check at the start, sums of gradients, means of statistics. The
  * communicator sums host memory; of a device whose memory is not the host's, copies. */
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 #include <string.h>
 

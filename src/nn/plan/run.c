@@ -1,6 +1,6 @@
 /* Running a plan: micro-batches, evaluation, optimiser steps. Nothing here allocates. */
 #include "nn/graph/input_checks.h"
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
 

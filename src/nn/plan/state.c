@@ -1,4 +1,4 @@
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "nn/program/program.h"
+#include "nn/program/backend.h"
 
 struct wl_buf *wl_buf_new(struct wl_program *p, enum wl_class class, enum wl_dtype type, const struct wl_dims *dims,
                           const void *layout, size_t bytes)

@@ -1,4 +1,4 @@
-#include "nn/program/program.h"
+#include "nn/program/memory.h"
 
 #include <stdlib.h>
 

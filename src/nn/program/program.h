@@ -9,9 +9,11 @@
 #ifndef WL_NN_PROGRAM_PROGRAM_H
 #define WL_NN_PROGRAM_PROGRAM_H
 
+#include "nn/choices/choices.h"
+#include "nn/choices/conv_algorithm.h"
+#include "nn/graph/counts.h"
 #include "nn/graph/graph.h"
 #include "nn/graph/shapes.h"
-#include "nn/nn.h"
 #include "nn/program/device.h"
 
 /* What a buffer holds decides where it lives and how long. */
@@ -123,46 +125,6 @@ struct wl_program {
     int reorders;
 };
 
-/* What a back-end does for an operation. Both functions return 0 or a code with the node's name in the message.
- * `backward` is called when the gradient of node->out is complete (losses start it themselves) and is not called for
- * nodes that no gradient reaches. */
-struct wl_op_rules {
-    int (*forward)(struct wl_program *p, const struct wl_node *n, struct wl_err *e);
-    int (*backward)(struct wl_program *p, const struct wl_node *n, struct wl_err *e); /* (optional: no_backward) */
-    const void *lowering; /* of rules that back-ends share (nn/lowering): how they lower this operation */
-    const void *kernels;  /* and the back-end's kernels that they run */
-};
-
-struct wl_backend {
-    struct wl_backend_row row;
-    const char *(*library)(struct wl_arena *a);
-    const struct wl_device_ops *device;
-    /* Fills p->device. threads: of the host, 0: as the machine has them. */
-    int (*open)(struct wl_program *p, int threads, struct wl_err *e);
-    /* (optional) Answers the questions of the program's graph that the table does not know. */
-    int (*choose)(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
-    const struct wl_op_rules *const *rules; /* WL_OP_COUNT of them */
-    bool emulates_bf16;                     /* bf16 numbers stay in f32 buffers (`rounded`) */
-    /* (optional: f32 and bf16 always) As wl_backend_precision. */
-    int (*precision)(enum wl_dtype precision, bool slow_bf16, struct wl_err *e);
-    /* Emits a step dst = a + b; all of one layout, dst may be a or b. */
-    int (*sum)(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
-               struct wl_err *e);
-    /* Emits a step that copies into another layout or type. */
-    int (*reorder)(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
-                   struct wl_err *e);
-    /* (optional: a back-end whose buffers are all plain) The layout's name. */
-    const char *(*layout_name)(const void *layout, struct wl_arena *a);
-    /* (optional, as layout_name) Copy a buffer to and from plain memory now, outside of a step. */
-    int (*read)(void *device, const struct wl_buf *b, float *to, struct wl_err *e);
-    int (*write)(void *device, const struct wl_buf *b, const float *from, struct wl_err *e);
-};
-extern const struct wl_backend *const wl_backends[]; /* NULL-terminated, best first */
-extern const struct wl_backend wl_backend_ref, wl_backend_cpu, wl_backend_boxed;
-
-/* The back-end of this name (NULL: the best that was built). WL_EINVAL: not known; WL_EUNAVAIL: not built. */
-int wl_backend_find(const char *name, const struct wl_backend **out, struct wl_err *e) WL_MUST_CHECK;
-
 /* ---- lowering (lower.c) ---- */
 
 /* The whole graph, forward and (p->train) backward. */
@@ -229,52 +191,5 @@ bool wl_gradient_last_holder(const struct wl_program *p, const struct wl_tensor 
  * variance (biased, over n elements a channel) to the moments. */
 void wl_lower_statistics(struct wl_program *p, const struct wl_node *n);
 void wl_lower_statistic_sums(struct wl_program *p, const struct wl_node *n, struct wl_buf *mean, struct wl_buf *var);
-
-/* ---- memory (memory.c) ---- */
-
-/* A piece that lives from step first to step last, both included. */
-struct wl_live_range {
-    size_t bytes;
-    int first, last;
-    size_t offset; /* result */
-};
-enum { WL_ALIGN = 64 }; /* of the host's memory: a cache line, and a vector of AVX-512 */
-
-/* Gives each piece an offset, a multiple of `align`, so that no two that live at one time overlap; returns the arena's
- * size. Greedy by size, best fit: Pisarchyk and Lee, "Efficient memory management for deep neural net inference",
- * arXiv:2001.03288. */
-size_t wl_memory_assign(struct wl_live_range *v, size_t n, size_t align, struct wl_arena *a);
-
-/* What a buffer takes in an arena. */
-size_t wl_memory_padded(const struct wl_program *p, const struct wl_buf *b);
-
-/* Gives the buffers of class VALUE their offsets. */
-struct wl_memory_bytes {
-    size_t total;    /* of the arena */
-    size_t live;     /* the most that is alive at one step */
-    size_t unshared; /* the sum */
-};
-struct wl_memory_bytes wl_memory_assign_values(const struct wl_program *p);
-
-/* ---- optimisers (optim.c) ---- */
-
-/* n elements of parameters w, gradients g (their sum: `scale` makes the mean) and each slot of state. */
-struct wl_optim_span {
-    float *w;
-    const float *g;
-    float *slot[2];
-    size_t n;
-    float scale, decay;
-    int64_t step; /* of the training, from 1 */
-};
-struct wl_optim_ops {
-    const char *name;
-    int slots;                /* f32 buffers as large as the parameters */
-    const char *slot_name[2]; /* in checkpoints */
-    enum wl_optim_kind { WL_OPTIM_SGD, WL_OPTIM_ADAM, WL_OPTIM_ADAMW } kind; /* for the device's update */
-};
-
-/* Finds the optimiser that o names, puts the defaults into o and checks it. WL_EINVAL names the field. */
-int wl_optim_init(struct wl_optim *o, const struct wl_optim_ops **ops, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

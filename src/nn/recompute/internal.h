@@ -1,6 +1,7 @@
 #ifndef WL_NN_RECOMPUTE_INTERNAL_H
 #define WL_NN_RECOMPUTE_INTERNAL_H
 
+#include "nn/program/memory.h"
 #include "nn/recompute/recompute.h"
 
 /* ---- a training step as it was lowered (liveness.c) ---- */

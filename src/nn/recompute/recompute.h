@@ -11,6 +11,7 @@
 #define WL_NN_RECOMPUTE_RECOMPUTE_H
 
 #include "nn/program/program.h"
+#include "nn/recompute/plan_segment.h"
 
 /* The segments of a program that are recomputed. */
 struct wl_recompute_result {

@@ -7,8 +7,8 @@
 #ifndef WL_NN_REF_REF_H
 #define WL_NN_REF_REF_H
 
+#include "nn/graph/counts.h"
 #include "nn/lowering/kernels.h"
-#include "nn/nn.h"
 
 /* y = conv(x, w) + b (cross-correlation).  x [N,C,H,W]  w [K,C,R,S]  b [K] or NULL  y [N,K,P,Q] */
 void wl_ref_conv(const struct wl_window *v, const wl_real *x, const wl_real *w, const wl_real *b, wl_real *y);

@@ -2,7 +2,7 @@
 #ifndef WL_TESTS_UNIT_NN_NETWORK_H
 #define WL_TESTS_UNIT_NN_NETWORK_H
 
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Computing values again: what a plan says of it, what it refuses, and the bits of its gradients under many limits. The
  * workloads' own networks are in tests/unit/models/test_recompute.c. */
-#include "nn/plan/plan.h"
+#include "nn/plan/internal.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-#include "nn/nn.h"
+#include "nn/choices/conv_algorithm.h"
 
 const char *wl_conv_algorithm_name(enum wl_conv_algorithm a)
 {

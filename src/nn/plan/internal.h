@@ -1,0 +1,90 @@
+/* A plan from inside: the program, its memory, and what a training loop keeps between steps. */
+#ifndef WL_NN_PLAN_INTERNAL_H
+#define WL_NN_PLAN_INTERNAL_H
+
+#include "nn/plan/plan.h"
+#include "nn/program/backend.h"
+#include "nn/program/memory.h"
+#include "nn/recompute/recompute.h"
+
+/* A parameter's place. Parameters, gradients and each optimiser slot use the same offsets, in the order in which the
+ * gradients become final, so that a bucket and the optimiser see long runs of memory. */
+struct wl_plan_param {
+    const struct wl_tensor *tensor;
+    struct wl_buf *value, *gradient; /* gradient NULL: a plan without training */
+    int ready;                       /* the step behind which the gradient is final */
+};
+
+/* Gradients [from, from + n) of the gradient memory, in floats, final behind step `ready`. */
+struct wl_bucket {
+    size_t from, n;
+    int ready;
+};
+
+struct wl_plan {
+    struct wl_arena *arena;
+    struct wl_program program;
+    struct wl_optim optim;
+    const struct wl_optim_ops *optim_ops;
+    struct wl_comm *comm; /* NULL: a single process */
+    uint64_t seed;
+    int threads, micro_batches;
+    int micro_batches_done; /* since `first` */
+    int64_t updates;        /* optimiser steps of the training so far */
+    bool dry;               /* has no memory */
+
+    struct wl_plan_param *params; /* by offset */
+    size_t n_params;
+    struct wl_bucket *buckets;
+    size_t n_buckets;
+
+    /* Addresses in the device's memory, for its callbacks alone. */
+    const struct wl_device_ops *ops; /* of program.backend, with program.device */
+    void *memory;                    /* all classes but gradients and what the host stages: memory_bytes */
+    size_t memory_bytes;
+    float *param, *gradient, *slot[2]; /* param_floats each */
+    size_t param_floats;
+    float *statistic, *moment; /* statistic_floats each */
+    size_t statistic_floats;
+    struct wl_device_io io;
+    const void **input_at; /* of the host, by tensor id: what the caller fills; NULL for other tensors */
+    /* Of the host, where there are other ranks: statistics to be averaged; gradients to be reduced, where the ranks
+     * cannot do that in the device's memory. */
+    float *statistic_staging, *gradient_staging;
+
+    struct wl_state *states; /* in the graph's order */
+    struct wl_buf *state_bufs;
+    size_t n_states;
+
+    struct wl_recompute_result recomputed;
+    struct wl_plan_info info;
+    struct wl_plan_times times;
+    double *step_s; /* (optional) for each step of the program the seconds that it took; runs add to them */
+};
+
+/* Memory of the device, or of the host for it, which the plan's arena releases. */
+int wl_plan_memory(struct wl_plan *p, size_t bytes, const char *what, void **at, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_host_memory(struct wl_plan *p, size_t bytes, const char *what, void **at, struct wl_err *e) WL_MUST_CHECK;
+
+/* Places every buffer in its class and counts the bytes, anew when the program has changed; then gives it its address
+ * and binds the steps (addresses.c). */
+void wl_plan_assign_memory(struct wl_plan *p, size_t bucket_bytes);
+int wl_plan_bind(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* The list of states, and their first values (state.c). */
+int wl_plan_init_states(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- other ranks (ranks.c) ---- */
+
+/* What ranks exchange, or nothing where there are none. */
+int wl_plan_init_ranks(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* Do all ranks start with the same bits at the same places? */
+int wl_plan_check_same_start(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* Hands over the buckets that are final behind step i, from *bucket on, and does this rank's part of what all ranks
+ * have handed over; then waits until all are reduced. */
+int wl_plan_reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_finish_reducing(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+#endif
