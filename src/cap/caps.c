@@ -101,11 +101,11 @@ static void log_restore_result(const struct wl_restore_result *l)
  * of other users' dead processes do not block a device. */
 static int check_free(struct wl_caps *c, struct wl_err *e)
 {
-    struct wl_restore_results lefts = { 0 };
+    struct wl_restore_results results = { 0 };
     struct wl_restore_options opts = { .opts = c->context.opts, .power = c->context.power };
-    int rc = wl_restore_locked(c->dir, &opts, &lefts, c->a, e);
-    for (size_t i = 0; i < lefts.n && rc == 0; i++) {
-        const struct wl_restore_result *l = &lefts.v[i];
+    int rc = wl_restore_locked(c->dir, &opts, &results, c->a, e);
+    for (size_t i = 0; i < results.n && rc == 0; i++) {
+        const struct wl_restore_result *l = &results.v[i];
         log_restore_result(l);
         if (!l->blocks) continue;
         bool unique = wl_str_starts(l->device, "GPU-"); /* CPUs of other machines have the same names */

@@ -36,10 +36,10 @@ static pid_t die_with_caps(struct fixture *p)
 
 static struct wl_restore_results restore(struct fixture *p, bool dry_run, bool force)
 {
-    struct wl_restore_results lefts;
-    if (wl_cap_restore(&p->opts, NULL, (struct wl_cap_restore_flags) { dry_run, force }, &lefts, p->a, &p->e) < 0)
+    struct wl_restore_results results;
+    if (wl_cap_restore(&p->opts, NULL, (struct wl_cap_restore_flags) { dry_run, force }, &results, p->a, &p->e) < 0)
         fail_msg("%s", p->e.msg);
-    return lefts;
+    return results;
 }
 
 /* Replaces a text in the only journal. */
@@ -81,13 +81,13 @@ static void caps_of_dead_processes_are_restored(void **state)
 {
     struct fixture *p = *state;
     pid_t pid = die_with_caps(p);
-    struct wl_restore_results lefts = restore(p, true, false);
-    assert_int_equal(lefts.n, 4);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE);
-    assert_int_equal(lefts.v[0].pid, pid);
+    struct wl_restore_results results = restore(p, true, false);
+    assert_int_equal(results.n, 4);
+    assert_int_equal(results.v[0].state, WL_RESTORE_DONE);
+    assert_int_equal(results.v[0].pid, pid);
     assert_string_equal(cap_fixture_get(p, LONG), "150000000");
-    lefts = restore(p, false, false);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE);
+    results = restore(p, false, false);
+    assert_int_equal(results.v[0].state, WL_RESTORE_DONE);
     assert_string_equal(cap_fixture_get(p, LONG), "205000000");
     assert_int_equal(cap_fixture_journals(p), 0);
     assert_int_equal(restore(p, false, false).n, 0);
@@ -99,8 +99,8 @@ static void caps_of_live_processes_stay(void **state)
     struct wl_caps *c, *second;
     struct wl_cap_request r = watts(150), other = watts(100);
     assert_int_equal(wl_caps_set(&c, &r, &p->opts, &p->power, p->a, &p->e), 0);
-    struct wl_restore_results lefts = restore(p, false, true);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_HELD);
+    struct wl_restore_results results = restore(p, false, true);
+    assert_int_equal(results.v[0].state, WL_RESTORE_HELD);
     assert_string_equal(cap_fixture_get(p, LONG), "150000000");
     assert_int_equal(wl_caps_set(&second, &other, &p->opts, &p->power, p->a, &p->e), WL_EPERM);
     assert_non_null(strstr(p->e.msg, "holds it"));
@@ -115,9 +115,9 @@ static void after_a_reboot_defaults_count_as_unset(void **state)
     die_with_caps(p);
     assert_int_equal(wl_holder_self(&self, p->a, &p->e), 0);
     edit(p, self.boot_id, "11111111-2222-4333-8444-555555555555");
-    struct wl_restore_results lefts = restore(p, false, false);
-    assert_true(lefts.v[0].rebooted);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE);
+    struct wl_restore_results results = restore(p, false, false);
+    assert_true(results.v[0].rebooted);
+    assert_int_equal(results.v[0].state, WL_RESTORE_DONE);
     assert_string_equal(cap_fixture_get(p, LONG), "205000000");
 }
 
@@ -126,11 +126,11 @@ static void a_value_set_by_others_since_stays(void **state)
     struct fixture *p = *state;
     die_with_caps(p);
     cap_fixture_put(p, LONG, "180000000\n");
-    struct wl_restore_results lefts = restore(p, true, true);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE); /* with force */
-    lefts = restore(p, false, false);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_CHANGED_BY_OTHER);
-    assert_int_equal(lefts.v[1].state, WL_RESTORE_DONE);
+    struct wl_restore_results results = restore(p, true, true);
+    assert_int_equal(results.v[0].state, WL_RESTORE_DONE); /* with force */
+    results = restore(p, false, false);
+    assert_int_equal(results.v[0].state, WL_RESTORE_CHANGED_BY_OTHER);
+    assert_int_equal(results.v[1].state, WL_RESTORE_DONE);
     assert_string_equal(cap_fixture_get(p, LONG), "180000000");
     assert_int_equal(cap_fixture_journals(p), 0);
 }
@@ -153,9 +153,9 @@ static void an_unrestored_cap_stays_in_the_journal(void **state)
     struct fixture *p = *state;
     die_with_caps(p);
     cap_fixture_put(p, "sys/class/powercap/intel-rapl:0/name", "other\n"); /* the device is gone */
-    struct wl_restore_results lefts = restore(p, false, false);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_FAILED);
-    assert_non_null(strstr(lefts.v[0].why, "no such device"));
+    struct wl_restore_results results = restore(p, false, false);
+    assert_int_equal(results.v[0].state, WL_RESTORE_FAILED);
+    assert_non_null(strstr(results.v[0].why, "no such device"));
     assert_int_equal(cap_fixture_journals(p), 1);
     cap_fixture_put(p, "sys/class/powercap/intel-rapl:0/name", "package-0\n");
     restore(p, false, false);
@@ -167,22 +167,23 @@ static void an_unrestored_cap_stays_in_the_journal(void **state)
 static void root_uses_only_the_values_of_another_users_journal(void **state)
 {
     struct fixture *p = *state;
-    struct wl_restore_results lefts;
+    struct wl_restore_results results;
     die_with_caps(p);
     if (chown(cap_fixture_journal(p), 12345, (gid_t)-1)) {
         print_message("SKIP: only root can give files away\n");
         skip();
     }
-    lefts = restore(p, false, false);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_FAILED);
-    assert_int_equal(lefts.v[0].user, 12345);
+    results = restore(p, false, false);
+    assert_int_equal(results.v[0].state, WL_RESTORE_FAILED);
+    assert_int_equal(results.v[0].user, 12345);
     assert_string_equal(cap_fixture_get(p, LONG), "150000000");
     assert_int_equal(cap_fixture_journals(p), 1);
-    assert_int_equal(wl_cap_restore(&p->opts, &p->power, (struct wl_cap_restore_flags) { 0 }, &lefts, p->a, &p->e), 0);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_DONE);
+    assert_int_equal(wl_cap_restore(&p->opts, &p->power, (struct wl_cap_restore_flags) { 0 }, &results, p->a, &p->e),
+                     0);
+    assert_int_equal(results.v[0].state, WL_RESTORE_DONE);
     assert_string_equal(cap_fixture_get(p, LONG), "205000000");
-    assert_int_equal(lefts.v[1].state, WL_RESTORE_FAILED); /* the short-term limit has neither default nor maximum */
-    assert_non_null(strstr(lefts.v[1].why, "default"));
+    assert_int_equal(results.v[1].state, WL_RESTORE_FAILED); /* the short-term limit has neither default nor maximum */
+    assert_non_null(strstr(results.v[1].why, "default"));
     assert_int_equal(cap_fixture_journals(p), 1);
 }
 
@@ -196,10 +197,10 @@ static void broken_journals_are_reported_by_name(void **state)
     };
     for (size_t i = 0; i < WL_COUNT(broken); i++) {
         cap_fixture_put(p, "state/bad.caps", broken[i]);
-        struct wl_restore_results lefts = restore(p, false, false);
-        assert_int_equal(lefts.n, 1);
-        assert_int_equal(lefts.v[0].state, WL_RESTORE_BAD_JOURNAL);
-        if (!strstr(lefts.v[0].why, "bad.caps")) fail_msg("%s", lefts.v[0].why);
+        struct wl_restore_results results = restore(p, false, false);
+        assert_int_equal(results.n, 1);
+        assert_int_equal(results.v[0].state, WL_RESTORE_BAD_JOURNAL);
+        if (!strstr(results.v[0].why, "bad.caps")) fail_msg("%s", results.v[0].why);
     }
 }
 

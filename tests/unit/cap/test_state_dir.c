@@ -1,4 +1,4 @@
-/* The state folder: which folders are fit for it, what is read from it, its lock, and what journals of
+/* The state folder: which folders are accepted, what is read from it, its lock, and what journals of
  * several holders say together. */
 #include "fixture.h"
 
@@ -289,7 +289,8 @@ static void the_first_holders_value_is_the_original(void **state)
     assert_true(wl_claims_original(&all, &self, &mine, &control, &whose) == 300);
     assert_null(whose);
     mine.found = 200;
-    assert_true(wl_claims_original(&all, &claims[1].j, &mine, &control, &whose) == 200); /* itself is not another */
+    assert_true(wl_claims_original(&all, &claims[1].j, &mine, &control, &whose) ==
+                200); /* a claim does not conflict with itself */
     claims[1].settled = true;
     assert_true(wl_claims_original(&all, &self, &mine, &control, &whose) == 200);
     (void)p;

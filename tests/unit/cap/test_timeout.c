@@ -89,10 +89,10 @@ static void a_hung_set_keeps_its_journal_entry(void **state)
     /* until this process has ended, nobody may treat what it may still set as restored, not even itself */
     assert_int_equal(set(p, &c), WL_EPERM);
     assert_non_null(strstr(p->e.msg, "holds it"));
-    struct wl_restore_results lefts;
-    assert_int_equal(wl_cap_restore(&p->opts, NULL, (struct wl_cap_restore_flags) { 0 }, &lefts, p->a, &p->e), 0);
-    assert_int_equal(lefts.n, 1);
-    assert_int_equal(lefts.v[0].state, WL_RESTORE_HELD);
+    struct wl_restore_results results;
+    assert_int_equal(wl_cap_restore(&p->opts, NULL, (struct wl_cap_restore_flags) { 0 }, &results, p->a, &p->e), 0);
+    assert_int_equal(results.n, 1);
+    assert_int_equal(results.v[0].state, WL_RESTORE_HELD);
     while (limit_w(p, 1) != 250) usleep(10000);
 }
 

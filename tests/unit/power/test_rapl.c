@@ -96,8 +96,8 @@ static void a_failed_read_is_a_gap_not_a_wrap(void **state)
     assert_true(fabs(read_channel(s, package) - 1) < 1e-9);
 }
 
-/* Takes the reading away from us; root would still read, so it looks through another user's eyes until see_all(). */
-static void see_nothing(struct fixture *f)
+/* Removes read permission. Root could still read, so the test acts as another user until restore_permission(). */
+static void remove_permission(struct fixture *f)
 {
     static const char *const zones[] = { "intel-rapl:0",   "intel-rapl:0:1", "intel-rapl:1",
                                          "intel-rapl:1:1", "intel-rapl:2",   "intel-rapl-mmio:0" };
@@ -107,7 +107,7 @@ static void see_nothing(struct fixture *f)
     if (getuid() == 0) assert_int_equal(seteuid(65534), 0);
 }
 
-static void see_all(void)
+static void restore_permission(void)
 {
     if (getuid() == 0) assert_int_equal(seteuid(0), 0);
 }
@@ -118,12 +118,12 @@ static void missing_permission_names_the_command(void **state)
     struct wl_sensors *s = NULL;
     struct wl_err ignored;
     server(f);
-    see_nothing(f);
+    remove_permission(f);
     f->opts.sensors = wl_str_split(f->a, "rapl", ',');
     int named = wl_sensors_open(&s, &f->opts, f->a, &f->e);
     f->opts.sensors = wl_str_split(f->a, "auto", ',');
     int lenient = wl_sensors_open(&s, &f->opts, f->a, &ignored);
-    see_all();
+    restore_permission();
     assert_int_equal(named, WL_EPERM);
     assert_non_null(strstr(f->e.msg, "intel-rapl:0/energy_uj"));
     assert_non_null(strstr(f->e.msg, "sudo chmod a+r"));

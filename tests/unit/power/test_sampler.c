@@ -13,7 +13,7 @@
 /* ---- Sensors made for these tests ---- */
 
 /* Counts its reads; sleeps; fails from read `bad_from` up to `bad_to`. */
-struct toy {
+struct fake_sensor {
     int64_t sleep_ns;
     long hangs_at; /* this read waits for its file to end; 0: none */
     int file;      /* of a pipe */
@@ -23,10 +23,10 @@ struct toy {
     long reads;
 };
 
-static void toy_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
+static void fake_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *out)
 {
     (void)due;
-    struct toy *t = s->state;
+    struct fake_sensor *t = s->state;
     int64_t t0 = wl_now_ns();
     if (t->sleep_ns > 0) wl_sleep_until(t0 + t->sleep_ns);
     long n = t->reads++;
@@ -34,15 +34,15 @@ static void toy_read(struct wl_sensor *s, struct wl_due due, struct wl_reading *
     if (n < t->slow_reads) wl_sleep_until(t0 + WL_NS_PER_S / 20 * 3);
     if (t->hangs_at > 0 && n == t->hangs_at) (void)!read(t->file, &end, 1);
     if (n >= t->bad_from && n < t->bad_to)
-        wl_reading_fail(&out[0], "the toy is broken");
+        wl_reading_fail(&out[0], "the sensor is broken");
     else
         wl_reading_set(&out[0], t->step_ns > 0 ? (double)(t0 / t->step_ns) : (double)n, t0);
 }
 
-static const struct wl_sensor_ops toy_ops = { .name = "toy", .help = "for tests", .read = toy_read };
+static const struct wl_sensor_ops fake_ops = { .name = "fake", .help = "for tests", .read = fake_read };
 
-/* A list of n toys with one channel each, as wl_sensors_open would give it. */
-static struct wl_sensors *toys(struct fixture *f, struct toy *toy, size_t n)
+/* A list of n fake_sensors with one channel each, as wl_sensors_open would give it. */
+static struct wl_sensors *fake_sensors(struct fixture *f, struct fake_sensor *fake, size_t n)
 {
     struct wl_sensors *all = wl_new(f->a, struct wl_sensors);
     all->n_open = all->n_channels = all->n_devices = n;
@@ -51,10 +51,10 @@ static struct wl_sensors *toys(struct fixture *f, struct toy *toy, size_t n)
     all->devices = wl_new_array(f->a, struct wl_device, n);
     for (size_t i = 0; i < n; i++) {
         struct wl_sensor *s = wl_new(f->a, struct wl_sensor);
-        *s = (struct wl_sensor) { .ops = &toy_ops, .arena = f->a, .state = &toy[i], .first_channel = i };
+        *s = (struct wl_sensor) { .ops = &fake_ops, .arena = f->a, .state = &fake[i], .first_channel = i };
         wl_sensor_add_channel(s, 0, WL_POWER, WL_SCOPE_NODE, WL_VARIANT_INSTANT);
         s->readings = wl_new_array(f->a, struct wl_reading, 1);
-        s->read_s = (double)toy[i].sleep_ns / WL_NS_PER_S;
+        s->read_s = (double)fake[i].sleep_ns / WL_NS_PER_S;
         all->open[i] = s;
     }
     return all;
@@ -65,9 +65,9 @@ static struct wl_sensors *toys(struct fixture *f, struct toy *toy, size_t n)
 static void an_empty_run_has_a_first_and_a_last_sample(void **state)
 {
     struct fixture *f = *state;
-    struct toy toy = { 0 };
+    struct fake_sensor fake = { 0 };
     int64_t t0 = wl_now_ns();
-    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 0.1); /* the next tick would be 10 s away */
+    struct wl_sampler *s = start_sampler(f, fake_sensors(f, &fake, 1), 0.1); /* the next tick would be 10 s away */
     wl_sampler_stop(s);
     wl_sampler_stop(s);
     int64_t t1 = wl_now_ns();
@@ -85,10 +85,10 @@ static void an_empty_run_has_a_first_and_a_last_sample(void **state)
 static void ticks_and_skipped_ticks_account_for_the_time(void **state)
 {
     struct fixture *f = *state;
-    struct toy toy = { 0 };
+    struct fake_sensor fake = { 0 };
     const int64_t period_ns = WL_NS_PER_S / 200;
     int64_t t0 = wl_now_ns();
-    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 200);
+    struct wl_sampler *s = start_sampler(f, fake_sensors(f, &fake, 1), 200);
     struct wl_sampler_stats stats = { 0 };
     while (stats.ticks < 20) {
         sleep_ms(20);
@@ -112,8 +112,8 @@ static void ticks_and_skipped_ticks_account_for_the_time(void **state)
 static void a_slow_sensor_has_its_own_thread(void **state)
 {
     struct fixture *f = *state;
-    struct toy two[2] = { { .sleep_ns = 35 * (WL_NS_PER_S / 1000) }, { 0 } };
-    struct wl_sampler *s = start_sampler(f, toys(f, two, 2), 100);
+    struct fake_sensor two[2] = { { .sleep_ns = 35 * (WL_NS_PER_S / 1000) }, { 0 } };
+    struct wl_sampler *s = start_sampler(f, fake_sensors(f, two, 2), 100);
     struct wl_sampler_stats stats;
     struct wl_channel_stats slow = { 0 }, fast;
     for (int i = 0; i < 100 && slow.samples < 8; i++) {
@@ -133,8 +133,8 @@ static void a_slow_sensor_has_its_own_thread(void **state)
 static void failures_are_gaps_and_never_zero(void **state)
 {
     struct fixture *f = *state;
-    struct toy toy = { .bad_from = 3, .bad_to = 6 };
-    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 100);
+    struct fake_sensor fake = { .bad_from = 3, .bad_to = 6 };
+    struct wl_sampler *s = start_sampler(f, fake_sensors(f, &fake, 1), 100);
     for (int i = 0; i < 1000; i++) {
         struct wl_sampler_stats now;
         wl_sampler_stats(s, &now);
@@ -145,7 +145,7 @@ static void failures_are_gaps_and_never_zero(void **state)
     struct wl_channel_stats c;
     wl_sampler_channel_stats(s, 0, &c);
     assert_int_equal(c.errors, 3);
-    assert_string_equal(c.last_why, "the toy is broken");
+    assert_string_equal(c.last_why, "the sensor is broken");
     static struct wl_sample out[1000];
     size_t n = wl_sampler_drain(s, out, WL_COUNT(out));
     assert_int_equal(n, c.samples + c.errors);
@@ -157,8 +157,8 @@ static void failures_are_gaps_and_never_zero(void **state)
 static void a_slow_reading_at_an_end_is_repeated(void **state)
 {
     struct fixture *f = *state;
-    struct toy toy = { .slow_reads = 2 };
-    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 0.1);
+    struct fake_sensor fake = { .slow_reads = 2 };
+    struct wl_sampler *s = start_sampler(f, fake_sensors(f, &fake, 1), 0.1);
     struct wl_channel_stats c;
     wl_sampler_channel_stats(s, 0, &c);
     assert_true(c.samples >= 1 && c.errors >= 2);
@@ -176,8 +176,8 @@ static void a_slow_reading_at_an_end_is_repeated(void **state)
 static void a_sensor_that_never_recovers_has_an_open_gap(void **state)
 {
     struct fixture *f = *state;
-    struct toy toy = { .bad_from = 0, .bad_to = 1000000 };
-    struct wl_sampler *s = start_sampler(f, toys(f, &toy, 1), 100);
+    struct fake_sensor fake = { .bad_from = 0, .bad_to = 1000000 };
+    struct wl_sampler *s = start_sampler(f, fake_sensors(f, &fake, 1), 100);
     sleep_ms(50);
     wl_sampler_stop(s);
     struct wl_channel_stats c;
@@ -211,8 +211,8 @@ static void edges_of_counters_are_read_in_bursts(void **state)
 {
     struct fixture *f = *state;
     enum { STEPPED, SMOOTH, PATIENCE_S = 60 };
-    struct toy two[2] = { { .step_ns = 40 * (WL_NS_PER_S / 1000) }, { 0 } };
-    struct wl_sensors *sensors = toys(f, two, 2);
+    struct fake_sensor two[2] = { { .step_ns = 40 * (WL_NS_PER_S / 1000) }, { 0 } };
+    struct wl_sensors *sensors = fake_sensors(f, two, 2);
     sensors->channels[STEPPED] = (struct wl_channel) { .quantity = WL_ENERGY, .update_s = 0.04 };
     sensors->channels[SMOOTH] = (struct wl_channel) { .quantity = WL_ENERGY, .update_s = 0.001 };
     struct wl_sampler *s = start_sampler(f, sensors, 0.1);
@@ -246,8 +246,8 @@ static void a_hung_reading_is_isolated(void **state)
     struct fixture *f = *state;
     int ends[2];
     assert_int_equal(pipe(ends), 0);
-    struct toy two[2] = { { .hangs_at = 5, .file = ends[0] }, { 0 } };
-    struct wl_sampler *s = start_sampler(f, toys(f, two, 2), 100);
+    struct fake_sensor two[2] = { { .hangs_at = 5, .file = ends[0] }, { 0 } };
+    struct wl_sampler *s = start_sampler(f, fake_sensors(f, two, 2), 100);
     static struct wl_sample out[4096];
     size_t n = 0;
     for (int i = 0; i < 500 && errors_of(s, 0) == 0; i++) {
@@ -287,12 +287,12 @@ static void a_reading_that_never_returns_is_abandoned(void **state)
 {
     struct fixture *f = *state;
     int ends[2];
-    static struct toy two[2]; /* the abandoned thread keeps using them */
+    static struct fake_sensor two[2]; /* the abandoned thread keeps using them */
     struct wl_arena *kept = wl_arena_new(NULL), *a = f->a;
     assert_int_equal(pipe(ends), 0);
-    two[0] = (struct toy) { .hangs_at = 3, .file = ends[0] };
+    two[0] = (struct fake_sensor) { .hangs_at = 3, .file = ends[0] };
     f->a = kept; /* sensors whose memory is leaked */
-    struct wl_sensors *sensors = toys(f, two, 2);
+    struct wl_sensors *sensors = fake_sensors(f, two, 2);
     f->a = wl_arena_new(NULL);
     struct wl_sampler *s = start_sampler(f, sensors, 100);
     struct wl_channel_stats c = { 0 };
@@ -320,19 +320,19 @@ static void a_reading_that_never_returns_is_abandoned(void **state)
 static void an_invalid_rate_is_rejected(void **state)
 {
     struct fixture *f = *state;
-    struct toy toy = { 0 };
+    struct fake_sensor fake = { 0 };
     struct wl_sampler *s;
-    assert_int_equal(wl_sampler_start(&s, toys(f, &toy, 1), 0, f->a, &f->e), WL_EINVAL);
-    assert_int_equal(wl_sampler_start(&s, toys(f, &toy, 1), NAN, f->a, &f->e), WL_EINVAL);
+    assert_int_equal(wl_sampler_start(&s, fake_sensors(f, &fake, 1), 0, f->a, &f->e), WL_EINVAL);
+    assert_int_equal(wl_sampler_start(&s, fake_sensors(f, &fake, 1), NAN, f->a, &f->e), WL_EINVAL);
 }
 
 /* A small ring is not drained: what does not fit is dropped and counted. */
 static void overflow_is_counted(void **state)
 {
     struct fixture *f = *state;
-    struct toy toy = { 0 };
+    struct fake_sensor fake = { 0 };
     struct wl_sampler *s;
-    assert_int_equal(wl_sampler_start_with(&s, toys(f, &toy, 1), 500, 0.01, f->a, &f->e), 0);
+    assert_int_equal(wl_sampler_start_with(&s, fake_sensors(f, &fake, 1), 500, 0.01, f->a, &f->e), 0);
     struct wl_sampler_stats stats = { 0 };
     for (int i = 0; i < 100 && stats.lost == 0; i++) {
         sleep_ms(40);
@@ -340,8 +340,8 @@ static void overflow_is_counted(void **state)
     }
     wl_sampler_stop(s);
     wl_sampler_stats(s, &stats);
-    assert_int_equal(stats.samples, 32); /* 5 ticks and 16 readings at the ends, to the next power of two */
-    assert_int_equal(stats.samples + stats.lost, toy.reads);
+    assert_int_equal(stats.samples, 32); /* 5 ticks and 16 readings at the ends, rounded up to a power of two */
+    assert_int_equal(stats.samples + stats.lost, fake.reads);
     static struct wl_sample out[100];
     assert_int_equal(wl_sampler_drain(s, out, WL_COUNT(out)), 32);
     assert_true(out[31].value == 31); /* the oldest are kept */
