@@ -36,13 +36,13 @@ import time
 LOADS = {"constant": "load=0.9 ms={ms}", "square": "workers=2 updates={half} step_ms=1000 overhead_ms=500 epochs=1",
          "training": "workers=2 updates={steps} step_ms=300 overhead_ms=50 epochs=1"}
 FAST_S = 0.1
-SETTLED_S = 2.5  # behind a start
+SETTLED_S = 2.5  # after a start
 STORED_S = 30    # between two transactions of wattlaw
 GPUS = 8
-READ = {"polling": 1, "Zeus": 1, "CodeCarbon": 1, "jpwr": 1, "perun": 5}  # quantities of a GPU a tick; perun: power, memory, clocks
+READ = {"polling": 1, "Zeus": 1, "CodeCarbon": 1, "jpwr": 1, "perun": 5}  # quantities per GPU and tick; perun: power, memory, clocks
 
 
-# ---- the peers that live in a process of ours: start(period) begins to watch, stop() returns joules ----------------
+# ---- the peers that run in one of our processes: start(period) starts measuring, stop() returns joules ----------------
 
 class Polling:
     """The loop of many scripts: sum of power x nominal period."""

@@ -25,7 +25,7 @@ struct bench {
     int rounds;
     struct wl_plan *plan[2];        /* alone, together */
     struct wl_choices *choices;     /* of both plans */
-    struct wl_plan_times warm[2];   /* behind the first steps, which touch the memory */
+    struct wl_plan_times warm[2];   /* after the first steps, which touch the memory */
     double *efficiency, *step_s[2]; /* of each round; alone, together */
 };
 

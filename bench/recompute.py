@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What computing values again costs and saves: training steps that keep all values and steps that compute them again, in
-turns; and the same of PyTorch, plain and with torch.utils.checkpoint around each block.
+"""Cost and benefit of activation checkpointing: training steps that keep all activations and steps that recompute them, in
+turns; and the same for PyTorch, plain and with torch.utils.checkpoint around each block.
 
     bench/recompute.py build/bench/bench_train_step --rows resnet50:f32:16:t2,bert128:f32:8:t2 [--python VENV/bin/python]
         [--rounds 4]
@@ -15,7 +15,7 @@ from train_alternate import HERE, TUNED, WAITING, Contestant, layouts_of
 
 
 def contestants(args, row):
-    """Pairs: what keeps, what computes again."""
+    """Pairs of contestants: without and with recomputation."""
     model, precision, batch, on = row.split(":")
     shape, env = [model, precision, batch, on[1:], "1"], {**os.environ, "OMP_NUM_THREADS": on[1:]}
     for how in ("keep", "again"):

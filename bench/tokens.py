@@ -3,8 +3,8 @@
 
     bench/tokens.py build/src/cmd/wattlaw-train wiki.train.raw --python V/bin/python
 
-Each side learns a vocabulary from the file, and makes a file of 16-bit tokens of it with the vocabulary that
-wattlaw-train learned: [CLS] line [SEP], line behind line. PYTHON needs tokenizers and numpy; its side is written for speed (the
+Each side trains a vocabulary on the file, and writes a file of 16-bit tokens with the vocabulary that wattlaw-train trained:
+[CLS] line [SEP], for each line. PYTHON needs tokenizers and numpy; its side is written for speed (the
 lines of 64 thousand at a time in encode_batch_fast). Times are of reading, work and writing, in turns, medians; imports do not
 count.
 """

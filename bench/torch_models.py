@@ -174,10 +174,10 @@ def inception3(torch, classes=1000, tiny=False):
             pooled, seven, ends = ((64,), (128,), 1) if tiny else ((32, 64, 64), (128, 160, 160, 192), 2)
             before = [(f"Mixed_5{x}", a, w) for x, w in zip("bcd", pooled)] + [("Mixed_6a", b)]
             before += [(f"Mixed_6{x}", c, w) for x, w in zip("bcde", seven)]
-            behind = [("Mixed_7a", d)] + [(f"Mixed_7{x}", e) for x in "bc"[:ends]]
+            after = [("Mixed_7a", d)] + [(f"Mixed_7{x}", e) for x in "bc"[:ends]]
             self.before_aux, channels = self.stack(channels, before)
             self.AuxLogits = Auxiliary(channels)
-            self.behind_aux, channels = self.stack(channels, behind)
+            self.after_aux, channels = self.stack(channels, after)
             self.dropout, self.fc = nn.Dropout(), nn.Linear(channels, classes)
 
         def stack(self, channels, blocks):
@@ -194,7 +194,7 @@ def inception3(torch, classes=1000, tiny=False):
             for name in self.before_aux:
                 x = getattr(self, name)(x)
             aux = self.AuxLogits(x) if self.training else None
-            for name in self.behind_aux:
+            for name in self.after_aux:
                 x = getattr(self, name)(x)
             y = self.fc(self.dropout(nn.functional.adaptive_avg_pool2d(x, 1)).flatten(1))
             return (y, aux) if self.training else y

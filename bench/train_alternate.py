@@ -12,7 +12,7 @@ TUNED = {"ATEN_CPU_CAPABILITY": "avx512", "GLIBC_TUNABLES": "glibc.malloc.hugetl
 UNTUNED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")  # a machine's settings that the tuned environment lacks
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "5000"}  # as wattlaw-train has it
 OWN, ALONE = "wattlaw", "wattlaw, two alone"
-DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]  # what stands still would not see that its stdin was closed
+DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]  # a stopped process would not notice that its stdin was closed
 
 
 class Failure(Exception):
@@ -25,8 +25,8 @@ def memory_field(path, field):
 
 
 class Contestant:
-    """One or more processes that begin each step together. They start side by side with the others' and are `ready`
-    when their networks stand."""
+    """One or more processes that begin each step together. They start alongside the others and are `ready` when their
+    networks are built."""
 
     def __init__(self, name, command, env, processes=1):
         self.name, self.wall_s, self.cpu_s, self.matrix_share, self.kinds_s = name, [], [], [], []

@@ -1,7 +1,7 @@
 /* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again]]: training steps of a network
  * at full size on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20 channels of 360 x 720
- * points), one for each line "step" on stdin; at last how convolutions are computed, and whether values are kept for
- * the backward pass or computed again.
+ * points), one for each line "step" on stdin; finally the convolution algorithm, and whether activations are kept for
+ * the backward pass or recomputed.
  *
  * Answers with a line of JSON: first what was made, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
@@ -19,7 +19,7 @@ enum { CLASSES = 1000 };
 
 struct bench;
 
-/* What a kind of network is trained on, by the beginning of its name; a number behind it is its size. */
+/* What a kind of network is trained on, by the beginning of its name; a number after it is its size. */
 struct kind_of_network {
     const char *prefix;
     int (*build)(struct bench *b, struct wl_graph *g, struct wl_err *e);
@@ -73,7 +73,7 @@ static int build_tokens(struct bench *b, struct wl_graph *g, struct wl_err *e)
     return wl_bert_build(g, &how, &b->tokens, e);
 }
 
-/* Whole sequences; the places to predict stand evenly in them. */
+/* Full sequences, with evenly spaced positions to predict. */
 static void fill_tokens(const struct bench *b)
 {
     const struct wl_bert_io *net = &b->tokens;
@@ -169,7 +169,7 @@ static bool is_matrix(const struct wl_step *s)
            (wl_str_starts(s->what, "forward") || wl_str_starts(s->what, "backward") || wl_str_starts(s->what, "tiles"));
 }
 
-/* Passes of convolutions and matrix products, and their copies and sums, stand by themselves. */
+/* Passes of convolutions and matrix products, and their copies and sums, are kinds of their own. */
 static const char *kind_of(const struct wl_step *s, struct wl_arena *a)
 {
     const char *operation = wl_op_name(s->node->op);

@@ -7,7 +7,7 @@
 
 A row is a network, a precision, a local batch, and what it runs on: t1 and t2 are one process of one or two threads, r2
 two ranks of one thread (ours against DistributedDataParallel over gloo). Every contestant of a row is a process that
-builds its network once and stands still (SIGSTOP) outside of its turn. A round is one step of each, in an order that
+builds its network once and is stopped (SIGSTOP) outside of its turn. A round is one step of each, in an order that
 rotates; the first round is dropped. bert128 and bert512 are BERT-base on sequences of so many tokens, fourcastnet360 and
 fourcastnet720 FourCastNet on 20 channels of 360 x 720 and 720 x 1440 points. Each --python is a peer, named by the
 version of its PyTorch, in its default environment and in a tuned one (huge pages, freed memory kept, AVX-512 kernels,

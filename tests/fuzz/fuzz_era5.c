@@ -1,7 +1,7 @@
 /* HDF5 files that the library writes as the input says: any shapes, types, layouts, filters, attributes and links under
  * the names that fields and coordinates have. Opened and read, or refused with a message; no handle stays open.
- * An input that begins as HDF5 does is the file itself. That searches the library too, which does not stand every
- * damaged file: it is for a search by hand, not for a test. */
+ * An input that begins as HDF5 does is the file itself. That fuzzes the library too, which crashes on some
+ * damaged files: it is for a search by hand, not for a test. */
 #include "fuzz.h"
 
 #include "data/era5/years.h"
@@ -14,7 +14,7 @@
 
 enum { MOST_OBJECTS = 8, MOST_NUMBERS = 1 << 12, MOST_RANK = 5, LOST_FILTER = 300 };
 
-/* What is left of the input; zeros behind its end. */
+/* The rest of the input; zeros after its end. */
 struct bytes {
     const uint8_t *p;
     size_t n;

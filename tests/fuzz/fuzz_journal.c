@@ -1,4 +1,4 @@
-/* Any text as a journal of caps: refused with a message that names the file, or values that can be put back, and a text
+/* Any text as a journal of caps: refused with a message that names the file, or values that can be restored, and a text
  * that reads back to itself. */
 #include "cap/journal.h"
 #include "cap/setter.h"

@@ -10,7 +10,7 @@
 
 static void check(int rc, const struct wl_err *e) { WL_CHECK(rc == 0 || (rc == WL_EINVAL && e->msg[0])); }
 
-/* What was found lies inside what was parsed. */
+/* Results must lie within the input. */
 static void as_example(const uint8_t *data, size_t n)
 {
     struct wl_tf_example x;
@@ -46,7 +46,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     int fd = memfd_create("tfrecord", 0);
     WL_CHECK(fd >= 0 && write(fd, data, n) == (ssize_t)n);
     as_example(data, n);
-    if (n > 12) as_example(data + 12, n - 12); /* behind the frame of a record: examples with few mutations */
+    if (n > 12) as_example(data + 12, n - 12); /* after the header of a record: examples with few mutations */
     as_file(wl_strf(a, "/proc/self/fd/%d", fd), a);
     close(fd);
     wl_arena_free(a);

@@ -1,5 +1,5 @@
-"""Shared by the end-to-end tests of wattlaw-train, SCRIPT PROGRAM [...] CASE: a folder of their own, in which they run,
-the program, the JSON that it prints and what it refuses. Exit 0: passed, 77: cannot run here, 1: failed."""
+"""Shared by the end-to-end tests of wattlaw-train, SCRIPT PROGRAM [...] CASE: a temporary folder, in which they run,
+the program, its JSON output and its error messages. Exit 0: passed, 77: cannot run here, 1: failed."""
 import json
 import os
 import shutil
@@ -13,7 +13,7 @@ CACHE = os.path.join(WORK, "cache")
 ENV = dict(os.environ, XDG_CACHE_HOME=CACHE, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
            OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none",
            PRTE_MCA_rmaps_default_mapping_policy=":oversubscribe", PRTE_MCA_hwloc_default_binding_policy="none")
-# Open MPI unloads its plug-ins before leaks are looked for: what they keep cannot be told from ours.
+# Open MPI unloads its plug-ins before the leak check, so their leaks cannot be distinguished from ours.
 MPIRUN = ["env", "LSAN_OPTIONS=detect_leaks=0", "mpirun", "-np", "2"]
 
 
@@ -31,7 +31,7 @@ def done(*args, **how):
 
 
 def refused(status, words, *args):
-    """It ends with this status and these words; where that is no wrong usage, nothing else is said."""
+    """It ends with this status and a message with these words, the only line unless it is a usage error."""
     p = run(*args)
     assert p.returncode == status and words in p.stderr, f"status {p.returncode}: {p.stderr}\nexpected {words}"
     assert status == 2 or len(p.stderr.splitlines()) == 1, f"more than one message: {p.stderr}"

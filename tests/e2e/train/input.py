@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a training is given, end to end: options and data, good and bad. input.py PROGRAM CASE. Exit 0: passed,
+"""Input of a training, end to end: options and data, good and bad. input.py PROGRAM CASE. Exit 0: passed,
 1: failed."""
 import re
 
@@ -7,7 +7,7 @@ from images import *
 
 
 def shards():
-    """The same training from folders and from TFRecord shards of the same pictures; what is wrong with shards is said."""
+    """The same training from folders and from TFRecord shards of the same images; problems with shards are reported."""
     images()
     shards = f"{WORK}/shards"
     images(to=shards, options=["--format", "tfrecord", "--shards", 5])
@@ -40,7 +40,7 @@ def shards():
 
 
 def options():
-    """Each workload and each data set has its own options beside the shared ones, in help, results and suggestions."""
+    """Each workload and each data set has its own options besides the shared ones, in help, results and suggestions."""
     images()
     listed = run("--help").stdout
     for name in ("resnet50", "vgg16", "inception3", "data"):
@@ -70,7 +70,7 @@ def options():
 
 
 def bad_input():
-    """One clear message and the right status for each thing that cannot be."""
+    """One clear message and the right exit status for each error."""
     images()
     empty, other = f"{WORK}/empty", f"{WORK}/other"
     os.makedirs(f"{empty}/train/a")
@@ -124,7 +124,7 @@ def bad_input():
 
 
 def odd_data():
-    """Folders as people have them: what cannot be used is named with what was expected, what is odd is said once."""
+    """Real-world folders: unusable files are named with what was expected, oddities are logged once."""
     images(train=64, val=16)
     tiny = ["--size", "tiny", "--image-size", 32, "--epochs", 1, "--local-batch", 8, "--quiet"]
     fixtures = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../fixtures/data")
@@ -168,7 +168,7 @@ def odd_data():
     colours = changed("colours", lambda d: [shutil.copy(f"{fixtures}/{n}.JPEG", f"{d}/train/class0000") for n in ("grey", "cmyk")])
     assert done(*colours)["train_samples"] == 66
 
-    if os.getuid() == 0:  # who may read everything becomes somebody who may not
+    if os.getuid() == 0:  # root may read everything, so another user runs these
         nobody = ["setpriv", "--reuid=65534", "--clear-groups"]
         os.chmod(WORK, 0o755)
         if not shutil.which("setpriv") or run("--version", before=nobody).returncode:

@@ -18,7 +18,7 @@ def learns():
 
 
 def workers():
-    """Two workers train what one does that accumulates their shares."""
+    """Two workers give the results of one that accumulates their batches."""
     done("data", "qm9", "--synthetic", "set", "--molecules", 300)
     for model in "schnet", "dimenet":
         two = train(model, "--epochs", 2, "--workers", 2)["epochs"]
@@ -29,7 +29,7 @@ def workers():
 
 
 def properties():
-    """Each property has its unit, and a name that is none is refused."""
+    """Properties can be trained by name; an unknown name is refused."""
     done("data", "qm9", "--synthetic", "set", "--molecules", 100)
     for name in "mu", "gap", "Cv":
         assert train("schnet", "--epochs", 1, "--property", name)["epochs"], name

@@ -27,7 +27,7 @@ def synthetic(to, words=20000, vocab=400):
 
 
 def tensors(path):
-    """Name -> shape and bytes of a file of safetensors."""
+    """Name -> shape and bytes of a safetensors file."""
     raw = open(os.path.join(WORK, path), "rb").read()
     size = int.from_bytes(raw[:8], "little")
     head = json.loads(raw[8:8 + size])
@@ -70,7 +70,7 @@ def reference():
 
 
 def learned():
-    """A vocabulary learned from a text covers it, and is read back as it was written."""
+    """A vocabulary trained on a text covers it, and is read back as written."""
     text = golden("sample.txt.xz")
     made = done("data", "wikitext", "--text", text, "--train-vocab", 4000, "--sequence", 64, "--to", "one")
     again = done("data", "wikitext", "--text", text, "--vocab", "one/vocab.txt", "--sequence", 64, "--to", "two",
@@ -84,7 +84,7 @@ def learned():
 
 
 def messages():
-    """What is missing or does not fit is said in one line."""
+    """Missing or unsuitable input is reported in one line."""
     vocab = put("vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\n")
     text, empty, other = put("text", "a b a b\n" * 100), put("empty", ""), put("other", "xyz\n" * 100)
     short = put("short.txt", "a\nb\n")
@@ -108,7 +108,7 @@ def messages():
 
 
 def bert():
-    """Perplexity falls on synthetic text; loss, perplexity and tokens are told; a resumed training is the same."""
+    """Perplexity falls on synthetic text; loss, perplexity and tokens are reported; a resumed training is the same."""
     synthetic("text")
     bert = ("bert", "--size", "tiny", "--data", "text", "--warmup-updates", 20, "--local-batch", 4)
     r = done(*bert, "--epochs", 4, "--lr-schedule", "constant", "--vocab", "text/vocab.txt")
@@ -130,7 +130,7 @@ def bert():
 
 
 def workers():
-    """Two workers see the masks that one sees which accumulates two local batches."""
+    """Two workers get the same masks as one that accumulates two local batches."""
     synthetic("text")
     bert = ("bert", "--size", "tiny", "--data", "text", "--epochs", 1, "--train-samples", 160, "--drop", 0.1)
     two = done(*bert, "--local-batch", 4, "--workers", 2)["epochs"][0]
@@ -142,7 +142,7 @@ def workers():
 
 
 def weights():
-    """Weights are saved under the names of bert-base-uncased, taken up again, under older names too, and refused."""
+    """Weights are saved with the names of bert-base-uncased and loaded, also with older names; unsuitable files are refused."""
     synthetic("text")
     none = ("bert", "--size", "tiny", "--data", "text", "--epochs", 1, "--train-samples", 16, "--val-samples", 32, "--lr", 0)
     first = done(*none, "--save", "a.safetensors")

@@ -59,8 +59,7 @@ def parallel():
 
 
 def models():
-    """The other networks: two ranks equal one that accumulates, dropout included, and a stopped training goes on as if
-    it had not stopped."""
+    """The other networks: two ranks equal one that accumulates, dropout included, and a resumed training equals an uninterrupted one."""
     images()
     for name, size in (("vgg16", 32), ("inception3", 96)):
         common = [name, "--data", DATA, "--size", "tiny", "--image-size", size, "--quiet", "--train-samples", 64,
@@ -79,7 +78,7 @@ def models():
 
 
 def precision():
-    """bf16: two ranks equal one that accumulates, f32 goes on from its checkpoint; refused where it would be slow."""
+    """bf16: two ranks equal one that accumulates, f32 resumes from its checkpoint; refused where it would be slow."""
     images()
     common = [*TINY, "--local-batch", 16, "--train-samples", 64, "--lr", 0.01]
     bf16 = [*common, "--precision", "bf16", "--allow-slow-bf16", "--epochs", 1]
@@ -118,7 +117,7 @@ def precision():
 
 
 def resume():
-    """A training that was stopped goes on to the very numbers of one that was not."""
+    """A resumed training gives exactly the numbers of an uninterrupted one."""
     images()
     common = [*TINY, "--local-batch", 16, "--workers", 2, "--lr-schedule", "plateau", "--lr-patience", 0]
     whole = done(*common, "--epochs", 4)
@@ -152,7 +151,7 @@ def resume():
 
 
 def interrupt():
-    """SIGTERM, SIGINT and the SIGHUPs of a terminal that is closed end after the update, with a checkpoint inside the epoch that resume takes up exactly."""
+    """SIGTERM, SIGINT and the SIGHUPs of a closed terminal stop after the update, with a checkpoint within the epoch; resuming from it is exact."""
     images()
     common = [*TINY, "--local-batch", 4, "--workers", 2, "--checkpoint-keep", 99]
     whole = done(*common, "--epochs", 3)
@@ -186,7 +185,7 @@ def wait_for(condition, process):
 
 
 def waiting():
-    """Threads that wait sleep soon, unless the user says otherwise; the process keeps its number and its name."""
+    """Waiting threads soon sleep, unless the user sets OMP_WAIT_POLICY; the process keeps its PID and name."""
     images()
     for said, set_to in ((None, {b"OMP_WAIT_POLICY=passive", b"GOMP_SPINCOUNT=5000"}),
                          ("active", {b"OMP_WAIT_POLICY=active"})):
@@ -288,7 +287,7 @@ def explain():
 
 
 def recompute():
-    """Values that are computed again: less memory and the same numbers; a limit is met with less work, or refused."""
+    """Recomputation takes less memory and gives the same numbers; a memory limit is met with less work, or refused."""
     images()
     keeps, again = done(*TINY, "--epochs", 2), done(*TINY, "--epochs", 2, "--recompute", "yes")
     assert again["memory_bytes"] < again["keeping_bytes"] == keeps["memory_bytes"] == keeps["keeping_bytes"], again
@@ -320,7 +319,7 @@ def recompute():
 
 
 def choices():
-    """How convolutions are computed is measured once and remembered; damage to the memory is said and mended."""
+    """Convolution algorithms are measured once and cached; a damaged cache is reported and repaired."""
     images()
     file = f"{CACHE}/wattlaw/choices.txt"
     loud = [w for w in TINY if w != "--quiet"] + ["--epochs", 1, "--local-batch", 16, "--train-samples", 32]
@@ -342,7 +341,7 @@ def choices():
     assert chosen and open(file).read() == text
     assert all({c["algorithm"], c["runner_up"]} == {"direct", "winograd"} for c in chosen), chosen
 
-    # The other answers: a training that goes on says that it rounds otherwise.
+    # With the other algorithms a resumed training warns that rounding differs.
     turn = {"direct": "winograd", "winograd": "direct"}
     rows = [r.split("\t") for r in text.splitlines()]
     with open(file, "w") as f:
@@ -365,7 +364,7 @@ def choices():
 
 
 def recipes():
-    """A recipe sets what the command line leaves open; evaluation over the training set equals validation over it."""
+    """A recipe sets the options that are not given; evaluation on the training set equals validation on the same data."""
     images()
     shutil.rmtree(f"{DATA}/val")
     shutil.copytree(f"{DATA}/train", f"{DATA}/val")

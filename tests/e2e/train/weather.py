@@ -15,7 +15,7 @@ def train(*args):
 
 
 def learns():
-    """A forecast of the tiny network beats persistence after some epochs; its metrics are there by channel."""
+    """A forecast of the tiny network beats persistence after some epochs; it has metrics by channel."""
     assert weather()["written"] == 80 and weather()["written"] == 0
     epochs = train("--epochs", 40, "--local-batch", 4)
     first, last = epochs[0], epochs[-1]
@@ -26,7 +26,7 @@ def learns():
 
 
 def workers():
-    """Two workers see what one worker sees that accumulates."""
+    """Two workers give the results of one worker that accumulates."""
     weather()
     one = train("--epochs", 2, "--local-batch", 2, "--accumulation", 2)
     two = train("--epochs", 2, "--local-batch", 2, "--workers", 2)
@@ -63,7 +63,7 @@ def finetunes():
 
 
 def units():
-    """What files of variables say of their units is the errors' unit, in the results and in the marks; "fields" say none."""
+    """Errors have the units of the files' variables, in the results and in the marks; "fields" have none."""
     for year, part in ((2020, "train"), (2021, "val")):
         os.makedirs(os.path.join(WORK, "w", part))
         for name in ("t2m", "z"):
@@ -71,21 +71,21 @@ def units():
     done("data", "era5", "--statistics", "w")
     marks = os.path.join(WORK, "marks")
     how = ("fourcastnet", "--size", "tiny", "--epochs", 1, "--local-batch", 1, "--data")
-    told = {m["name"]: m["unit"] for m in done(*how, "w", env={"WATTLAW_MARKS": marks})["metrics"]}
-    assert told["rmse_t2m"] == told["persistence_rmse_t2m"] == "K" and told["acc_t2m"] == "1", told
-    assert told["rmse_z_500"] == "m**2 s**-2", told
+    units_of = {m["name"]: m["unit"] for m in done(*how, "w", env={"WATTLAW_MARKS": marks})["metrics"]}
+    assert units_of["rmse_t2m"] == units_of["persistence_rmse_t2m"] == "K" and units_of["acc_t2m"] == "1", units_of
+    assert units_of["rmse_z_500"] == "m**2 s**-2", units_of
     with open(marks) as f:
         lines = [line.split() for line in f if " define " in line]
     units = {line[3]: [word for word in line if word.startswith("unit=")] for line in lines}
     assert units["name=val_rmse_z_500"] == ["unit=m**2_s**-2"] and units["name=val_acc_t2m"] == [], units
     shutil.rmtree(os.path.join(WORK, "w"))
     weather()
-    told = {m["name"]: m["unit"] for m in done(*how, "w")["metrics"]}
-    assert told["rmse_u_1"] is None and told["skill"] == "1", told
+    units_of = {m["name"]: m["unit"] for m in done(*how, "w")["metrics"]}
+    assert units_of["rmse_u_1"] is None and units_of["skill"] == "1", units_of
 
 
 def crc32c(data):
-    """Castagnoli's, of checkpoints."""
+    """CRC-32C, as in checkpoints."""
     table = []
     for i in range(256):
         for _ in range(8):
@@ -98,7 +98,7 @@ def crc32c(data):
 
 
 def forget_steps(folder):
-    """Makes its checkpoint one of the time before there was --steps."""
+    """Turns its checkpoint into one from before --steps existed."""
     (name,) = os.listdir(folder)
     with open(os.path.join(folder, name), "rb") as f:
         whole = f.read()
@@ -113,7 +113,7 @@ def forget_steps(folder):
 
 
 def older_checkpoint():
-    """One without steps is of one step: it is taken up, to the same numbers, and begins a fine-tuning."""
+    """A checkpoint without steps is of one step: it can be resumed, with the same numbers, and fine-tuned."""
     weather()
     how = ("--local-batch", 8, "--lr-schedule", "constant")
     whole = train(*how, "--epochs", 2)[-1]

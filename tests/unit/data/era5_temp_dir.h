@@ -12,16 +12,19 @@
 
 #include <cmocka.h>
 
-struct place {
+struct era5_temp_dir {
     struct wl_arena *a;
     char *dir;
 };
 
-static inline const char *in(const struct place *p, const char *name) { return wl_path_join(p->a, p->dir, name); }
-
-static inline struct place temp_dir_new(void)
+static inline const char *era5_path(const struct era5_temp_dir *p, const char *name)
 {
-    struct place p = { .a = wl_arena_new(NULL) };
+    return wl_path_join(p->a, p->dir, name);
+}
+
+static inline struct era5_temp_dir temp_dir_new(void)
+{
+    struct era5_temp_dir p = { .a = wl_arena_new(NULL) };
     char name[] = "/tmp/wl-era5-XXXXXX";
     assert_non_null(mkdtemp(name));
     p.dir = wl_strdup(p.a, name);
@@ -29,16 +32,16 @@ static inline struct place temp_dir_new(void)
 }
 
 /* With folders for both parts. */
-static inline struct place temp_dir_with_parts(void)
+static inline struct era5_temp_dir temp_dir_with_parts(void)
 {
-    struct place p = temp_dir_new();
+    struct era5_temp_dir p = temp_dir_new();
     struct wl_err e = { 0 };
-    assert_int_equal(wl_mkdirs(in(&p, "train"), &e), 0);
-    assert_int_equal(wl_mkdirs(in(&p, "val"), &e), 0);
+    assert_int_equal(wl_mkdirs(era5_path(&p, "train"), &e), 0);
+    assert_int_equal(wl_mkdirs(era5_path(&p, "val"), &e), 0);
     return p;
 }
 
-static inline void temp_dir_free(struct place *p)
+static inline void temp_dir_free(struct era5_temp_dir *p)
 {
     assert_int_equal(system(wl_strf(p->a, "rm -rf %s", p->dir)), 0);
     wl_arena_free(p->a);

@@ -1,4 +1,4 @@
-/* A temporary folder for the tests of this area. */
+/* A temporary folder for the tests of data sets, and images in it. */
 #ifndef WL_TESTS_DATA_TEMP_DIR_H
 #define WL_TESTS_DATA_TEMP_DIR_H
 
@@ -13,9 +13,9 @@
 
 #include <cmocka.h>
 
-struct place {
+struct temp_dir {
     struct wl_arena *arena;
-    const char *dir; /* not made yet, in a temporary folder of its own */
+    const char *dir; /* does not exist yet; in root */
     char root[64];
 };
 
@@ -28,7 +28,7 @@ static int temp_dir_remove_one(const char *path, const struct stat *st, int type
 static inline int temp_dir_setup(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct place *p = wl_new(a, struct place);
+    struct temp_dir *p = wl_new(a, struct temp_dir);
     p->arena = a;
     snprintf(p->root, sizeof p->root, "/tmp/wattlaw-data-XXXXXX");
     if (!mkdtemp(p->root)) return -1;
@@ -39,15 +39,15 @@ static inline int temp_dir_setup(void **state)
 
 static inline int temp_dir_teardown(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     char root[64];
     memcpy(root, p->root, sizeof root);
-    wl_arena_free(p->arena); /* ends the threads first */
+    wl_arena_free(p->arena); /* ends the threads */
     return nftw(root, temp_dir_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* A small data set: 3 classes, 20 + 7 pictures of 40 pixels. */
-static inline void temp_dir_write_images(const struct place *p)
+/* A small data set: 3 classes, 20 + 7 images of 40 pixels. */
+static inline void temp_dir_write_images(const struct temp_dir *p)
 {
     struct wl_imagenet_synth_opts o = {
         .dir = p->dir, .classes = 3, .images = 20, .val_images = 7, .size = 40, .threads = 2
@@ -58,8 +58,8 @@ static inline void temp_dir_write_images(const struct place *p)
     assert_int_equal(written, 27);
 }
 
-/* The same pictures, in shards. */
-static inline void temp_dir_write_shards(const struct place *p, const char *dir, int64_t shards)
+/* The same images, in shards. */
+static inline void temp_dir_write_shards(const struct temp_dir *p, const char *dir, int64_t shards)
 {
     struct wl_imagenet_synth_opts o = { .dir = dir,
                                         .classes = 3,
@@ -75,37 +75,38 @@ static inline void temp_dir_write_shards(const struct place *p, const char *dir,
     assert_int_equal(written, 27);
 }
 
-/* A feed of pictures. */
-struct pictures_opts {
+/* A loader of images. */
+struct image_loader_opts {
     struct wl_images_opts set;
     struct wl_loader_opts feed;
 };
-struct pictures {
+struct image_loader {
     struct wl_images *images;
     struct wl_loader *feed;
 };
 
-static inline int pictures_open(struct pictures *l, const struct pictures_opts *o, struct wl_arena *a, struct wl_err *e)
+static inline int image_loader_open(struct image_loader *l, const struct image_loader_opts *o, struct wl_arena *a,
+                                    struct wl_err *e)
 {
     int rc = wl_images_open(&l->images, &o->set, a, e);
     return rc ? rc : wl_loader_open(&l->feed, wl_images_dataset(l->images), &o->feed, a, e);
 }
 
-static inline int pictures_next(const struct pictures *l, float *x, int32_t *y, int64_t *n, struct wl_err *e)
+static inline int image_loader_next(const struct image_loader *l, float *x, int32_t *y, int64_t *n, struct wl_err *e)
 {
     return wl_loader_next(l->feed, (void *const[]) { x, y }, n, e);
 }
 
-/* Random crops of a training set, or the centres of the other one. */
-static inline struct pictures_opts pictures_options(const char *dir, bool train, int64_t size)
+/* Random crops of a training set, or centre crops of the validation set. */
+static inline struct image_loader_opts image_loader_options(const char *dir, bool train, int64_t size)
 {
-    return (struct pictures_opts) {
+    return (struct image_loader_opts) {
         .set = { .dir = dir, .train = train, .image_size = size, .augment = true },
         .feed = { .batch = 4, .ranks = 1, .threads = 2, .seed = 5, .training = train },
     };
 }
 
-static inline const char *temp_dir_path(const struct place *p, const char *name)
+static inline const char *temp_dir_path(const struct temp_dir *p, const char *name)
 {
     return wl_path_join(p->arena, p->dir, name);
 }

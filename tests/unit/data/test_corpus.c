@@ -1,4 +1,4 @@
-/* Texts to files of tokens: packing, parts, threads, and what is refused. */
+/* From texts to token files: packing, parts, threads, and errors. */
 #include "data/byte_order.h"
 #include "data/rng.h"
 #include "temp_dir.h"
@@ -6,7 +6,7 @@
 static const char vocab_text[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\na\nb\nc\n##b\n";
 enum { PAD, UNK, CLS, SEP, MASK, A, B, C, INSIDE_B };
 
-static const char *put(const struct place *p, const char *name, const char *text, size_t n)
+static const char *put(const struct temp_dir *p, const char *name, const char *text, size_t n)
 {
     struct wl_err e = { 0 };
     const char *path = wl_path_join(p->arena, p->root, name);
@@ -14,7 +14,7 @@ static const char *put(const struct place *p, const char *name, const char *text
     return path;
 }
 
-static struct wl_corpus_opts options(const struct place *p, const char *text, const char *val)
+static struct wl_corpus_opts options(const struct temp_dir *p, const char *text, const char *val)
 {
     struct wl_corpus_opts o = { .dir = p->dir, .sequence = 4, .threads = 2 };
     o.vocab = put(p, "given.txt", vocab_text, strlen(vocab_text));
@@ -23,7 +23,7 @@ static struct wl_corpus_opts options(const struct place *p, const char *text, co
     return o;
 }
 
-static struct wl_corpus_stats made(const struct place *p, const struct wl_corpus_opts *o)
+static struct wl_corpus_stats made(const struct temp_dir *p, const struct wl_corpus_opts *o)
 {
     struct wl_corpus_stats m;
     struct wl_err e = { 0 };
@@ -31,7 +31,7 @@ static struct wl_corpus_stats made(const struct place *p, const struct wl_corpus
     return m;
 }
 
-static void assert_tokens(const struct place *p, const char *name, const int *want, size_t n)
+static void assert_tokens(const struct temp_dir *p, const char *name, const int *want, size_t n)
 {
     struct wl_token_file t;
     struct wl_err e = { 0 };
@@ -41,9 +41,9 @@ static void assert_tokens(const struct place *p, const char *name, const int *wa
     for (size_t i = 0; i < n; i++) assert_int_equal(wl_le_read(t.data + 2 * i, 2), want[i]);
 }
 
-static void test_lines(void **state)
+static void lines_get_cls_and_sep(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     static const int train[] = { CLS, A, INSIDE_B, SEP, CLS, SEP, CLS, C }, val[] = { CLS, A, SEP, CLS };
     struct wl_corpus_opts o = options(p, put(p, "t", "ab\n\nc b", 7), put(p, "v", "a\n\n", 3));
     struct wl_corpus_stats m = made(p, &o);
@@ -54,9 +54,9 @@ static void test_lines(void **state)
     assert_int_equal(m.units, 3 + 2);
 }
 
-static void test_paragraphs(void **state)
+static void paragraphs_get_cls_and_sep(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     static const int train[] = { CLS, A, B, SEP, CLS, C, A, SEP }, val[] = { CLS, A, B, SEP };
     struct wl_corpus_opts o = options(p, put(p, "t", "a\nb\n \t\n\n\nc\na\n", 14), put(p, "v", "a b\n\n", 5));
     o.unit = WL_TEXT_UNIT_PARAGRAPH;
@@ -65,9 +65,9 @@ static void test_paragraphs(void **state)
     assert_tokens(p, WL_VAL_TOKENS, val, 4);
 }
 
-static void test_files(void **state)
+static void files_get_cls_and_sep(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     static const int train[] = { CLS, A, A, SEP, CLS, B, B, SEP };
     put(p, "texts/1", "a\n\na", 4);
     put(p, "texts/0-empty", "", 0);
@@ -81,9 +81,9 @@ static void test_files(void **state)
     assert_int_equal(m.files_skipped, 1);
 }
 
-static void test_wikitext(void **state)
+static void wikitext_folder_is_recognised(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     static const int train[] = { CLS, A, A, SEP }, val[] = { CLS, B, B, SEP };
     put(p, "wiki/wiki.train.raw", "a a\n", 4);
     put(p, "wiki/wiki.valid.raw", "b b\n", 4);
@@ -95,7 +95,7 @@ static void test_wikitext(void **state)
 }
 
 /* Some MB of lines of all lengths, so that there are many blocks. */
-static const char *long_text(const struct place *p, size_t bytes)
+static const char *long_text(const struct temp_dir *p, size_t bytes)
 {
     struct wl_text t = WL_TEXT(p->arena);
     for (uint64_t i = 0; t.n < bytes; i++) {
@@ -106,7 +106,7 @@ static const char *long_text(const struct place *p, size_t bytes)
     return put(p, "long", t.s, t.n);
 }
 
-static void assert_same_file(const struct place *p, const char *a, const char *b)
+static void assert_same_file(const struct temp_dir *p, const char *a, const char *b)
 {
     struct wl_err e;
     char *x, *y;
@@ -117,9 +117,9 @@ static void assert_same_file(const struct place *p, const char *a, const char *b
     assert_memory_equal(x, y, n);
 }
 
-static void test_threads(void **state)
+static void threads_do_not_change_the_files(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_corpus_opts o = options(p, long_text(p, 5 << 20), NULL);
     o.val_fraction = 0.1;
     o.vocab = NULL;
@@ -136,7 +136,7 @@ static void test_threads(void **state)
     assert_same_file(p, "one/" WL_VAL_TOKENS, "four/" WL_VAL_TOKENS);
 }
 
-static void refused(const struct place *p, const struct wl_corpus_opts *o, int code, const char *why)
+static void refused(const struct temp_dir *p, const struct wl_corpus_opts *o, int code, const char *why)
 {
     struct wl_corpus_stats m;
     struct wl_err e = { 0 };
@@ -145,9 +145,9 @@ static void refused(const struct place *p, const struct wl_corpus_opts *o, int c
     assert_false(wl_is_file(temp_dir_path(p, WL_TRAIN_TOKENS)));
 }
 
-static void test_refused(void **state)
+static void bad_texts_are_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const char *good = put(p, "good", "a b a b a b\n", 12);
     struct wl_corpus_opts o = options(p, put(p, "empty", "", 0), good);
     refused(p, &o, WL_EINVAL, "empty: contains no text");
@@ -170,10 +170,10 @@ static void test_refused(void **state)
     refused(p, &o, WL_EINVAL, "contains no words to train a vocabulary on");
 }
 
-/* What is in the folder and is not of an earlier call may be the user's. */
-static void test_files_of_others(void **state)
+/* Files in the folder that are not from an earlier call may be the user's. */
+static void files_of_the_user_are_kept(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e = { 0 };
     struct wl_corpus_stats m;
     char *text;
@@ -195,9 +195,9 @@ static void test_files_of_others(void **state)
     made(p, &o);
 }
 
-static void test_once(void **state)
+static void existing_tokens_are_not_overwritten(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const char *good = put(p, "good", "a b a b a b\n", 12);
     struct wl_corpus_opts o = options(p, good, good);
     struct wl_corpus_stats m;
@@ -207,7 +207,7 @@ static void test_once(void **state)
     assert_non_null(strstr(e.msg, "token files exist already"));
 }
 
-static void damaged(const struct place *p, long at, int byte, const char *why)
+static void damaged(const struct temp_dir *p, long at, int byte, const char *why)
 {
     struct wl_token_file t;
     struct wl_err e = { 0 };
@@ -221,9 +221,9 @@ static void damaged(const struct place *p, long at, int byte, const char *why)
     assert_int_equal(wl_file_write(path, text, n, &e), 0);
 }
 
-static void test_damaged(void **state)
+static void damaged_token_file_is_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const char *good = put(p, "good", "a b a b a b\n", 12), *path = temp_dir_path(p, WL_TRAIN_TOKENS);
     struct wl_corpus_opts o = options(p, good, good);
     struct wl_token_file t;
@@ -243,8 +243,11 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_lines),   TEST(test_paragraphs),      TEST(test_files), TEST(test_wikitext), TEST(test_threads),
-        TEST(test_refused), TEST(test_files_of_others), TEST(test_once),  TEST(test_damaged),
+        TEST(lines_get_cls_and_sep),           TEST(paragraphs_get_cls_and_sep),
+        TEST(files_get_cls_and_sep),           TEST(wikitext_folder_is_recognised),
+        TEST(threads_do_not_change_the_files), TEST(bad_texts_are_refused),
+        TEST(files_of_the_user_are_kept),      TEST(existing_tokens_are_not_overwritten),
+        TEST(damaged_token_file_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

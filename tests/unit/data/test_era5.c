@@ -16,7 +16,7 @@
 
 enum { H = 8, W = 16, C = 5, TIMES = 6 };
 
-static void write_weather(const struct place *p)
+static void write_weather(const struct era5_temp_dir *p)
 {
     const struct wl_era5_synth_opts o = {
         .dir = p->dir, .height = H, .width = W, .channels = C, .years = 2, .times = TIMES, .seed = 3
@@ -29,7 +29,7 @@ static void write_weather(const struct place *p)
     assert_int_equal(written, 0);
 }
 
-static int open_weather(const struct place *p, int64_t patch, struct wl_era5 **d, struct wl_err *e)
+static int open_weather(const struct era5_temp_dir *p, int64_t patch, struct wl_era5 **d, struct wl_err *e)
 {
     const struct wl_era5_opts o = { .dir = p->dir, .train = true, .targets = 1, .lead = 2, .patch = patch };
     return wl_era5_open(d, &o, p->a, e);
@@ -51,10 +51,10 @@ static void read_raw(const char *path, float *to)
     H5Fclose(f);
 }
 
-static void test_synthetic(void **state)
+static void synthetic_fields_are_read_as_written(void **state)
 {
     (void)state;
-    struct place p = temp_dir_new();
+    struct era5_temp_dir p = temp_dir_new();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static float raw[TIMES * C * H * W], x[C * H * W], y[C * H * W];
@@ -68,7 +68,7 @@ static void test_synthetic(void **state)
     assert_non_null(g->climatology);
     assert_float_equal(g->latitude[0], 90 - 180.0 / H / 2, 1e-12);
     assert_int_equal(wl_era5_dataset(d)->samples, 2 * (TIMES - 2));
-    read_raw(in(&p, "train/2002.h5"), raw);
+    read_raw(era5_path(&p, "train/2002.h5"), raw);
     if (put(d, TIMES - 2 + 1, x, y, &e)) fail_msg("%s", e.msg); /* the second year's second time */
     for (int c = 0; c < C; c++)
         for (int i = 0; i < H * W; i++) {
@@ -125,15 +125,15 @@ static void write_variables(const char *path, int times, int lines, float base)
     H5Fclose(f);
 }
 
-static void test_variables(void **state)
+static void packed_and_compressed_variables_are_read(void **state)
 {
     (void)state;
-    struct place p = temp_dir_new();
+    struct era5_temp_dir p = temp_dir_new();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static float x[3 * H * W], y[3 * H * W];
-    assert_int_equal(wl_mkdirs(in(&p, "train"), &e), 0);
-    write_variables(in(&p, "train/era5_2020_all.nc"), TIMES, ODD, 0);
+    assert_int_equal(wl_mkdirs(era5_path(&p, "train"), &e), 0);
+    write_variables(era5_path(&p, "train/era5_2020_all.nc"), TIMES, ODD, 0);
     expect(open_weather(&p, 4, &d, &e), WL_ENOENT, &e, "global_means.npy is missing; `wattlaw-train data era5");
     if (wl_era5_statistics(p.dir, 0, false, p.a, &e)) fail_msg("%s", e.msg);
     if (open_weather(&p, 4, &d, &e)) fail_msg("%s", e.msg);
@@ -160,7 +160,7 @@ static void test_variables(void **state)
     }
     expect(open_weather(&p, 5, &d, &e), WL_EINVAL, &e,
            "a grid of 9 x 16 points is not divisible into patches of 5 x 5");
-    write_variables(in(&p, "train/era5_2021_all.nc"), TIMES, 7, 0);
+    write_variables(era5_path(&p, "train/era5_2021_all.nc"), TIMES, 7, 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "has 7 x 16 points, t2m in");
     temp_dir_free(&p);
 }
@@ -174,29 +174,29 @@ static void overwrite(const char *path, off_t at, const void *bytes, size_t n)
     close(fd);
 }
 
-static void test_bad(void **state)
+static void bad_files_are_refused(void **state)
 {
     (void)state;
-    struct place p = temp_dir_new();
+    struct era5_temp_dir p = temp_dir_new();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static float x[C * H * W], y[C * H * W];
     expect(open_weather(&p, 4, &d, &e), WL_ENOENT, &e, "train");
-    assert_int_equal(wl_mkdirs(in(&p, "train"), &e), 0);
+    assert_int_equal(wl_mkdirs(era5_path(&p, "train"), &e), 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "has no .h5, .hdf5 or .nc file");
-    assert_int_equal(wl_file_write(in(&p, "train/2001.h5"), "what", 4, &e), 0);
+    assert_int_equal(wl_file_write(era5_path(&p, "train/2001.h5"), "what", 4, &e), 0);
     expect(open_weather(&p, 4, &d, &e), WL_ELIB, &e, "train/2001.h5: HDF5: ");
-    assert_int_equal(wl_file_write(in(&p, "train/2001.h5"), "CDF\1....", 8, &e), 0);
+    assert_int_equal(wl_file_write(era5_path(&p, "train/2001.h5"), "CDF\1....", 8, &e), 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "NetCDF classic format; expected NetCDF-4");
     temp_dir_free(&p);
 
     p = temp_dir_new();
     write_weather(&p);
-    const char *year = in(&p, "train/2002.h5");
+    const char *year = era5_path(&p, "train/2002.h5");
     const float nan = NAN;
-    const off_t data = 2048; /* behind the head that the library writes */
+    const off_t data = 2048; /* after the header that the library writes */
     overwrite(year, data + (off_t)((C + 1) * H * W + 5) * 4, &nan, sizeof nan);
-    struct place open = { .a = wl_arena_new(p.a), .dir = p.dir };
+    struct era5_temp_dir open = { .a = wl_arena_new(p.a), .dir = p.dir };
     if (open_weather(&open, 4, &d, &e)) fail_msg("%s", e.msg);
     expect(put(d, TIMES - 2 + 1, x, y, &e), WL_EINVAL, &e,
            "fields, time 1, channel 1, row 0, column 5: missing or not a finite number");
@@ -205,10 +205,10 @@ static void test_bad(void **state)
     wl_arena_free(open.a);
     expect(open_weather(&p, 4, &d, &e), WL_ELIB, &e, "train/2002.h5: HDF5: ");
     assert_int_equal(unlink(year), 0);
-    assert_int_equal(wl_file_write(in(&p, "channels.txt"), "u\nv\n", 4, &e), 0);
+    assert_int_equal(wl_file_write(era5_path(&p, "channels.txt"), "u\nv\n", 4, &e), 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "2 channel names, but the files have 5 channels");
-    assert_int_equal(unlink(in(&p, "channels.txt")), 0);
-    assert_int_equal(wl_file_write(in(&p, "stats/global_stds.npy"), "\x93NUMPY\1\0\x05\0hello", 15, &e), 0);
+    assert_int_equal(unlink(era5_path(&p, "channels.txt")), 0);
+    assert_int_equal(wl_file_write(era5_path(&p, "stats/global_stds.npy"), "\x93NUMPY\1\0\x05\0hello", 15, &e), 0);
     expect(open_weather(&p, 4, &d, &e), WL_EINVAL, &e, "expected '<f4' or '<f8' in C order");
     temp_dir_free(&p);
 }
@@ -216,9 +216,9 @@ static void test_bad(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_synthetic),
-        cmocka_unit_test(test_variables),
-        cmocka_unit_test(test_bad),
+        cmocka_unit_test(synthetic_fields_are_read_as_written),
+        cmocka_unit_test(packed_and_compressed_variables_are_read),
+        cmocka_unit_test(bad_files_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

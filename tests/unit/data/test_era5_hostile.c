@@ -1,4 +1,4 @@
-/* HDF5 files of fields that are made to break their reader: filters, links, types and sizes that it does not take. */
+/* HDF5 files made to break their reader: unsupported filters, links, types and sizes. */
 #include "era5_file.h"
 #include "era5_temp_dir.h"
 
@@ -97,10 +97,10 @@ static void write_unwritten(hid_t file)
     H5Pclose(how);
 }
 
-static void test_hostile(void **state)
+static void hostile_files_are_refused(void **state)
 {
     (void)state;
-    struct place p = temp_dir_with_parts();
+    struct era5_temp_dir p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     const struct {
         void (*write)(hid_t file);
@@ -120,7 +120,7 @@ static void test_hostile(void **state)
         { write_unwritten, "t2m, time 0, row 0, column 0: missing or not a finite number" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        hid_t file = H5Fcreate(in(&p, "train/2020.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+        hid_t file = H5Fcreate(era5_path(&p, "train/2020.h5"), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
         cases[i].write(file);
         H5Fclose(file);
         H5Zunregister(300);
@@ -132,6 +132,6 @@ static void test_hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_hostile) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(hostile_files_are_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -16,7 +16,7 @@
 
 enum { H = 8, W = 16, ODD = H + 1, TIMES = 4 };
 
-static void copy_fixture(const struct place *p, const char *name, const char *to)
+static void copy_fixture(const struct era5_temp_dir *p, const char *name, const char *to)
 {
     const char *root = getenv("WL_FIXTURES");
     struct wl_err e = { 0 };
@@ -24,10 +24,10 @@ static void copy_fixture(const struct place *p, const char *name, const char *to
     size_t n;
     assert_non_null(root);
     if (wl_file_read(wl_strf(p->a, "%s/era5/%s", root, name), 1 << 20, &text, &n, p->a, &e)) fail_msg("%s", e.msg);
-    assert_int_equal(wl_file_write(in(p, to), text, n, &e), 0);
+    assert_int_equal(wl_file_write(era5_path(p, to), text, n, &e), 0);
 }
 
-static int open_part(const struct place *p, bool train, int64_t targets, int64_t lead, struct wl_era5 **d,
+static int open_part(const struct era5_temp_dir *p, bool train, int64_t targets, int64_t lead, struct wl_era5 **d,
                      struct wl_err *e)
 {
     const struct wl_era5_opts o = {
@@ -37,7 +37,7 @@ static int open_part(const struct place *p, bool train, int64_t targets, int64_t
 }
 
 /* Statistics of the training part, and the part. */
-static struct wl_era5 *opened(const struct place *p, int64_t targets, int64_t lead)
+static struct wl_era5 *opened(const struct era5_temp_dir *p, int64_t targets, int64_t lead)
 {
     struct wl_era5 *d;
     struct wl_err e = { 0 };
@@ -71,11 +71,11 @@ static void check_plane(const struct wl_era5 *d, int channel, const float *x, in
     }
 }
 
-/* A variable a file, with valid_time, pressure levels, strings and zlib. */
-static void test_climate_store(void **state)
+/* One variable per file, with valid_time, pressure levels, strings and zlib. */
+static void climate_data_store_files_are_read(void **state)
 {
     (void)state;
-    struct place p = temp_dir_with_parts();
+    struct era5_temp_dir p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static float x[3 * H * W], y[3 * H * W];
     copy_fixture(&p, "t2m_2020.nc", "train/t2m_2020.nc");
@@ -102,10 +102,10 @@ static void test_climate_store(void **state)
 }
 
 /* 16 bits with scale, offset and a fill value; big-endian doubles from south to north and from 180 W. */
-static void test_packed_and_wide(void **state)
+static void packed_and_big_endian_variables_are_read(void **state)
 {
     (void)state;
-    struct place p = temp_dir_with_parts();
+    struct era5_temp_dir p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static float x[H * W], y[H * W];
     copy_fixture(&p, "packed_2020.nc", "train/packed_2020.nc");
@@ -139,24 +139,24 @@ static void test_packed_and_wide(void **state)
 
 static float some[16 * ODD * W];
 
-static void write_file(const struct place *p, const char *name, const struct era5_file *o)
+static void write_file(const struct era5_temp_dir *p, const char *name, const struct era5_file *o)
 {
     struct era5_file f = *o;
     if (!f.height) f.height = H;
     if (!f.width) f.width = W;
     for (int i = 0; i < f.times * (f.levels ? f.levels : 1) * f.height * f.width; i++) some[i] = (float)(i % 1000);
-    (void)unlink(in(p, name)); /* it may be open */
-    H5Fclose(era5_create(in(p, name), &f, some));
+    (void)unlink(era5_path(p, name)); /* it may be open */
+    H5Fclose(era5_create(era5_path(p, name), &f, some));
 }
 
-/* The number that begins a time's field. */
+/* The first number of the field of a time. */
 static float begin_of(int time) { return (float)(time * H * W % 1000); }
 
-/* Samples whose targets are not there fall out; a target is found by its time, not by its place. */
-static void test_gaps(void **state)
+/* Samples whose targets are missing are skipped; a target is found by its time, not by its index. */
+static void samples_with_missing_times_are_skipped(void **state)
 {
     (void)state;
-    struct place p = temp_dir_with_parts();
+    struct era5_temp_dir p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static float x[H * W], y[H * W], z[H * W];
     static const double time[] = { 0, 6, 12, 24, 30, 36, 48 }; /* 18 and 42 are missing */
@@ -177,10 +177,10 @@ static void test_gaps(void **state)
 }
 
 /* A sample lies in one year, and the years have one step. */
-static void test_years(void **state)
+static void years_follow_each_other_with_one_step(void **state)
 {
     (void)state;
-    struct place p = temp_dir_with_parts();
+    struct era5_temp_dir p = temp_dir_with_parts();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static const double first[] = { 0, 6, 12, 18 }, next[] = { 24, 30, 36, 42 }, hourly[] = { 24, 25, 26, 27 },
@@ -214,7 +214,7 @@ static void test_years(void **state)
     write_file(&p, "val/2022.h5", &(struct era5_file) { .times = 4 });
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
     assert_int_equal(wl_era5_check_disjoint(train, d, p.a, &e), 0);
-    assert_int_equal(rename(in(&p, "val/2022.h5"), in(&p, "val/2021.h5")), 0);
+    assert_int_equal(rename(era5_path(&p, "val/2022.h5"), era5_path(&p, "val/2021.h5")), 0);
     assert_int_equal(open_part(&p, false, 1, 1, &d, &e), 0);
     expect(wl_era5_check_disjoint(train, d, p.a, &e), WL_EINVAL, &e, "2021 is also a training year");
     write_file(&p, "val/2021.h5", &(struct era5_file) { .name = "z", .times = 4 });
@@ -224,11 +224,11 @@ static void test_years(void **state)
     temp_dir_free(&p);
 }
 
-/* A channel has the unit that any of its years says, and no two. What is no unit for people is none. */
-static void test_units(void **state)
+/* A channel has the unit of any of its years, which must not differ. Unprintable units are ignored. */
+static void units_agree_over_years(void **state)
 {
     (void)state;
-    struct place p = temp_dir_with_parts();
+    struct era5_temp_dir p = temp_dir_with_parts();
     struct wl_era5 *d;
     struct wl_err e = { 0 };
     static const char *const none[] = {
@@ -248,7 +248,7 @@ static void test_units(void **state)
     write_file(&p, "train/2022.h5", &(struct era5_file) { .times = 4, .unit = "knots" });
     expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, "2021.h5 it is in 'm s**-1'");
 
-    for (int year = 2020; year <= 2022; year++) (void)unlink(in(&p, wl_strf(p.a, "train/%d.h5", year)));
+    for (int year = 2020; year <= 2022; year++) (void)unlink(era5_path(&p, wl_strf(p.a, "train/%d.h5", year)));
     write_file(&p, "train/2020.h5", &(struct era5_file) { .name = "fields", .times = 4, .levels = 2, .unit = "K" });
     assert_null(wl_era5_grid(opened(&p, 1, 1))->units[1]);
     temp_dir_free(&p);
@@ -256,10 +256,10 @@ static void test_units(void **state)
 
 /* ---- what is refused ---- */
 
-static void test_coordinates(void **state)
+static void bad_coordinates_are_refused(void **state)
 {
     (void)state;
-    struct place p = temp_dir_with_parts();
+    struct era5_temp_dir p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static const double hours[] = { 0, 6, 12, 18 }, back[] = { 0, 12, 6, 18 }, twice[] = { 0, 6, 6, 12 },
                         none[] = { 0, 6, NAN, 18 };
@@ -295,7 +295,7 @@ static void test_coordinates(void **state)
         expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, cases[i].error);
     }
     /* latitude and longitude are swapped: [time, longitude, latitude] */
-    hid_t file = era5_create(in(&p, "train/2020.h5"),
+    hid_t file = era5_create(era5_path(&p, "train/2020.h5"),
                              &(struct era5_file) { .times = TIMES, .height = W, .width = ODD, .time = hours }, some);
     H5Dclose(era5_axis(file, "lat", north, ODD));
     H5Dclose(era5_axis(file, "lon", around, W));
@@ -305,10 +305,10 @@ static void test_coordinates(void **state)
     temp_dir_free(&p);
 }
 
-static void test_alike(void **state)
+static void files_of_a_year_have_one_grid_and_times(void **state)
 {
     (void)state;
-    struct place p = temp_dir_with_parts();
+    struct era5_temp_dir p = temp_dir_with_parts();
     struct wl_err e = { 0 };
     static const double hours[] = { 0, 6, 12, 18 }, later[] = { 0, 6, 12, 24 };
     static double north[ODD], other[ODD], south[ODD];
@@ -335,7 +335,7 @@ static void test_alike(void **state)
         write_file(&p, "train/b_2020.h5", &f);
         expect(wl_era5_statistics(p.dir, 0, false, p.a, &e), WL_EINVAL, &e, cases[i].error);
     }
-    /* one of them from south to north is no difference, nor one without times */
+    /* files may differ in the order of rows, and in having times */
     write_file(&p, "train/b_2020.h5",
                &(struct era5_file) { .name = "z", .times = TIMES, .height = ODD, .latitude = south });
     assert_int_equal(wl_era5_grid(opened(&p, 1, 1))->channels, 2);
@@ -345,10 +345,13 @@ static void test_alike(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_climate_store), cmocka_unit_test(test_packed_and_wide),
-        cmocka_unit_test(test_gaps),          cmocka_unit_test(test_years),
-        cmocka_unit_test(test_units),         cmocka_unit_test(test_coordinates),
-        cmocka_unit_test(test_alike),
+        cmocka_unit_test(climate_data_store_files_are_read),
+        cmocka_unit_test(packed_and_big_endian_variables_are_read),
+        cmocka_unit_test(samples_with_missing_times_are_skipped),
+        cmocka_unit_test(years_follow_each_other_with_one_step),
+        cmocka_unit_test(units_agree_over_years),
+        cmocka_unit_test(bad_coordinates_are_refused),
+        cmocka_unit_test(files_of_a_year_have_one_grid_and_times),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

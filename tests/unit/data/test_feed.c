@@ -1,4 +1,5 @@
-/* Feeds over sets of both kinds, without pictures: who gets which sample, where an epoch starts, what padding is. */
+/* Loaders over data sets of both kinds, without images: which rank gets which sample, where an epoch starts, padding.
+ */
 #include "data/data.h"
 
 #include <setjmp.h>
@@ -27,12 +28,12 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* ---- a set of bags: sample i has 1 + i % MAX numbers, all of them i; a batch is the bags one behind the other ---- */
+/* ---- a set of bags: sample i has 1 + i % MAX numbers, all of them i; a batch is the concatenated bags ---- */
 
 static int64_t size_of(int64_t index) { return 1 + index % MAX; }
 
-/* buffer: numbers [CAPACITY] i32, then where each bag ends [BATCH] i32, -1 behind the last. The set's `own` is the
- * sample that cannot be read. */
+/* buffer: numbers [CAPACITY] i32, then the end of each bag [BATCH] i32, -1 after the last. The data of the set is the
+ * index of the sample that cannot be read. */
 static int write_batch(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, const int64_t *index,
                        int64_t n, void *const *buffer, struct wl_err *e)
 {
@@ -106,7 +107,7 @@ static struct wl_loader *open_feed(const struct wl_dataset *s, const struct wl_l
     return f;
 }
 
-/* The bags of the rest of an epoch, in the order given; every batch is whole and its padding marked. */
+/* The bags of the rest of an epoch, in the order given; every batch is complete and its padding marked. */
 static int64_t read_bags(struct wl_loader *f, int32_t *seen)
 {
     int32_t number[CAPACITY], end[BATCH];
@@ -134,7 +135,7 @@ static int by_value(const void *a, const void *b) { return *(const int32_t *)a -
 /* ---- tests ---- */
 
 /* Any number of threads gives the same batches; ranks together give every sample once. */
-static void test_batches(void **state)
+static void batches_do_not_depend_on_threads_and_ranks(void **state)
 {
     (void)state;
     int32_t first[SAMPLES], seen[SAMPLES + BATCH];
@@ -163,8 +164,8 @@ static void test_batches(void **state)
     }
 }
 
-/* An epoch that starts at batch 3 is the rest of the whole one; what lies before is not read. */
-static void test_start(void **state)
+/* An epoch that starts at batch 3 is the rest of the complete one; earlier samples are not read. */
+static void epoch_starts_at_a_batch(void **state)
 {
     (void)state;
     int32_t whole[SAMPLES], rest[SAMPLES];
@@ -182,8 +183,8 @@ static void test_start(void **state)
     assert_int_equal(read_bags(f, rest), 0);
 }
 
-/* A batch that cannot be made is an error of its own turn. */
-static void test_torn_bag(void **state)
+/* A batch that cannot be made is an error when it is its turn, not earlier. */
+static void failed_batch_is_an_error_in_order(void **state)
 {
     (void)state;
     int32_t number[CAPACITY], end[BATCH];
@@ -196,8 +197,8 @@ static void test_torn_bag(void **state)
     assert_string_equal(e.msg, "bags: bag 9 is torn");
 }
 
-/* Samples are copied where the set does not say otherwise, and what is not there is padded. */
-static void test_samples(void **state)
+/* Samples are copied if the data set has no copy_out, and missing ones are padded. */
+static void samples_are_copied_and_padded(void **state)
 {
     (void)state;
     int32_t number[BATCH];
@@ -218,8 +219,9 @@ static void test_samples(void **state)
         for (int i = 0; i < n; i++) assert_int_equal(number[i] / 100, 7);
 }
 
-/* In evaluation bad samples are left out, in training replaced; without skip_bad the set's words end the message. */
-static void test_bad_samples(void **state)
+/* In evaluation bad samples are skipped, in training replaced; without skip_bad the message ends with the set's hint.
+ */
+static void bad_samples_are_skipped_or_replaced(void **state)
 {
     (void)state;
     int32_t number[BATCH];
@@ -247,7 +249,7 @@ static void test_bad_samples(void **state)
     assert_string_equal(e.msg, "number 2 is bad; so it is");
 }
 
-static void test_too_few(void **state)
+static void too_few_samples_are_refused(void **state)
 {
     (void)state;
     struct wl_loader *f;
@@ -260,12 +262,12 @@ static void test_too_few(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_batches, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_start, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_torn_bag, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_samples, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_samples, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_too_few, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(batches_do_not_depend_on_threads_and_ranks, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(epoch_starts_at_a_batch, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(failed_batch_is_an_error_in_order, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(samples_are_copied_and_padded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(bad_samples_are_skipped_or_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(too_few_samples_are_refused, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

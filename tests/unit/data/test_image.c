@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-/* A picture of a file, ready to be decoded; one at a time. */
+/* An image of a file, ready to be decoded; one at a time. */
 static int open_file(struct wl_jpeg *j, const char *path, int *width, int *height, struct wl_err *e)
 {
     static struct wl_encoded_image sample;
@@ -17,7 +17,7 @@ static int open_file(struct wl_jpeg *j, const char *path, int *width, int *heigh
     return rc ? rc : wl_jpeg_open(j, &sample, width, height, e);
 }
 
-/* The picture that the values below were made from. */
+/* The image that the values below were made from. */
 static void pattern(uint8_t *rgb)
 {
     for (int y = 0; y < 10; y++)
@@ -30,7 +30,7 @@ static void pattern(uint8_t *rgb)
 }
 
 /* Pillow 13: image.crop(box).resize((4, 4), Image.BILINEAR). Pillow rounds between its two passes: off by one. */
-static void test_resize_as_pillow(void **state)
+static void resize_matches_pillow(void **state)
 {
     static const struct {
         struct wl_crop crop;
@@ -66,7 +66,7 @@ static void test_resize_as_pillow(void **state)
     wl_arena_free(a);
 }
 
-static void test_crop_random(void **state)
+static void random_crop_is_inside_with_its_area_and_aspect(void **state)
 {
     double areas = 0;
     int flips = 0, n = 2000;
@@ -85,7 +85,7 @@ static void test_crop_random(void **state)
     assert_true(areas / n > 0.4 && areas / n < 0.56); /* .54 less what does not fit */
 }
 
-static void test_crop_narrow(void **state)
+static void narrow_image_gets_the_centre_crop(void **state)
 {
     struct wl_rng d = wl_rng(1, "test", 0, 0);
     struct wl_crop c = wl_crop_random(1000, 10, &d); /* no attempt can fit: the centre, aspect 4/3 */
@@ -95,7 +95,7 @@ static void test_crop_narrow(void **state)
     assert_true(c.width > 0 && c.x >= 0);
 }
 
-static void test_reduction(void **state)
+static void scale_denominator_keeps_enough_pixels(void **state)
 {
     struct wl_crop c = { .width = 900, .height = 448 };
     (void)state;
@@ -135,7 +135,7 @@ static void expect_colour(const char *file, int width, int height, int r, int g,
     wl_arena_free(a);
 }
 
-static void test_colour_spaces(void **state)
+static void grey_and_cmyk_are_decoded(void **state)
 {
     (void)state;
     expect_colour("cmyk.JPEG", 32, 32, 207, 69, 51);
@@ -154,7 +154,7 @@ static void near(const struct wl_decoded_image *p, int x, int y, const int *rgb)
 
 /* Channel by channel as another decoder has them: FFmpeg's (libavcodec 62.28, PyAV 18.1), its planes converted as JFIF
  * 1.02 says. Decoders may round each step for themselves: off by 2. */
-static void test_reference_pixels(void **state)
+static void pixels_match_another_decoder(void **state)
 {
     static const struct {
         int x, y, rgb[3];
@@ -181,8 +181,8 @@ static void test_reference_pixels(void **state)
     wl_arena_free(a);
 }
 
-/* The same through crop and resize at the size of the picture's upper half: planes of red, green and blue. */
-static void test_planes_are_red_green_blue(void **state)
+/* The same after crop and resize at the size of the image's upper half: planes of red, green and blue. */
+static void planes_are_red_green_blue(void **state)
 {
     static const int squares[4][3] = { { 221, 40, 31 }, { 30, 189, 60 }, { 40, 60, 209 }, { 230, 200, 40 } };
     struct wl_arena *a = wl_arena_new(NULL);
@@ -203,10 +203,10 @@ static void test_planes_are_red_green_blue(void **state)
     wl_arena_free(a);
 }
 
-/* Files that are no whole JPEG, each with its own message. */
-static void test_bad_files(void **state)
+/* Incomplete and foreign files, each with its own message. */
+static void bad_files_are_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_arena *a = p->arena;
     const char *path = wl_path_join(a, p->root, "x.JPEG");
     const char *good = wl_path_join(a, getenv("WL_FIXTURES"), "cmyk.JPEG");
@@ -227,7 +227,7 @@ static void test_bad_files(void **state)
     assert_int_equal(open_file(j, path, &w, &h, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "not a JPEG (begins with 0x8950, expected 0xffd8)"));
 
-    /* cut at every length: an error in the header or in the data, never a picture */
+    /* cut at every length: an error in the header or in the data, never an image */
     assert_int_equal(wl_file_read(good, 1 << 20, &text, &n, a, &e), 0);
     for (size_t cut = 2; cut + 2 < n; cut += 7) {
         assert_int_equal(wl_file_write(path, text, cut, &e), 0);
@@ -241,10 +241,10 @@ static void test_bad_files(void **state)
     assert_int_equal(wl_jpeg_decode(j, 1, &pixels, &e), 0);
 }
 
-/* A header that claims 65535 x 65535 is refused before any memory is asked for. */
-static void test_huge(void **state)
+/* A header that claims 65535 x 65535 pixels is refused before any memory is allocated. */
+static void huge_header_is_refused_before_allocating(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_arena *a = p->arena;
     const char *path = wl_path_join(a, p->root, "x.JPEG");
     char *text;
@@ -262,15 +262,15 @@ static void test_huge(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resize_as_pillow),
-        cmocka_unit_test(test_crop_random),
-        cmocka_unit_test(test_crop_narrow),
-        cmocka_unit_test(test_reduction),
-        cmocka_unit_test(test_colour_spaces),
-        cmocka_unit_test(test_reference_pixels),
-        cmocka_unit_test(test_planes_are_red_green_blue),
-        cmocka_unit_test_setup_teardown(test_bad_files, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_huge, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test(resize_matches_pillow),
+        cmocka_unit_test(random_crop_is_inside_with_its_area_and_aspect),
+        cmocka_unit_test(narrow_image_gets_the_centre_crop),
+        cmocka_unit_test(scale_denominator_keeps_enough_pixels),
+        cmocka_unit_test(grey_and_cmyk_are_decoded),
+        cmocka_unit_test(pixels_match_another_decoder),
+        cmocka_unit_test(planes_are_red_green_blue),
+        cmocka_unit_test_setup_teardown(bad_files_are_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(huge_header_is_refused_before_allocating, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* The index of shards: used where it is of these shards, made anew where it is not, and never in the way. That it is
+/* The shard index: used if it matches the shards, rebuilt if it does not, and never the cause of an error. That it is
  * used shows in a damaged header that nobody looks at. */
 #include "data/byte_order.h"
 #include "data/images/shards.h"
@@ -13,12 +13,12 @@
 
 enum { SHARDS = 3 };
 
-static const char *shard(const struct place *p, int i)
+static const char *shard(const struct temp_dir *p, int i)
 {
     return temp_dir_path(p, wl_strf(p->arena, "train-%05d-of-%05d", i, SHARDS));
 }
 
-/* Makes a file as old as it must be to be indexed; `minutes` tells two ages apart. */
+/* Makes a file old enough to be indexed; `minutes` distinguishes two ages. */
 static void age(const char *path, int minutes)
 {
     struct timespec then;
@@ -34,14 +34,14 @@ static void keep_time(const char *path, const struct stat *st)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-static void fill_aged(const struct place *p)
+static void fill_aged(const struct temp_dir *p)
 {
     temp_dir_write_shards(p, p->dir, SHARDS);
     for (int i = 0; i < SHARDS; i++) age(shard(p, i), 2);
 }
 
-/* Damages the second header of shard 1, and leaves size and time as they were. */
-static void damage_quietly(const struct place *p)
+/* Damages the second header of shard 1, keeping its size and time. */
+static void damage_quietly(const struct temp_dir *p)
 {
     struct wl_tfrecord_file r = { .path = shard(p, 1) };
     struct wl_err e;
@@ -52,12 +52,12 @@ static void damage_quietly(const struct place *p)
     keep_time(r.path, &st);
 }
 
-static int open_shards(const struct place *p, struct wl_image_source *s, struct wl_err *e)
+static int open_shards(const struct temp_dir *p, struct wl_image_source *s, struct wl_err *e)
 {
     return wl_image_shards_open(s, p->dir, "train", p->arena, e);
 }
 
-static void opens(const struct place *p)
+static void opens(const struct temp_dir *p)
 {
     struct wl_image_source s;
     struct wl_err e;
@@ -65,7 +65,7 @@ static void opens(const struct place *p)
     assert_int_equal(s.n, 20);
 }
 
-static void scans_and_fails(const struct place *p)
+static void scans_and_fails(const struct temp_dir *p)
 {
     struct wl_image_source s;
     struct wl_err e;
@@ -73,9 +73,9 @@ static void scans_and_fails(const struct place *p)
     assert_non_null(strstr(e.msg, "train-00001-of-00003: record 2 at byte"));
 }
 
-static const char *index_path(const struct place *p) { return temp_dir_path(p, "train.wattlaw-index"); }
+static const char *index_path(const struct temp_dir *p) { return temp_dir_path(p, "train.wattlaw-index"); }
 
-static char *contents(const struct place *p, const char *path, size_t *n)
+static char *contents(const struct temp_dir *p, const char *path, size_t *n)
 {
     struct wl_err e;
     char *text = NULL;
@@ -85,9 +85,9 @@ static char *contents(const struct place *p, const char *path, size_t *n)
 
 /* ---- tests ------------------------------------------------------------------------------------------------------ */
 
-static void test_used(void **state)
+static void index_is_used(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     size_t n;
     fill_aged(p);
     opens(p);
@@ -100,9 +100,9 @@ static void test_used(void **state)
 }
 
 /* The records of an index are those of a scan. */
-static void test_same_records(void **state)
+static void index_has_the_records_of_a_scan(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_tfrecord_file scanned[SHARDS] = { 0 }, first[SHARDS] = { 0 }, again[SHARDS] = { 0 };
     struct wl_err e;
     fill_aged(p);
@@ -121,9 +121,9 @@ static void test_same_records(void **state)
 }
 
 /* A shard that changes within one tick of the clock keeps its time, so young shards are not indexed. */
-static void test_young_shards(void **state)
+static void young_shards_are_not_indexed(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     temp_dir_write_shards(p, p->dir, SHARDS);
     age(shard(p, 0), 2);
     age(shard(p, 1), 2);
@@ -131,10 +131,10 @@ static void test_young_shards(void **state)
     assert_false(wl_is_file(index_path(p)));
 }
 
-/* Cut off anywhere, or with any byte changed, it is made anew, to the same bytes. */
-static void test_damaged(void **state)
+/* Truncated anywhere, or with any byte changed, it is rebuilt with the same bytes. */
+static void damaged_index_is_rebuilt(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e;
     size_t n, m;
     fill_aged(p);
@@ -151,9 +151,9 @@ static void test_damaged(void **state)
 }
 
 /* Right checksum, wrong records: one of no bytes, one too long, too many, too few. */
-static void test_impossible_records(void **state)
+static void impossible_records_are_rejected(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     static const uint8_t sizes[][3] = { { 0x80, 0x80, 0 }, { 0xff, 0xff, 0x7f } };
     struct wl_err e;
     size_t n, m, first = 8 + 8 + SHARDS * 24;
@@ -174,10 +174,11 @@ static void test_impossible_records(void **state)
     }
 }
 
-/* Where it cannot stand beside the shards it stands in the user's cache; where neither is possible, all goes on. */
-static void test_places(void **state)
+/* If it cannot be written beside the shards, it goes to the user's cache; if neither is possible, loading still works.
+ */
+static void index_goes_to_the_cache_if_the_folder_is_read_only(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_arena *a = p->arena;
     struct wl_strs names;
     struct wl_err e;
@@ -214,10 +215,10 @@ static void *open_in_thread(void *place)
     return NULL;
 }
 
-/* Whoever comes while another one scans takes what that one has written. */
-static void test_waits(void **state)
+/* A process that comes while another one scans waits, and reads its index. */
+static void second_process_waits_for_the_scan(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     pthread_t other;
     struct wl_err e;
     size_t n;
@@ -228,7 +229,7 @@ static void test_waits(void **state)
     damage_quietly(p); /* a scan would fail from here on */
     int fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
-    struct place own = *p;
+    struct temp_dir own = *p;
     own.arena = wl_arena_new(NULL); /* an arena belongs to one thread */
     assert_int_equal(pthread_create(&other, NULL, open_in_thread, &own), 0);
     wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 20);
@@ -241,13 +242,14 @@ static void test_waits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_used, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_same_records, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_young_shards, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_damaged, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_impossible_records, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_places, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_waits, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(index_is_used, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(index_has_the_records_of_a_scan, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(young_shards_are_not_indexed, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(damaged_index_is_rebuilt, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(impossible_records_are_rejected, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(index_goes_to_the_cache_if_the_folder_is_read_only, temp_dir_setup,
+                                        temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(second_process_waits_for_the_scan, temp_dir_setup, temp_dir_teardown),
     };
     wl_log_init(WL_ERROR, -1);
     return cmocka_run_group_tests(tests, NULL, NULL);

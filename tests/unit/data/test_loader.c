@@ -32,26 +32,29 @@ void *__wrap_calloc(size_t n, size_t size)
     return __real_calloc(n, size);
 }
 
-static struct pictures_opts options(const struct place *p, bool train) { return pictures_options(p->dir, train, S); }
-
-static struct pictures *open_pictures(const struct place *p, const struct pictures_opts *o)
+static struct image_loader_opts options(const struct temp_dir *p, bool train)
 {
-    struct pictures *l = wl_new(p->arena, struct pictures);
+    return image_loader_options(p->dir, train, S);
+}
+
+static struct image_loader *open_images(const struct temp_dir *p, const struct image_loader_opts *o)
+{
+    struct image_loader *l = wl_new(p->arena, struct image_loader);
     struct wl_err e = { 0 };
-    if (pictures_open(l, o, p->arena, &e) != 0) fail_msg("%s", e.msg);
+    if (image_loader_open(l, o, p->arena, &e) != 0) fail_msg("%s", e.msg);
     return l;
 }
 
-static void refuse(const struct place *p, const struct pictures_opts *o, const char *cause)
+static void refuse(const struct temp_dir *p, const struct image_loader_opts *o, const char *cause)
 {
-    struct pictures l;
+    struct image_loader l;
     struct wl_err e = { 0 };
-    assert_true(pictures_open(&l, o, p->arena, &e) < 0);
+    assert_true(image_loader_open(&l, o, p->arena, &e) < 0);
     if (!strstr(e.msg, cause)) fail_msg("'%s' lacks '%s'", e.msg, cause);
 }
 
 /* A number for each image of an epoch, in the order given; returns how many. */
-static int64_t digest_epoch(struct pictures *l, int64_t epoch, int64_t batch, double *digest, int32_t *label)
+static int64_t digest_epoch(struct image_loader *l, int64_t epoch, int64_t batch, double *digest, int32_t *label)
 {
     float *x = malloc((size_t)batch * PIXELS * sizeof *x);
     int32_t *y = malloc((size_t)batch * sizeof *y);
@@ -59,7 +62,7 @@ static int64_t digest_epoch(struct pictures *l, int64_t epoch, int64_t batch, do
     struct wl_err e = { 0 };
     int rc;
     assert_int_equal(wl_loader_start_epoch(l->feed, epoch, 0, &e), 0);
-    while ((rc = pictures_next(l, x, y, &n, &e)) > 0)
+    while ((rc = image_loader_next(l, x, y, &n, &e)) > 0)
         for (int64_t i = 0; i < n; i++, total++) {
             digest[total] = 0;
             for (int k = 0; k < PIXELS; k++) digest[total] += x[i * PIXELS + k] * (1 + k % 97);
@@ -83,17 +86,17 @@ static int by_value(const void *a, const void *b)
 }
 
 /* The same bits for 0, 1 and 3 threads and any ring; other epochs and seeds differ. */
-static void test_threads_do_not_matter(void **state)
+static void threads_do_not_change_the_batches(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     double first[20], digest[20];
     int32_t label[20], other[20];
     temp_dir_write_images(p);
     for (int64_t threads = 0; threads <= 3; threads++) {
-        struct pictures_opts o = options(p, true);
+        struct image_loader_opts o = options(p, true);
         o.feed.threads = threads;
         o.feed.ring = 1 + threads;
-        struct pictures *l = open_pictures(p, &o);
+        struct image_loader *l = open_images(p, &o);
         assert_int_equal(wl_loader_batches(l->feed), 5);
         assert_int_equal(digest_epoch(l, 2, 4, digest, other), 20);
         if (threads == 0) {
@@ -107,34 +110,34 @@ static void test_threads_do_not_matter(void **state)
     }
 }
 
-/* The ranks' images together are those of one rank: crops and flips too. */
-static void test_ranks_together(void **state)
+/* The ranks' images together are those of one rank, including crops and flips. */
+static void ranks_together_equal_one_rank(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     double one[20], all[20];
     int32_t label[20];
     temp_dir_write_images(p);
-    struct pictures_opts o = options(p, true);
-    assert_int_equal(digest_epoch(open_pictures(p, &o), 1, 4, one, label), 20);
+    struct image_loader_opts o = options(p, true);
+    assert_int_equal(digest_epoch(open_images(p, &o), 1, 4, one, label), 20);
     qsort(one, 20, sizeof *one, by_value);
     for (o.feed.ranks = 2; o.feed.ranks <= 3; o.feed.ranks++) {
         int64_t n = 0;
         for (o.feed.rank = 0; o.feed.rank < o.feed.ranks; o.feed.rank++)
-            n += digest_epoch(open_pictures(p, &o), 1, 4, all + n, label + n);
+            n += digest_epoch(open_images(p, &o), 1, 4, all + n, label + n);
         assert_int_equal(n, 20);
         qsort(all, 20, sizeof *all, by_value);
         assert_same(one, all, 20);
     }
 }
 
-static void test_validation(void **state)
+static void validation_is_in_order_without_augmentation(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     double a[7], b[7];
     int32_t label[7];
     temp_dir_write_images(p);
-    struct pictures_opts o = options(p, false);
-    struct pictures *l = open_pictures(p, &o);
+    struct image_loader_opts o = options(p, false);
+    struct image_loader *l = open_images(p, &o);
     assert_int_equal(wl_images_dataset(l->images)->samples, 7);
     assert_int_equal(wl_images_classes(l->images), 3);
     assert_int_equal(digest_epoch(l, 1, 4, a, label), 7);
@@ -143,50 +146,50 @@ static void test_validation(void **state)
     assert_same(a, b, 7);
 }
 
-/* A part of the epoch is left unread; the next epoch is whole. */
-static void test_abandoned_epoch(void **state)
+/* A part of the epoch stays unread; the next epoch is complete. */
+static void abandoned_epoch_does_not_disturb_the_next(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     float x[4 * PIXELS];
     int32_t y[4], label[20];
     double a[20], b[20];
     int64_t n;
     struct wl_err e;
     temp_dir_write_images(p);
-    struct pictures_opts o = options(p, true);
-    struct pictures *l = open_pictures(p, &o);
-    assert_int_equal(pictures_next(l, x, y, &n, &e), 0); /* no epoch yet */
+    struct image_loader_opts o = options(p, true);
+    struct image_loader *l = open_images(p, &o);
+    assert_int_equal(image_loader_next(l, x, y, &n, &e), 0); /* no epoch yet */
     digest_epoch(l, 4, 4, a, label);
     for (int i = 0; i < 10; i++) {
         assert_int_equal(wl_loader_start_epoch(l->feed, i, 0, &e), 0);
-        assert_int_equal(pictures_next(l, x, y, &n, &e), 1);
+        assert_int_equal(image_loader_next(l, x, y, &n, &e), 1);
     }
     assert_int_equal(digest_epoch(l, 4, 4, b, label), 20);
     assert_same(a, b, 20);
 }
 
-/* A limit keeps the classes' shares; too high a limit is refused. */
-static void test_samples(void **state)
+/* A limit keeps the proportions of the classes; too high a limit is refused. */
+static void limit_keeps_class_proportions(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     double digest[20];
     int32_t label[20];
     int of_class[3] = { 0 };
     temp_dir_write_images(p);
-    struct pictures_opts o = options(p, true);
+    struct image_loader_opts o = options(p, true);
     o.set.samples = 9;
-    assert_int_equal(digest_epoch(open_pictures(p, &o), 1, 4, digest, label), 9);
+    assert_int_equal(digest_epoch(open_images(p, &o), 1, 4, digest, label), 9);
     for (int i = 0; i < 9; i++) of_class[label[i]]++;
     for (int k = 0; k < 3; k++) assert_int_equal(of_class[k], 3);
     o.set.samples = 21;
     refuse(p, &o, "21 samples requested, 20 available");
 }
 
-/* A grey picture comes out as (v/255 - mean) / std. */
-static void test_normalised(void **state)
+/* A grey image becomes (v/255 - mean) / std. */
+static void pixels_are_normalised(void **state)
 {
     static const double mean[] = { 0.485, 0.456, 0.406 }, std[] = { 0.229, 0.224, 0.225 };
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_arena *a = p->arena;
     float x[4 * PIXELS];
     int32_t y[4];
@@ -198,22 +201,22 @@ static void test_normalised(void **state)
                                   a, &e),
                      0);
     assert_int_equal(wl_file_write(wl_path_join(a, p->dir, "train/only/a.jpg"), text, (size_t)size, &e), 0);
-    struct pictures_opts o = options(p, true);
-    struct pictures *l = open_pictures(p, &o);
+    struct image_loader_opts o = options(p, true);
+    struct image_loader *l = open_images(p, &o);
     assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
-    assert_int_equal(pictures_next(l, x, y, &n, &e), 1);
+    assert_int_equal(image_loader_next(l, x, y, &n, &e), 1);
     assert_int_equal(n, 1);
     for (int c = 0; c < 3; c++)
         for (int i = 0; i < S * S; i++) assert_true(fabs(x[c * S * S + i] - (77 / 255. - mean[c]) / std[c]) < 1e-5);
-    assert_int_equal(pictures_next(l, x, y, &n, &e), 0);
+    assert_int_equal(image_loader_next(l, x, y, &n, &e), 0);
 }
 
-static void test_missing(void **state)
+static void missing_parts_are_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_arena *a = p->arena;
     struct wl_err e;
-    struct pictures_opts train = options(p, true), val = options(p, false);
+    struct image_loader_opts train = options(p, true), val = options(p, false);
     refuse(p, &train, "set: No such file or directory");
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
     refuse(p, &train, "no folder 'train'");
@@ -228,15 +231,15 @@ static void test_missing(void **state)
     refuse(p, &val, "val/dog: this class is not one of the 1 in");
 }
 
-static void test_wrong_sizes(void **state)
+static void wrong_sizes_are_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     temp_dir_write_images(p);
-    struct pictures_opts o = options(p, true);
+    struct image_loader_opts o = options(p, true);
     o.set.classes = 2;
     refuse(p, &o, "3 class folders, but the network has 2 classes");
     o.set.classes = 10;
-    assert_int_equal(wl_images_classes(open_pictures(p, &o)->images), 10); /* said, and possible */
+    assert_int_equal(wl_images_classes(open_images(p, &o)->images), 10); /* given by --classes */
     o.set.classes = 3;
     o.feed.drop_last = true;
     o.feed.batch = 11;
@@ -244,7 +247,7 @@ static void test_wrong_sizes(void **state)
     refuse(p, &o, "20 samples, fewer than one global batch of 22 (2 workers x local batch 11)");
 }
 
-static const char *damage(const struct place *p, const char *name)
+static const char *damage(const struct temp_dir *p, const char *name)
 {
     const char *path = wl_path_join(p->arena, p->dir, name);
     struct wl_err e;
@@ -256,9 +259,9 @@ static const char *damage(const struct place *p, const char *name)
 }
 
 /* Without skip_bad the epoch ends with the first bad file of the order, the same one for any number of threads. */
-static void test_bad_is_an_error(void **state)
+static void bad_image_is_an_error(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     float x[4 * PIXELS];
     int32_t y[4];
     int64_t n, good[3];
@@ -268,36 +271,36 @@ static void test_bad_is_an_error(void **state)
     damage(p, "train/class0000/train_0000003.JPEG");
     damage(p, "train/class0001/train_0000004.JPEG");
     for (int64_t threads = 0; threads < 3; threads++) {
-        struct pictures_opts o = options(p, true);
+        struct image_loader_opts o = options(p, true);
         o.feed.threads = threads;
-        struct pictures *l = open_pictures(p, &o);
+        struct image_loader *l = open_images(p, &o);
         int rc;
         assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
-        for (good[threads] = 0; (rc = pictures_next(l, x, y, &n, &e)) > 0;) good[threads]++;
+        for (good[threads] = 0; (rc = image_loader_next(l, x, y, &n, &e)) > 0;) good[threads]++;
         assert_int_equal(rc, WL_EINVAL);
         assert_non_null(strstr(e.msg, ".JPEG: cannot be decoded: "));
         assert_non_null(strstr(e.msg, "; --skip-bad skips such images"));
         if (threads == 0) memcpy(first, e.msg, sizeof first);
         assert_string_equal(e.msg, first);
         assert_int_equal(good[threads], good[0]);
-        assert_int_equal(pictures_next(l, x, y, &n, &e), WL_EINVAL); /* and stays one */
+        assert_int_equal(image_loader_next(l, x, y, &n, &e), WL_EINVAL); /* and stays one */
     }
 }
 
-static void test_skip_bad(void **state)
+static void skip_bad_replaces_bad_images(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     double a[20], b[20];
     int32_t label[20];
     temp_dir_write_images(p);
     wl_log_init(WL_ERROR, -1);
     damage(p, "train/class0000/train_0000003.JPEG");
     damage(p, "val/class0001/val_0000001.JPEG");
-    struct pictures_opts o = options(p, true);
+    struct image_loader_opts o = options(p, true);
     o.feed.skip_bad = true;
-    struct pictures *l = open_pictures(p, &o);
+    struct image_loader *l = open_images(p, &o);
     o.feed.threads = 0;
-    struct pictures *alone = open_pictures(p, &o);
+    struct image_loader *alone = open_images(p, &o);
     assert_int_equal(unlink(damage(p, "train/class0002/train_0000005.JPEG")), 0); /* after it was listed */
     assert_int_equal(digest_epoch(l, 1, 4, a, label), 20);                        /* full batches */
     assert_int_equal(digest_epoch(alone, 1, 4, b, label), 20);
@@ -306,14 +309,14 @@ static void test_skip_bad(void **state)
     assert_int_equal(wl_loader_bad_samples(l->feed), 2); /* each once */
     o = options(p, false);
     o.feed.skip_bad = true;
-    l = open_pictures(p, &o);
+    l = open_images(p, &o);
     assert_int_equal(digest_epoch(l, 1, 4, a, label), 6); /* left out */
     assert_int_equal(wl_loader_bad_samples(l->feed), 1);
 }
 
-static void test_all_bad(void **state)
+static void only_bad_images_are_an_error(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_arena *a = p->arena;
     float x[4 * PIXELS];
     int32_t y[4];
@@ -322,31 +325,31 @@ static void test_all_bad(void **state)
     wl_log_init(WL_ERROR, -1);
     assert_int_equal(wl_mkdirs(wl_path_join(a, p->dir, "train/cat"), &e), 0);
     assert_int_equal(wl_file_write(wl_path_join(a, p->dir, "train/cat/a.jpg"), "no", 2, &e), 0);
-    struct pictures_opts o = options(p, true);
+    struct image_loader_opts o = options(p, true);
     o.feed.skip_bad = true;
-    struct pictures *l = open_pictures(p, &o);
+    struct image_loader *l = open_images(p, &o);
     assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
-    assert_int_equal(pictures_next(l, x, y, &n, &e), WL_EINVAL);
+    assert_int_equal(image_loader_next(l, x, y, &n, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "no image can be read; the last"));
 }
 
-/* After the buffers have met the largest image, batches and epochs cost no memory. */
-static void test_allocates_nothing(void **state)
+/* Once the buffers have grown to the largest image, batches and epochs allocate nothing. */
+static void batches_allocate_nothing(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     static float x[4 * PIXELS];
     int32_t y[4];
     int64_t n;
     long before = 0;
     struct wl_err e;
     temp_dir_write_images(p);
-    struct pictures_opts o = options(p, true);
+    struct image_loader_opts o = options(p, true);
     o.feed.threads = 1; /* which thread meets the largest image when is chance */
-    struct pictures *l = open_pictures(p, &o);
+    struct image_loader *l = open_images(p, &o);
     for (int epoch = 0; epoch < 20; epoch++) {
         if (epoch == 10) before = allocations;
         assert_int_equal(wl_loader_start_epoch(l->feed, epoch, 0, &e), 0);
-        while (pictures_next(l, x, y, &n, &e) > 0) continue;
+        while (image_loader_next(l, x, y, &n, &e) > 0) continue;
     }
     assert_true(before > 0);
     assert_int_equal(allocations, before);
@@ -355,18 +358,18 @@ static void test_allocates_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_threads_do_not_matter, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_ranks_together, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_validation, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_abandoned_epoch, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_samples, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_normalised, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_missing, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_sizes, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_bad_is_an_error, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_skip_bad, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_all_bad, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_allocates_nothing, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(threads_do_not_change_the_batches, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(ranks_together_equal_one_rank, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(validation_is_in_order_without_augmentation, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(abandoned_epoch_does_not_disturb_the_next, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(limit_keeps_class_proportions, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(pixels_are_normalised, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(missing_parts_are_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(wrong_sizes_are_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(bad_image_is_an_error, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(skip_bad_replaces_bad_images, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(only_bad_images_are_an_error, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(batches_allocate_nothing, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

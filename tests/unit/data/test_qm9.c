@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* Methane as the first file of QM9 has it, and a water whose last digits are Mathematica's. */
+/* Methane as in the first file of QM9, and water with exponents in Mathematica's form. */
 static const char methane[] =
     "5\n"
     "gdb 1\t157.7118\t157.70997\t157.70699\t0.\t13.21\t-0.3877\t0.1171\t0.5048\t35.3641\t0.044749\t-40.47893\t"
@@ -17,7 +17,7 @@ static const char methane[] =
     "H\t-0.5238136345\t 1.4379326443\t 0.9063972942\t 1.33923*^-1\n"
     "1341.307\t1341.3284\t1341.365\nC\tC\t\nInChI=1S/CH4/h1H4\tInChI=1S/CH4/h1H4\n";
 
-static void test_parse(void **state)
+static void xyz_files_are_parsed(void **state)
 {
     (void)state;
     struct wl_qm9_record r = { 0 };
@@ -33,7 +33,7 @@ static void test_parse(void **state)
     assert_non_null(strstr(e.msg, "did you mean 'U"));
 }
 
-/* Each: a piece of the file above, what stands there instead, and words of the message. */
+/* For each case: a piece of the file above, its replacement, and words of the message. */
 static const struct {
     const char *from, *to, *words;
 } bad[] = {
@@ -53,7 +53,7 @@ static const struct {
       "one.xyz:4: atoms 1 and 2 are at the same position" },
 };
 
-static void test_malformed(void **state)
+static void malformed_files_are_refused(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -76,7 +76,7 @@ static void test_malformed(void **state)
 
 /* ---- files ------------------------------------------------------------------------------------------------------- */
 
-static void pack(const struct place *p, const char *from, const char *exclude, const char *to, int rc,
+static void pack(const struct temp_dir *p, const char *from, const char *exclude, const char *to, int rc,
                  const char *words, struct wl_qm9_pack_stats *done)
 {
     struct wl_err e = { 0 };
@@ -85,14 +85,14 @@ static void pack(const struct place *p, const char *from, const char *exclude, c
     if (rc && !strstr(e.msg, words)) fail_msg("'%s' lacks '%s'", e.msg, words);
 }
 
-static void put(const struct place *p, const char *name, const char *text)
+static void put(const struct temp_dir *p, const char *name, const char *text)
 {
     assert_int_equal(wl_file_write(wl_path_join(p->arena, p->dir, name), text, strlen(text), NULL), 0);
 }
 
-static void test_folder_and_list(void **state)
+static void folder_is_packed_without_excluded(void **state)
 {
-    const struct place *p = *state;
+    const struct temp_dir *p = *state;
     struct wl_err e = { 0 };
     struct wl_qm9_pack_stats done;
     struct wl_qm9 q;
@@ -118,9 +118,9 @@ static void test_folder_and_list(void **state)
     pack(p, p->dir, wl_path_join(p->arena, p->dir, "empty.txt"), to, WL_EINVAL, "no line begins with", &done);
 }
 
-static void test_molecules_of_others(void **state)
+static void molecules_of_the_user_are_kept(void **state)
 {
-    const struct place *p = *state;
+    const struct temp_dir *p = *state;
     struct wl_err e = { 0 };
     char *text;
     size_t n;
@@ -135,9 +135,9 @@ static void test_molecules_of_others(void **state)
     assert_int_equal(wl_qm9_synth(p->dir, 3, 3, false, &e), 0); /* and the first one is the same */
 }
 
-static void test_archive(void **state)
+static void tar_archive_is_packed(void **state)
 {
-    const struct place *p = *state;
+    const struct temp_dir *p = *state;
     struct wl_err e = { 0 };
     struct wl_qm9_pack_stats done;
     if (wl_qm9_synth(p->dir, 5, 3, false, &e)) fail_msg("%s", e.msg);
@@ -152,9 +152,9 @@ static void test_archive(void **state)
     pack(p, wl_strf(p->arena, "%s/none", p->dir), NULL, to, WL_ENOENT, "none", &done);
 }
 
-static void test_damage(void **state)
+static void damaged_packed_file_is_refused(void **state)
 {
-    const struct place *p = *state;
+    const struct temp_dir *p = *state;
     struct wl_err e = { 0 };
     struct wl_qm9_pack_stats done;
     struct wl_qm9 q;
@@ -175,11 +175,11 @@ static void test_damage(void **state)
     assert_non_null(strstr(e.msg, "do not match the header"));
 }
 
-/* ---- what is trained with ---------------------------------------------------------------------------------------- */
+/* ---- split and batches ------------------------------------------------------------------------------------------ */
 
 enum { MOLECULES = 200, BATCH = 16 };
 
-static struct wl_qm9_splits share(const struct place *p, struct wl_qm9 *q, uint64_t seed, bool triplets)
+static struct wl_qm9_splits share(const struct temp_dir *p, struct wl_qm9 *q, uint64_t seed, bool triplets)
 {
     struct wl_err e = { 0 };
     struct wl_qm9_splits part;
@@ -190,7 +190,7 @@ static struct wl_qm9_splits share(const struct place *p, struct wl_qm9 *q, uint6
     return part;
 }
 
-static void open_synthetic(const struct place *p, struct wl_qm9 *q)
+static void open_synthetic(const struct temp_dir *p, struct wl_qm9 *q)
 {
     struct wl_err e = { 0 };
     struct wl_qm9_pack_stats done;
@@ -200,8 +200,8 @@ static void open_synthetic(const struct place *p, struct wl_qm9 *q)
     if (wl_qm9_open(q, to, p->arena, &e)) fail_msg("%s", e.msg);
 }
 
-/* The buffers of a batch, spoiled, then filled. */
-static void fill(const struct wl_dataset *s, const struct place *p, int64_t from, int64_t n, void **buffer)
+/* The buffers of a batch, filled with garbage, then with the batch. */
+static void fill(const struct wl_dataset *s, const struct temp_dir *p, int64_t from, int64_t n, void **buffer)
 {
     int64_t index[BATCH];
     for (int64_t i = 0; i < n; i++) index[i] = from + i;
@@ -213,9 +213,9 @@ static void fill(const struct wl_dataset *s, const struct place *p, int64_t from
 }
 
 /* The targets of all training molecules: mean 0, deviation 1. */
-static void test_split_and_target(void **state)
+static void targets_have_mean_0_and_deviation_1(void **state)
 {
-    const struct place *p = *state;
+    const struct temp_dir *p = *state;
     struct wl_qm9 q;
     open_synthetic(p, &q);
     struct wl_qm9_splits part = share(p, &q, 1, false), again = share(p, &q, 1, false), other = share(p, &q, 2, false);
@@ -240,10 +240,10 @@ static void test_split_and_target(void **state)
     assert_true(fabs(squares / 168 - 1) < 1e-4);
 }
 
-/* Edges lead back, distances and angles are those of the positions, and the largest molecules find room. */
-static void test_edges(void **state)
+/* Edges have their reverse, distances and angles match the positions, and the largest molecules fit. */
+static void edges_match_the_positions(void **state)
 {
-    const struct place *p = *state;
+    const struct temp_dir *p = *state;
     struct wl_qm9 q;
     void *b[WL_DATASET_MAX_BUFFERS];
     open_synthetic(p, &q);
@@ -264,7 +264,7 @@ static void test_edges(void **state)
 }
 
 /* At the corner of a right triangle of sides 3, 4 and 5 the cosine is 0, at the others 4/5 and 3/5. */
-static void test_angles(void **state)
+static void angles_of_a_right_triangle(void **state)
 {
     (void)state;
     const uint8_t number[] = { 6, 1, 8 };
@@ -293,9 +293,9 @@ static void test_angles(void **state)
     assert_int_equal(near.triplets, 6);
 }
 
-static void test_too_few(void **state)
+static void too_few_molecules_are_refused(void **state)
 {
-    const struct place *p = *state;
+    const struct temp_dir *p = *state;
     struct wl_qm9 q;
     struct wl_err e = { 0 };
     struct wl_qm9_splits part;
@@ -310,16 +310,11 @@ static void test_too_few(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_malformed),
-        IN_PLACE(test_folder_and_list),
-        IN_PLACE(test_archive),
-        IN_PLACE(test_damage),
-        IN_PLACE(test_split_and_target),
-        IN_PLACE(test_molecules_of_others),
-        IN_PLACE(test_edges),
-        cmocka_unit_test(test_angles),
-        IN_PLACE(test_too_few),
+        cmocka_unit_test(xyz_files_are_parsed),       cmocka_unit_test(malformed_files_are_refused),
+        IN_PLACE(folder_is_packed_without_excluded),  IN_PLACE(tar_archive_is_packed),
+        IN_PLACE(damaged_packed_file_is_refused),     IN_PLACE(targets_have_mean_0_and_deviation_1),
+        IN_PLACE(molecules_of_the_user_are_kept),     IN_PLACE(edges_match_the_positions),
+        cmocka_unit_test(angles_of_a_right_triangle), IN_PLACE(too_few_molecules_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

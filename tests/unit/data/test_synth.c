@@ -1,14 +1,14 @@
 #include "data/images/synth_draw.h"
 #include "temp_dir.h"
 
-static struct wl_imagenet_synth_opts options(const struct place *p)
+static struct wl_imagenet_synth_opts options(const struct temp_dir *p)
 {
     return (struct wl_imagenet_synth_opts) {
         .dir = p->dir, .classes = 4, .images = 10, .size = 24, .seed = 3, .threads = 2
     };
 }
 
-static int64_t generate(const struct place *p, const struct wl_imagenet_synth_opts *o)
+static int64_t generate(const struct temp_dir *p, const struct wl_imagenet_synth_opts *o)
 {
     struct wl_err e = { 0 };
     int64_t written;
@@ -17,7 +17,7 @@ static int64_t generate(const struct place *p, const struct wl_imagenet_synth_op
     return written;
 }
 
-static void refuse(const struct place *p, struct wl_imagenet_synth_opts o, const char *cause)
+static void refuse(const struct temp_dir *p, struct wl_imagenet_synth_opts o, const char *cause)
 {
     struct wl_err e = { 0 };
     int64_t written;
@@ -26,7 +26,7 @@ static void refuse(const struct place *p, struct wl_imagenet_synth_opts o, const
     assert_int_equal(written, 0);
 }
 
-static size_t count(const struct place *p, const char *folder)
+static size_t count(const struct temp_dir *p, const char *folder)
 {
     struct wl_strs names;
     struct wl_err e;
@@ -34,9 +34,9 @@ static size_t count(const struct place *p, const char *folder)
     return names.n;
 }
 
-static void test_layout(void **state)
+static void class_folders_are_written(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_imagenet_synth_opts o = options(p);
     assert_int_equal(generate(p, &o), 14); /* one a class at least in val/ */
     assert_int_equal(count(p, "train"), 4);
@@ -45,10 +45,10 @@ static void test_layout(void **state)
     assert_int_equal(count(p, "val/class0003"), 1);
 }
 
-/* A second call does nothing; a call that was cut off is finished; other settings are refused. */
-static void test_manifest(void **state)
+/* A second call does nothing; an interrupted call is completed; other settings are refused. */
+static void manifest_decides_what_a_second_call_does(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_imagenet_synth_opts o = options(p), other = o;
     const char *manifest = wl_path_join(p->arena, p->dir, "wattlaw-synthetic.ini");
     struct wl_err e;
@@ -69,18 +69,18 @@ static void test_manifest(void **state)
     assert_int_equal(count(p, "train/class0000"), 3);
 }
 
-static void test_foreign_folder(void **state)
+static void foreign_folder_is_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e;
     assert_int_equal(wl_mkdirs(wl_path_join(p->arena, p->dir, "train/n01440764"), &e), 0);
     refuse(p, options(p), "the folder is not empty and has no wattlaw-synthetic.ini");
     assert_int_equal(count(p, "train"), 1);
 }
 
-static void test_ranges(void **state)
+static void values_out_of_range_are_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_imagenet_synth_opts o = options(p);
     o.classes = 1;
     refuse(p, o, "1 classes; expected 2 to 1000");
@@ -93,9 +93,9 @@ static void test_ranges(void **state)
     assert_false(wl_is_dir(p->dir));
 }
 
-static void test_cannot_write(void **state)
+static void unwritable_folder_is_an_error(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_imagenet_synth_opts o = options(p);
     struct wl_err e = { 0 };
     int64_t written;
@@ -105,9 +105,9 @@ static void test_cannot_write(void **state)
 }
 
 /* The same bytes for any number of threads. */
-static void test_threads_do_not_matter(void **state)
+static void threads_do_not_change_the_bytes(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_arena *a = p->arena;
     struct wl_imagenet_synth_opts one = options(p), three = options(p);
     struct wl_err e;
@@ -127,8 +127,8 @@ static void test_threads_do_not_matter(void **state)
     }
 }
 
-/* Pictures differ within a class, and over many of them the class shows in the mean colour of the saturated pixels. */
-static void test_pictures_tell_the_class(void **state)
+/* Images differ within a class; over many of them the class shows in the mean colour of the saturated pixels. */
+static void class_shows_in_the_colour(void **state)
 {
     enum { SIZE = 32, CLASSES = 2, EACH = 60 };
     uint8_t rgb[3 * SIZE * SIZE], before[sizeof rgb] = { 0 };
@@ -154,13 +154,13 @@ static void test_pictures_tell_the_class(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_layout, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_manifest, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_foreign_folder, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_ranges, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_cannot_write, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_threads_do_not_matter, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test(test_pictures_tell_the_class),
+        cmocka_unit_test_setup_teardown(class_folders_are_written, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(manifest_decides_what_a_second_call_does, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(foreign_folder_is_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(values_out_of_range_are_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(unwritable_folder_is_an_error, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(threads_do_not_change_the_bytes, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test(class_shows_in_the_colour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,13 +13,13 @@ enum { S = 16, PIXELS = 3 * S * S };
 
 /* ---- tools ------------------------------------------------------------------------------------------------------ */
 
-static struct pictures_opts options(const char *dir, bool train) { return pictures_options(dir, train, S); }
+static struct image_loader_opts options(const char *dir, bool train) { return image_loader_options(dir, train, S); }
 
-static struct pictures *open_pictures(const struct place *p, const struct pictures_opts *o)
+static struct image_loader *open_images(const struct temp_dir *p, const struct image_loader_opts *o)
 {
-    struct pictures *l = wl_new(p->arena, struct pictures);
+    struct image_loader *l = wl_new(p->arena, struct image_loader);
     struct wl_err e = { 0 };
-    if (pictures_open(l, o, p->arena, &e) != 0) fail_msg("%s", e.msg);
+    if (image_loader_open(l, o, p->arena, &e) != 0) fail_msg("%s", e.msg);
     return l;
 }
 
@@ -28,33 +28,33 @@ static void has(const struct wl_err *e, const char *cause)
     if (!strstr(e->msg, cause)) fail_msg("'%s' lacks '%s'", e->msg, cause);
 }
 
-/* The loader does not open, and says why. */
-static void refuse(const struct place *p, const struct pictures_opts *o, const char *cause)
+/* The loader does not open, with a message. */
+static void refuse(const struct temp_dir *p, const struct image_loader_opts *o, const char *cause)
 {
-    struct pictures l;
+    struct image_loader l;
     struct wl_err e = { 0 };
-    assert_true(pictures_open(&l, o, p->arena, &e) < 0);
+    assert_true(image_loader_open(&l, o, p->arena, &e) < 0);
     has(&e, cause);
 }
 
 /* The loader opens, and an epoch ends with an error. */
-static void fails(const struct place *p, const struct pictures_opts *o, const char *cause, const char *cause2)
+static void fails(const struct temp_dir *p, const struct image_loader_opts *o, const char *cause, const char *cause2)
 {
     static float x[4 * PIXELS];
-    struct pictures *l = open_pictures(p, o);
+    struct image_loader *l = open_images(p, o);
     struct wl_err e = { 0 };
     int32_t y[4];
     int64_t n;
     int rc;
     assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
-    while ((rc = pictures_next(l, x, y, &n, &e)) > 0) continue;
+    while ((rc = image_loader_next(l, x, y, &n, &e)) > 0) continue;
     assert_int_equal(rc, WL_EINVAL);
     has(&e, cause);
     has(&e, cause2);
 }
 
 /* A set with one shard of these examples' bytes. */
-static void write_shard(const struct place *p, const char *name, const struct wl_byte_buffer *examples, size_t n)
+static void write_shard(const struct temp_dir *p, const char *name, const struct wl_byte_buffer *examples, size_t n)
 {
     struct wl_err e = { 0 };
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
@@ -66,7 +66,7 @@ static void write_shard(const struct place *p, const char *name, const struct wl
 
 /* ---- the format -------------------------------------------------------------------------------------------------- */
 
-static void copy_fixture(const struct place *p, const char *name)
+static void copy_fixture(const struct temp_dir *p, const char *name)
 {
     struct wl_err e = { 0 };
     char *bytes;
@@ -79,9 +79,9 @@ static void copy_fixture(const struct place *p, const char *name)
 }
 
 /* A shard of Google's protocol buffers and another CRC (tests/fixtures/data/make_tfrecord.py) is read. */
-static void test_of_another_program(void **state)
+static void shard_of_another_program_is_read(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_arena *a = p->arena;
     struct wl_image_source s;
     struct wl_encoded_image *sample = wl_new(a, struct wl_encoded_image);
@@ -105,7 +105,7 @@ static void test_of_another_program(void **state)
     free(sample->bytes.p);
 }
 
-static void test_example(void **state)
+static void example_round_trip(void **state)
 {
     const struct wl_tf_feature features[] = {
         { "image/class/label", WL_TF_FEATURE_INT64, .value = -3 },
@@ -138,9 +138,9 @@ static void test_example(void **state)
 /* ---- the same data as folders ------------------------------------------------------------------------------------ */
 
 /* Every batch of some epochs of a part. */
-static void read_all(const struct place *p, const struct pictures_opts *o, struct wl_text *to)
+static void read_all(const struct temp_dir *p, const struct image_loader_opts *o, struct wl_text *to)
 {
-    struct pictures *l = open_pictures(p, o);
+    struct image_loader *l = open_images(p, o);
     float *x = malloc(4 * PIXELS * sizeof *x);
     int32_t y[4];
     int64_t n;
@@ -148,7 +148,7 @@ static void read_all(const struct place *p, const struct pictures_opts *o, struc
     int rc = 0;
     for (int64_t epoch = 0; epoch < 2; epoch++) {
         assert_int_equal(wl_loader_start_epoch(l->feed, epoch, 0, &e), 0);
-        while ((rc = pictures_next(l, x, y, &n, &e)) > 0) {
+        while ((rc = image_loader_next(l, x, y, &n, &e)) > 0) {
             wl_text_addn(to, (const char *)x, (size_t)n * PIXELS * sizeof *x);
             wl_text_addn(to, (const char *)y, (size_t)n * sizeof *y);
         }
@@ -157,20 +157,20 @@ static void read_all(const struct place *p, const struct pictures_opts *o, struc
     free(x);
 }
 
-/* The same bits, whatever the number of shards, for one rank and for one of two, and with a limit. */
-static void test_same_as_folders(void **state)
+/* The same bits with any number of shards, for one rank and for one of two, and with a limit. */
+static void shards_give_the_batches_of_folders(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     temp_dir_write_images(p);
     for (int64_t shards = 1; shards <= 20; shards += 6) {
         const char *dir = wl_strf(p->arena, "%s/shards%lld", p->root, (long long)shards);
         temp_dir_write_shards(p, dir, shards);
         for (int variant = 0; variant < 4; variant++) {
-            struct pictures_opts folders = options(p->dir, variant != 1);
+            struct image_loader_opts folders = options(p->dir, variant != 1);
             folders.feed.ranks = variant == 2 ? 2 : 1;
             folders.feed.rank = variant == 2;
             folders.set.samples = variant == 3 ? 9 : 0;
-            struct pictures_opts records = folders;
+            struct image_loader_opts records = folders;
             records.set.dir = dir;
             struct wl_text one = WL_TEXT(p->arena), two = WL_TEXT(p->arena);
             read_all(p, &folders, &one);
@@ -183,7 +183,7 @@ static void test_same_as_folders(void **state)
 }
 
 /* The names of the classes. */
-static struct wl_strs labels(const struct place *p)
+static struct wl_strs labels(const struct temp_dir *p)
 {
     struct wl_image_source source = { 0 };
     struct wl_err e;
@@ -191,46 +191,46 @@ static struct wl_strs labels(const struct place *p)
     return source.labels;
 }
 
-/* Shards in train/ and validation/, as the script for cloud storage leaves them; class names of labels.txt. */
-static void test_layouts(void **state)
+/* Shards in train/ and validation/, as written by the script for cloud storage; class names of labels.txt. */
+static void both_layouts_and_labels_are_read(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e;
     temp_dir_write_shards(p, p->dir, 2);
-    struct pictures_opts o = options(p->dir, false);
+    struct image_loader_opts o = options(p->dir, false);
     o.set.classes = 3;
     assert_int_equal(wl_mkdirs(temp_dir_path(p, "validation"), &e), 0);
     assert_int_equal(rename(temp_dir_path(p, "validation-00000-of-00001"),
                             temp_dir_path(p, "validation/validation-00000-of-00001")),
                      0);
-    struct pictures *l = open_pictures(p, &o);
+    struct image_loader *l = open_images(p, &o);
     assert_int_equal(wl_images_dataset(l->images)->samples, 7);
     assert_string_equal(wl_images_format(l->images), "TFRecord shards");
     assert_string_equal(labels(p).v[2], "class0002");
     o.set.classes = 2;
     refuse(p, &o, "labels.txt: 3 class names, but the network has 2 classes");
     o.set.classes = 4;
-    assert_int_equal(wl_images_classes(open_pictures(p, &o)->images), 4);
+    assert_int_equal(wl_images_classes(open_images(p, &o)->images), 4);
     assert_int_equal(wl_file_write(temp_dir_path(p, "labels.txt"), "0:cat\r\n1:dog\n", 13, &e), 0);
     o.set.classes = 0;
-    l = open_pictures(p, &o);
+    l = open_images(p, &o);
     assert_int_equal(wl_images_classes(l->images), 2);
     assert_string_equal(labels(p).v[0], "cat");
     assert_string_equal(labels(p).v[1], "dog");
     assert_int_equal(unlink(temp_dir_path(p, "labels.txt")), 0);
     refuse(p, &o, "the number of classes is not in TFRecord shards: give --classes");
     o.set.classes = 5;
-    assert_int_equal(wl_images_classes(open_pictures(p, &o)->images), 5);
+    assert_int_equal(wl_images_classes(open_images(p, &o)->images), 5);
 }
 
-/* ---- what is said about damage ----------------------------------------------------------------------------------- */
+/* ---- damage ---------------------------------------------------------------------------------------------------- */
 
-static void test_missing_shards(void **state)
+static void missing_shards_are_named(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e;
     temp_dir_write_shards(p, p->dir, 9);
-    struct pictures_opts o = options(p->dir, true), val = options(p->dir, false);
+    struct image_loader_opts o = options(p->dir, true), val = options(p->dir, false);
     assert_int_equal(unlink(temp_dir_path(p, "train-00003-of-00009")), 0);
     refuse(p, &o, "1 of 9 shards are missing: train-00003-of-00009");
     for (int i = 0; i < 9; i++)
@@ -247,15 +247,15 @@ static void test_missing_shards(void **state)
     refuse(p, &val, "no folder 'train'");
 }
 
-/* What the scan of the headers finds. */
-static void test_damaged_headers(void **state)
+/* Found by the scan of the headers. */
+static void damaged_headers_are_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e;
     struct stat st;
     temp_dir_write_shards(p, p->dir, 2);
     const char *path = temp_dir_path(p, "train-00001-of-00002");
-    struct pictures_opts o = options(p->dir, true);
+    struct image_loader_opts o = options(p->dir, true);
     struct wl_tfrecord_file r = { .path = path };
     assert_int_equal(wl_tfrecord_scan(&r, p->arena, &e), 0);
     assert_int_equal(r.n, 10);
@@ -279,15 +279,14 @@ static void test_damaged_headers(void **state)
     refuse(p, &o, "train-00001-of-00002: no records: the file is empty");
     assert_int_equal(wl_file_write(path, "this is a text, and a long one", 30, &e), 0);
     refuse(p, &o, "train-00001-of-00002: not a TFRecord file (checksum of the first length 0x");
-    temp_dir_poke_byte(temp_dir_path(p, "train-00000-of-00002"), 0,
-                       0xee); /* the first shard's error is the one that is told */
+    temp_dir_poke_byte(temp_dir_path(p, "train-00000-of-00002"), 0, 0xee); /* the first shard's error is reported */
     for (int i = 0; i < 5; i++) refuse(p, &o, "train-00000-of-00002: not a TFRecord file");
 }
 
-/* A length that is whole, with its checksum, and cannot be. */
-static void test_absurd_length(void **state)
+/* An impossible length with the right checksum. */
+static void absurd_length_is_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     static const uint8_t head[] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
     uint8_t record[40] = { 0 };
     struct wl_err e;
@@ -297,46 +296,46 @@ static void test_absurd_length(void **state)
     assert_int_equal(wl_mkdirs(p->dir, &e), 0);
     assert_int_equal(wl_file_write(temp_dir_path(p, "train-00000-of-00001"), (const char *)record, sizeof record, &e),
                      0);
-    struct pictures_opts o = options(p->dir, true);
+    struct image_loader_opts o = options(p->dir, true);
     refuse(p, &o,
            "train-00000-of-00001: truncated: record 1 at byte 0 has a length of 18446744073709551615 bytes, but "
            "only 24 are left");
 }
 
-/* A flipped bit of a picture: an error with checksums; without them the picture is decoded as it is. */
-static void test_damaged_data(void **state)
+/* A flipped bit of an image is an error with checksums; without them the image is decoded. */
+static void damaged_data_are_an_error_with_checksums(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e;
     temp_dir_write_shards(p, p->dir, 2);
     const char *path = temp_dir_path(p, "train-00001-of-00002");
     struct wl_tfrecord_file r = { .path = path };
     assert_int_equal(wl_tfrecord_scan(&r, p->arena, &e), 0);
-    temp_dir_poke_byte(path, (long)r.offset[5] - 5, 0x55); /* the end of the picture in record 5 */
-    struct pictures_opts o = options(p->dir, true);
+    temp_dir_poke_byte(path, (long)r.offset[5] - 5, 0x55); /* the end of the image in record 5 */
+    struct image_loader_opts o = options(p->dir, true);
     fails(p, &o,
           wl_strf(p->arena, "train-00001-of-00002: record 5 at byte %llu: checksum of the ",
                   (unsigned long long)r.offset[4]),
           "expected 0x");
     o.feed.skip_bad = true;
     wl_log_init(WL_ERROR, -1);
-    struct pictures *l = open_pictures(p, &o);
+    struct image_loader *l = open_images(p, &o);
     static float x[4 * PIXELS];
     int32_t y[4];
     int64_t n, total = 0;
     assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);
-    while (pictures_next(l, x, y, &n, &e) > 0) total += n;
+    while (image_loader_next(l, x, y, &n, &e) > 0) total += n;
     assert_int_equal(total, 20);
     assert_int_equal(wl_loader_bad_samples(l->feed), 1);
     o.feed.skip_bad = false;
     o.set.skip_crc = true;
-    fails(p, &o, "record 5 at byte", "train_"); /* libjpeg notices the missing end marker, with the picture's name */
+    fails(p, &o, "record 5 at byte", "train_"); /* libjpeg notices the missing end marker, with the image's name */
 }
 
-/* Records that are whole, but no pictures with labels. */
-static void test_wrong_examples(void **state)
+/* Complete records without an image or a label. */
+static void wrong_examples_are_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_byte_buffer x[5] = { 0 };
     struct wl_tf_feature label = { "image/class/label", WL_TF_FEATURE_INT64, .value = 3 };
     struct wl_tf_feature picture = { "image/encoded", WL_TF_FEATURE_BYTES, .bytes = "\xff\xd8", .n = 2 },
@@ -353,7 +352,7 @@ static void test_wrong_examples(void **state)
         { pair, 2, 0, "label 0, expected 1 to 3" },
         { pair, 2, 3, "record 1 at byte 0: " }, /* libjpeg's words: a JPEG of two bytes */
     };
-    struct pictures_opts o = options(p->dir, true);
+    struct image_loader_opts o = options(p->dir, true);
     struct wl_err e;
     o.set.classes = 3;
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
@@ -368,9 +367,9 @@ static void test_wrong_examples(void **state)
     for (size_t i = 0; i < WL_COUNT(cases); i++) free(x[i].p);
 }
 
-static void test_synth_options(void **state)
+static void synthetic_shard_options_are_checked(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_imagenet_synth_opts o = {
         .dir = p->dir, .classes = 3, .images = 20, .size = 16, .tfrecord = true, .shards = 21
     };
@@ -390,16 +389,16 @@ static void test_synth_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_of_another_program, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test(test_example),
-        cmocka_unit_test_setup_teardown(test_same_as_folders, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_layouts, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_missing_shards, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_damaged_headers, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_absurd_length, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_damaged_data, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_wrong_examples, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_synth_options, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(shard_of_another_program_is_read, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test(example_round_trip),
+        cmocka_unit_test_setup_teardown(shards_give_the_batches_of_folders, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(both_layouts_and_labels_are_read, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(missing_shards_are_named, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(damaged_headers_are_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(absurd_length_is_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(damaged_data_are_an_error_with_checksums, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(wrong_examples_are_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(synthetic_shard_options_are_checked, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
 
 static const uint8_t elements[] = { 1, 6, 7, 8, 9 };
 
-struct wl_molecule rule_molecule(uint64_t seed, uint64_t m, struct wl_arena *a)
+struct wl_molecule deterministic_molecule(uint64_t seed, uint64_t m, struct wl_arena *a)
 {
     enum { SIDE = 3, MOST = 29 };
     const uint64_t moves = wl_hash_fnv1a(wl_strf(a, "molecule %llu", (unsigned long long)m));
@@ -26,12 +26,12 @@ struct wl_molecule rule_molecule(uint64_t seed, uint64_t m, struct wl_arena *a)
 struct wl_molecule *rule_molecules(uint64_t seed, size_t n, struct wl_arena *a)
 {
     struct wl_molecule *m = wl_new_array(a, struct wl_molecule, n);
-    for (size_t i = 0; i < n; i++) m[i] = rule_molecule(seed, i, a);
+    for (size_t i = 0; i < n; i++) m[i] = deterministic_molecule(seed, i, a);
     return m;
 }
 
-struct wl_molecule_capacity room_for(const struct wl_molecule_model *model, const char *size,
-                                     const struct wl_molecule *m, size_t n, double spare)
+struct wl_molecule_capacity capacity_for(const struct wl_molecule_model *model, const char *size,
+                                         const struct wl_molecule *m, size_t n, double spare)
 {
     struct wl_molecule_capacity r = { .molecules = (int64_t)n };
     for (size_t i = 0; i < n; i++) {
@@ -82,8 +82,8 @@ static void fill_edges(struct wl_plan *p, const struct wl_molecule_model_io *net
     counts[WL_TRIPLETS] = b.triplets;
 }
 
-void fill_molecules(struct wl_plan *p, const struct wl_molecule_model_io *net, double cutoff,
-                    const struct wl_molecule *m, size_t n, uint64_t seed)
+void fill_molecule_inputs(struct wl_plan *p, const struct wl_molecule_model_io *net, double cutoff,
+                          const struct wl_molecule *m, size_t n, uint64_t seed)
 {
     int32_t *counts = wl_plan_input(p, net->counts);
     if (net->pair)

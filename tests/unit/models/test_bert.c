@@ -24,7 +24,7 @@ struct subject {
     struct wl_bert_io net;
     struct wl_plan *plan;
     struct wl_counts counts;
-    float *values; /* room for the largest parameter */
+    float *values; /* the size of the largest parameter */
 };
 
 static int64_t whole(const struct wl_json *object, const char *key) { return (int64_t)oracle_real(object, key); }

@@ -3,9 +3,9 @@
  *
  * The tolerances are 1e-5 for losses and 1e-4 for gradients (relative L2) in f32. At the networks' usual first weights
  * no two f32 computations agree so well, PyTorch's with its own double neither (1e-3 in VGG16, 1e-2 in ResNet50, 3e-2
- * in Inception v3): rectifiers and maxima that stand within rounding of their kink tip over, and batch norms in a row
- * multiply rounding. So batch norms start with a bias of `norm_shift` = 1, which leaves most rectifiers open, and
- * filters under which an element came too near to a kink were drawn again (`variants`, settle.py). There PyTorch's f32
+ * in Inception v3): rectifiers and maxima within rounding of their kink switch sides, and successive batch norms
+ * amplify rounding. So batch norms start with a bias of `norm_shift` = 1, which leaves most rectifiers open, and
+ * filters under which an element came too near to a kink were redrawn (`variants`, settle.py). There PyTorch's f32
  * gradients lie 5e-7, 1e-6 and 1e-5 from double, and a distance of 1e-4 means an error. With one thread the order of
  * sums, and so the result, is always the same. Winograd's algorithm, wherever there is a kernel of it, keeps to the
  * same tolerance.
@@ -36,7 +36,7 @@ struct subject {
     struct wl_plan *plan;
     struct wl_image_model_io net;
     struct wl_counts counts;
-    float *values; /* room for the largest parameter */
+    float *values; /* the size of the largest parameter */
 };
 
 /* ---- weights ----------------------------------------------------------------------------------------------------- */
@@ -49,7 +49,7 @@ static const struct wl_tensor *parameter(const struct subject *s, const char *na
     return NULL;
 }
 
-/* `variants` has "c:v" for each channel that was drawn again: variant v comes from the stream of "NAME#v". */
+/* `variants` has "c:v" for each channel that was redrawn: variant v comes from the stream of "NAME#v". */
 static void redraw(const struct subject *s, const struct wl_tensor *t, const char *variants, float *w)
 {
     const uint64_t each = (uint64_t)(wl_dims_count(&t->dims) / t->dims.d[0]);
@@ -174,8 +174,8 @@ static double total_norm(const struct wl_json *rows)
     return sqrt(squares);
 }
 
-/* A true gradient of 0 (of a bias whose whole effect the next batch norm takes away) is rounding on both sides: it has
- * to be small beside all gradients, where others have to be near their own. */
+/* A true gradient of 0 (of a bias whose effect the next batch norm removes) is rounding on both sides: it must be small
+ * compared with all gradients, where others must be near their own golden values. */
 static struct distance compare(const struct subject *s)
 {
     const struct wl_json *rows = wl_json_get(s->golden, "parameters");

@@ -1,6 +1,6 @@
 /* Networks of molecules: against PyTorch Geometric in double at full size (golden files of tools/oracle/molecules.py),
- * against nn/ref, and what must not change the result: the number of threads, what lies in the room that a batch
- * leaves, rotation, translation and the order of atoms. */
+ * against nn/ref, and what must not change the result: the number of threads, the contents of a batch's unused
+ * capacity, rotation, translation and the order of atoms. */
 #include "molecules.h"
 #include "nn/graph/graph.h"
 #include "oracle.h"
@@ -68,7 +68,7 @@ static void move_zeros(struct subject *s)
     }
 }
 
-/* All gradients, one behind the other. */
+/* All gradients, concatenated. */
 static float *gradients(struct subject *s, size_t *n)
 {
     size_t at = 0;
@@ -141,10 +141,10 @@ static void test_golden(void **state)
     assert_int_equal(oracle_real(golden, "seed"), SEED);
     const struct wl_molecule *m = rule_molecules(SEED, n, a);
     struct subject s =
-        open_subject(a, model, "full", room_for(model, "full", m, n, 0.5), (struct wl_plan_opts) { .threads = 1 });
+        open_subject(a, model, "full", capacity_for(model, "full", m, n, 0.5), (struct wl_plan_opts) { .threads = 1 });
     assert_int_equal(wl_plan_info(s.plan).parameters, oracle_real(golden, "parameter_count"));
     move_zeros(&s);
-    fill_molecules(s.plan, &s.net, model->cutoff("full"), m, n, SEED);
+    fill_molecule_inputs(s.plan, &s.net, model->cutoff("full"), m, n, SEED);
     train(&s);
     assert_int_equal(s.counts.samples, n);
     check_energies(&s, golden);
@@ -157,9 +157,9 @@ static void test_golden(void **state)
 static struct subject trained(struct wl_arena *a, const struct wl_molecule_model *model, const struct wl_molecule *m,
                               size_t n, double spare, struct wl_plan_opts how)
 {
-    struct subject s = open_subject(a, model, "tiny", room_for(model, "tiny", m, n, spare), how);
+    struct subject s = open_subject(a, model, "tiny", capacity_for(model, "tiny", m, n, spare), how);
     move_zeros(&s);
-    fill_molecules(s.plan, &s.net, model->cutoff("tiny"), m, n, SEED);
+    fill_molecule_inputs(s.plan, &s.net, model->cutoff("tiny"), m, n, SEED);
     train(&s);
     return s;
 }
@@ -205,7 +205,7 @@ static void test_bf16(void **state)
 
 /* ---- what must not matter ---------------------------------------------------------------------------------------- */
 
-/* Room is filled with what would do harm if it were read: NAN, and atoms that are not there. */
+/* Unused capacity is filled with values that would do harm if they were read: NAN, and atoms that do not exist. */
 static void spoil(struct subject *s)
 {
     for (size_t i = 0; i < s->g->n_tensors; i++) {
@@ -221,17 +221,18 @@ static void test_room(void **state)
     const struct wl_molecule *m = rule_molecules(SEED, MOST, a);
     struct subject tight = trained(a, model, m, MOST / 2, 0, (struct wl_plan_opts) { .threads = 1 });
     struct subject wide =
-        open_subject(a, model, "tiny", room_for(model, "tiny", m, MOST, 1), (struct wl_plan_opts) { .threads = 1 });
+        open_subject(a, model, "tiny", capacity_for(model, "tiny", m, MOST, 1), (struct wl_plan_opts) { .threads = 1 });
     move_zeros(&wide);
-    fill_molecules(wide.plan, &wide.net, model->cutoff("tiny"), m, MOST, SEED); /* leaves other values everywhere */
+    fill_molecule_inputs(wide.plan, &wide.net, model->cutoff("tiny"), m, MOST,
+                         SEED); /* leaves other values everywhere */
     train(&wide);
     spoil(&wide);
-    fill_molecules(wide.plan, &wide.net, model->cutoff("tiny"), m, MOST / 2, SEED);
+    fill_molecule_inputs(wide.plan, &wide.net, model->cutoff("tiny"), m, MOST / 2, SEED);
     train(&wide);
     assert_int_equal(wide.counts.samples, MOST / 2);
     same_bits(&wide, &tight);
     struct wl_counts none = { 0 };
-    fill_molecules(wide.plan, &wide.net, model->cutoff("tiny"), m, 0, SEED);
+    fill_molecule_inputs(wide.plan, &wide.net, model->cutoff("tiny"), m, 0, SEED);
     assert_int_equal(wl_plan_eval(wide.plan, &none, NULL), 0);
     assert_int_equal(none.samples, 0);
     assert_true(none.loss_sum == 0);

@@ -210,7 +210,7 @@ static void test_inception3(void **state)
     compare(&inception3, 2, 2);
 }
 
-/* Parameters that two operations share: their buckets are final behind the second of them. */
+/* Parameters that two operations share: their buckets are final after the second of them. */
 static void test_two_steps(void **state)
 {
     (void)state;

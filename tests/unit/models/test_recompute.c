@@ -1,6 +1,5 @@
-/* Values that are computed again in the backward pass: for every network the gradients, the parameters and statistics
- * behind two updates, and the losses, have the bits that they have when all values are kept; and less memory is taken.
- */
+/* Recomputation in the backward pass: for every network the gradients, the losses, and the parameters and statistics after
+ * two updates have the same bits as without it, and less memory is needed. */
 #include "ranks.h"
 #include "workloads.h"
 
@@ -93,7 +92,7 @@ static void same_bits(const struct workload *w, const struct result *x, const st
     assert_int_equal(x->n, y->n);
     for (size_t i = 0; i < x->n; i++)
         if (memcmp(&x->x[i], &y->x[i], sizeof(float)))
-            fail_msg("%s: number %zu of %zu is %.9g, and %.9g when values are computed again", w->name, i, x->n,
+            fail_msg("%s: number %zu of %zu is %.9g, and %.9g with recomputation", w->name, i, x->n,
                      (double)x->x[i], (double)y->x[i]);
     assert_memory_equal(&x->train, &y->train, sizeof x->train);
     assert_memory_equal(&x->eval, &y->eval, sizeof x->eval);

@@ -53,7 +53,7 @@ static void fill_tokens(const struct built *b, struct wl_plan *p, uint64_t shard
 static int build_molecules(struct built *b, struct wl_graph *g, struct wl_err *e)
 {
     const struct wl_molecule *m = rule_molecules(1, MOLECULES, b->a);
-    const struct wl_molecule_model_opts o = { "tiny", room_for(b->workload->molecules, "tiny", m, MOLECULES, 2) };
+    const struct wl_molecule_model_opts o = { "tiny", capacity_for(b->workload->molecules, "tiny", m, MOLECULES, 2) };
     return b->workload->molecules->build(g, &o, &b->net.molecules, e);
 }
 
@@ -61,7 +61,7 @@ static void fill_molecule_batch(const struct built *b, struct wl_plan *p, uint64
 {
     const struct wl_molecule *m = rule_molecules(1, MOLECULES, b->a);
     const size_t n = MOLECULES - shard % 2;
-    fill_molecules(p, &b->net.molecules, b->workload->molecules->cutoff("tiny"), m, n, shard);
+    fill_molecule_inputs(p, &b->net.molecules, b->workload->molecules->cutoff("tiny"), m, n, shard);
 }
 
 static int build_fields(struct built *b, struct wl_graph *g, struct wl_err *e)

@@ -1,8 +1,7 @@
-/* A pass over the training set, its updates and the evaluation behind it allocate nothing, in every workload, from
- * files to metrics. Our objects are linked so that their calls of the allocator pass the counters below. oneDNN makes
- * small blocks of its own in each call (an argument map) and gives them back, as HDF5 does when it reads: so the heap
- * as a whole must not have grown after more passes. meson.build turns malloc's caches of freed blocks off, which count
- * as used. */
+/* A pass over the training set, its updates and the evaluation after it allocate nothing, in every workload, from files
+ * to metrics. Our objects are linked so that their calls of the allocator go through the counters below. oneDNN
+ * allocates small blocks in each call (an argument map) and frees them, as HDF5 does when it reads: so the heap must
+ * not have grown after more passes. meson.build disables malloc's caches of freed blocks, which count as used. */
 #include "cmd/train/commands.h"
 #include "temp_dir.h"
 #include "train/internal.h"
@@ -45,7 +44,7 @@ static size_t heap_bytes(void)
 
 static const struct {
     const struct wl_cmd *cmd;
-    const char *options; /* behind --synthetic DIR/NAME */
+    const char *options; /* after --synthetic DIR/NAME */
     const char *name;
 } sets[] = {
     { &wl_cmd_data_imagenet, "--classes 2 --images 4 --val-images 3 --image-size 40 --threads 1 --quiet", "folders" },
@@ -59,8 +58,8 @@ static const struct {
 
 static int set_up(void **state)
 {
-    if (place_set_up(state)) return -1;
-    struct place *p = *state;
+    if (temp_dir_setup(state)) return -1;
+    struct temp_dir *p = *state;
     if (setenv("XDG_CACHE_HOME", p->dir, 1)) return -1;
     for (size_t i = 0; i < WL_COUNT(sets); i++) {
         const char *line = wl_strf(p->arena, "%s --synthetic %s/%s", sets[i].options, p->dir, sets[i].name);
@@ -140,11 +139,11 @@ static void pass(struct wl_trainer *t, int64_t epoch)
 
 static void no_allocations(void **state, const char *workload, const char *data, const char *options)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_trainer t;
-    /* The feed's thread is this one, which reads when it is asked: nothing else runs while we count. */
+    /* Without loader threads nothing else runs while we count. */
     options = wl_strf(a,
                       "--data %s/%s --size tiny --local-batch 2 --accumulation 2 --threads 2 --loader-threads 0 "
                       "--conv winograd --allow-slow-bf16 --quiet %s",
@@ -155,7 +154,7 @@ static void no_allocations(void **state, const char *workload, const char *data,
         fail_msg("%s: %s", options, e.msg);
     }
     assert_true(calls > 0); /* the counters count */
-    /* OpenMP starts its threads, buffers meet the largest sample. */
+    /* OpenMP starts its threads, buffers grow to the largest sample. */
     pass(&t, 1);
     pass(&t, 2);
     const int before = calls;
@@ -183,27 +182,32 @@ static const struct {
 
 static void every_workload(void **state, const char *more)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     for (size_t i = 0; i < WL_COUNT(rows); i++)
         no_allocations(state, rows[i].workload, rows[i].data, wl_strf(p->arena, "%s %s", rows[i].options, more));
 }
 
-static void test_f32(void **state) { every_workload(state, "--backend cpu --precision f32"); }
+static void f32_allocates_nothing(void **state) { every_workload(state, "--backend cpu --precision f32"); }
 
-static void test_bf16(void **state) { every_workload(state, "--backend cpu --precision bf16"); }
+static void bf16_allocates_nothing(void **state) { every_workload(state, "--backend cpu --precision bf16"); }
 
-/* Values that are computed again have steps of their own. */
-static void test_recompute(void **state)
+/* Recomputed activations have their own steps. */
+static void recompute_allocates_nothing(void **state)
 {
     no_allocations(state, "resnet50", "folders", "--recompute yes --image-size 32");
     no_allocations(state, "bert", "text", "--recompute yes --sequence 16 --train-samples 8 --val-samples 3");
 }
 
-static void test_ref(void **state) { no_allocations(state, "resnet50", "folders", "--backend ref --image-size 32"); }
+static void ref_allocates_nothing(void **state)
+{
+    no_allocations(state, "resnet50", "folders", "--backend ref --image-size 32");
+}
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_f32), cmocka_unit_test(test_bf16),
-                                        cmocka_unit_test(test_recompute), cmocka_unit_test(test_ref) };
-    return cmocka_run_group_tests(tests, set_up, place_tear_down);
+    const struct CMUnitTest tests[] = { cmocka_unit_test(f32_allocates_nothing),
+                                        cmocka_unit_test(bf16_allocates_nothing),
+                                        cmocka_unit_test(recompute_allocates_nothing),
+                                        cmocka_unit_test(ref_allocates_nothing) };
+    return cmocka_run_group_tests(tests, set_up, temp_dir_teardown);
 }

@@ -1,5 +1,5 @@
-/* Another kind of workload than pictures through the whole of a training: samples of different sizes, batches that are
- * made as a whole, a regression, a metric from outputs, options and facts of its own. */
+/* A workload unlike images through a complete training: samples of different sizes, data sets that write whole batches,
+ * a regression, a metric from outputs, its own options and attributes. */
 #include "cmd/train/run.h"
 #include "temp_dir.h"
 
@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-/* ---- the data: a walk of 2 to 9 steps; what is asked is the square root of its length over its displacement ---- */
+/* ---- the data: a walk of 2 to 9 steps; the target is a combination of its length and its displacement ---- */
 
 enum { TRAIN = 64, VAL = 26, MOST = 10, INPUTS = 4 };
 
@@ -35,7 +35,7 @@ static struct walk walk_of(uint64_t part, int64_t index)
 
 static double distance(const double *a, const double *b) { return hypot(a[0] - b[0], a[1] - b[1]); }
 
-/* features [INPUTS] of a walk, and what the network is to find */
+/* features [INPUTS] of a walk, and the target */
 static void look_at(const struct walk *w, float *x, float *target)
 {
     double length = 0, spread = 0;
@@ -51,8 +51,8 @@ static void look_at(const struct walk *w, float *x, float *target)
     *target = (float)(0.3 * length - 0.2 * far);
 }
 
-/* buffer: features [B,INPUTS], targets [B,1]. The walks of a batch stand in it by their number of steps, so that no
- * sample has a place of its own. */
+/* buffer: features [B,INPUTS], targets [B,1]. The walks of a batch are sorted by their number of steps, so that no
+ * sample has a fixed position. */
 struct walks {
     struct wl_tensor *prediction, *target;
     struct wl_dataset train, val;
@@ -233,7 +233,7 @@ static int train(char **argv, int argc, const char *out)
 }
 
 /* What a training with these options printed; its status is `status`. */
-static const char *run(struct place *p, const char *options, int status)
+static const char *run(struct temp_dir *p, const char *options, int status)
 {
     struct wl_strs words = wl_str_split(p->arena, options, ' ');
     const char *out = wl_path_join(p->arena, p->dir, "out");
@@ -249,7 +249,7 @@ static const char *run(struct place *p, const char *options, int status)
     return text;
 }
 
-static const struct wl_json *results(struct place *p, const char *options)
+static const struct wl_json *results(struct temp_dir *p, const char *options)
 {
     struct wl_json *j = NULL;
     struct wl_err e;
@@ -270,8 +270,8 @@ static void assert_close(double a, double b, double relative)
 
 /* ---- tests ---- */
 
-/* Two ranks, whose last batches are not full, tell what one rank tells. */
-static void test_ranks(void **state)
+/* Two ranks, whose last batches are incomplete, give the results of one rank. */
+static void two_ranks_equal_one(void **state)
 {
     const struct wl_json *one = results(*state, "--epochs 12 --local-batch 4 --accumulation 2 --eval-train"),
                          *two = results(*state, "--epochs 12 --local-batch 4 --workers 2 --eval-train");
@@ -280,7 +280,7 @@ static void test_ranks(void **state)
         for (size_t k = 0; k < WL_COUNT(names); k++)
             assert_close(of_epoch(two, i, names[k]), of_epoch(one, i, names[k]), 1e-4);
     assert_true(of_epoch(one, 11, "val_mae") < 0.5 * of_epoch(one, 0, "val_mae"));
-    assert_true(isnan(of_epoch(one, 0, "train_mae"))); /* outputs are of evaluations */
+    assert_true(isnan(of_epoch(one, 0, "train_mae"))); /* there are outputs only in evaluation */
     assert_close(wl_json_real(wl_json_get(two, "steps_per_s")), 5 * wl_json_real(wl_json_get(two, "samples_per_s")),
                  1e-9);
     assert_int_equal(wl_json_int(wl_json_get(two, "samples"), 0), 12 * TRAIN);
@@ -291,10 +291,11 @@ static void test_ranks(void **state)
     assert_string_equal(wl_json_str(wl_json_get(metric, "better")), "smaller");
 }
 
-/* Goes on from a checkpoint as if it had not stopped; another network is refused by the workload's own fact. */
-static void test_resume(void **state)
+/* A resumed training gives the numbers of an uninterrupted one; another network is refused by the workload's own
+ * attribute. */
+static void resumed_training_equals_an_uninterrupted_one(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const struct wl_json *whole = results(p, "--epochs 4 --lr-schedule constant");
     const char *options = wl_strf(p->arena, "--lr-schedule constant --checkpoint-dir %s/c", p->dir);
     results(p, wl_strf(p->arena, "--epochs 2 %s", options));
@@ -308,9 +309,9 @@ static void test_resume(void **state)
 }
 
 /* Options of its own and shared ones in one table; recipes set both. */
-static void test_options(void **state)
+static void own_and_shared_options_and_recipes(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const struct wl_json *quick = results(p, "--recipe quick --warmup-updates 4"), *o = wl_json_get(quick, "options");
     assert_int_equal(wl_json_int(wl_json_get(o, "hidden"), 0), 9);
     assert_int_equal(wl_json_int(wl_json_get(o, "epochs"), 0), 3);
@@ -327,10 +328,10 @@ static void test_options(void **state)
                            "64 training walks do not fill a global batch of 120"));
 }
 
-/* Every name that the options offer is known to those who get it. */
-static void test_choices(void **state)
+/* Every choice that the options offer is implemented. */
+static void every_choice_is_accepted(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     static const char *const names[] = { "optimizer", "lr-schedule" };
     for (size_t i = 0; i < WL_COUNT(names); i++) {
         struct wl_strs choices =
@@ -341,10 +342,10 @@ static void test_choices(void **state)
     }
 }
 
-/* First values from elsewhere, and what is left at the end; a checkpoint has its own. */
-static void test_ends(void **state)
+/* Initial parameters from elsewhere, and export at the end; a checkpoint replaces initial parameters. */
+static void initial_weights_and_export(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const char *options = wl_strf(p->arena, "--lr 0 --save %s/bias --checkpoint-dir %s/c", p->dir, p->dir);
     const char *path = wl_path_join(p->arena, p->dir, "bias");
     char *text;
@@ -359,8 +360,8 @@ static void test_ends(void **state)
     assert_non_null(strstr(said, "/proc/nowhere/bias"));
 }
 
-/* What people read. */
-static void test_words(void **state)
+/* The text output. */
+static void text_output_names_metrics_and_units(void **state)
 {
     const char *table = run(*state, "--data here --quiet --epochs 2", 0), *plan = run(*state, "--explain", 0);
     static const char *const words[] = {
@@ -377,12 +378,13 @@ static void test_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_ranks, place_set_up, place_tear_down),
-        cmocka_unit_test_setup_teardown(test_resume, place_set_up, place_tear_down),
-        cmocka_unit_test_setup_teardown(test_options, place_set_up, place_tear_down),
-        cmocka_unit_test_setup_teardown(test_choices, place_set_up, place_tear_down),
-        cmocka_unit_test_setup_teardown(test_ends, place_set_up, place_tear_down),
-        cmocka_unit_test_setup_teardown(test_words, place_set_up, place_tear_down),
+        cmocka_unit_test_setup_teardown(two_ranks_equal_one, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(resumed_training_equals_an_uninterrupted_one, temp_dir_setup,
+                                        temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(own_and_shared_options_and_recipes, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(every_choice_is_accepted, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(initial_weights_and_export, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(text_output_names_metrics_and_units, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,9 +1,9 @@
-/* Properties of order and shares: every sample once, whatever the number of ranks. */
+/* Order and partition: every sample is taken once, with any number of ranks. */
 #include "data/loader/partition.h"
 #include "temp_dir.h"
 
-/* How often each place of the order is taken over all ranks and steps. */
-static void count_places(struct wl_partition s, int *seen)
+/* Counts how often each position of the order is taken over all ranks and steps. */
+static void count_positions(struct wl_partition s, int *seen)
 {
     int64_t from;
     for (s.rank = 0; s.rank < s.ranks; s.rank++)
@@ -14,7 +14,7 @@ static void count_places(struct wl_partition s, int *seen)
         }
 }
 
-static void test_every_sample_once(void **state)
+static void every_sample_is_taken_once(void **state)
 {
     (void)state;
     for (int64_t samples = 1; samples < 50; samples += 7)
@@ -22,23 +22,23 @@ static void test_every_sample_once(void **state)
             for (int64_t ranks = 1; ranks <= 5; ranks++) {
                 int seen[50] = { 0 };
                 struct wl_partition s = { .samples = samples, .batch = batch, .ranks = ranks };
-                count_places(s, seen);
+                count_positions(s, seen);
                 for (int64_t i = 0; i < samples; i++) assert_int_equal(seen[i], 1);
             }
 }
 
-static void test_drop_last(void **state)
+static void drop_last_drops_less_than_a_batch(void **state)
 {
     int seen[50] = { 0 };
     struct wl_partition s = { .samples = 50, .batch = 4, .ranks = 3, .drop_last = true };
     (void)state;
     assert_int_equal(wl_partition_steps(&s), 4);
-    count_places(s, seen);
+    count_positions(s, seen);
     for (int i = 0; i < 50; i++) assert_int_equal(seen[i], i < 48);
 }
 
-/* Call s of rank r with W ranks is call s*W + r of one rank: gradients can be compared. */
-static void test_ranks_are_accumulation(void **state)
+/* Step s of rank r with W ranks is step s*W + r of one rank, so gradients can be compared. */
+static void ranks_equal_accumulation(void **state)
 {
     struct wl_partition one = { .samples = 60, .batch = 5, .ranks = 1, .drop_last = true };
     (void)state;
@@ -54,7 +54,7 @@ static void test_ranks_are_accumulation(void **state)
     }
 }
 
-static void test_shuffle(void **state)
+static void shuffle_depends_on_seed_and_epoch(void **state)
 {
     enum { N = 1000 };
     static uint32_t a[N], b[N];
@@ -81,10 +81,10 @@ static void test_shuffle(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_sample_once),
-        cmocka_unit_test(test_drop_last),
-        cmocka_unit_test(test_ranks_are_accumulation),
-        cmocka_unit_test(test_shuffle),
+        cmocka_unit_test(every_sample_is_taken_once),
+        cmocka_unit_test(drop_last_drops_less_than_a_batch),
+        cmocka_unit_test(ranks_equal_accumulation),
+        cmocka_unit_test(shuffle_depends_on_seed_and_epoch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -21,7 +21,7 @@ static const char *words_of(struct wl_arena *a, const char *text, size_t n)
     return out.s;
 }
 
-static void test_words(void **state)
+static void words_are_split_as_in_bert(void **state)
 {
     static const struct {
         const char *text, *words;
@@ -46,15 +46,15 @@ static void test_words(void **state)
         { "a\xff\x80z \xed\xa0\x80q \xc0\xaf \xe2\x82(", "az|q|(" },            /* no UTF-8 */
         { "\U0001d158\U0001d16d\U0001d165", "\U0001d158\U0001d165\U0001d16d" }, /* marks in canonical order */
     };
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     for (size_t i = 0; i < WL_COUNT(cases); i++)
         assert_string_equal(words_of(p->arena, cases[i].text, strlen(cases[i].text)), cases[i].words);
     assert_string_equal(words_of(p->arena, "a\0b\1c", 5), "abc");
 }
 
-static void test_long_words(void **state)
+static void long_words_are_unknown(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     char text[2 * WL_WORD_MAX + 4];
     memset(text, 'x', sizeof text);
     assert_int_equal(strlen(words_of(p->arena, text, WL_WORD_MAX)), WL_WORD_MAX);
@@ -63,8 +63,8 @@ static void test_long_words(void **state)
     assert_int_equal(strlen(words_of(p->arena, text, 2 * WL_WORD_MAX)), WL_WORD_MAX);
 }
 
-/* wl_tokenize promises at most a token a byte. */
-static void test_characters_do_not_grow(void **state)
+/* wl_tokenize promises at most one token per byte. */
+static void tokens_are_at_most_the_bytes(void **state)
 {
     (void)state;
     for (uint32_t c = 0; c < 0x110000; c++) {
@@ -77,7 +77,7 @@ static void test_characters_do_not_grow(void **state)
 static const char vocab_text[] =
     "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nun\n##aff\n##able\naffable\n##a\n,\nthe\n##\u00e9\r\nx";
 
-static const char *write_text(const struct place *p, const char *name, const char *text, size_t n)
+static const char *write_text(const struct temp_dir *p, const char *name, const char *text, size_t n)
 {
     struct wl_err e = { 0 };
     const char *path = wl_path_join(p->arena, p->root, name);
@@ -85,9 +85,9 @@ static const char *write_text(const struct place *p, const char *name, const cha
     return path;
 }
 
-static void test_pieces(void **state)
+static void longest_pieces_are_taken(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e = { 0 };
     struct wl_vocab *v;
     static const char text[] = "Unaffable, unaffx affable the[MASK]xa";
@@ -102,7 +102,7 @@ static void test_pieces(void **state)
     assert_memory_equal(ids, want, sizeof want);
 }
 
-static void refused(const struct place *p, const char *text, size_t n, const char *why)
+static void refused(const struct temp_dir *p, const char *text, size_t n, const char *why)
 {
     struct wl_err e = { 0 };
     struct wl_vocab *v;
@@ -111,9 +111,9 @@ static void refused(const struct place *p, const char *text, size_t n, const cha
     if (!strstr(e.msg, why)) fail_msg("'%s' does not say '%s'", e.msg, why);
 }
 
-static void test_refused(void **state)
+static void bad_vocabularies_are_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e = { 0 };
     struct wl_vocab *v;
     refused(p, "", 0, "the file is empty");
@@ -128,11 +128,11 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_words, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_long_words, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test(test_characters_do_not_grow),
-        cmocka_unit_test_setup_teardown(test_pieces, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(words_are_split_as_in_bert, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(long_words_are_unknown, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test(tokens_are_at_most_the_bytes),
+        cmocka_unit_test_setup_teardown(longest_pieces_are_taken, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(bad_vocabularies_are_refused, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Any bytes as a file of tokens, with a checksum of the head that fits: taken or refused with a message, and what is
- * taken holds tokens of the vocabulary alone. */
+/* Any bytes as a token file with a valid header checksum: accepted or refused with a message; accepted files have only
+ * tokens of the vocabulary. */
 #include "fuzz.h"
 
 #include "data/text/token_file.h"
@@ -10,7 +10,7 @@
 
 enum { HEAD = 128, TOKENS_CRC = 60, HEAD_CRC = HEAD - 4 };
 
-/* The checksums are set in most files, so that what stands behind them is reached. */
+/* Most files get valid checksums, so that the code after those checks is reached. */
 static void set_checksums(uint8_t *p, size_t n)
 {
     uint32_t crc = wl_crc32c(0, p + HEAD, n - HEAD);

@@ -10,7 +10,7 @@ struct sample {
     int32_t tokens[S], length, positions[P], labels[P];
 };
 
-static const struct wl_dataset *open_set(const struct place *p, bool train)
+static const struct wl_dataset *open_set(const struct temp_dir *p, bool train)
 {
     struct wl_wikitext_synth_opts text = {
         .dir = p->dir, .words = 20000, .vocabulary = 400, .sequence = S, .seed = 1, .threads = 2
@@ -24,7 +24,7 @@ static const struct wl_dataset *open_set(const struct place *p, bool train)
     return wl_mlm_dataset(m);
 }
 
-static struct wl_token_file tokens_of(const struct place *p, const char *name)
+static struct wl_token_file tokens_of(const struct temp_dir *p, const char *name)
 {
     struct wl_token_file t;
     struct wl_err e = { 0 };
@@ -43,7 +43,7 @@ static struct sample get(const struct wl_dataset *set, struct wl_epoch_key pass,
     return s;
 }
 
-/* Labels are the tokens of the file, other places are as they are there, and there are as many as there should be. */
+/* Labels are the tokens of the file, other positions are unchanged, and their number is right. */
 static void check_sample(const struct wl_token_file *t, const struct sample *s, int64_t index)
 {
     int candidates = 0, wanted;
@@ -71,9 +71,9 @@ static void check_sample(const struct wl_token_file *t, const struct sample *s, 
     assert_memory_equal(s->tokens, want, sizeof want);
 }
 
-static void test_samples(void **state)
+static void labels_are_the_tokens_of_the_file(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const struct wl_dataset *set = open_set(p, true);
     const struct wl_token_file t = tokens_of(p, WL_TRAIN_TOKENS);
     assert_int_equal(set->samples, t.n / S);
@@ -83,10 +83,10 @@ static void test_samples(void **state)
     }
 }
 
-/* 80 % [MASK], 10 % any token, 10 % as it is (and with any token, sometimes that one): five deviations. */
-static void test_kinds(void **state)
+/* 80 % [MASK], 10 % any token, 10 % unchanged (any token may also be the same one): within five deviations. */
+static void masks_have_80_10_10_proportions(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const struct wl_dataset *set = open_set(p, true);
     const struct wl_token_file t = tokens_of(p, WL_TRAIN_TOKENS);
     double n = 0, masked = 0, same = 0;
@@ -106,9 +106,9 @@ static void test_kinds(void **state)
 
 static bool equal(const struct sample *a, const struct sample *b) { return memcmp(a, b, sizeof *a) == 0; }
 
-static void test_keys(void **state)
+static void masks_depend_on_seed_epoch_and_sample(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const struct wl_dataset *train = open_set(p, true), *val = open_set(p, false);
     struct wl_epoch_key pass = { .seed = 3, .epoch = 1, .training = true };
     struct sample first = get(train, pass, 7), again = get(train, pass, 7);
@@ -127,8 +127,8 @@ static void test_keys(void **state)
     assert_true(equal(&first, &again));
 }
 
-/* What a feed of `rank` of `ranks` gives in an epoch, in the order of the global batches. */
-static void collect(const struct place *p, const struct wl_dataset *set, int64_t rank, int64_t ranks,
+/* The samples of `rank` of `ranks` in an epoch, in the order of the global batches. */
+static void collect(const struct temp_dir *p, const struct wl_dataset *set, int64_t rank, int64_t ranks,
                     struct sample *out)
 {
     enum { B = 3 };
@@ -151,9 +151,9 @@ static void collect(const struct place *p, const struct wl_dataset *set, int64_t
         }
 }
 
-static void test_ranks(void **state)
+static void ranks_together_equal_one_rank(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const struct wl_dataset *set = open_set(p, true);
     const size_t n = (size_t)set->samples / 6 * 6;
     struct sample *one = wl_new_array(p->arena, struct sample, (size_t)set->samples);
@@ -164,9 +164,9 @@ static void test_ranks(void **state)
     assert_memory_equal(one, two, n * sizeof *one);
 }
 
-static void test_pad_and_limits(void **state)
+static void padding_and_limits(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     const struct wl_dataset *set = open_set(p, true);
     struct wl_mlm_opts o = { .dir = p->dir, .train = true, .sequence = S, .predictions = P, .samples = 1 << 20 };
     struct wl_mlm *m;
@@ -190,7 +190,8 @@ static void test_pad_and_limits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TEST(test_samples), TEST(test_kinds), TEST(test_keys), TEST(test_ranks),
-                                        TEST(test_pad_and_limits) };
+    const struct CMUnitTest tests[] = { TEST(labels_are_the_tokens_of_the_file), TEST(masks_have_80_10_10_proportions),
+                                        TEST(masks_depend_on_seed_epoch_and_sample),
+                                        TEST(ranks_together_equal_one_rank), TEST(padding_and_limits) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

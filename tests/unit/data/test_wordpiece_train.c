@@ -1,4 +1,4 @@
-/* Learning vocabularies: the same as by counting all pairs anew for each merge, and for any number of threads. */
+/* Vocabulary training gives the same as counting all pairs again for each merge, with any number of threads. */
 #include "data/rng.h"
 #include "temp_dir.h"
 
@@ -17,7 +17,7 @@ static void fill_lexicon(struct wl_word_counts *l, uint64_t seed)
     }
 }
 
-/* ---- the plain way ---- */
+/* ---- reference implementation ---- */
 
 struct plain_word {
     int piece[12], n;
@@ -78,9 +78,9 @@ static void learn_plainly(const struct wl_word_counts *l, struct wl_strs *tokens
     }
 }
 
-static void test_merges(void **state)
+static void merges_equal_those_of_counting_anew(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e = { 0 };
     for (uint64_t seed = 1; seed <= 5; seed++) {
         struct wl_word_counts l = { .arena = p->arena };
@@ -97,9 +97,9 @@ static void test_merges(void **state)
     }
 }
 
-static void test_too_small(void **state)
+static void too_small_vocabulary_is_refused(void **state)
 {
-    struct place *p = *state;
+    struct temp_dir *p = *state;
     struct wl_err e = { 0 };
     struct wl_word_counts l = { .arena = p->arena };
     struct wl_strs tokens = { 0 };
@@ -115,8 +115,8 @@ static void test_too_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_merges, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(test_too_small, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(merges_equal_those_of_counting_anew, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(too_small_vocabulary_is_refused, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
