@@ -171,7 +171,7 @@ def weights():
     refused(1, "position_embeddings.weight is [2,128] there and [512,128] in this network", *none, "--quiet", "--init",
             "short.safetensors")
     refused(1, "none of its 1 tensors is of this network", *none, "--quiet", "--init", "foreign.safetensors")
-    refused(1, "is no file of safetensors", *none, "--quiet", "--init", "text.safetensors")
+    refused(1, "not a safetensors file", *none, "--quiet", "--init", "text.safetensors")
     refused(1, "was made with another vocabulary", *none, "--quiet", "--vocab", "other/vocab.txt")
     refused(1, "expected 1 to 512, its number of positions", "bert", "--size", "tiny", "--data", "text", "--local-batch", 1, "--sequence", 600)
     refused(1, "--save nowhere/x", *none, "--quiet", "--save", "nowhere/x")

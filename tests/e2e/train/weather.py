@@ -133,7 +133,7 @@ def wrong_start():
     refused(1, "--init: checkpoint nowhere: No such file", *tiny, "--init", "nowhere")
     refused(1, "--init: w: no complete checkpoint", *tiny, "--init", "w")
     refused(1, "was made with lead 1, this is 2", *tiny, "--lead", 2, "--init", "pre")
-    refused(1, "w/train/2001.h5 is no checkpoint", *tiny, "--init", "w/train/2001.h5")
+    refused(1, "w/train/2001.h5: not a checkpoint", *tiny, "--init", "w/train/2001.h5")
     refused(1, "was made with steps 1, this is 2", *tiny, "--checkpoint-dir", "pre", "--resume")
     refused(2, "--steps", *tiny[:-2], 3)
     done("data", "era5", "--synthetic", "other", "--height", 16, "--width", 64, *GRID[4:])

@@ -1,6 +1,7 @@
 /* A workload unlike images through a complete training: samples of different sizes, data sets that write whole batches,
  * a regression, a metric from outputs, its own options and attributes. */
 #include "cmd/train/run.h"
+#include "nn/comm/comm.h"
 #include "temp_dir.h"
 
 #include <fcntl.h>
@@ -375,6 +376,50 @@ static void text_output_names_metrics_and_units(void **state)
     assert_non_null(strstr(plan, "walks (full), local batch 8, walks: 97 parameters"));
 }
 
+/* Trains by the library alone, without events, on one rank. Returns a wl_code. */
+static int train_silently(struct wl_arena *a)
+{
+    struct wl_err e = { 0 };
+    struct wl_opts_args rest;
+    bool help;
+    char *words[] = { "--data", "here", "--epochs", "2" };
+    struct wl_train_task task = { .workload = &workload, .rows = wl_train_options(&workload, a), .arena = a };
+    task.opts = wl_alloc(a, sizeof(struct options));
+    struct wl_trainer t = { .task = &task, .arena = a };
+    int rc = wl_opts_parse(task.rows, task.opts, WL_COUNT(words), words, false, &rest, &help, a, &e);
+    if (!rc) rc = wl_train_options_complete(&task, &e);
+    if (!rc) rc = wl_comm_open(&t.comm, &(struct wl_comm_opts) { .backend = "null" }, a, &e);
+    if (!rc) rc = wl_train_run(&t, &e);
+    return rc ? rc : t.n_epochs == 2 ? 0 : WL_EINVAL;
+}
+
+/* The library prints nothing, and works with stdout and stderr closed. */
+static void library_is_silent(void **state)
+{
+    struct temp_dir *p = *state;
+    const char *out = wl_path_join(p->arena, p->dir, "out");
+    char *text;
+    struct wl_err e;
+    for (int closed = 0; closed < 2; closed++) {
+        int status;
+        pid_t pid = fork();
+        assert_true(pid >= 0);
+        if (pid == 0) {
+            int fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+            for (int k = 1; k <= 2; k++) (void)(closed ? close(k) : dup2(fd, k));
+            struct wl_arena *a = wl_arena_new(NULL);
+            int rc = train_silently(a);
+            wl_arena_free(a);
+            fflush(NULL);
+            _exit(rc ? 1 : 0);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+        assert_int_equal(wl_file_read(out, 1 << 20, &text, NULL, p->arena, &e), 0);
+        assert_string_equal(text, "");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -384,6 +429,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(own_and_shared_options_and_recipes, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(every_choice_is_accepted, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(initial_weights_and_export, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(library_is_silent, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(text_output_names_metrics_and_units, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
