@@ -73,7 +73,7 @@ double wl_poll_interval_s(enum wl_poll_interval p)
 }
 
 const char *wl_scope_name(enum wl_scope s) { return scopes[s]; }
-const char *wl_variant_name(enum wl_variant v) { return variants[v]; }
+const char *wl_variant_name(enum wl_power_variant v) { return variants[v]; }
 
 int wl_quantity_from(const char *name)
 {

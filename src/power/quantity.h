@@ -56,7 +56,7 @@ enum wl_scope {
 };
 
 /* The kind of a power reading; series of different variants are never mixed. */
-enum wl_variant {
+enum wl_power_variant {
     WL_VARIANT_NONE,    /* not a power reading */
     WL_VARIANT_INSTANT, /* the value at the moment of the sensor's update */
     WL_VARIANT_AVERAGE, /* a running mean of the sensor, 1 s on NVIDIA GPUs since Ampere (not GA100) */
@@ -82,8 +82,8 @@ enum wl_event_reason {
  * counts). The _from functions return -1 for an unknown name. */
 const char *wl_quantity_name(enum wl_quantity q);
 const char *wl_quantity_unit(enum wl_quantity q);
-const char *wl_scope_name(enum wl_scope s);     /* "gpu", "gpu-memory", "module", "package", ... */
-const char *wl_variant_name(enum wl_variant v); /* "", "instant", "average", "driver", "mean" */
+const char *wl_scope_name(enum wl_scope s);           /* "gpu", "gpu-memory", "module", "package", ... */
+const char *wl_variant_name(enum wl_power_variant v); /* "", "instant", "average", "driver", "mean" */
 int wl_quantity_from(const char *name);
 int wl_scope_from(const char *name);
 int wl_variant_from(const char *name);
@@ -117,7 +117,7 @@ struct wl_channel {
     int device; /* index in wl_sensors.devices */
     enum wl_quantity quantity;
     enum wl_scope scope;
-    enum wl_variant variant;
+    enum wl_power_variant variant;
     bool estimated;  /* a model's value, not a measurement */
     bool simulated;  /* from a replay or a simulated device */
     double update_s; /* update period of the sensor, as found when it was opened; NAN: not known */

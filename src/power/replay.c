@@ -84,7 +84,7 @@ static struct track *track_of(struct wl_sensor *s, const struct row *row)
         if (s->channels[i].device == device && s->channels[i].quantity == row->quantity) return &r->tracks[i];
     }
     bool power = row->quantity == WL_POWER || row->quantity == WL_POWER_AVERAGE;
-    enum wl_variant variant = row->quantity == WL_POWER_AVERAGE ? WL_VARIANT_AVERAGE : WL_VARIANT_INSTANT;
+    enum wl_power_variant variant = row->quantity == WL_POWER_AVERAGE ? WL_VARIANT_AVERAGE : WL_VARIANT_INSTANT;
     int channel = wl_sensor_add_channel(s, device, row->quantity, row->scope, power ? variant : WL_VARIANT_NONE);
     s->channels[channel].simulated = true;
     WL_GROW(s->arena, r->tracks, r->n, r->cap);

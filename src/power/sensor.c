@@ -11,7 +11,7 @@ int wl_sensor_add_device(struct wl_sensor *s, const struct wl_device *d)
 }
 
 int wl_sensor_add_channel(struct wl_sensor *s, int device, enum wl_quantity q, enum wl_scope scope,
-                          enum wl_variant variant)
+                          enum wl_power_variant variant)
 {
     WL_GROW(s->arena, s->channels, s->n_channels, s->cap_channels);
     s->channels[s->n_channels] = (struct wl_channel) {

@@ -85,7 +85,7 @@ extern const struct wl_sensor_ops *const wl_sensor_table[];
 /* For open(): add a device (its texts live in s->arena) and a channel; both return the index within the sensor. */
 int wl_sensor_add_device(struct wl_sensor *s, const struct wl_device *d);
 int wl_sensor_add_channel(struct wl_sensor *s, int device, enum wl_quantity q, enum wl_scope scope,
-                          enum wl_variant variant);
+                          enum wl_power_variant variant);
 
 /* Adds a fact to a device; both texts live as long as the sensor. */
 void wl_sensor_add_fact(struct wl_sensor *s, int device, const char *key, const char *value);

@@ -171,7 +171,7 @@ static struct wl_channel *plain_channels(const struct wl_derivation *d)
         v[c] = (struct wl_channel) { .device = (int)first,
                                      .quantity = (enum wl_quantity)wl_quantity_from(row->quantity),
                                      .scope = (enum wl_scope)wl_scope_from(row->scope),
-                                     .variant = (enum wl_variant)wl_variant_from(row->variant),
+                                     .variant = (enum wl_power_variant)wl_variant_from(row->variant),
                                      .estimated = row->estimated,
                                      .simulated = row->simulated };
     }

@@ -14,7 +14,7 @@
 static const struct row {
     enum wl_amd_metric what;
     enum wl_quantity quantity;
-    enum wl_variant variant;
+    enum wl_power_variant variant;
 } rows[] = {
     { WL_AMD_POWER, WL_POWER, WL_VARIANT_INSTANT },
     { WL_AMD_POWER_MEAN, WL_POWER, WL_VARIANT_AVERAGE }, /* if there is no instant value */

@@ -27,7 +27,7 @@ enum { INSTANT, AVERAGE, DRIVER, SENSORS, MAX_READINGS = 1 << 17 };
 
 static const struct {
     enum wl_quantity quantity;
-    enum wl_variant variant;
+    enum wl_power_variant variant;
 } sensors[SENSORS] = { [INSTANT] = { WL_POWER, WL_VARIANT_INSTANT },
                        [AVERAGE] = { WL_POWER_AVERAGE, WL_VARIANT_AVERAGE },
                        [DRIVER] = { WL_POWER, WL_VARIANT_DRIVER } };

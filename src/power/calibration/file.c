@@ -81,7 +81,7 @@ static int complete(struct entry *en, const char *where, struct wl_err *e)
     if (!(c->update_s.value > 0) || !(c->window_s.value > 0) || isnan(c->lag_s.value))
         return wl_fail(e, WL_EINVAL, "%s: a calibration needs update_s and window_s above 0, and lag_s", where);
     c->quantity = (enum wl_quantity)quantity;
-    c->variant = (enum wl_variant)variant;
+    c->variant = (enum wl_power_variant)variant;
     c->updates = (size_t)en->updates;
     return 0;
 }
@@ -105,7 +105,7 @@ int wl_calibrations_read(const char *path, struct wl_calibrations *out, struct w
 }
 
 const struct wl_calibration *wl_calibration_find(const struct wl_calibrations *all, const char *uuid,
-                                                 const char *driver, enum wl_quantity q, enum wl_variant v)
+                                                 const char *driver, enum wl_quantity q, enum wl_power_variant v)
 {
     const struct wl_calibration wanted = { .uuid = uuid, .driver = driver, .quantity = q, .variant = v };
     for (size_t i = 0; i < all->n; i++)

@@ -14,7 +14,7 @@ struct wl_fitted {
 struct wl_calibration {
     const char *uuid, *name, *driver; /* valid for this GPU under this driver version */
     enum wl_quantity quantity;        /* WL_POWER or WL_POWER_AVERAGE */
-    enum wl_variant variant;
+    enum wl_power_variant variant;
     struct wl_fitted update_s; /* time between two updates */
     struct wl_fitted window_s; /* averaging window of an update */
     struct wl_fitted lag_s;    /* from the end of the window to the update */
@@ -48,6 +48,6 @@ int wl_calibrations_merge(const char *path, const struct wl_calibrations *fresh,
 
 /* The calibration of a device, driver, quantity and variant, of any age; NULL: none. */
 const struct wl_calibration *wl_calibration_find(const struct wl_calibrations *all, const char *uuid,
-                                                 const char *driver, enum wl_quantity q, enum wl_variant v);
+                                                 const char *driver, enum wl_quantity q, enum wl_power_variant v);
 
 #endif

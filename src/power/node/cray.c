@@ -39,7 +39,7 @@ static int add_domain(struct wl_sensor *s, const char *root, const char *prefix,
     static const struct {
         const char *file, *unit;
         enum wl_quantity quantity;
-        enum wl_variant variant;
+        enum wl_power_variant variant;
     } files[] = { { "energy", "J", WL_ENERGY, WL_VARIANT_NONE }, { "power", "W", WL_POWER, WL_VARIANT_INSTANT } };
     struct cray *c = s->state;
     int device = -1, failed = 0;

@@ -100,7 +100,7 @@ _Static_assert(WL_COUNT(singles) <= WL_NVML_SINGLES, "more calls than a GPU has 
 /* ---- Probing ---- */
 
 /* A new channel for a call's value, or -1. "Not supported" may be transient: the call is made twice. */
-static int probe_call(struct wl_sensor *s, struct wl_nvml_device *u, enum wl_quantity q, enum wl_variant variant,
+static int probe_call(struct wl_sensor *s, struct wl_nvml_device *u, enum wl_quantity q, enum wl_power_variant variant,
                       getter *get)
 {
     const struct wl_nvml *lib = &((struct wl_nvml_sensor *)s->state)->lib;

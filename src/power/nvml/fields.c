@@ -9,7 +9,7 @@ static const struct row {
     unsigned id, scope_id;
     enum wl_quantity quantity;
     enum wl_scope scope;
-    enum wl_variant variant;
+    enum wl_power_variant variant;
     double scale; /* to our unit */
 } rows[] = {
     { NVML_FI_DEV_POWER_INSTANT, NVML_POWER_SCOPE_GPU, WL_POWER, WL_SCOPE_GPU, WL_VARIANT_INSTANT, 1e-3 },

@@ -20,7 +20,7 @@ bool wl_nvml_has_channel(const struct wl_sensor *s, const struct wl_nvml_device 
 }
 
 int wl_nvml_add_channel(struct wl_sensor *s, const struct wl_nvml_device *u, enum wl_quantity q, enum wl_scope scope,
-                        enum wl_variant variant)
+                        enum wl_power_variant variant)
 {
     const struct wl_nvml_sensor *n = s->state;
     if (wl_nvml_has_channel(s, u, q, scope)) return -1;

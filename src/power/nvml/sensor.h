@@ -80,7 +80,7 @@ struct wl_nvml_sensor {
 
 /* Adds a channel to the GPU; -1: it has that quantity and scope already. */
 int wl_nvml_add_channel(struct wl_sensor *s, const struct wl_nvml_device *u, enum wl_quantity q, enum wl_scope scope,
-                        enum wl_variant variant);
+                        enum wl_power_variant variant);
 bool wl_nvml_has_channel(const struct wl_sensor *s, const struct wl_nvml_device *u, enum wl_quantity q,
                          enum wl_scope scope);
 
