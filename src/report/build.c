@@ -7,14 +7,14 @@ static char *title_of(const struct wl_report_data *g)
     return wl_strf(g->arena, "Scaling and energy: %zu campaigns", g->campaigns.n);
 }
 
-/* Nothing to show: says what there is instead of a finished run. */
+/* No finished run: the message lists the others. */
 static int no_finished_run(const struct wl_report_data *g, struct wl_err *e)
 {
     const char *path = wl_store_path(g->store);
-    if (g->runs.n == 0) return wl_fail(e, WL_EJOB, "%s holds no runs yet: there is nothing to report", path);
+    if (g->runs.n == 0) return wl_fail(e, WL_EJOB, "%s has no runs yet: nothing to report", path);
     return wl_fail(e, WL_EJOB,
-                   "%s holds no finished run to report (%zu failed, %zu interrupted, %zu planned, %zu running); "
-                   "wattlaw show says why",
+                   "%s has no finished run to report (%zu failed, %zu interrupted, %zu planned, %zu running); "
+                   "wattlaw show lists the reasons",
                    path, wl_report_data_count_runs(g, WL_RUN_FAILED), wl_report_data_count_runs(g, WL_RUN_INTERRUPTED),
                    wl_report_data_count_runs(g, WL_RUN_PLANNED), wl_report_data_count_runs(g, WL_RUN_RUNNING));
 }

@@ -16,7 +16,7 @@ struct wl_report_group {
     size_t facet;
 };
 
-/* Groups that share figures: all of them; or, where there are too many to tell apart, one of each workload, and then
+/* Groups that share figures: all of them; or, where there are too many for one figure, one of each workload, and then
  * those of one workload after the other. */
 struct wl_report_facet {
     const char *workload; /* NULL: all groups, or one of each workload */

@@ -27,8 +27,7 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "[E(N) / w(N)] / [E(N0) / w(N0)], E the energy per epoch, w its work as for the speedup", "power sensors" },
     { "ratio95", "95 % interval of a ratio", "",
       "exp(d -+ t(0.975, df) se), d the difference of mean logarithms over runs, df after Welch and Satterthwaite; "
-      "needs "
-      "two runs on both sides",
+      "needs two runs on both sides",
       "docs/adr/070" },
     { "beta", "scaling exponent", "",
       "-b1 in ln t = b0 + b1 ln N; 1 is ideal for a fixed amount of work per epoch, 0 means no speedup", law },
@@ -52,8 +51,7 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "docs/adr/071" },
     { "aicc", "AICc and weight", "",
       "n ln(SSE / n) + n + n ln(2 pi) + 2K + 2K(K + 1) / (n - K - 1), K parameters with sigma; weight: exp(-d / 2) "
-      "over "
-      "the sum of it, d the distance from the smallest",
+      "over the sum of it, d the distance from the smallest",
       "docs/adr/071" },
     { "llo", "leave-largest-out error", "%",
       "root mean square error at the larger worker counts when fitted up to half and up to a quarter of the largest",
@@ -79,8 +77,7 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "PUE as given" },
     { "carbon", "carbon", "kg CO2e",
       "sum over runs of kWh x PUE x intensity; from a file the intensity of a run is that of its steps, weighted by "
-      "the "
-      "energy drawn in each",
+      "the energy drawn in each",
       "intensity as given" },
     { "cost", "cost", "", "kWh x PUE x price per kWh", "price as given" },
     { "energy-rate", "energy per worker-hour", "kWh",
@@ -101,13 +98,11 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "utilisation sensors" },
     { "utilisation-mean", "mean utilisation", "%",
       "mean of the readings of all devices from the first epoch's begin to the last one's end; over runs with the "
-      "interval "
-      "of t(n - 1), of one run with that of 400 draws of batches of sqrt(n) instants",
+      "interval of t(n - 1), of one run with that of 400 draws of batches of sqrt(n) instants",
       "utilisation sensors" },
     { "utilisation-cv", "variation of utilisation", "%",
       "100 sd / mean: of a device over time, mean over devices; between the devices at one instant, mean over "
-      "instants; of "
-      "all readings (pooled); intervals as of the mean",
+      "instants; of all readings (pooled); intervals as of the mean",
       "utilisation sensors" },
     { "utilisation-joint", "joint utilisation", "%", "readings of two quantities of a device at one instant",
       "utilisation sensors" },
@@ -117,9 +112,7 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "metric marks" },
     { "quality-end", "main metric at the end", "",
       "the last value of a run's main metric (the one that the workload defined as such, else accuracy before loss, "
-      "held-out before training data); mean over runs "
-      "with "
-      "the interval of t(n - 1)",
+      "held-out before training data); mean over runs with the interval of t(n - 1)",
       "metric marks" },
     { "batch-final", "metric at the end", "",
       "the workload's value for the last epoch; mean over the runs with one global batch", "metric marks" },
@@ -151,9 +144,7 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "SM or memory clock of the GPUs, mean over time and GPUs, next to the requested one", "GPU sensors" },
     { "caps-acted", "caps that acted", "%",
       "100 * caps of one kind that acted / those of the run whose effect was observed, mean over runs: the power or "
-      "clock "
-      "came within 5 % of "
-      "the cap, or the driver says that the power limit held the clock down; 0: none ever did",
+      "clock came within 5 % of the cap, or the driver says that the power limit held the clock down; 0: none ever did",
       "GPU and CPU sensors, read-back of caps" },
     { "overhead", "own overhead", "%", "100 * CPU time of wattlaw during the run / wall time: of one core",
       "CLOCK_PROCESS_CPUTIME_ID" },

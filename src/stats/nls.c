@@ -28,7 +28,7 @@ static int evaluate(void *p, int m, int k, const double *theta, double *residual
     return 0;
 }
 
-/* Errors from (J'J)^-1 at the solution, through the least squares of J; parameters that J cannot tell apart have none.
+/* Errors from (J'J)^-1 at the solution, through the least squares of J; NAN where J is singular.
  */
 static void errors(struct wl_nls *out, struct call *call, const double *residual, struct wl_arena *a)
 {

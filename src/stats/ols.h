@@ -39,7 +39,7 @@ int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double 
                bool intercept, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Prediction at one point x0 [columns], with the confidence interval of the mean and the prediction interval of one
- * more observation (run). lo and hi are the ends of t intervals of the level asked for; NAN without residual degrees of
+ * more observation (run). lo and hi are the ends of t intervals of the given level; NAN without residual degrees of
  * freedom. */
 struct wl_ols_prediction {
     double fit;

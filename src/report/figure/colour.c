@@ -36,6 +36,6 @@ void wl_colour_slots(const char *const *names, size_t n, int *slots)
     for (size_t i = 0; i < n; i++) {
         if (slots[i] >= 0) continue;
         while (next < WL_COLOURS && taken[next]) next++;
-        slots[i] = next++; /* past the palette colours repeat, and markers tell the series apart */
+        slots[i] = next++; /* past the palette colours repeat, and markers distinguish the series */
     }
 }

@@ -45,7 +45,7 @@ void wl_figure_vline(struct wl_figure *f, double x, const char *label)
     f->vlines[f->n_vlines++] = (struct wl_vline) { x, label };
 }
 
-/* Beyond these nothing is drawn: ratios and differences of limits and steps of ticks stay finite and positive. */
+/* Values beyond these are not drawn: ratios and differences of limits and steps of ticks stay finite and positive. */
 static const double min_size = 1e-100, max_size = 1e100;
 
 bool wl_figure_on_axis(const struct wl_figure_axis *axis, double v)

@@ -81,7 +81,7 @@ static struct wl_reals decade_ticks(double lo, double hi, const char *leads, str
     return (struct wl_reals) { v, n };
 }
 
-/* The ticks of a log axis from lo to hi whose labels, printed beside each other, leave room: from the highest down. */
+/* The ticks of a log axis from lo to hi whose labels fit next to each other: from the highest down. */
 static struct wl_reals thin(struct wl_reals ticks, double lo, double hi)
 {
     enum { CHARACTERS = 50, GAP = 2 }; /* what a narrow axis has room for, and between two labels */

@@ -29,7 +29,7 @@ static char *join(const struct wl_strs *list, const char *between, size_t most, 
 /* ---- sums over the finished runs ---- */
 
 struct sampling {
-    double *period, *asked, *overhead; /* [n] */
+    double *period, *requested, *overhead; /* [n] */
     size_t n;
     double ticks, skipped, lost;
 };
@@ -37,13 +37,13 @@ struct sampling {
 static struct sampling sampling_of(const struct wl_report_data *g)
 {
     struct sampling s = { .period = wl_new_array(g->arena, double, g->runs.n),
-                          .asked = wl_new_array(g->arena, double, g->runs.n),
+                          .requested = wl_new_array(g->arena, double, g->runs.n),
                           .overhead = wl_new_array(g->arena, double, g->runs.n) };
     for (size_t i = 0; i < g->runs.n; i++) {
         const struct wl_run_row *r = &g->runs.v[i];
         if (r->status != WL_RUN_DONE || !isfinite(r->sampling_period_s)) continue;
         s.period[s.n] = r->sampling_period_s;
-        s.asked[s.n] = r->sampling_asked_s;
+        s.requested[s.n] = r->sampling_asked_s;
         s.overhead[s.n++] = 100 * r->own_cpu_s / r->time_s;
         s.ticks += isfinite(r->ticks) ? r->ticks : 0;
         s.skipped += isfinite(r->ticks_skipped) ? r->ticks_skipped : 0;
@@ -62,11 +62,11 @@ static void sampling_facts(const struct wl_report_data *g, struct wl_document *d
 {
     struct sampling s = sampling_of(g);
     if (s.n == 0) return;
-    double period = wl_median(s.period, s.n, g->arena), asked = wl_median(s.asked, s.n, g->arena),
+    double period = wl_median(s.period, s.n, g->arena), requested = wl_median(s.requested, s.n, g->arena),
            overhead = wl_median(s.overhead, s.n, g->arena);
     char *text = wl_strf(g->arena, "every %s", seconds_text(period, g->arena));
-    if (isfinite(asked))
-        text = wl_strf(g->arena, "%s (requested: %s), medians over runs", text, seconds_text(asked, g->arena));
+    if (isfinite(requested))
+        text = wl_strf(g->arena, "%s (requested: %s), medians over runs", text, seconds_text(requested, g->arena));
     wl_document_fact(d, "sampling period achieved", text);
     if (isfinite(overhead)) {
         wl_document_fact(d, "own overhead",

@@ -69,7 +69,7 @@ grep -q "gnuplot is not installed" "$tmp/err" || fail "without gnuplot: no note"
 [ -s "$tmp/plain/figures/epoch-time.csv" ] || fail "without gnuplot: no data"
 
 expect 1 "no finished run to report (13 failed" "$tmp/failures"
-expect 1 "holds no runs yet" "$tmp/empty"
+expect 1 "has no runs yet" "$tmp/empty"
 [ -e "$tmp/empty/report" ] && fail "an empty report was written"
 expect 1 "there is no run 99" "$tmp/small" --run 99
 expect 1 "did you mean \"made-up\"?" "$tmp/small" --campaign made-upp

@@ -1,4 +1,4 @@
-/* A store so simple that every number of its report can be computed by hand (test_values.c), and one of power caps. */
+/* A store so simple that every number of its report can be computed by hand (values.h), and one of power caps. */
 #ifndef TESTS_REPORT_KNOWN_ANSWER_STORE_H
 #define TESTS_REPORT_KNOWN_ANSWER_STORE_H
 

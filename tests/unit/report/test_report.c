@@ -331,7 +331,7 @@ static void store_without_finished_runs_is_refused(void **state)
     assert_holds(e.msg, "no finished run to report (13 failed");
     nothing.no_runs = true;
     assert_int_equal(build(&nothing, (struct wl_report_options) { 0 }, *state, &e), WL_EJOB);
-    assert_holds(e.msg, "holds no runs yet");
+    assert_holds(e.msg, "has no runs yet");
 }
 
 static void unknown_format_is_refused(void **state)
