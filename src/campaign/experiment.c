@@ -58,6 +58,10 @@ static int set_user_axis(struct reader *r, const char *key, const char *value, c
         if (!*values.v[i]) values.n = 0;
     if (values.n == 0)
         return wl_fail(e, WL_EINVAL, "%s: [sweep] %s = '%s': expected a list of values", where, key, value);
+    const struct wl_setting *known = wl_setting_find(key);
+    for (size_t i = 0; known && rc == 0 && i < values.n; i++)
+        rc = wl_setting_check(known, values.v[i], wl_strf(r->a, "%s: [sweep]", where), e);
+    if (rc < 0) return rc;
     struct wl_experiment *x = r->x;
     for (size_t i = 0; i < x->n_user; i++)
         if (wl_str_eq(x->user[i].key, key)) {
@@ -225,10 +229,16 @@ static int check_nodes(struct reader *r, struct wl_err *e)
  * does not use the cores that several would use. */
 static const char *default_command(const struct wl_experiment *x, struct wl_arena *a)
 {
-    return wl_strf(a,
-                   "{train} {workload} --workers {workers}%s --epochs {epochs} --local-batch {local_batch} "
-                   "--accumulation {accumulation} --threads {threads} --pin --seed {seed}%s",
-                   x->data.path ? " --data {data}" : "", x->data.samples ? " --train-samples {samples}" : "");
+    struct wl_text t = WL_TEXT(a);
+    wl_text_addf(&t,
+                 "{train} {workload} --workers {workers}%s --epochs {epochs} --local-batch {local_batch} "
+                 "--accumulation {accumulation} --threads {threads} --pin --seed {seed}%s",
+                 x->data.path ? " --data {data}" : "", x->data.samples ? " --train-samples {samples}" : "");
+    for (size_t i = 0; i < x->n_user; i++) {
+        const struct wl_setting *known = wl_setting_find(x->user[i].key);
+        if (known) wl_text_addf(&t, " --%s {%s}", known->option, known->name);
+    }
+    return t.s;
 }
 
 static int complete(struct reader *r, struct wl_err *e)

@@ -224,6 +224,8 @@ static int fail_unused_axis(const char *key, const char *where, bool is_user, st
     size_t n = 0;
     for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key && n < WL_COUNT(names); axis++)
         names[n++] = axis->key;
+    for (const struct wl_setting *r = wl_settings_table; r->name && n < WL_COUNT(names); r++)
+        if (r->type == WL_SETTING_CHOICE) names[n++] = r->name;
     if (is_user) near = wl_str_closest(key, names, n);
     if (near) return wl_fail(e, WL_EINVAL, "%s: [sweep] unknown key %s; did you mean %s?", where, key, near);
     return wl_fail(e, WL_EINVAL,

@@ -130,24 +130,12 @@ static double nan_if_zero(int64_t v) { return v ? (double)v : NAN; }
 static const char *extra_json(const struct wl_sweep *s, const struct wl_trial *t)
 {
     const struct wl_experiment *x = s->x;
-    const char **names = wl_new_array(s->a, const char *, x->n_user + 1),
-               **values = wl_new_array(s->a, const char *, x->n_user + 1);
+    struct wl_setting_pair *pairs = wl_new_array(s->a, struct wl_setting_pair, x->n_user + 1);
     size_t n = 0;
-    for (size_t i = 0; i <= x->n_user; i++) {
-        const char *name = i < x->n_user ? x->user[i].key : "samples";
-        const char *value = i < x->n_user ? t->user[i]
-                            : t->samples  ? wl_strf(s->a, "%lld", (long long)t->samples)
-                                          : NULL;
-        if (!value) continue;
-        size_t at = n++;
-        for (; at > 0 && strcmp(names[at - 1], name) > 0; at--) names[at] = names[at - 1], values[at] = values[at - 1];
-        names[at] = name;
-        values[at] = value;
-    }
-    if (n == 0) return NULL;
-    struct wl_json *o = wl_json_root_object(s->a);
-    for (size_t i = 0; i < n; i++) wl_json_add_str(o, names[i], values[i]);
-    return wl_json_text(o, 0, s->a);
+    for (size_t i = 0; i < x->n_user; i++)
+        if (t->user[i]) pairs[n++] = (struct wl_setting_pair) { x->user[i].key, t->user[i] };
+    if (t->samples) pairs[n++] = (struct wl_setting_pair) { "samples", wl_strf(s->a, "%lld", (long long)t->samples) };
+    return wl_settings_extra(pairs, n, s->a);
 }
 
 /* A setting that was neither given nor passed to the command is unknown: the workload's start mark may have it. */

@@ -127,15 +127,19 @@ static double count_nodes(const struct wl_strs *hosts)
 /* What rank 0 says in its start mark; caps are wattlaw's own. */
 static void take_settings(const struct wl_mark *m, struct wl_settings *set, struct wl_arena *a)
 {
+    struct wl_setting_pair pairs[WL_SETTING_CHOICES + 1];
+    size_t n = 0;
     for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
-        if (r->is_cap || r->observed) continue;
-        if (r->type != WL_SETTING_TEXT) {
-            wl_setting_set_real(r, set, wl_mark_real(m, r->name));
-            continue;
-        }
         const char *text = wl_mark_str(m, r->name);
-        wl_setting_set_string(r, set, text ? wl_strdup(a, text) : NULL);
+        if (r->is_cap || r->observed) continue;
+        if (r->type == WL_SETTING_COUNT)
+            wl_setting_set_real(r, set, wl_mark_real(m, r->name));
+        else if (r->type == WL_SETTING_TEXT)
+            wl_setting_set_string(r, set, text ? wl_strdup(a, text) : NULL);
+        else if (text)
+            pairs[n++] = (struct wl_setting_pair) { r->name, text };
     }
+    set->extra = wl_settings_extra(pairs, n, a);
 }
 
 static void find_settings(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)

@@ -1,6 +1,8 @@
 #include "settings/settings.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 const struct wl_settings wl_settings_none = {
 #define SETTING_COUNT(member, option, unit, max, grid, help, ...) .member = NAN,
@@ -17,6 +19,9 @@ const struct wl_setting wl_settings_table[] = {
 #include "settings/settings.def"
 #define SETTING_CAP(member, option, unit_, kind, grid, help, ...)  \
     ROW(member, WL_SETTING_REAL, .unit = unit_, .is_cap = true, .cap = kind, __VA_ARGS__)
+#include "settings/settings.def"
+#define SETTING_CHOICE(name_, option_, choices_, help_, ...)       \
+    { .name = #name_, .type = WL_SETTING_CHOICE, .option = option_, .choices = choices_, .help = help_, __VA_ARGS__ },
 #include "settings/settings.def"
     { 0 },
 };
@@ -42,9 +47,11 @@ static const void *member(const struct wl_setting *r, const struct wl_settings *
     return (const char *)set + r->offset;
 }
 
+static bool is_number(const struct wl_setting *r) { return r->type == WL_SETTING_COUNT || r->type == WL_SETTING_REAL; }
+
 double wl_setting_real(const struct wl_setting *r, const struct wl_settings *set)
 {
-    return r->type == WL_SETTING_TEXT ? NAN : *(const double *)member(r, set);
+    return is_number(r) ? *(const double *)member(r, set) : NAN;
 }
 
 const char *wl_setting_string(const struct wl_setting *r, const struct wl_settings *set)
@@ -54,7 +61,7 @@ const char *wl_setting_string(const struct wl_setting *r, const struct wl_settin
 
 void wl_setting_set_real(const struct wl_setting *r, struct wl_settings *set, double value)
 {
-    WL_CHECK(r->type != WL_SETTING_TEXT);
+    WL_CHECK(is_number(r));
     *(double *)((char *)set + r->offset) = value;
 }
 
@@ -62,6 +69,30 @@ void wl_setting_set_string(const struct wl_setting *r, struct wl_settings *set, 
 {
     WL_CHECK(r->type == WL_SETTING_TEXT);
     *(const char **)((char *)set + r->offset) = value;
+}
+
+int wl_setting_check(const struct wl_setting *r, const char *value, const char *where, struct wl_err *e)
+{
+    size_t n = strlen(value);
+    for (const char *c = r->choices; c; c = strchr(c, '|') ? strchr(c, '|') + 1 : NULL)
+        if (n && strcspn(c, "|") == n && strncmp(c, value, n) == 0) return 0;
+    return !r->choices ? 0
+                       : wl_fail(e, WL_EINVAL, "%s: %s = '%s': expected one of %s", where, r->name, value, r->choices);
+}
+
+static int by_name(const void *x, const void *y)
+{
+    const struct wl_setting_pair *p = x, *q = y;
+    return strcmp(p->name, q->name);
+}
+
+char *wl_settings_extra(struct wl_setting_pair *v, size_t n, struct wl_arena *a)
+{
+    if (n == 0) return NULL;
+    qsort(v, n, sizeof *v, by_name);
+    struct wl_json *o = wl_json_root_object(a);
+    for (size_t i = 0; i < n; i++) wl_json_add_str(o, v[i].name, v[i].value);
+    return wl_json_text(o, 0, a);
 }
 
 char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a)

@@ -33,8 +33,13 @@ enum {
 #define SETTING_CAP(...)   +1
 #include "settings/settings.def"
 };
+enum {
+    WL_SETTING_CHOICES = 0
+#define SETTING_CHOICE(...) +1
+#include "settings/settings.def"
+};
 
-enum wl_setting_type { WL_SETTING_TEXT, WL_SETTING_COUNT, WL_SETTING_REAL };
+enum wl_setting_type { WL_SETTING_TEXT, WL_SETTING_COUNT, WL_SETTING_REAL, WL_SETTING_CHOICE };
 
 /* How a setting separates the runs that one scaling law is fitted to. */
 enum wl_setting_group {
@@ -49,8 +54,9 @@ struct wl_setting {
     const char *name; /* "power_cap_w" */
     const char *unit; /* "W"; NULL: a name or a count */
     enum wl_setting_type type;
-    size_t offset; /* in struct wl_settings */
-    bool observed; /* found on the machine: neither swept nor said by a workload */
+    size_t offset;                       /* in struct wl_settings; of a choice 0: its value is in `extra` */
+    const char *option, *choices, *help; /* of a choice: "precision", "f32|bf16" (NULL: any word) */
+    bool observed;                       /* found on the machine: neither swept nor said by a workload */
     bool is_cap;
     enum wl_cap_kind cap; /* of a cap */
     enum wl_setting_group group;
@@ -70,6 +76,15 @@ double wl_setting_real(const struct wl_setting *r, const struct wl_settings *set
 const char *wl_setting_string(const struct wl_setting *r, const struct wl_settings *set); /* NULL for a number */
 void wl_setting_set_real(const struct wl_setting *r, struct wl_settings *set, double value);
 void wl_setting_set_string(const struct wl_setting *r, struct wl_settings *set, const char *value);
+
+/* Is this a value of the choice? WL_EINVAL says what was expected; `where`: "exp.ini:7". */
+int wl_setting_check(const struct wl_setting *r, const char *value, const char *where, struct wl_err *e) WL_MUST_CHECK;
+
+/* The text of `extra` from pairs, which are sorted by name; NULL where there are none. */
+struct wl_setting_pair {
+    const char *name, *value;
+};
+char *wl_settings_extra(struct wl_setting_pair *v, size_t n, struct wl_arena *a);
 
 /* "workload=vgg16 workers=4 ...", those that are known, in the order of the table: the identity of a trial in its
  * campaign. */
