@@ -150,6 +150,13 @@ static void add_note(struct wl_text *notes, const char *note)
     wl_text_addf(notes, "%s%s", notes->n ? "; " : "", note);
 }
 
+static void print_choice(const struct wl_setting *r, enum wl_out to)
+{
+    if (r->type == WL_SETTING_CHOICE)
+        wl_fprint(to, "  %-18s %s%s%s%s\n", r->name, r->help, r->choices ? " (" : "", r->choices ? r->choices : "",
+                  r->choices ? ")" : "");
+}
+
 static void print_key(const struct wl_opt *o, enum wl_out to)
 {
     struct wl_arena *a = wl_arena_new(NULL);
@@ -171,5 +178,6 @@ void wl_experiment_print_keys(enum wl_out to)
     for (const struct wl_experiment_section *s = sections; s->name; s++) {
         wl_fprint(to, s == sections ? "[%s]  %s\n" : "\n[%s]  %s\n", s->name, s->help);
         for (const struct wl_opt *o = s->rows; o->name; o++) print_key(o, to);
+        for (const struct wl_setting *r = wl_settings_table; s->rows == sweep_rows && r->name; r++) print_choice(r, to);
     }
 }
