@@ -142,20 +142,23 @@ const char *wl_obs_text(const struct wl_obs_column *column, size_t row, struct w
 
 /* ---- runs ---- */
 
-static bool same_field(const struct column *c, const void *array, size_t x, size_t y)
+static bool same_text(const char *x, const char *y) { return strcmp(x ? x : "", y ? y : "") == 0; }
+
+static bool same_real(double x, double y) { return x == y || (isnan(x) && isnan(y)); }
+
+static bool same_field(const struct wl_obs_column *c, size_t x, size_t y)
 {
-    if (c->is_text) {
-        const char *const *v = array;
-        return wl_str_eq(v[x], v[y]);
-    }
-    const double *v = array;
-    return v[x] == v[y] || (isnan(v[x]) && isnan(v[y]));
+    return c->text ? same_text(c->text[x], c->text[y]) : same_real(c->real[x], c->real[y]);
 }
 
 static bool same_run(const struct wl_observations *obs, size_t x, size_t y)
 {
-    for (size_t i = 0; i < RUN_COLUMNS; i++)
-        if (!same_field(&columns[i], array_of(obs, &columns[i]), x, y)) return false;
+    for (size_t i = 0; i < RUN_COLUMNS; i++) {
+        struct wl_obs_column c = as_column(obs, &columns[i]);
+        if (!same_field(&c, x, y)) return false;
+    }
+    for (size_t i = 0; i < obs->n_extra; i++)
+        if (obs->extra[i].setting && !same_field(&obs->extra[i], x, y)) return false;
     return true;
 }
 
@@ -165,22 +168,22 @@ static uint64_t mix(uint64_t hash, const void *bytes, size_t n)
     return hash;
 }
 
+static uint64_t mix_field(uint64_t hash, const struct wl_obs_column *c, size_t row)
+{
+    if (c->text) return mix(hash, c->text[row] ? c->text[row] : "", c->text[row] ? strlen(c->text[row]) + 1 : 1);
+    double v = c->real[row] + 0.0; /* -0 and 0 are the same */
+    return isnan(v) ? mix(hash, "", 1) : mix(hash, &v, sizeof v);
+}
+
 static uint64_t run_hash(const struct wl_observations *obs, size_t row)
 {
     uint64_t hash = 0xcbf29ce484222325u;
     for (size_t i = 0; i < RUN_COLUMNS; i++) {
-        const void *array = array_of(obs, &columns[i]);
-        if (columns[i].is_text) {
-            const char *text = ((const char *const *)array)[row];
-            hash = mix(hash, text ? text : "", text ? strlen(text) + 1 : 1);
-        } else {
-            double v = ((const double *)array)[row] + 0.0; /* -0 and 0 are the same */
-            if (!isnan(v))
-                hash = mix(hash, &v, sizeof v);
-            else
-                hash = mix(hash, "", 1);
-        }
+        struct wl_obs_column c = as_column(obs, &columns[i]);
+        hash = mix_field(hash, &c, row);
     }
+    for (size_t i = 0; i < obs->n_extra; i++)
+        if (obs->extra[i].setting) hash = mix_field(hash, &obs->extra[i], row);
     return hash;
 }
 

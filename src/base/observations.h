@@ -55,8 +55,8 @@ int wl_obs_find(const struct wl_observations *obs, const char *name, struct wl_o
 /* A field as text, for keys and labels: "" where it is missing, numbers with %.15g. */
 const char *wl_obs_text(const struct wl_obs_column *column, size_t row, struct wl_arena *a);
 
-/* Sets run_index and runs. Two rows are of one run when run and all settings (workload ... clock_mhz)
- * agree, since tables of other tools count runs from 1 in each configuration. Rows without a run label belong
+/* Sets run_index and runs. Two rows are of one run when run and all settings agree (workload ... clock_mhz and the
+ * extra columns that are settings), since tables of other tools count runs from 1 in each configuration. Rows without a run label belong
  * together while their epochs grow; a row with neither is a run of its own. */
 void wl_obs_index_runs(struct wl_observations *obs, struct wl_arena *a);
 

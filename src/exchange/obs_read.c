@@ -203,10 +203,12 @@ int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_obser
     *out = (struct wl_observations) { .source = csv.path };
     wl_obs_alloc(out, in.rows, a);
     for (size_t i = 0; i < csv.head.n; i++) {
-        if (in.v[i].canonical)
+        if (in.v[i].canonical) {
             fill(out, &in.v[i]);
-        else
-            wl_obs_add_extra(out, in.v[i].name, in.v[i].text, a);
+            continue;
+        }
+        wl_obs_add_extra(out, in.v[i].name, in.v[i].text, a);
+        out->extra[out->n_extra - 1].setting = wl_setting_find(in.v[i].name) != NULL;
     }
     wl_obs_index_runs(out, a);
     return 0;

@@ -1,6 +1,8 @@
 /* Which rows belong to one law: refinement of a partition, column by column. */
 #include "law/partition.h"
 
+#include "settings/settings.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,26 +149,24 @@ static void separate_by(struct split *s, const struct wl_obs_column *column, boo
     if (varies(texts, s->obs->n) || (names && *texts[0])) refine_all(s, column->name, texts);
 }
 
-/* Columns of what is measured: the workload always (it names the group), the others where they vary. */
+/* The settings that always name the group, and those that separate it where they vary. */
 static void by_setting(struct split *s)
 {
-    const struct wl_obs_column columns[] = {
-        { .name = "workload", .text = s->obs->workload },
-        { .name = "hardware", .text = s->obs->hardware },
-        { .name = "power_cap_w", .real = s->obs->power_cap_w },
-        { .name = "clock_mhz", .real = s->obs->clock_mhz },
-    };
-    for (size_t c = 0; c < WL_COUNT(columns); c++) separate_by(s, &columns[c], c == 0);
-    static const char *const further[] = { "module_cap_w", "mem_clock_mhz" }; /* not in every table */
-    for (size_t c = 0; c < WL_COUNT(further); c++) {
-        struct wl_obs_column column;
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        struct wl_obs_column column; /* which not every table has */
         struct wl_err none;
-        if (wl_obs_find(s->obs, further[c], &column, &none) == 0) separate_by(s, &column, false);
+        bool always = r->group == WL_GROUP_ALWAYS;
+        if (!always && r->group != WL_GROUP_VARIES) continue;
+        if (wl_obs_find(s->obs, r->name, &column, &none) == 0) separate_by(s, &column, always);
     }
 }
 
 /* The batch size that is held fixed. */
-static bool is_batch(const char *name) { return wl_str_eq(name, "local_batch") || wl_str_eq(name, "global_batch"); }
+static bool is_batch(const char *name)
+{
+    const struct wl_setting *r = name ? wl_setting_find(name) : NULL;
+    return r && r->group == WL_GROUP_BATCH;
+}
 
 static void by_batch(struct split *s)
 {

@@ -18,7 +18,7 @@ const struct wl_setting wl_settings_table[] = {
 #define SETTING_COUNT(member, option, unit_, max, grid, help, ...) ROW(member, WL_SETTING_COUNT, .unit = unit_, __VA_ARGS__)
 #include "settings/settings.def"
 #define SETTING_CAP(member, option, unit_, kind, grid, help, ...)  \
-    ROW(member, WL_SETTING_REAL, .unit = unit_, .is_cap = true, .cap = kind, __VA_ARGS__)
+    ROW(member, WL_SETTING_REAL, .unit = unit_, .is_cap = true, .cap = kind, .group = WL_GROUP_VARIES, __VA_ARGS__)
 #include "settings/settings.def"
 #define SETTING_CHOICE(name_, option_, choices_, help_, ...)       \
     { .name = #name_, .type = WL_SETTING_CHOICE, .option = option_, .choices = choices_, .help = help_, __VA_ARGS__ },

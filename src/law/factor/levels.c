@@ -5,28 +5,18 @@
 #include "law/fit/notes.h"
 #include "law/fit/runs.h"
 #include "law/fit/speedup.h"
+#include "settings/settings.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* The factors that are caps, and the columns that show whether they acted. */
-static const struct cap_factor {
-    const char *name, *acted;
-} cap_factors[] = {
-    { "power_cap_w", "power_cap_acted_pct" },
-    { "module_cap_w", "module_cap_acted_pct" },
-    { "clock_mhz", "clock_acted_pct" },
-    { "mem_clock_mhz", "mem_clock_acted_pct" },
-};
-
-static const struct cap_factor *cap_factor(const char *name)
+static const struct wl_setting *cap_setting(const char *name)
 {
-    for (size_t i = 0; i < WL_COUNT(cap_factors); i++)
-        if (wl_str_eq(cap_factors[i].name, name)) return &cap_factors[i];
-    return NULL;
+    const struct wl_setting *r = wl_setting_find(name);
+    return r && r->is_cap ? r : NULL;
 }
 
-bool wl_factor_is_cap(const char *factor) { return cap_factor(factor) != NULL; }
+bool wl_factor_is_cap(const char *factor) { return cap_setting(factor) != NULL; }
 
 static int by_value(const void *p, const void *q)
 {
@@ -76,7 +66,7 @@ static double mean_of(const struct wl_observations *obs, const struct wl_law_par
 static struct wl_factor_achieved achieved_by(const struct wl_observations *obs,
                                              const struct wl_law_partition_cell *part)
 {
-    const struct cap_factor *cap = cap_factor(part->key->column);
+    const struct wl_setting *cap = cap_setting(part->key->column);
     return (struct wl_factor_achieved) { .clock_mhz = mean_of(obs, part, "achieved_clock_mhz"),
                                          .mem_clock_mhz = mean_of(obs, part, "achieved_mem_clock_mhz"),
                                          .power_capped_pct = mean_of(obs, part, "power_capped_pct"),
