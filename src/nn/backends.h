@@ -4,7 +4,7 @@
 
 #include "nn/graph/tensor.h"
 
-/* The back-ends: row i, NULL behind the last. `unavailable` NULL: usable. */
+/* The back-ends: row i, NULL after the last. `unavailable` NULL: usable. */
 struct wl_backend_row {
     const char *name, *unavailable;
     const char *help; /* one line */

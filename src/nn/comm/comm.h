@@ -26,10 +26,10 @@ struct wl_comm_ops {
      * copy. A rank that died or gave up is an error on all others (WL_EJOB, naming it), never a wait without end. */
     int (*all_reduce_sum)(struct wl_comm *c, float *buf, size_t n, struct wl_err *e);
 
-    /* The same sums behind other work, for buffers that become final one by one. `start` hands a buffer over: nobody
-     * may touch it until `finish`. `poll`, called now and then, does this rank's part of what all ranks have handed
-     * over and waits for nobody, so that no rank stands still because another is a little later. `finish` returns when
-     * all sums stand. Between nodes `start` sums at once. */
+    /* The same sums while other work goes on, for buffers that become final one by one. `start` hands a buffer over:
+     * nobody may touch it until `finish`. `poll`, called now and then, does this rank's part of what all ranks have
+     * handed over and waits for nobody, so that no rank waits because another is a little later. `finish` returns when
+     * all sums are complete. Between nodes `start` sums at once. */
     int (*reduce_start)(struct wl_comm *c, float *buf, size_t n, struct wl_err *e);
     int (*reduce_poll)(struct wl_comm *c, struct wl_err *e);
     int (*reduce_finish)(struct wl_comm *c, struct wl_err *e);
@@ -85,7 +85,7 @@ bool wl_comm_launched(void);
 
 /* Binds the calling thread, and those that it starts from then on, to `threads` CPUs of its own among those that it may
  * use: rank k of a node takes the k-th share, hardware threads of one core last. A launcher that bound the ranks
- * already leaves too few for all of them: then its choice stands. Logs what was chosen. */
+ * already leaves too few for all of them: then its choice is kept. Logs what was chosen. */
 void wl_comm_pin(const struct wl_comm *c, int threads);
 
 /* The rank that a launcher gave this process, known before anything is opened; 0 where there is none. */

@@ -56,7 +56,7 @@ static int fork_ranks(struct wl_comm *c, struct wl_shm_control *ctl, struct wl_e
         }
         if (pid == 0) {
             prctl(PR_SET_PDEATHSIG, SIGTERM);
-            if (getppid() != parent) _exit(1); /* it died before we asked to be told */
+            if (getppid() != parent) _exit(1); /* it died before PDEATHSIG was set */
             c->rank = r;
             return 0;
         }

@@ -17,7 +17,7 @@
 
 enum { HUGE_PAGE = 2 << 20 };
 
-/* Address space that starts on a huge page and ends behind n_bytes. */
+/* Address space that starts on a huge page and ends after n_bytes. */
 static void *reserve(size_t n_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE); /* 4 KiB, 64 KiB on some Arm systems */

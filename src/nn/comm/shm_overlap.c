@@ -1,4 +1,4 @@
-/* Sums in the background of other work. Each rank counts what it has handed over; a rank whose count is behind holds up
+/* Sums in the background of other work. Each rank counts what it has handed over; a rank whose count lags holds up
  * nobody: the others do their slices of the sums that everybody has handed over, whenever they look. So ranks wait for
  * each other once, at the end, instead of at every bucket, and what one loses by an interrupt it makes up for
  * meanwhile. Slices and the order of their additions are those of shm_sum.c, and so are the bits. */

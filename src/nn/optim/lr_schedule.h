@@ -31,6 +31,6 @@ struct wl_lr_schedule {
 int wl_lr_schedule_init(struct wl_lr_schedule *s, const struct wl_lr_schedule_opts *opts,
                         struct wl_err *e) WL_MUST_CHECK;
 double wl_lr_schedule_at(const struct wl_lr_schedule *s, double epoch); /* epochs done, with fraction; >= 0 */
-void wl_lr_schedule_epoch_end(struct wl_lr_schedule *s, double loss);   /* plateau looks at it; NAN is no improvement */
+void wl_lr_schedule_epoch_end(struct wl_lr_schedule *s, double loss);   /* for plateau; NAN counts as no improvement */
 
 #endif

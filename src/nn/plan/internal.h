@@ -12,10 +12,10 @@
 struct wl_plan_param {
     const struct wl_tensor *tensor;
     struct wl_buf *value, *gradient; /* gradient NULL: a plan without training */
-    int ready;                       /* the step behind which the gradient is final */
+    int ready;                       /* the step after which the gradient is final */
 };
 
-/* Gradients [from, from + n) of the gradient memory, in floats, final behind step `ready`. */
+/* Gradients [from, from + n) of the gradient memory, in floats, final after step `ready`. */
 struct wl_bucket {
     size_t from, n;
     int ready;
@@ -82,7 +82,7 @@ int wl_plan_init_ranks(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 /* Do all ranks start with the same bits at the same places? */
 int wl_plan_check_same_start(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 
-/* Hands over the buckets that are final behind step i, from *bucket on, and does this rank's part of what all ranks
+/* Hands over the buckets that are final after step i, from *bucket on, and does this rank's part of what all ranks
  * have handed over; then waits until all are reduced. */
 int wl_plan_reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e) WL_MUST_CHECK;
 int wl_plan_finish_reducing(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;

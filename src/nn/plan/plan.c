@@ -16,8 +16,8 @@ static int check_recompute(const struct wl_plan_opts *o, struct wl_err *e)
 {
     if (!o->recompute && !o->memory_bytes) return 0;
     if (o->eval_only)
-        return wl_fail(e, WL_EINVAL, "values are computed again for the backward pass, which this plan has not");
-    if (o->keep_values) return wl_fail(e, WL_EINVAL, "values are to be kept and to be computed again: ask for one");
+        return wl_fail(e, WL_EINVAL, "recomputation needs a backward pass, which this plan does not have");
+    if (o->keep_values) return wl_fail(e, WL_EINVAL, "keep_values and recomputation exclude each other");
     return 0;
 }
 
@@ -95,7 +95,7 @@ static void fill_info(struct wl_plan *p)
     }
 }
 
-/* Lays the memory out; where it may not take that much, of a program that computes values again. */
+/* Lays the memory out; where it may not take that much, of a program that recomputes values. */
 static int place(struct wl_plan *p, const struct wl_plan_opts *o, struct wl_err *e)
 {
     const size_t bucket_bytes = o->bucket_bytes ? o->bucket_bytes : 4u << 20;
@@ -110,8 +110,9 @@ static int place(struct wl_plan *p, const struct wl_plan_opts *o, struct wl_err 
     }
     if (!o->memory_bytes || f->total_bytes <= o->memory_bytes) return 0;
     return wl_fail(e, WL_ENOMEM,
-                   "the plan is to take %s at most: it takes %s, and %s where what can be is computed again in the "
-                   "backward pass instead of being kept; a smaller local batch takes less",
+                   "the plan may take %s at most: it takes %s, or %s with recomputation in the backward pass; a "
+                   "smaller local batch "
+                   "takes less",
                    wl_human_bytes(p->arena, (double)o->memory_bytes),
                    wl_human_bytes(p->arena, (double)f->keeping_bytes),
                    wl_human_bytes(p->arena, (double)f->total_bytes));

@@ -24,13 +24,13 @@ struct wl_plan_opts {
     int micro_batches;          /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
     size_t bucket_bytes;        /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
     struct wl_optim optim;
-    /* Computes values again in the backward pass instead of keeping them until then (docs/adr/105): the gradients have
+    /* Recomputes values in the backward pass instead of keeping them until then (docs/adr/105): the gradients have
      * the same bits. recompute: as far as saves memory; memory_bytes: as far as it takes for a plan (total_bytes) of at
      * most so many bytes, 0: any. Neither goes with eval_only or keep_values. */
     bool recompute;
     size_t memory_bytes;
     bool eval_only;   /* no backward pass, no gradients */
-    bool dry;         /* for wl_plan_info and wl_plan_step only: takes no memory, cannot run */
+    bool dry;         /* for wl_plan_info and wl_plan_step only: allocates nothing, cannot run */
     bool keep_values; /* every value and gradient keeps a place of its own, for wl_plan_value: much memory */
 };
 
@@ -51,7 +51,7 @@ void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input);
 size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *input);
 
 /* Forward and backward of one micro-batch. `first` overwrites the gradients, else they are added up; with `last` each
- * bucket of gradients is summed over the ranks as soon as it is final, behind the rest of the backward pass. */
+ * bucket of gradients is summed over the ranks as soon as it is final, while the rest of the backward pass runs. */
 int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
 
 /* One optimiser step on the mean gradient over ranks and micro-batches since `first`; moves the running statistics. */
@@ -65,7 +65,7 @@ int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e) 
 const float *wl_plan_output(const struct wl_plan *p, const struct wl_tensor *output);
 
 /* Optimiser steps of the training so far: 0 in a new plan, one more with each wl_plan_update. A training that goes on
- * from a checkpoint sets it, so that dropout goes on with the masks that it would have drawn. */
+ * from a checkpoint sets it, so that dropout draws the masks that it would have drawn. */
 void wl_plan_set_updates(struct wl_plan *p, int64_t updates);
 
 /* Replaces the running statistics by their mean over the ranks (before evaluation and checkpoints). All ranks call
@@ -89,7 +89,7 @@ struct wl_state wl_plan_state(const struct wl_plan *p, size_t i);
 int wl_plan_state_read(struct wl_plan *p, size_t i, float *to, struct wl_err *e) WL_MUST_CHECK;
 int wl_plan_state_write(struct wl_plan *p, size_t i, const float *from, struct wl_err *e) WL_MUST_CHECK;
 
-/* The gradient of state i (a parameter) as it stands after wl_plan_train: the sum over micro-batches, and over ranks
+/* The gradient of state i (a parameter) after wl_plan_train: the sum over micro-batches, and over ranks
  * after the last one. */
 int wl_plan_gradient_read(struct wl_plan *p, size_t i, float *to, struct wl_err *e) WL_MUST_CHECK;
 
@@ -107,15 +107,15 @@ struct wl_plan_info {
     int64_t parameters; /* elements, without padding of layouts */
     size_t param_bytes, gradient_bytes, optim_bytes, statistic_bytes, input_bytes, output_bytes;
     size_t value_bytes;    /* the arena of values, their gradients and scratch, shared by lifetime */
-    size_t live_bytes;     /* the most that is alive at one step: no placement could take less */
+    size_t live_bytes;     /* the maximum alive at one step: no placement could take less */
     size_t unshared_bytes; /* what it would take without sharing */
-    size_t in_place_bytes; /* what results that stand over what their step read would have taken besides */
+    size_t in_place_bytes; /* what results written over an operand would have taken on top */
     int in_place;          /* steps that write so */
     size_t total_bytes;
-    size_t keeping_bytes; /* what total_bytes would be if no value were computed again */
+    size_t keeping_bytes; /* what total_bytes would be if no value were recomputed */
     int operations, steps, reorders, buckets;
-    int segments; /* of the forward pass whose values are computed again */
-    /* of a sample: 2 x multiply-adds of convolutions and matrix products; NAN where wl_mean_rows was not told */
+    int segments; /* of the forward pass whose values are recomputed */
+    /* of a sample: 2 x multiply-adds of convolutions and matrix products; NAN where wl_mean_rows was not called */
     double forward_flops, train_flops;
     double recompute_flops; /* of a sample: those of forward operations that run again, beside train_flops */
 };
@@ -155,7 +155,7 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
 
 struct wl_plan_segment wl_plan_segment(const struct wl_plan *p, size_t i);
 
-/* Bucket i of info.buckets: its bytes, and the step behind which its gradients are final and are reduced. */
+/* Bucket i of info.buckets: its bytes, and the step after which its gradients are final and are reduced. */
 struct wl_plan_bucket {
     size_t bytes, step;
 };

@@ -9,7 +9,7 @@ struct job {
     struct wl_plan *plan;
     struct wl_run run;
     unsigned pass;
-    bool reduces; /* behind the steps that complete gradients */
+    bool reduces; /* after the steps that complete gradients */
 };
 
 static int run_step(const struct job *j, size_t i, struct wl_err *e)
@@ -91,7 +91,7 @@ static enum wl_variant variant_of(bool first, bool last)
     return last ? WL_RUN_LAST : WL_RUN_TRAIN;
 }
 
-/* Micro-batch m of rank r stands behind those of the ranks before it and all ranks' earlier ones, as the loaders deal
+/* Micro-batch m of rank r comes after those of the ranks before it and all ranks' earlier ones, as the loaders deal
  * the samples out. */
 static struct wl_run next_run(const struct wl_plan *p, bool first)
 {

@@ -65,7 +65,7 @@ static void add_state(struct wl_plan *p, const struct wl_tensor *t, int part, co
 {
     const struct wl_buf *b = p->program.value[t->id];
     const size_t at = (size_t)part * part_count(t) * sizeof(float);
-    WL_CHECK(!t->n_parts || !b->layout); /* else a part is no run of memory */
+    WL_CHECK(!t->n_parts || !b->layout); /* else a part is not contiguous */
     struct wl_state *s = &p->states[p->n_states];
     struct wl_buf *buf = &p->state_bufs[p->n_states++];
     *s = (struct wl_state) { .kind = kind, .dims = t->dims, .count = part_count(t) };

@@ -71,7 +71,7 @@ struct wl_device_ops {
     /* Calls all(of), which enqueues the run, or replays what an earlier call of the variant enqueued. */
     int (*run)(void *device, enum wl_variant v, wl_enqueue_fn *all, void *of, struct wl_err *e);
     /* Waits for the run. Gives its counts, the outputs of an evaluation, and the first error that a step found in the
-     * values. Called behind every begin, also where `run` failed. */
+     * values. Called after every begin, also where `run` failed. */
     int (*end)(void *device, const struct wl_run *r, const struct wl_device_io *io, struct wl_counts *counts,
                struct wl_err *e);
 
@@ -81,7 +81,7 @@ struct wl_device_ops {
     int (*round_to_bf16)(void *device, float *v, size_t n, struct wl_err *e);
     /* (enqueued) Adds the time since the last lap of this run to *seconds, by the end of the run; NULL: only a lap. */
     void (*lap)(void *device, double *seconds);
-    /* The step behind a batch norm that adds the micro-batch's mean and unbiased variance to their sums (uses 0, 1 and
+    /* The step after a batch norm that adds the micro-batch's mean and unbiased variance to their sums (uses 0, 1 and
      * 2, 3). */
     wl_step_run_fn *sum_moments;
 

@@ -23,7 +23,7 @@ size_t wl_memory_padded(const struct wl_program *p, const struct wl_buf *b);
 /* Gives the buffers of class VALUE their offsets. */
 struct wl_memory_bytes {
     size_t total;    /* of the arena */
-    size_t live;     /* the most that is alive at one step */
+    size_t live;     /* the maximum alive at one step */
     size_t unshared; /* the sum */
 };
 struct wl_memory_bytes wl_memory_assign_values(const struct wl_program *p);

@@ -1,7 +1,7 @@
 /* A program: the buffers and steps that a graph is lowered to.
  *
  * Lowering walks the nodes forward, then backward; each back-end's rules emit steps and name the buffers they read
- * and write. A buffer's life runs from the first step that uses it to the last. When all steps stand, the planner
+ * and write. A buffer's life runs from the first step that uses it to the last. When all steps exist, the planner
  * gives the buffers addresses (memory.c, plan.c) and each step binds to them. Running is a loop over the steps.
  *
  * The gradient of a tensor always has the layout of its value.
@@ -19,7 +19,7 @@
 /* What a buffer holds decides where it lives and how long. */
 enum wl_class {
     WL_MEM_INPUT,         /* filled by the caller: lives always */
-    WL_MEM_OUTPUT,        /* read by the caller behind an evaluation: lives always, plain f32 */
+    WL_MEM_OUTPUT,        /* read by the caller after an evaluation: lives always, plain f32 */
     WL_MEM_PARAM,         /* master weights, f32 */
     WL_MEM_GRADIENT,      /* of parameters: side by side in the order in which they become final */
     WL_MEM_STATISTIC,     /* running statistics, side by side */
@@ -36,7 +36,7 @@ struct wl_buf {
     size_t bytes;
     int id;          /* index in the program */
     int first, last; /* steps; first < 0: not used yet */
-    bool rounded;    /* f32 that holds bf16 numbers: rounded behind each step that writes it */
+    bool rounded;    /* f32 that holds bf16 numbers: rounded after each step that writes it */
     int references;  /* of a gradient: tensors that still need it */
     size_t offset;   /* in its class */
     void *at;
@@ -53,7 +53,7 @@ struct wl_run {
 struct wl_use {
     struct wl_buf *buf;
     struct wl_buf *partial; /* written instead of a parameter's gradient that has a value already, then added to it */
-    bool accumulates;       /* one stands there always: a step before this one has written it */
+    bool accumulates;       /* there is always one: an earlier step has written it */
     bool write;
 };
 
@@ -143,7 +143,7 @@ struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, cons
                              wl_step_run_fn *run);
 void wl_step_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 /* Of a parameter's gradient the first step that writes it in a backward pass does so in place; what later ones write,
- * and those of later micro-batches, is added behind them. */
+ * and those of later micro-batches, is added after them. */
 void wl_step_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 /* The step itself adds to the gradient of a parameter that a step before it has written. */
 void wl_step_accumulates(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
@@ -187,7 +187,7 @@ int wl_gradient_add_plain(struct wl_program *p, const struct wl_node *n, const s
 void wl_gradient_done(struct wl_program *p, const struct wl_tensor *t);
 bool wl_gradient_last_holder(const struct wl_program *p, const struct wl_tensor *t);
 
-/* Batch norm: buffers of the running statistics, and a step behind the norm that adds the micro-batch's mean and
+/* Batch norm: buffers of the running statistics, and a step after the norm that adds the micro-batch's mean and
  * variance (biased, over n elements a channel) to the moments. */
 void wl_lower_statistics(struct wl_program *p, const struct wl_node *n);
 void wl_lower_statistic_sums(struct wl_program *p, const struct wl_node *n, struct wl_buf *mean, struct wl_buf *var);

@@ -312,7 +312,7 @@ def recompute():
     text = run("resnet50", "--explain", "--size", "tiny", "--recompute", "yes").stdout
     assert "are recomputed in the backward pass: " in text and " times the multiplications" in text, text
     p = run(*full, "--memory", 0.1)
-    assert p.returncode == 1 and "the plan is to take 100 MB at most: it takes 1.6" in p.stderr, p.stderr
+    assert p.returncode == 1 and "the plan may take 100 MB at most: it takes 1.6" in p.stderr, p.stderr
     path = f"{WORK}/marks"
     done(*TINY, "--epochs", 1, "--memory", 0.5, env={"WATTLAW_MARKS": path})
     assert " recompute=no memory_gb=0.5 " in open(path).read()

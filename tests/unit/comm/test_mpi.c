@@ -95,7 +95,7 @@ static void test_lost_ranks(void **state)
     assert_int_equal(mpirun("2", "abandon", &text), 7);
 }
 
-/* Ranks of another MPI's mpirun are no job: here it says so and the library knows nothing of it. */
+/* Ranks that another MPI's mpirun started do not form a job: its variables say two ranks, the library finds one. */
 static void test_another_launcher(void **state)
 {
     (void)state;
@@ -136,7 +136,7 @@ int main(int argc, char **argv)
                                             { "PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe" },
                                             { "PRTE_MCA_hwloc_default_binding_policy", "none" } };
     for (size_t i = 0; i < WL_COUNT(words); i++) setenv(words[i][0], words[i][1], 1);
-    /* Open MPI unloads its plug-ins before leaks are looked for: what they keep cannot be told from ours. */
+    /* Open MPI unloads its plug-ins before leaks are looked for: what they keep looks like ours. */
     setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_sums), cmocka_unit_test(test_lost_ranks),
                                         cmocka_unit_test(test_another_launcher) };

@@ -46,7 +46,7 @@ static int rounds(struct thread *t, struct wl_shm *g)
     return rc ? rc : wl_shm_barrier(g, &t->e);
 }
 
-/* Halves that are handed over one after the other, while the rank still writes what comes behind them. */
+/* Halves that are handed over one after the other, while the rank still writes what follows them. */
 static int rounds_behind(struct thread *t, struct wl_shm *g)
 {
     struct wl_shm_region *region;

@@ -73,7 +73,7 @@ static void test_ranks_must_start_alike(void **state)
     assert_non_null(strstr(e.msg, "the parameters differ from those of rank 0"));
 }
 
-/* Each gradient is reduced once, in order, behind the last micro-batch only; the update then divides by the ranks. */
+/* Each gradient is reduced once, in order, after the last micro-batch only; the update then divides by the ranks. */
 static void test_buckets(void **state)
 {
     (void)state;

@@ -96,7 +96,7 @@ static void test_shape_errors(void **state)
     says(g, "loss: mean_square of x [2,1,2,2] and x [2,1,3,3]");
 }
 
-/* The first error stays, whatever comes behind it. */
+/* The first error stays, whatever follows. */
 static void test_concat(void **state)
 {
     (void)state;

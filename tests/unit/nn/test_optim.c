@@ -105,7 +105,7 @@ static void test_adam(void **state)
     wl_arena_free(a);
 }
 
-/* Parts that threads take, the tail behind the last whole one included: as one element at a time. */
+/* Parts that threads take, the tail after the last whole one included: as one element at a time. */
 static void test_adam_parts(void **state)
 {
     (void)state;

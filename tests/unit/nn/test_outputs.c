@@ -1,21 +1,21 @@
-/* What is read behind an evaluation, and what belongs to training alone. */
+/* What is read after an evaluation, and what belongs to training alone. */
 #include "network.h"
 
-/* Nothing behind the forward step of the loss runs in evaluation: no copy for the backward pass, no gradient. */
+/* Nothing after the forward step of the loss runs in evaluation: no copy for the backward pass, no gradient. */
 static void test_evaluation_ends_at_the_loss(void **state)
 {
     (void)state;
     struct wl_plan *p = plan((struct wl_plan_opts) { 0 }, NULL);
-    bool behind = false;
+    bool after_loss = false;
     int eval = 0, train = 0;
     for (size_t i = 0; i < p->program.n_steps; i++) {
         const struct wl_step *s = p->program.steps[i];
-        if (behind) assert_int_equal(s->when, WL_TRAIN);
-        behind = behind || (s->node->op == WL_OP_CROSS_ENTROPY && !strcmp(s->what, "forward"));
+        if (after_loss) assert_int_equal(s->when, WL_TRAIN);
+        after_loss = after_loss || (s->node->op == WL_OP_CROSS_ENTROPY && !strcmp(s->what, "forward"));
         eval += (s->when & WL_EVAL) != 0;
         train += (s->when & WL_TRAIN) != 0;
     }
-    assert_true(behind && eval < train);
+    assert_true(after_loss && eval < train);
 }
 
 /* A network whose outputs are values that others would overwrite, and one that no loss needs. */
@@ -52,7 +52,7 @@ static struct wl_plan *plan_of(const struct with_outputs *w, struct wl_plan_opts
 }
 
 /* What is read of an output is what a plan that keeps every value holds of it, with every back-end and precision; it
- * stays through training, which takes no step for it. */
+ * stays through training, which has no step for it. */
 static void test_outputs(void **state)
 {
     (void)state;

@@ -93,6 +93,16 @@ static void test_bad_label(void **state)
     assert_int_equal(train(p, true, true, &e), 0);
 }
 
+/* A table without gaps: the plan asks for no callback whether it is there. */
+static void check_device(const struct wl_device_ops *d)
+{
+    assert_non_null(d);
+    assert_true(d->align >= WL_ALIGN && (d->align & (d->align - 1)) == 0);
+    assert_true(d->memory && d->host_memory && d->release && d->huge_bytes && d->put && d->get);
+    assert_true(d->begin && d->run && d->end && d->step && d->add && d->round_to_bf16 && d->lap && d->sum_moments);
+    assert_true(d->update && d->update_statistics && d->threads && d->machine);
+}
+
 static void test_backends(void **state)
 {
     (void)state;
@@ -101,7 +111,10 @@ static void test_backends(void **state)
         const struct wl_backend *b = wl_backends[n];
         assert_non_null(b->row.name);
         if (b->row.unavailable) continue;
+        assert_non_null(b->row.help);
         assert_non_null(b->library);
+        assert_non_null(b->open);
+        check_device(b->device);
         assert_non_null(b->sum);
         assert_non_null(b->reorder);
         assert_true(!b->layout_name == !b->read && !b->read == !b->write);

@@ -1,4 +1,4 @@
-/* Computing values again: what a plan says of it, what it refuses, and the bits of its gradients under many limits. The
+/* Recomputation: what a plan says of it, what it refuses, and the bits of its gradients under many limits. The
  * workloads' own networks are in tests/unit/models/test_recompute.c. */
 #include "nn/plan/internal.h"
 
@@ -92,10 +92,9 @@ static void refuses(struct wl_plan_opts o, int code, const char *says)
 static void test_refused(void **state)
 {
     (void)state;
-    refuses((struct wl_plan_opts) { .recompute = true, .eval_only = true }, WL_EINVAL, "which this plan has not");
-    refuses((struct wl_plan_opts) { .memory_bytes = 1 << 30, .keep_values = true }, WL_EINVAL, "ask for one");
-    refuses((struct wl_plan_opts) { .memory_bytes = 1000 }, WL_ENOMEM,
-            "the plan is to take 1.00 kB at most: it takes ");
+    refuses((struct wl_plan_opts) { .recompute = true, .eval_only = true }, WL_EINVAL, "which this plan does not have");
+    refuses((struct wl_plan_opts) { .memory_bytes = 1 << 30, .keep_values = true }, WL_EINVAL, "exclude each other");
+    refuses((struct wl_plan_opts) { .memory_bytes = 1000 }, WL_ENOMEM, "the plan may take 1.00 kB at most: it takes ");
     refuses((struct wl_plan_opts) { .memory_bytes = 1000, .recompute = true }, WL_ENOMEM,
             "a smaller local batch takes");
 }
