@@ -108,12 +108,12 @@ def it_rejects(folder):
     busy = Machine(folder, "busy", "profile=A100; pids=4242")
     fails(busy.calibrate(), "process 4242 uses it", "--force")
     fails(Machine(folder, "mig", "profile=A100; mig=1").calibrate(), "MIG")
-    fails(Machine(folder, "none", "profile=A100; init=9").calibrate(), "only NVIDIA GPUs are calibrated")
+    fails(Machine(folder, "none", "profile=A100; init=9").calibrate(), "only NVIDIA GPUs can be calibrated")
     fails(Machine(folder, "dead", "profile=A100").calibrate(WATTLAW_FAKE_CUDA="init=100"), "no CUDA-capable device")
     fails(Machine(folder, "broken", "profile=A100").calibrate(WATTLAW_FAKE_CUDA="fail_at=40"), "illegal memory access")
     fails(busy.start("doctor", "--calibrate", "--force", "--cuda-library", folder + "/no.so"), "the load needs the CUDA driver")
     p = Machine(folder, "other", "profile=A100; gpus=2").calibrate("7")
-    check(p.wait() == 2 and "no NVIDIA GPU 7 here" in p.stderr.read())
+    check(p.wait() == 2 and "no NVIDIA GPU 7; found" in p.stderr.read())
 
 
 def ctrl_c_stops_it(folder):
