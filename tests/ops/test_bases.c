@@ -37,7 +37,7 @@ static void fill(float *to, const struct wl_json *from)
     for (size_t i = 0; i < wl_json_size(from); i++) to[i] = (float)wl_json_real(wl_json_at(from, i));
 }
 
-static void test_values(void **state)
+static void test_bases_equal_the_golden_values(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const struct wl_json *golden = open_golden(a);
@@ -73,7 +73,7 @@ static void test_values(void **state)
     wl_arena_free(a);
 }
 
-static void test_zeros(void **state)
+static void test_zeros_of_bessel_functions(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -90,8 +90,9 @@ int main(void)
 {
     static char ref[] = "ref";
     const struct CMUnitTest tests[] = { /* state: the back-end, NULL for the best */
-                                        cmocka_unit_test(test_zeros), cmocka_unit_test(test_values),
-                                        cmocka_unit_test_prestate(test_values, ref)
+                                        cmocka_unit_test(test_zeros_of_bessel_functions),
+                                        cmocka_unit_test(test_bases_equal_the_golden_values),
+                                        cmocka_unit_test_prestate(test_bases_equal_the_golden_values, ref)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

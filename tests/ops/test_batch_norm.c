@@ -237,7 +237,7 @@ static void in_each_layout(const struct subject *s, struct wl_arena *a)
         }
 }
 
-static void test_layouts(void **state)
+static void test_kernels_equal_ref_in_every_layout(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WL_COUNT(shapes); i++)
@@ -254,7 +254,7 @@ static void test_layouts(void **state)
 }
 
 /* Blocks that one thread has by itself, and such as several share. */
-static void test_threads(void **state)
+static void test_threads_do_not_change_bits(void **state)
 {
     (void)state;
     const int before = omp_get_max_threads();
@@ -278,7 +278,7 @@ static void test_threads(void **state)
 }
 
 /* A mean of 3000 deviations costs the variance what rounding of x has cost already, and no more. */
-static void test_far_from_zero(void **state)
+static void test_large_mean_costs_no_more_than_rounding(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -294,7 +294,7 @@ static void test_far_from_zero(void **state)
     wl_arena_free(a);
 }
 
-static void test_nan(void **state)
+static void test_nan_stays(void **state)
 {
     (void)state;
     for (int flags = 0; flags < 4; flags++) {
@@ -347,7 +347,7 @@ static struct wl_plan *trained(bool keep_values, enum wl_dtype precision, struct
 }
 
 /* A plan that keeps all values computes each operation by itself: the same bits. */
-static void test_sum(void **state)
+static void test_fused_sum_has_the_same_bits(void **state)
 {
     (void)state;
     for (int bf16 = 0; bf16 < 2; bf16++) {
@@ -368,8 +368,11 @@ static void test_sum(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layouts), cmocka_unit_test(test_threads), cmocka_unit_test(test_far_from_zero),
-        cmocka_unit_test(test_nan),     cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_kernels_equal_ref_in_every_layout),
+        cmocka_unit_test(test_threads_do_not_change_bits),
+        cmocka_unit_test(test_large_mean_costs_no_more_than_rounding),
+        cmocka_unit_test(test_nan_stays),
+        cmocka_unit_test(test_fused_sum_has_the_same_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -98,7 +98,7 @@ static void need_winograd(void)
     skip();
 }
 
-static void test_winograd_is_ref(void **state)
+static void test_winograd_equals_ref(void **state)
 {
     (void)state;
     need_winograd();
@@ -117,7 +117,7 @@ static void answer_all(struct wl_choices *c, enum wl_conv_algorithm answer)
 }
 
 /* What is open is measured, once; what is known is done, whatever another measurement would say. */
-static void test_choices_decide(void **state)
+static void test_choices_decide_the_kernel(void **state)
 {
     (void)state;
     need_winograd();
@@ -219,7 +219,7 @@ static void test_winograd_between_bf16(void **state)
 }
 
 /* Each pass chooses for itself, so weights and gradients pass between kernels of both types. */
-static void test_mixed_answers_in_bf16(void **state)
+static void test_each_pass_chooses_in_bf16(void **state)
 {
     (void)state;
     need_bf16();
@@ -243,7 +243,7 @@ static void test_mixed_answers_in_bf16(void **state)
     assert_int_equal(c->added, n + 1);
 }
 
-static void test_table_is_needed(void **state)
+static void test_auto_needs_a_table(void **state)
 {
     (void)state;
     struct wl_plan *p = NULL;
@@ -285,7 +285,7 @@ static int nothing_failed(struct wl_comm *c, double *buf, size_t n, struct wl_er
     return 0;
 }
 
-static void test_ranks_agree(void **state)
+static void test_ranks_use_the_same_choices(void **state)
 {
     (void)state;
     need_winograd();
@@ -314,12 +314,12 @@ static void test_ranks_agree(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_winograd_is_ref, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_choices_decide, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_winograd_equals_ref, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_choices_decide_the_kernel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_winograd_between_bf16, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_mixed_answers_in_bf16, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_table_is_needed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_ranks_agree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_each_pass_chooses_in_bf16, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_auto_needs_a_table, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ranks_use_the_same_choices, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -82,7 +82,7 @@ static void assert_independent(const float *x, const float *y, size_t n, double 
     assert_share((double)same / (double)n, q * q + (1 - q) * (1 - q), (double)n);
 }
 
-static void test_share(void **state)
+static void test_dropped_share_is_the_probability(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const double drops[] = { 0, 0.1, 0.5, 0.9 };
@@ -102,7 +102,7 @@ static void test_share(void **state)
 }
 
 /* Other operations, samples, steps, seeds and neighbouring elements have masks of their own. */
-static void test_independence(void **state)
+static void test_masks_are_independent(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct net n = net_new(a, (struct wl_plan_opts) { .backend = *state }, 20, 0.5);
@@ -117,7 +117,7 @@ static void test_independence(void **state)
     wl_arena_free(a);
 }
 
-static void test_threads_and_backends(void **state)
+static void test_masks_are_the_same_for_threads_and_backends(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -131,7 +131,7 @@ static void test_threads_and_backends(void **state)
 }
 
 /* Micro-batches of 2 draw the rows that one batch of 6 draws. */
-static void test_micro_batches(void **state)
+static void test_micro_batches_draw_the_masks_of_one_batch(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct net whole = net_new(a, (struct wl_plan_opts) { .backend = *state }, 6, 0.5);
@@ -144,7 +144,7 @@ static void test_micro_batches(void **state)
     wl_arena_free(a);
 }
 
-static void test_resume(void **state)
+static void test_masks_resume(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct net went = net_new(a, (struct wl_plan_opts) { .backend = *state }, 2, 0.5);
@@ -158,7 +158,7 @@ static void test_resume(void **state)
     wl_arena_free(a);
 }
 
-static void test_evaluation(void **state)
+static void test_evaluation_drops_nothing(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_counts c = { 0 };
@@ -216,7 +216,7 @@ static void assert_all_differ(const float *y, int64_t samples)
 }
 
 /* Micro-batches of 2 draw the masks that one batch of 6 draws: each its own, and the same ones the next time. */
-static void test_attention_micro_batches(void **state)
+static void test_attention_draws_the_masks_of_one_batch(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct net whole = attention_new(a, (struct wl_plan_opts) { .backend = *state }, 6);
@@ -235,7 +235,7 @@ static void test_attention_micro_batches(void **state)
     wl_arena_free(a);
 }
 
-static void test_refused(void **state)
+static void test_bad_probabilities_are_refused(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -254,18 +254,18 @@ int main(void)
 {
     static char ref[] = "ref";
     const struct CMUnitTest tests[] = { /* state: the back-end, NULL for the best */
-                                        cmocka_unit_test(test_share),
-                                        cmocka_unit_test_prestate(test_share, ref),
-                                        cmocka_unit_test(test_independence),
-                                        cmocka_unit_test(test_threads_and_backends),
-                                        cmocka_unit_test(test_micro_batches),
-                                        cmocka_unit_test_prestate(test_micro_batches, ref),
-                                        cmocka_unit_test(test_attention_micro_batches),
-                                        cmocka_unit_test_prestate(test_attention_micro_batches, ref),
-                                        cmocka_unit_test(test_resume),
-                                        cmocka_unit_test(test_evaluation),
-                                        cmocka_unit_test_prestate(test_evaluation, ref),
-                                        cmocka_unit_test(test_refused)
+                                        cmocka_unit_test(test_dropped_share_is_the_probability),
+                                        cmocka_unit_test_prestate(test_dropped_share_is_the_probability, ref),
+                                        cmocka_unit_test(test_masks_are_independent),
+                                        cmocka_unit_test(test_masks_are_the_same_for_threads_and_backends),
+                                        cmocka_unit_test(test_micro_batches_draw_the_masks_of_one_batch),
+                                        cmocka_unit_test_prestate(test_micro_batches_draw_the_masks_of_one_batch, ref),
+                                        cmocka_unit_test(test_attention_draws_the_masks_of_one_batch),
+                                        cmocka_unit_test_prestate(test_attention_draws_the_masks_of_one_batch, ref),
+                                        cmocka_unit_test(test_masks_resume),
+                                        cmocka_unit_test(test_evaluation_drops_nothing),
+                                        cmocka_unit_test_prestate(test_evaluation_drops_nothing, ref),
+                                        cmocka_unit_test(test_bad_probabilities_are_refused)
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,7 +162,7 @@ static void run_case(const void *of, uint64_t number, enum wl_dtype precision)
 /* ---- identities ---- */
 
 /* All modes of real fields: |s|^2 with mirror images counted twice is |x|^2, and the inverse gives x back. */
-static void test_round_trip(void **state)
+static void test_inverse_restores_the_field(void **state)
 {
     (void)state;
     const int64_t sizes[][2] = { { 90, 180 }, { 45, 75 }, { 1, 15 }, { 27, 1 }, { 25, 9 }, { 16, 30 } };
@@ -194,7 +194,7 @@ static void test_round_trip(void **state)
 }
 
 /* <F x, y> = <x, F* y> for any numbers, with F* the backward pass of F: the loss's gradient by x is F* of that by y. */
-static void test_adjoint(void **state)
+static void test_backward_is_the_adjoint(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i < CASES; i++)
@@ -228,7 +228,7 @@ static void expect_error(struct wl_graph *g, const char *text)
     if (!strstr(e.msg, text)) fail_msg("'%s' does not say '%s'", e.msg, text);
 }
 
-static void test_errors(void **state)
+static void test_bad_shapes_are_refused(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -252,7 +252,7 @@ static void test_errors(void **state)
     g = wl_graph_new(a);
     struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(8, 12));
     wl_keep_f32(g, x);
-    expect_error(g, "x: rows of an add or a position can be kept in f32");
+    expect_error(g, "x: only rows of an add or a position can be kept in f32");
     g = wl_graph_new(a);
     x = wl_input(g, "x", WL_F32, WL_DIMS(8, 12));
     x = wl_add(g, "sum", x, x);
@@ -263,7 +263,7 @@ static void test_errors(void **state)
 }
 
 /* A target of zeros has no relative distance; one that begins with NAN is padding. */
-static void test_relative_l2(void **state)
+static void test_relative_l2_refuses_zeros_and_skips_padding(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -300,10 +300,10 @@ int main(int argc, char **argv)
         return 77;
     }
     const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_adjoint),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_relative_l2),
+        cmocka_unit_test(test_inverse_restores_the_field),
+        cmocka_unit_test(test_backward_is_the_adjoint),
+        cmocka_unit_test(test_bad_shapes_are_refused),
+        cmocka_unit_test(test_relative_l2_refuses_zeros_and_skips_padding),
     };
     const struct cases cases = { ops, WL_COUNT(ops), sizeof *ops, CASES, run_case, others, WL_COUNT(others) };
     return cases_main(&cases, argc, argv);

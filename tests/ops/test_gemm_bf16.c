@@ -123,7 +123,7 @@ static void rows(int64_t m, int64_t f, int64_t k, bool back, enum end end)
     wl_arena_free(a);
 }
 
-static void test_rows(void **state)
+static void test_rows_equal_sums_in_double(void **state)
 {
     (void)state;
     need();
@@ -165,7 +165,7 @@ static const float *columns(int64_t m, int64_t k, int64_t f, struct wl_arena *a)
     return c.dw;
 }
 
-static void test_columns(void **state)
+static void test_columns_equal_sums_in_double(void **state)
 {
     (void)state;
     need();
@@ -186,6 +186,7 @@ static void test_columns(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows), cmocka_unit_test(test_columns) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_rows_equal_sums_in_double),
+                                        cmocka_unit_test(test_columns_equal_sums_in_double) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

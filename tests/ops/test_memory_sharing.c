@@ -165,13 +165,13 @@ static void run_case(uint64_t number)
 
 static uint64_t alone;
 
-static void test_alone(void **state)
+static void test_single_operations_give_the_same_bits(void **state)
 {
     (void)state;
     run_case(alone);
 }
 
-static void test_random_networks(void **state)
+static void test_random_networks_give_the_same_bits(void **state)
 {
     (void)state;
     for (uint64_t i = 0; i < CASES; i++) run_case(i);
@@ -179,8 +179,8 @@ static void test_random_networks(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest all[] = { cmocka_unit_test(test_random_networks) };
-    const struct CMUnitTest one[] = { cmocka_unit_test(test_alone) };
+    const struct CMUnitTest all[] = { cmocka_unit_test(test_random_networks_give_the_same_bits) };
+    const struct CMUnitTest one[] = { cmocka_unit_test(test_single_operations_give_the_same_bits) };
     for (size_t i = 0; wl_backend_row(i); i++)
         if (!strcmp(wl_backend_row(i)->name, "cpu") && wl_backend_row(i)->unavailable) {
             printf("SKIP: %s\n", wl_backend_row(i)->unavailable);

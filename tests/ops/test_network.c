@@ -114,7 +114,7 @@ static bool has_cpu(void) { return !wl_backend_precision("cpu", WL_F32, false, N
 static bool has_bf16(void) { return !wl_backend_precision("cpu", WL_BF16, true, NULL); }
 
 /* Parameters start alike, then losses, gradients and, after three steps, parameters agree. */
-static void test_cpu_is_ref(void **state)
+static void test_cpu_equals_ref(void **state)
 {
     (void)state;
     if (!has_cpu()) skip();
@@ -182,21 +182,21 @@ static void test_micro_batches(const char *backend, enum wl_dtype precision)
     wl_arena_free(a);
 }
 
-static void test_micro_batches_cpu(void **state)
+static void test_micro_batches_equal_one_batch_cpu(void **state)
 {
     (void)state;
     if (!has_cpu()) skip();
     test_micro_batches("cpu", WL_F32);
 }
 
-static void test_micro_batches_bf16(void **state)
+static void test_micro_batches_equal_one_batch_bf16(void **state)
 {
     (void)state;
     if (!has_bf16()) skip();
     test_micro_batches("cpu", WL_BF16);
 }
 
-static void test_micro_batches_ref(void **state)
+static void test_micro_batches_equal_one_batch_ref(void **state)
 {
     (void)state;
     test_micro_batches("ref", WL_F32);
@@ -219,14 +219,14 @@ static void learns(enum wl_dtype precision)
     wl_arena_free(a);
 }
 
-static void test_learns(void **state)
+static void test_network_learns(void **state)
 {
     (void)state;
     if (!has_cpu()) skip();
     learns(WL_F32);
 }
 
-static void test_learns_bf16(void **state)
+static void test_network_learns_in_bf16(void **state)
 {
     (void)state;
     if (!has_bf16()) skip();
@@ -293,7 +293,7 @@ static void compare_bf16(struct wl_arena *a, struct wl_graph *g, double to_f32, 
     assert_true(fabs(c.loss_sum - d.loss_sum) < 5e-3 * d.loss_sum);
 }
 
-static void test_bf16(void **state)
+static void test_bf16_is_near_f32(void **state)
 {
     (void)state;
     if (!has_bf16()) skip();
@@ -304,7 +304,7 @@ static void test_bf16(void **state)
 }
 
 /* A step forgets the one before: the same inputs give the same bits, whatever was in the shared memory. */
-static void test_same_bits(void **state)
+static void test_steps_give_the_same_bits_again(void **state)
 {
     (void)state;
     if (!has_cpu()) skip();
@@ -325,14 +325,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
-        cmocka_unit_test(test_cpu_is_ref),
-        cmocka_unit_test(test_micro_batches_cpu),
-        cmocka_unit_test(test_micro_batches_ref),
-        cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_learns_bf16),
-        cmocka_unit_test(test_micro_batches_bf16),
+        cmocka_unit_test(test_cpu_equals_ref),
+        cmocka_unit_test(test_micro_batches_equal_one_batch_cpu),
+        cmocka_unit_test(test_micro_batches_equal_one_batch_ref),
+        cmocka_unit_test(test_network_learns),
+        cmocka_unit_test(test_steps_give_the_same_bits_again),
+        cmocka_unit_test(test_bf16_is_near_f32),
+        cmocka_unit_test(test_network_learns_in_bf16),
+        cmocka_unit_test(test_micro_batches_equal_one_batch_bf16),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,7 +227,7 @@ static bool can(const char *backend, enum wl_dtype precision)
     return !wl_backend_precision(backend, precision, true, NULL);
 }
 
-static void test_sums(void **state)
+static void test_gradient_is_the_sum_over_uses(void **state)
 {
     (void)state;
     const char *const backends[] = { "ref", "cpu" };
@@ -246,7 +246,7 @@ static void test_sums(void **state)
             }
 }
 
-static void test_slopes(void **state)
+static void test_gradients_equal_finite_differences(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WL_COUNT(parts); i++) {
@@ -262,7 +262,7 @@ static void test_slopes(void **state)
 }
 
 /* A step of the optimiser moves a shared parameter once, by its whole gradient. */
-static void test_update(void **state)
+static void test_shared_parameter_moves_once(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -278,7 +278,7 @@ static void test_update(void **state)
 }
 
 /* oneDNN's weights have the dimensions of the input: one buffer cannot be both. */
-static void test_other_dimensions(void **state)
+static void test_inputs_of_other_dimensions_are_refused(void **state)
 {
     (void)state;
     if (!can("cpu", WL_F32)) skip();
@@ -301,10 +301,10 @@ static void test_other_dimensions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_slopes),
-        cmocka_unit_test(test_update),
-        cmocka_unit_test(test_other_dimensions),
+        cmocka_unit_test(test_gradient_is_the_sum_over_uses),
+        cmocka_unit_test(test_gradients_equal_finite_differences),
+        cmocka_unit_test(test_shared_parameter_moves_once),
+        cmocka_unit_test(test_inputs_of_other_dimensions_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

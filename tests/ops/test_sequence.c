@@ -262,7 +262,7 @@ static struct floats gradients(struct twin t, struct wl_arena *a)
     return all_gradients(t.plan, a);
 }
 
-static void test_encoder(void **state)
+static void test_encoder_equals_ref(void **state)
 {
     (void)state;
     need(WL_F32);
@@ -278,7 +278,7 @@ static void test_encoder(void **state)
     wl_arena_free(a);
 }
 
-static void test_encoder_bf16(void **state)
+static void test_encoder_equals_ref_in_bf16(void **state)
 {
     (void)state;
     need(WL_BF16);
@@ -311,7 +311,7 @@ static void micro_batches(const char *backend)
     wl_arena_free(a);
 }
 
-static void test_micro_batches(void **state)
+static void test_micro_batches_equal_one_batch(void **state)
 {
     (void)state;
     need(WL_F32);
@@ -319,7 +319,7 @@ static void test_micro_batches(void **state)
     micro_batches("ref");
 }
 
-static void test_learns(void **state)
+static void test_encoder_learns(void **state)
 {
     (void)state;
     need(WL_F32);
@@ -337,7 +337,7 @@ static void test_learns(void **state)
 }
 
 /* The values of the inputs are checked. */
-static void test_refused(void **state)
+static void test_bad_inputs_are_refused(void **state)
 {
     static const struct {
         const char *input, *message;
@@ -370,9 +370,12 @@ int main(int argc, char **argv)
 {
     static char ref[] = "ref";
     const struct CMUnitTest others[] = {
-        cmocka_unit_test(test_encoder),       cmocka_unit_test(test_encoder_bf16),
-        cmocka_unit_test(test_micro_batches), cmocka_unit_test(test_learns),
-        cmocka_unit_test(test_refused),       cmocka_unit_test_prestate(test_refused, ref),
+        cmocka_unit_test(test_encoder_equals_ref),
+        cmocka_unit_test(test_encoder_equals_ref_in_bf16),
+        cmocka_unit_test(test_micro_batches_equal_one_batch),
+        cmocka_unit_test(test_encoder_learns),
+        cmocka_unit_test(test_bad_inputs_are_refused),
+        cmocka_unit_test_prestate(test_bad_inputs_are_refused, ref),
     };
     const struct cases cases = { ops, WL_COUNT(ops), sizeof *ops, CASES, run_case, others, WL_COUNT(others) };
     return cases_main(&cases, argc, argv);

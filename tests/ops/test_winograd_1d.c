@@ -70,7 +70,7 @@ static void need_lines(struct wl_arena *a)
     skip();
 }
 
-static void test_passes(void **state)
+static void test_each_pass_equals_ref(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -91,7 +91,7 @@ static void test_passes(void **state)
 }
 
 /* Images whose tiles would not stay in the cache are taken three at a time, but for the pass by weights. */
-static void test_parts(void **state)
+static void test_images_in_parts_equal_ref(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -105,7 +105,7 @@ static void test_parts(void **state)
 }
 
 /* Each pass chooses for itself. */
-static void test_mixes(void **state)
+static void test_mixes_with_direct_convolution_equal_ref(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -131,7 +131,8 @@ static void test_mixes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_passes), cmocka_unit_test(test_parts),
-                                        cmocka_unit_test(test_mixes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_each_pass_equals_ref),
+                                        cmocka_unit_test(test_images_in_parts_equal_ref),
+                                        cmocka_unit_test(test_mixes_with_direct_convolution_equal_ref) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

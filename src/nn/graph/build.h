@@ -16,10 +16,11 @@ struct wl_graph *wl_graph_new(struct wl_arena *a);
 void wl_scope_push(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
 void wl_scope_pop(struct wl_graph *g);
 
-/* A part of the network once more, with the same parameters: in this scope, which wl_scope_pop closes, an operation
- * called "again.fc1" reads those of the operation "fc1" before, of the same kind and with parameters of the same
- * shapes. A parameter stays one state with one gradient, the sum over the operations that read it. What is not a
- * parameter is each operation's own: its name and its masks of dropout. No batch_norm: it has statistics. */
+/* Parameter sharing: a part of the network once more, with the same parameters: in this scope, which wl_scope_pop
+ * closes, an operation called "again.fc1" reads those of the operation "fc1" before, of the same kind and with
+ * parameters of the same shapes. A parameter stays one state with one gradient, the sum over the operations that read
+ * it. Everything else is each operation's own: its name and its dropout masks. batch_norm cannot be shared: it has
+ * statistics. */
 void wl_scope_reuse(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
 
 /* 0, or WL_EINVAL with the message of the first operation that did not fit: "layer1.0.add: add of [..] and [..]". */
@@ -31,8 +32,8 @@ struct wl_tensor *wl_input(struct wl_graph *g, const char *name, enum wl_dtype t
 /* Also computes the gradient of the loss by this input (off by default: images need none). */
 void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input);
 
-/* Rows that stay f32 in any precision: a stream that many layers add to, whose roundings would add up. They come of
- * add or position; add and layer_norm without a branch read them. Gradients by them follow the precision. */
+/* Rows that stay f32 in any precision: a stream that many layers add to, whose roundings would add up. They are results
+ * of add or position; add and layer_norm without a branch read them. Gradients by them follow the precision. */
 void wl_keep_f32(struct wl_graph *g, struct wl_tensor *t);
 
 /* The result of an operation that the caller reads after each evaluation (wl_plan_output). */

@@ -25,8 +25,8 @@ struct wl_tensor *wl_param(struct wl_graph *g, const struct wl_node *n, const ch
 struct wl_tensor *wl_node_param(struct wl_graph *g, const struct wl_node *n, const char *suffix, struct wl_dims dims,
                                 struct wl_init init, bool is_weight);
 
-/* Does the node get an f32 value there (every operation reads those; what is i32 it checks itself)? False with the
- * graph's error. */
+/* Does the node get an f32 value there (all operations read those; an operation checks its i32 inputs itself)? False
+ * with the graph's error. */
 bool wl_check_f32(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t);
 
 /* The same for an i32 tensor of these dims. */
@@ -35,7 +35,7 @@ bool wl_check_i32(struct wl_graph *g, const struct wl_node *n, const struct wl_t
 /* The same for a probability of dropout. */
 bool wl_check_drop(struct wl_graph *g, const struct wl_node *n, double p);
 
-/* The result of an operation that failed: the shape of its input, so that building can go on to the end. */
+/* The result of an operation that failed: the shape of its input, so that building can continue to the end. */
 struct wl_tensor *wl_node_failed(struct wl_graph *g, struct wl_node *n);
 
 #endif

@@ -79,7 +79,7 @@ static bool reads_f32(const struct wl_node *n)
 void wl_keep_f32(struct wl_graph *g, struct wl_tensor *t)
 {
     t->f32 = t->producer && t->dims.n == 2 && makes_f32(t->producer);
-    if (!t->f32) wl_graph_fail(g, "%s: rows of an add or a position can be kept in f32", t->name);
+    if (!t->f32) wl_graph_fail(g, "%s: only rows of an add or a position can be kept in f32", t->name);
 }
 
 static int check_f32_rows(const struct wl_node *n, struct wl_err *e)
@@ -170,7 +170,8 @@ struct wl_tensor *wl_input(struct wl_graph *g, const char *name, enum wl_dtype t
 void wl_want_gradient(struct wl_graph *g, struct wl_tensor *input)
 {
     if (input->role != WL_ROLE_INPUT || input->dtype != WL_F32 || input->readers)
-        wl_graph_fail(g, "%s: a gradient can be wanted of an f32 input, before an operation reads it", input->name);
+        wl_graph_fail(g, "%s: a gradient can be requested of an f32 input only, before an operation reads it",
+                      input->name);
     input->gradient = true;
 }
 
@@ -228,7 +229,7 @@ static struct wl_tensor *find_param(struct wl_graph *g, const struct wl_node *n,
     for (int i = 0; first && i < WL_MAX_PARAMS && first->par[i]; i++)
         if (!strcmp(first->par[i]->name, name)) t = first->par[i];
     if (!t)
-        wl_graph_fail(g, "%s: no operation %s has a parameter %s that could be read again", n->name, of, name);
+        wl_graph_fail(g, "%s: no operation %s has a parameter %s that could be shared", n->name, of, name);
     else if (first->op != n->op)
         wl_graph_fail(g, "%s: %s cannot read the parameters of %s, which is a %s", n->name, wl_op_name(n->op), of,
                       wl_op_name(first->op));

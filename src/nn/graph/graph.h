@@ -42,7 +42,7 @@ struct wl_node {
     bool relu;                  /* max(0, .) of the result */
     bool counts;                /* of losses: its samples are those of the run */
     struct wl_tensor *residual; /* of operations on rows: an input that is added to the result */
-    enum wl_row_kind rows;      /* of operations on rows: which count says how many there are */
+    enum wl_row_kind rows;      /* of operations on rows: which count gives their number */
     union {
         struct wl_conv conv;
         struct wl_batch_norm_opts norm;
@@ -63,8 +63,8 @@ struct wl_node {
 };
 
 struct wl_graph_scope {
-    const char *names;  /* of its operations they begin so: "layer1.0.", or "" */
-    const char *params; /* of wl_scope_reuse: the names whose parameters they read; NULL: they make theirs */
+    const char *names;  /* the prefix of its operations: "layer1.0.", or "" */
+    const char *params; /* of wl_scope_reuse: the prefix of the parameters that are shared; NULL: new parameters */
     const struct wl_graph_scope *outer; /* NULL: the graph itself */
 };
 

@@ -211,7 +211,7 @@ static void init_param(struct wl_graph *g, struct wl_tensor *y, int which, struc
     if (t)
         t->init = init;
     else
-        wl_graph_fail(g, "%s has no %s to start otherwise", y->name, which ? "bias" : "weight");
+        wl_graph_fail(g, "%s has no %s to initialise", y->name, which ? "bias" : "weight");
 }
 
 void wl_init_weight(struct wl_graph *g, struct wl_tensor *y, struct wl_init init) { init_param(g, y, 0, init); }

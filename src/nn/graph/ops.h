@@ -70,8 +70,8 @@ struct wl_tensor *wl_linear(struct wl_graph *g, const char *name, struct wl_tens
  * are neither read nor written nor counted. Sums over rows run in one order for any number of threads. */
 enum wl_row_kind { WL_MOLECULES, WL_ATOMS, WL_EDGES, WL_TRIPLETS, WL_ROW_KINDS };
 
-/* How many rows of each kind a batch has on average: what the flop counts of a plan are of. Without it they are NAN
- * where operations on rows multiply. */
+/* How many rows of each kind a batch has on average: the basis of a plan's flop counts. Without it those of
+ * operations on rows that multiply are NAN. */
 void wl_mean_rows(struct wl_graph *g, const double rows[WL_ROW_KINDS]);
 
 struct wl_rows {
@@ -138,8 +138,8 @@ struct wl_tensor *wl_position(struct wl_graph *g, const char *name, struct wl_te
  * k < modes <= width/2 + 1 are kept:
  *     s[u,k] = (height width)^-1/2 sum over r,c of x[r,c] exp(-2 pi i (u r/height + k c/width)).
  * s [N*height*modes, 2F]: a row is a mode (u,k), in it for each of the blocks the real parts of its F/blocks channels,
- * then the imaginary ones. It is f32 in any precision. inverse_fft2 takes such a spectrum for one whose other columns
- * are 0, or follow from the field being real, and gives the field. height and width are products of 2, 3 and 5. */
+ * then the imaginary ones. It is f32 in any precision. inverse_fft2 gives the field of such a spectrum, taking the
+ * other columns as 0 or as those that follow from the field being real. height and width are products of 2, 3 and 5. */
 struct wl_fourier {
     int64_t height, width, modes, blocks;
 };
@@ -149,7 +149,7 @@ struct wl_tensor *wl_inverse_fft2(struct wl_graph *g, const char *name, struct w
 /* A block-diagonal layer of complex numbers over a spectrum s [M,2F] in blocks as above: y [M,2K], in each block
  * f(s w + b), f the larger of 0 and each part (relu) or each part moved towards 0 by shrink > 0 (soft-shrink). w
  * [2,blocks,F/blocks,K/blocks] are real and imaginary parts, b [2,blocks,K/blocks] too; both start as N(0, .02).
- * In the scope "filter" operation "1" has the parameters "filter.w1" and "filter.b1", as its authors call them (Guibas
+ * In the scope "filter" operation "1" has the parameters "filter.w1" and "filter.b1", as in the authors' code (Guibas
  * et al. 2021, arXiv:2111.13587). y is f32 in any precision. */
 struct wl_complex {
     int64_t features, blocks; /* K */
@@ -180,8 +180,8 @@ struct wl_tensor *wl_layer_norm(struct wl_graph *g, const char *name, struct wl_
                                 struct wl_layer_norm opts);
 
 /* y [...,K] = x [...,F] w' + b by row, w [K,F], b [K] (no_bias: 0); followed with `gelu` by u/2 (1 + erf(u/sqrt 2)) of
- * each element u. w starts as N(0, deviation), b at 0. With parts w is made of so many matrices [K/parts,F] with names
- * of their own, NAME.PART.weight and NAME.PART.bias: the product of x with all of them at once. */
+ * each element u. w starts as N(0, deviation), b at 0. With `parts` w consists of that many matrices [K/parts,F] with
+ * names of their own, NAME.PART.weight and NAME.PART.bias: one product of x with all of them. */
 enum { WL_MAX_PARTS = 3 };
 struct wl_project {
     int64_t features; /* K */
@@ -259,10 +259,10 @@ struct wl_triplet_conv {
 struct wl_tensor *wl_triplet_conv(struct wl_graph *g, const char *name, struct wl_edges edges, struct wl_tensor *x,
                                   struct wl_triplet_conv conv);
 
-/* ---- how parameters start, and losses ---- */
+/* ---- initialisation, and losses ---- */
 
-/* How a parameter starts: all `scale`, element i (i + 1) `scale`, normal with deviation `scale`, uniform in +-`scale`.
- * The two calls replace what the operation that made y says above about its weight or bias. */
+/* Initialisation of a parameter: all `scale`, element i (i + 1) `scale`, normal with deviation `scale`, uniform in
+ * +-`scale`. The two calls replace the rule of the operation that made y for its weight or bias. */
 enum wl_init_rule { WL_INIT_CONSTANT, WL_INIT_MULTIPLES, WL_INIT_NORMAL, WL_INIT_UNIFORM };
 struct wl_init {
     enum wl_init_rule rule;
@@ -275,7 +275,7 @@ void wl_init_bias(struct wl_graph *g, struct wl_tensor *y, struct wl_init init);
  * is not auxiliary counts the samples, top1 and top5 of a run. A graph without a loss can only be evaluated. */
 struct wl_loss {
     double weight; /* 0 counts as 1 */
-    /* A part of the loss in training only: operations that serve such losses alone are left out of evaluation. */
+    /* A part of the loss in training only: operations that only such losses need are not evaluated. */
     bool auxiliary;
 };
 

@@ -6,7 +6,7 @@
 
 static const char *dims_text(struct wl_graph *g, const struct wl_tensor *t) { return wl_dims_text(g->arena, &t->dims); }
 
-/* An input of this type and these dims; a dimension of 0 is not looked at. */
+/* An input of this type and these dims; a dimension of 0 matches any. */
 static bool check(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t, enum wl_dtype type,
                   struct wl_dims want)
 {
@@ -29,7 +29,7 @@ static struct wl_node *rows_node(struct wl_graph *g, enum wl_op op, const char *
     return n;
 }
 
-/* The result of an operation that failed: one row of one feature, so that building can go on to the end. */
+/* The result of an operation that failed: one row of one feature, so that building can continue to the end. */
 static struct wl_tensor *failed(struct wl_graph *g, struct wl_node *n) { return wl_node_out(g, n, &WL_DIMS(1, 1)); }
 
 static struct wl_init glorot(int64_t in, int64_t out)

@@ -52,7 +52,7 @@ struct wl_tensor *wl_layer_norm(struct wl_graph *g, const char *name, struct wl_
 
 static void name_parts(struct wl_graph *g, const struct wl_node *n, struct wl_tensor *t, const char *suffix)
 {
-    if (t->parts) return; /* of an operation before, whose parameter is read again */
+    if (t->parts) return; /* of an earlier operation, whose parameter is shared */
     const char **names = wl_new_array(g->arena, const char *, WL_MAX_PARTS);
     for (; t->n_parts < WL_MAX_PARTS && n->u.project.parts[t->n_parts]; t->n_parts++)
         names[t->n_parts] = wl_strf(g->arena, "%s.%s.%s", n->name, n->u.project.parts[t->n_parts], suffix);
@@ -117,9 +117,10 @@ struct wl_tensor *wl_decoder(struct wl_graph *g, const char *name, struct wl_ten
     const struct wl_node *source = embedded->producer;
     if (!source || source->op != WL_OP_EMBED_TOKENS || source->u.tables.features != x->dims.d[1]) {
         if (!g->err.code)
-            wl_graph_fail(g, "%s: decoder of %s %s with the table of %s %s, which embeds no tokens in as many features",
-                          n->name, x->name, wl_dims_text(g->arena, &x->dims), embedded->name,
-                          wl_dims_text(g->arena, &embedded->dims));
+            wl_graph_fail(
+                g, "%s: decoder of %s %s with the table of %s %s, which does not embed tokens in as many features",
+                n->name, x->name, wl_dims_text(g->arena, &x->dims), embedded->name,
+                wl_dims_text(g->arena, &embedded->dims));
         return wl_node_failed(g, n);
     }
     const int64_t vocabulary = source->u.tables.vocabulary;

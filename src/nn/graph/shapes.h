@@ -12,7 +12,7 @@ struct wl_window {
 struct wl_window wl_conv_window(const struct wl_node *n);
 struct wl_window wl_pool_window(const struct wl_node *n);
 
-enum { WL_DROP_STEPS = 1 << 16 }; /* a probability of dropout counts in so many steps */
+enum { WL_DROP_STEPS = 1 << 16 }; /* a dropout probability is a multiple of 1/WL_DROP_STEPS */
 
 /* Layer norm and project see x [...,F] as [rows,F]. */
 struct wl_vectors {

@@ -1,5 +1,5 @@
 /* What kernels of operations take: sizes and arrays, without plans or buffers. Shared by the back-ends. Arrays are
- * plain and row-major; where nothing else is said a gradient is overwritten.
+ * plain and row-major; gradients are overwritten unless stated otherwise.
  *
  * WL_REF_REAL is float in the engine; the gradient tests build nn/ref once more with double.
  */

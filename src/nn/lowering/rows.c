@@ -1,5 +1,5 @@
 /* How a program runs operations on rows: on plain f32 buffers, which other types are copied into first. Back-ends share
- * these rules and bring kernels (struct wl_rows_kernels). */
+ * these rules and provide the kernels (kernels.h). */
 #include "nn/lowering/rows.h"
 
 /* ---- what the caller filled in ----------------------------------------------------------------------------------- */
@@ -24,7 +24,7 @@ static const struct wl_rows_op *op_of(const struct wl_program *p, const struct w
     return wl_rules_of(p, n)->lowering;
 }
 
-/* A step and the places of its uses, which are filled in while it is built. */
+/* A step that is being built, and the uses of its operands. */
 struct builder {
     struct wl_program *p;
     struct wl_step *s;
@@ -79,7 +79,7 @@ static void emit_forward(struct wl_program *p, const struct wl_node *n, unsigned
     take_scratch(&b, false);
 }
 
-/* A step that evaluates keeps nothing; where nothing is kept, or nothing trained, one step serves both. */
+/* An evaluation step saves nothing; where nothing is saved, or nothing trained, one step serves both passes. */
 int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_rows_op *op = op_of(p, n);
@@ -97,7 +97,7 @@ int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *
     return 0;
 }
 
-/* May backward add to the gradient of x as it stands? */
+/* May backward add to the gradient of x in place? */
 static bool adds_in_place(const struct wl_program *p, const struct wl_tensor *x)
 {
     const struct wl_buf *g = p->gradient[x->id];
@@ -112,7 +112,7 @@ static struct wl_buf *gradient_buf(struct wl_program *p, const struct wl_node *n
     return *add ? p->gradient[x->id] : wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &x->dims);
 }
 
-/* Inputs by index, and that of the residual, which goes past the operation, are not read. */
+/* Does not read the inputs that op->not_read names, nor the residual, which bypasses the operation. */
 static void emit_backward(struct wl_program *p, const struct wl_node *n, struct wl_buf *const in[], struct wl_buf *dy,
                           struct wl_buf *const dx[], const bool add[])
 {

@@ -2,7 +2,7 @@
 
 static const struct wl_triplet_kernels *kernels(const struct wl_step *s) { return wl_rows_own(s)->kernels; }
 
-enum { EDGES_AT = 4 }; /* behind x, residual, radial, angular */
+enum { EDGES_AT = 4 }; /* after x, residual, radial, angular */
 
 static struct wl_triplet_args triplet_shape(const struct wl_node *n)
 {

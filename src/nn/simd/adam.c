@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* Reads w, g, m, v and writes w, m, v: 28 bytes an element, so memory sets the pace. */
+/* Reads w, g, m, v and writes w, m, v: 28 bytes per element, so it is bound by memory. */
 void WL_SIMD_NAME(wl_adam)(const struct wl_adam *step, float *restrict w, const float *restrict g, float *restrict m,
                            float *restrict v, size_t n)
 {

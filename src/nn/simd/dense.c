@@ -8,7 +8,7 @@ void WL_SIMD_NAME(wl_pack)(const float *at, int64_t row, int64_t col, int64_t k,
     pack(at, row, col, k, n, to);
 }
 
-/* Up to 16 numbers; what is not there is 0. */
+/* Up to 16 numbers; the others are 0. */
 INLINE vec load_part(const float *p, int64_t n)
 {
     if (n >= LANES) return vec_load(p);

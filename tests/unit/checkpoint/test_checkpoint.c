@@ -101,7 +101,7 @@ static int64_t newest(void)
     return found ? wl_json_int(wl_json_get(c.head, "update"), -1) : -1;
 }
 
-static void test_round_trip(void **state)
+static void test_saved_training_is_restored(void **state)
 {
     (void)state;
     struct wl_plan *p = network(8, "conv"), *q = network(8, "conv");
@@ -125,7 +125,7 @@ static float *values(struct wl_plan *p, size_t i)
 }
 
 /* A network of another optimiser takes what was learnt, and keeps its own optimiser's memory. */
-static void test_start(void **state)
+static void test_weights_start_another_training(void **state)
 {
     (void)state;
     struct wl_plan *p = network(8, "conv"), *q = network_of(8, "conv", (struct wl_optim) { .kind = "adam" });
@@ -146,7 +146,7 @@ static void test_start(void **state)
     }
 }
 
-static void test_start_refuses(void **state)
+static void test_weights_of_another_network_are_refused(void **state)
 {
     (void)state;
     struct wl_checkpoint c;
@@ -169,7 +169,7 @@ static void test_start_refuses(void **state)
     assert_int_equal(wl_checkpoint_load_weights(&c, network(8, "conv"), a, &e), WL_EIO);
 }
 
-static void test_keeps_the_newest(void **state)
+static void test_newest_checkpoints_are_kept(void **state)
 {
     (void)state;
     struct wl_plan *p = network(8, "conv");
@@ -201,7 +201,7 @@ static void flip(const char *path, off_t at)
 }
 
 /* One bit anywhere, or a lost end: the file is passed over and the one before it taken. */
-static void test_damage_is_found(void **state)
+static void test_damaged_file_is_skipped(void **state)
 {
     (void)state;
     struct wl_plan *p = network(8, "conv");
@@ -244,7 +244,7 @@ static void test_other_networks_are_refused(void **state)
     refuse(network(8, "stem"), "conv.weight", "stem.weight");
 }
 
-static void test_folder_that_cannot_be_written(void **state)
+static void test_folder_that_cannot_be_written_is_an_error(void **state)
 {
     (void)state;
     struct wl_plan *p = network(8, "conv");
@@ -255,7 +255,7 @@ static void test_folder_that_cannot_be_written(void **state)
 }
 
 /* As on a full disk: the write fails, what was there stays, nothing half-written is left. */
-static void test_no_room(void **state)
+static void test_full_disk_leaves_the_old_checkpoint(void **state)
 {
     (void)state;
     struct wl_plan *p = network(8, "conv");
@@ -277,7 +277,7 @@ static void test_no_room(void **state)
     assert_int_equal(newest(), 1);
 }
 
-static void test_crc32c(void **state)
+static void test_crc32c_equals_known_values(void **state)
 {
     (void)state;
     assert_int_equal(wl_crc32c(0, "123456789", 9), 0xe3069283); /* the check value of the polynomial */
@@ -290,15 +290,15 @@ static void test_crc32c(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_start, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_start_refuses, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_keeps_the_newest, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damage_is_found, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_saved_training_is_restored, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_weights_start_another_training, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_weights_of_another_network_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_newest_checkpoints_are_kept, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_damaged_file_is_skipped, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_networks_are_refused, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_folder_that_cannot_be_written, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_room, setup, teardown),
-        cmocka_unit_test(test_crc32c),
+        cmocka_unit_test_setup_teardown(test_folder_that_cannot_be_written_is_an_error, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_full_disk_leaves_the_old_checkpoint, setup, teardown),
+        cmocka_unit_test(test_crc32c_equals_known_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static const struct wl_param_naming naming = { .names = names_of, .ignored = ign
 
 static const char *golden(void) { return wl_strf(a, "%s/models/weights.safetensors", getenv("WL_GOLDEN")); }
 
-static void test_reference(void **state)
+static void test_file_of_the_reference_is_read(void **state)
 {
     (void)state;
     struct wl_safetensors s;
@@ -93,7 +93,7 @@ static void test_reference(void **state)
     }
 }
 
-static void test_load(void **state)
+static void test_parameters_are_found_by_name(void **state)
 {
     (void)state;
     static const char *const parameters[] = { "first.weight", "first.bias", "second.weight", "second.bias" };
@@ -108,7 +108,7 @@ static void test_load(void **state)
         assert_int_equal(s.v[i].used, !strstr("model.position_ids pooler.weight scale", s.v[i].name));
 }
 
-static void test_other_shape(void **state)
+static void test_another_shape_is_refused(void **state)
 {
     (void)state;
     struct wl_safetensors s;
@@ -117,7 +117,7 @@ static void test_other_shape(void **state)
     assert_non_null(strstr(e.msg, "model.first.weight is [3,2] there and [7,2] in this network"));
 }
 
-static void test_round_trip(void **state)
+static void test_saved_weights_are_restored(void **state)
 {
     (void)state;
     struct wl_plan *from = network(3), *to = network(3);
@@ -141,7 +141,7 @@ static void other_names(const char *parameter, struct wl_strs *names, struct wl_
     wl_strs_add(arena, names, wl_strf(arena, "other.%s", parameter));
 }
 
-static void test_foreign(void **state)
+static void test_file_without_parameters_is_refused(void **state)
 {
     (void)state;
     static const struct wl_param_naming other = { .names = other_names, .ignored = ignored };
@@ -166,7 +166,7 @@ static void refused(const char *header, size_t data, const char *why)
     if (!strstr(e.msg, why)) fail_msg("'%s' does not say '%s'", e.msg, why);
 }
 
-static void test_hostile(void **state)
+static void test_malformed_headers_are_refused(void **state)
 {
     (void)state;
     struct wl_safetensors s;
@@ -200,7 +200,10 @@ static void test_hostile(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { TEST(test_reference),  TEST(test_load),    TEST(test_other_shape),
-                                        TEST(test_round_trip), TEST(test_foreign), TEST(test_hostile) };
+    const struct CMUnitTest tests[] = {
+        TEST(test_file_of_the_reference_is_read),      TEST(test_parameters_are_found_by_name),
+        TEST(test_another_shape_is_refused),           TEST(test_saved_weights_are_restored),
+        TEST(test_file_without_parameters_is_refused), TEST(test_malformed_headers_are_refused)
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -162,7 +162,7 @@ static void test_scopes_and_gradients(void **state)
     struct wl_tensor *x = image(g, 1, 2);
     wl_relu(g, "r", x);
     wl_want_gradient(g, x);
-    says(g, "x: a gradient can be wanted of an f32 input, before an operation reads it");
+    says(g, "x: a gradient can be requested of an f32 input only, before an operation reads it");
 
     g = wl_graph_new(a);
     x = image(g, 1, 2);
@@ -215,7 +215,7 @@ static void test_again_refuses(void **state)
     g = with_layer();
     wl_linear(g, "fc2", image(g, 3, 2), 4);
     wl_scope_pop(g);
-    says(g, "again.fc2: no operation fc2 has a parameter fc2.weight that could be read again");
+    says(g, "again.fc2: no operation fc2 has a parameter fc2.weight that could be shared");
 
     g = with_layer();
     wl_project(g, "fc", wl_input(g, "rows", WL_F32, WL_DIMS(2, 12)), (struct wl_project) { .features = 4 });
