@@ -1,7 +1,7 @@
-/* mpirun -np W bench_allreduce: our all-reduce of gradients beside MPI_Allreduce, ranks on one node.
+/* mpirun -np W bench_allreduce: our all-reduce of gradients against MPI_Allreduce, with ranks on one node.
  *
- * 100 MiB (ResNet50 has 97.5 MiB of gradients) in buckets as the engine sends them, in turn with MPI_Allreduce in place
- * on memory of its own: in the same buckets, and in one call. Prints the median time of each and MPI's over ours. */
+ * 100 MiB (ResNet50 has 97.5 MiB of gradients) in the buckets of the engine, alternating with MPI_Allreduce in place on
+ * its own memory: in the same buckets, and in one call. Prints the median time of each and MPI's over ours. */
 #include "nn/comm/comm.h"
 
 #include "bench.h"
@@ -16,7 +16,7 @@ enum way { OURS, MPI_BUCKETS, MPI_ONE_CALL, WAYS };
 static const char *const names[WAYS] = { "ours, 4 MiB buckets", "MPI_Allreduce, 4 MiB buckets",
                                          "MPI_Allreduce, one call" };
 
-/* The other ranks end too. */
+/* Ends the other ranks too. */
 static void check(struct wl_comm *c, int rc, const struct wl_err *e)
 {
     if (rc == 0) return;

@@ -1,4 +1,4 @@
-/* Shared by the benchmarks: an error ends one with its message, and rounds are summed up by their median. */
+/* Shared by the benchmarks: an error ends the program with its message, and rounds are summarised by their median. */
 #ifndef WL_BENCH_H
 #define WL_BENCH_H
 
@@ -21,7 +21,7 @@ static inline int bench_by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of n values, which are put in order. */
+/* The median of n values, which are sorted. */
 static inline double median(double *v, size_t n)
 {
     qsort(v, n, sizeof *v, bench_by_value);

@@ -1,6 +1,6 @@
-/* bench_dropout [MILLIONS]: dropout beside the least that it could cost, a pass that scales every element.
+/* bench_dropout [MILLIONS]: dropout against its lower bound, a pass that scales every element.
  *
- * One thread, arrays of MILLIONS (16) of f32 numbers and arrays that stay in the cache. Prints nanoseconds an element,
+ * One thread, arrays of MILLIONS (16) of f32 numbers and arrays that stay in the cache. Prints nanoseconds per element,
  * medians of interleaved rounds, and the ratio. */
 #include "nn/plan/internal.h"
 
@@ -21,7 +21,7 @@ static void scale(const float *restrict x, float *restrict y, size_t n)
     for (size_t i = 0; i < n; i++) y[i] = 2 * x[i];
 }
 
-/* The step that draws, of a network of one dropout of n features. */
+/* The dropout step of a network of one dropout with n features. */
 static const struct wl_step *dropout_of(struct wl_arena *a, int64_t n, struct wl_err *e)
 {
     struct wl_graph *g = wl_graph_new(a);

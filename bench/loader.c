@@ -1,5 +1,5 @@
-/* Images a second that one core reads, decodes, crops, resizes and normalises, beside what decoding alone allows: the
- * same files decoded whole by libjpeg-turbo, and beside the same pictures from TFRecord shards, checksums compared.
+/* Images per second that one core reads, decodes, crops, resizes and normalises, against decoding alone (the same files
+ * decoded at full size by libjpeg-turbo), and against the same images from TFRecord shards with verified checksums.
  * Rounds alternate; medians of 5, and their ratios. */
 #include "data/loader/loader.h"
 #include "data/images/images.h"
@@ -18,7 +18,7 @@ struct setting {
     int64_t file_size, image_size, images;
 };
 
-/* Images a second of a whole epoch; decoding happens in this thread. */
+/* Images per second of a complete epoch; decoding happens in this thread. */
 static double load(struct wl_loader *f, int64_t epoch, void *const *inputs)
 {
     struct wl_err e;

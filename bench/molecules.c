@@ -19,7 +19,7 @@ struct bench {
 
 static bool has_triplets(const struct bench *b) { return b->model == &wl_dimenet; }
 
-/* As much as the molecules take. */
+/* The capacity that the molecules need. */
 static struct wl_molecule_capacity room(const struct bench *b)
 {
     struct wl_molecule_capacity r = { b->data.molecules, b->data.atoms, 0, 1 };

@@ -1,4 +1,4 @@
-/* bench_ranks [MODEL [f32|bf16 [BATCH [ROUNDS]]]]: what data parallelism costs.
+/* bench_ranks [MODEL [f32|bf16 [BATCH [ROUNDS]]]]: the cost of data parallelism.
  *
  * Ranks of one thread, each on a core of its own: two that the program forks, or those of `mpirun -np N bench_ranks
  * ...`. Every rank has two plans of the same network: one that trains with the other ranks, and one alone with memory
@@ -54,7 +54,7 @@ static int make_plan(struct bench *b, struct wl_comm *comm, struct wl_plan **p, 
     return 0;
 }
 
-/* The mean over the ranks of what a step took; they start together. */
+/* The mean over the ranks of the time of a step; they start together. */
 static int timed_step(struct bench *b, struct wl_plan *p, double *step_s, struct wl_err *e)
 {
     struct wl_counts counts = { 0 };
@@ -66,7 +66,7 @@ static int timed_step(struct bench *b, struct wl_plan *p, double *step_s, struct
     return rc ? rc : b->comm->ops->all_reduce_sum_f64(b->comm, step_s, 1, e);
 }
 
-/* Both orders in turn, so that what drifts favours neither. */
+/* Alternates the order, so that drift favours neither. */
 static int round_of_steps(struct bench *b, int at, struct wl_err *e)
 {
     double s[2];

@@ -1,8 +1,8 @@
 /* bench_sampling NVML_LIBRARY [SECONDS]: CPU time of the sampler at 10 Hz, as a share of one core.
  *
  * Sensors: eight (scripted) GPUs, proc with a job of nine processes, cpu_model; all on the machine's own /proc. Prints
- * the share, the target and their ratio, which has to stay below 1. The stand-in answers faster than a real driver
- * does: what NVML itself costs is not in it. */
+ * the share, the target and their ratio, which must stay below 1. The stand-in answers faster than a real
+ * driver: the cost of NVML itself is not included. */
 #include "power/power.h"
 
 #include "bench.h"

@@ -1,6 +1,6 @@
-/* How long a worker takes to open a data set of the size of ImageNet: TFRecord shards without their index file and with
- * it, and class folders. Records and files are as small as they can be, and in the page cache: on a disk a scan waits
- * for each header besides. Rounds alternate; medians of 5, and their ratio. startup [SHARDS RECORDS FILES] default:
+/* The time that a worker takes to open a data set of the size of ImageNet: TFRecord shards without and with their index
+ * file, and class folders. Records and files are minimal and in the page cache: on a disk a scan also waits for each
+ * header. Rounds alternate; medians of 5, and their ratio. startup [SHARDS RECORDS FILES] default:
  * 1024 shards, 1281167 records; 200000 files in 1000 folders */
 #include "data/images/source.h"
 #include "data/tfrecord/tfrecord.h"
@@ -45,7 +45,7 @@ static void write_files(const char *dir, int64_t files, struct wl_arena *a)
     }
 }
 
-/* Seconds to list what is there. */
+/* Seconds to list the samples. */
 static double open_set(const char *dir, int64_t expected)
 {
     struct wl_arena *a = wl_arena_new(NULL);

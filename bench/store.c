@@ -1,10 +1,10 @@
-/* bench_store [FOLDER]: what the store costs.
+/* bench_store [FOLDER]: the cost of the store.
  *
- *   insert   readings a second of CPU time into a new store: in the batches of a running job (64 devices, 4 quantities,
- *            10 Hz, written once a second) and channel by channel, as a merge of stores does; beside the same readings
- *            as lines of a CSV file
- *   campaign a campaign as large as that of Frey et al. 2022 (3,400 runs of 20 epochs): its size, and the time of the
- *            queries that status, show, fit and report make, beside reading the same observations from a CSV file
+ *   insert   readings per second of CPU time into a new store: in the batches of a running job (64 devices, 4
+ * quantities, 10 Hz, written once a second) and channel by channel, as a merge of stores does; against the same
+ * readings as lines of a CSV file campaign a campaign as large as that of Frey et al. 2022 (3,400 runs of 20 epochs):
+ * its size, and the time of the queries that status, show, fit and report make, against reading the same observations
+ * from a CSV file
  *
  * Times of one run on one machine mean little; the ratios do.
  */
@@ -42,7 +42,7 @@ static double file_mb(const char *path)
     return stat(path, &st) ? NAN : (double)st.st_size / 1e6;
 }
 
-/* A store with what lies beside it. */
+/* A store with its side files. */
 static void remove_store(struct bench *b, const char *path)
 {
     unlink(path);

@@ -3,7 +3,7 @@
  * points), one for each line "step" on stdin; finally the convolution algorithm, and whether activations are kept for
  * the backward pass or recomputed.
  *
- * Answers with a line of JSON: first what was made, then for each step its wall-clock and processor time (of all
+ * Answers with lines of JSON: first the network, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
  * those of mpirun. bench/train_step.py runs it in turns with PyTorch; the ratios are what counts.
  */
@@ -19,7 +19,7 @@ enum { CLASSES = 1000 };
 
 struct bench;
 
-/* What a kind of network is trained on, by the beginning of its name; a number after it is its size. */
+/* The training data of a kind of network, by the prefix of its name; a number after it is its size. */
 struct kind_of_network {
     const char *prefix;
     int (*build)(struct bench *b, struct wl_graph *g, struct wl_err *e);
@@ -47,7 +47,7 @@ struct bench {
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
 
-/* ---- what is trained --------------------------------------------------------------------------------------------- */
+/* ---- networks ---------------------------------------------------------------------------------------------------- */
 
 static int build_images(struct bench *b, struct wl_graph *g, struct wl_err *e)
 {
@@ -153,7 +153,7 @@ static void describe(const struct bench *b)
 
 /* ---- one step ---------------------------------------------------------------------------------------------------- */
 
-/* Attention is one step with its products in it, and counts among them. */
+/* Attention is one step that includes its products, and counts as such. */
 static bool has_products(const struct wl_step *s)
 {
     static const enum wl_op ops[] = { WL_OP_CONV,    WL_OP_LINEAR,    WL_OP_PROJECT,
@@ -234,7 +234,7 @@ static int step(struct bench *b, struct wl_err *e)
     return rc;
 }
 
-/* Rank 0 reads the lines and says to all whether there is one more step. */
+/* Rank 0 reads the lines and broadcasts whether there is another step. */
 static int serve(struct bench *b, struct wl_err *e)
 {
     for (;;) {

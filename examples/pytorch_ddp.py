@@ -42,7 +42,7 @@ def options():
     return p.parse_args()
 
 
-def pictures(n, classes, size, seed):
+def images(n, classes, size, seed):
     """n noisy gratings [n,3,size,size]; the class [n] is their slope."""
     g = torch.Generator().manual_seed(seed)
     label = torch.arange(n) % classes
@@ -101,8 +101,8 @@ def train(rank, workers, o):
     wattlaw.define("val_top1", better="larger", label="accuracy on held-out pictures", main=True)
 
     with wattlaw.phase("load"):
-        images = pictures(o.samples, o.classes, o.image_size, o.seed)
-        val_images = pictures(o.samples // 4, o.classes, o.image_size, o.seed + 1)
+        images = images(o.samples, o.classes, o.image_size, o.seed)
+        val_images = images(o.samples // 4, o.classes, o.image_size, o.seed + 1)
     shares = DistributedSampler(images, seed=o.seed, drop_last=True)
     batches = DataLoader(images, o.local_batch, sampler=shares, drop_last=True)
     val_batches = DataLoader(val_images, o.local_batch, sampler=DistributedSampler(val_images, shuffle=False))

@@ -1,7 +1,6 @@
 /* The split of packed molecules, their targets, and their batches. */
-#include "data/byte_order.h"
 #include "data/loader/partition.h"
-#include "data/molecules/qm9_xyz.h"
+#include "data/molecules/qm9_target.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -42,94 +41,12 @@ int wl_qm9_property(const char *name, struct wl_err *e)
     return -1;
 }
 
-/* ---- the target -------------------------------------------------------------------------------------------------- */
-
-enum { TERMS = 6 }; /* H, C, N, O, F, and a constant */
-
-struct target {
-    double share[TERMS], scale;
-};
-
-/* The number of atoms of each element, and 1. */
-static void terms_of(const struct wl_molecule *m, double term[TERMS])
-{
-    static const uint8_t number[TERMS - 1] = { 1, 6, 7, 8, 9 };
-    memset(term, 0, TERMS * sizeof *term);
-    for (int i = 0; i < m->atoms; i++)
-        for (int k = 0; k < TERMS - 1; k++) term[k] += m->atomic_number[i] == number[k];
-    term[TERMS - 1] = 1;
-}
-
-/* Solves a x = b by Cholesky factorisation, for a positive semidefinite; a linearly dependent term gets 0. */
-static void solve(double a[TERMS][TERMS], const double b[TERMS], double x[TERMS])
-{
-    bool used[TERMS];
-    double y[TERMS];
-    for (int i = 0; i < TERMS; i++) {
-        const double whole = a[i][i];
-        for (int j = 0; j <= i; j++) {
-            double sum = a[i][j];
-            for (int k = 0; k < j; k++) sum -= a[i][k] * a[j][k];
-            if (j < i)
-                a[i][j] = used[j] ? sum / a[j][j] : 0;
-            else
-                a[i][i] = (used[i] = sum > 1e-9 * whole) ? sqrt(sum) : 1;
-        }
-        double sum = b[i];
-        for (int k = 0; k < i; k++) sum -= a[i][k] * y[k];
-        y[i] = used[i] ? sum / a[i][i] : 0;
-    }
-    for (int i = TERMS - 1; i >= 0; i--) {
-        double sum = y[i];
-        for (int k = i + 1; k < TERMS; k++) sum -= a[k][i] * x[k];
-        x[i] = used[i] ? sum / a[i][i] : 0;
-    }
-}
-
-static double residual_of(const struct target *t, const struct wl_molecule *m, double value)
-{
-    double term[TERMS];
-    terms_of(m, term);
-    for (int k = 0; k < TERMS; k++) value -= t->share[k] * term[k];
-    return value;
-}
-
-static double value_of(const struct wl_qm9 *q, int property, int64_t i)
-{
-    return q->property[i * WL_QM9_PROPERTIES + property];
-}
-
-/* Least squares over molecules order[0..n). The mean is subtracted first, so that large energies do not cost digits. */
-static struct target fit(const struct wl_qm9 *q, int property, const uint32_t *order, int64_t n)
-{
-    struct target t = { { 0 }, 1 };
-    double a[TERMS][TERMS] = { { 0 } }, b[TERMS] = { 0 }, term[TERMS], mean = 0, squares = 0;
-    for (int64_t i = 0; i < n; i++) mean += value_of(q, property, order[i]) / (double)n;
-    for (int64_t i = 0; i < n; i++) {
-        const struct wl_molecule m = wl_qm9_molecule(q, order[i]);
-        terms_of(&m, term);
-        for (int k = 0; k < TERMS; k++) {
-            b[k] += term[k] * (value_of(q, property, order[i]) - mean);
-            for (int l = 0; l < TERMS; l++) a[k][l] += term[k] * term[l];
-        }
-    }
-    solve(a, b, t.share);
-    t.share[TERMS - 1] += mean;
-    for (int64_t i = 0; i < n; i++) {
-        const struct wl_molecule m = wl_qm9_molecule(q, order[i]);
-        const double rest = residual_of(&t, &m, value_of(q, property, order[i]));
-        squares += rest * rest;
-    }
-    if (squares > 0) t.scale = sqrt(squares / (double)n);
-    return t;
-}
-
 /* ---- batches ----------------------------------------------------------------------------------------------------- */
 
 struct part {
     const struct wl_qm9 *q;
     const uint32_t *order; /* sample i is molecule order[i] */
-    struct target target;
+    struct wl_qm9_target target;
     int property;
     int64_t batch;
     double cutoff;
@@ -188,7 +105,8 @@ static int write_batch(const struct wl_dataset *s, void *thread, const struct wl
         if (i >= n) continue;
         const int64_t k = p->order[index[i]];
         const struct wl_molecule m = wl_qm9_molecule(p->q, k);
-        target[i] = (float)(residual_of(&p->target, &m, value_of(p->q, p->property, k)) / p->target.scale);
+        target[i] =
+            (float)(wl_qm9_target_residual(&p->target, &m, wl_qm9_value(p->q, p->property, k)) / p->target.scale);
     }
     return 0;
 }
@@ -282,7 +200,7 @@ int wl_qm9_split(struct wl_qm9_splits *p, const struct wl_qm9 *q, const struct w
     for (int i = 0; i < 2; i++)
         parts[i] = (struct part) { .q = q,
                                    .order = order + (i ? train : 0),
-                                   .target = fit(q, o->property, order, train),
+                                   .target = wl_qm9_target_fit(q, o->property, order, train),
                                    .property = o->property,
                                    .batch = o->batch,
                                    .cutoff = o->cutoff,
