@@ -96,7 +96,7 @@ static void remove_folder(const char *folder)
 
 /* ---- the environment ---- */
 
-/* Variables, and families of them (they end in _), by which the caller's job is told to its ranks. */
+/* Variables, and families of them (they end in _), by which a launcher describes its job to the ranks. */
 static const char *const callers[] = { "SLURM_",
                                        "PMI_",
                                        "PMIX_",
@@ -203,11 +203,11 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Waits for the test and what it has started; SIGKILL where they take too long or we are told to end. Returns whether
- * the test and all of it ended by themselves. */
+/* Waits for the test and what it has started; SIGKILL where they take too long or a signal asks us to end. Returns
+ * whether the test and all of it ended by themselves. */
 static bool look_after(pid_t test, int *status, const sigset_t *signals)
 {
-    bool told = false, late = false;
+    bool ended_by_signal = false, late = false;
     double until_s = 0;
     while (take_in(&test, status)) {
         if (!test && until_s == 0) until_s = now_s() + GRACE_S;
@@ -215,14 +215,14 @@ static bool look_after(pid_t test, int *status, const sigset_t *signals)
             late = true;
             below(getpid(), name_left);
         }
-        if (told || late) below(getpid(), end);
-        struct timespec step = { .tv_nsec = test && !told ? 500000000 : 5000000 };
+        if (ended_by_signal || late) below(getpid(), end);
+        struct timespec step = { .tv_nsec = test && !ended_by_signal ? 500000000 : 5000000 };
         int sig = sigtimedwait(signals, NULL, &step);
-        if (sig <= 0 || sig == SIGCHLD || told) continue;
-        told = true;
+        if (sig <= 0 || sig == SIGCHLD || ended_by_signal) continue;
+        ended_by_signal = true;
         below(getpid(), name_running);
     }
-    return !told && !late;
+    return !ended_by_signal && !late;
 }
 
 /* ---- */

@@ -26,7 +26,7 @@ install_packages() {
         sudo=sudo
     fi
     say "installing: $wanted"
-    # The lists may be absent or old; a failed update is no reason to stop when the packages are there.
+    # The lists may be absent or old; a failed update does not matter when the packages are there.
     $sudo apt-get update -qq || say "apt-get update failed; trying with the lists that are here"
     # shellcheck disable=SC2086
     $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >/dev/null ||

@@ -24,7 +24,7 @@ SIZES = {"bert": {"size": "full", "batch": 2, "sequence": 128, "vocabulary": 305
                        "rate": 1e-3, "weight_decay": 0.01,
                        "config": {"num_hidden_layers": 2, "hidden_size": 128, "num_attention_heads": 2,
                                   "intermediate_size": 512}}}
-# Of matrices and tables in the gradients' step, and besides of queries and keys: attention is no mere mean then, under
+# Of matrices and tables in the gradients' step, and besides of queries and keys: attention is then not a mere mean, under
 # which all positions become alike and the last layers' keys have gradients of rounding. Powers of two are exact.
 GAIN, SHARPER = 2.0, 2.0
 TO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "models")
@@ -49,7 +49,7 @@ def inputs(how, step):
 
 
 def first_values(name, shape, gain, noise):
-    """f32, as the engine starts; with `noise` biases and layer norms are no constants."""
+    """f32, as the engine starts; with `noise` biases and layer norms are not constant."""
     n = int(np.prod(shape))
     drawn = DEVIATION * rules.normal(SEED, rules.hash_text(name), n)
     if len(shape) > 1:

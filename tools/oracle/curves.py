@@ -85,7 +85,7 @@ def plot(to, ours):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--plot", metavar="FILE.svg", help="draw what stands in the golden file")
+    parser.add_argument("--plot", metavar="FILE.svg", help="draw the curves of the golden file")
     parser.add_argument("--ours", metavar="FILE.json", help="with --plot: our curves")
     args = parser.parse_args()
     if not args.plot:

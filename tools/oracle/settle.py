@@ -1,4 +1,4 @@
-"""Weights under which gradients can be compared: no rectifier and no maximum stands close to its kink.
+"""Weights under which gradients can be compared: no rectifier and no maximum is close to its kink.
 
 A rectifier whose input is within rounding of 0 opens in one computation and stays shut in another, and a maximum whose
 two largest values are that close picks another winner. Each such flip moves the gradient by a whole element's share, so
@@ -17,7 +17,7 @@ def near_kink(z, margin):
 
 
 def near_tie(z, pool, margin):
-    """Channels of z [N,C,H,W] where a window's two largest values, the larger one positive, nearly tie behind relu."""
+    """Channels of z [N,C,H,W] where a window's two largest values, the larger one positive, nearly tie after relu."""
     kernel, stride, padding = pool
     c, y = z.shape[1], F.relu(z)
     windows = F.unfold(y.transpose(0, 1).reshape(-1, 1, *z.shape[2:]), kernel, padding=padding, stride=stride)
@@ -27,7 +27,7 @@ def near_tie(z, pool, margin):
 
 def settle(network, name, compute, pool=None):
     """Redraws filters of the parameter `name`. compute(weight, channels) gives the rectifier's inputs for these filters;
-    pool is (kernel, stride, padding) of a maximum behind the rectifier."""
+    pool is (kernel, stride, padding) of a maximum after the rectifier."""
     weight = network.module.get_parameter(name)
     channels, limit = torch.arange(weight.shape[0]), None
     while len(channels):
@@ -43,7 +43,7 @@ def settle(network, name, compute, pool=None):
 
 
 def normalised(conv, bn, x):
-    """compute() of a convolution and the batch norm behind it."""
+    """compute() of a convolution and the batch norm after it."""
     def compute(weight, channels):
         y = F.conv2d(x, weight, None, conv.stride, conv.padding)
         return F.batch_norm(y, None, None, bn.weight[channels], bn.bias[channels], training=True, eps=bn.eps)
@@ -59,7 +59,7 @@ def watch_resnet50(network):
         return lambda conv, x: settle(network, name + ".weight", normalised(conv, bn, x[0]), pool)
 
     def before_sum(name, block):
-        """Two calls, for the rectifier behind the sum of a block's branches."""
+        """Two calls, for the rectifier after the sum of a block's branches."""
         kept = {}
 
         def enter(_, x):

@@ -5,7 +5,7 @@
     V/bin/python tools/oracle/tokens.py
 
 The text is of files of any Debian machine that may be copied (licences, glibc's locale data), of every character that
-Unicode 3.2 had, one a line between letters, and of random strings of characters that are hard. Characters that the
+Unicode 3.2 had, one per line between letters, and of random strings of characters that are hard. Characters that the
 reference treats by older tables of Unicode than Python's are left out; the script prints how many."""
 import glob
 import hashlib
@@ -106,7 +106,7 @@ def make_text():
     lines += one_a_line + random_lines(good, 1200, r)
     lines += ["x" * n for n in (99, 100, 101, 5000)] + ["é" * 100, "é" * 101, "e\u0301" * 100, "\u1112\u1161\u11ab" * 34]
     data = "\n".join(lines).encode("utf-8")
-    # what is no UTF-8: cut-off characters, surrogates, overlong forms, bytes that never occur
+    # invalid UTF-8: cut-off characters, surrogates, overlong forms, bytes that never occur
     for bad in (b"\xe2\x82", b"\xed\xa0\x80", b"\xc0\xaf", b"\xff", b"\xf4\x90\x80\x80", b"\x80", b"\xe2(\xa1", b"caf\xe9 au lait"):
         data += b"\na" + bad + b"b " + bad + b"\xc3\xa9" + bad
     return data + b"\n"

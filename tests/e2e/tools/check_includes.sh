@@ -29,6 +29,6 @@ expect "<dnnl.h> has its home in nn/cpu" store/a.c '#include <dnnl.h>\n'
 expect 'the first include must be its own header "base/own.h"' base/own.c '#include <stdio.h>\n#include "base/own.h"\n'
 expect "nn/plan/ may not include nn/cpu/" nn/plan/a.c '#include "nn/cpu/cpu.h"\n'
 expect "store/ may not include nn/" store/a.c '#include "nn/cpu/cpu.h"\n'
-expect "is no header of src/" power/a.c '#include "stdio.h"\n'
+expect "is not a header of src/" power/a.c '#include "stdio.h"\n'
 echo '#include "nn/program/program.h"' > "$tmp/src/nn/plan/a.c"
 "$tools/check-includes" "$tmp"

@@ -88,8 +88,8 @@ def planted(folder):
     expect(outcomes == {"a difference": "caught by sum", "nothing of note": "missed",
                         "no C": "error: does not compile",
                         "a test that fails anyway comes first": "caught by sum",
-                        "a test that always fails": "error: nothing can be told by broken",
-                        "a test that is skipped": "error: nothing can be told by skipped"}, said)
+                        "a test that always fails": "error: no verdict from broken",
+                        "a test that is skipped": "error: no verdict from skipped"}, said)
     expect("mutate: 2 of 6 caught, 33.3 %, 3 errors" in said and "note: broken fails without a bug" in said, said)
     with open(os.path.join(folder, "src", "a", "a.c"), encoding="utf-8") as f:
         expect(f.read() == FILES["src/a/a.c"], "the tree itself is left alone")
