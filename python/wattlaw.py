@@ -1,4 +1,4 @@
-"""wattlaw marks from Python: what a training program tells `wattlaw` about its epochs.  Apache-2.0.
+"""wattlaw marks from Python: how a training program reports its epochs to `wattlaw`.  Apache-2.0.
 
     import wattlaw
 
@@ -83,7 +83,7 @@ def rank():
 
 
 def _text(value):
-    """A value as it stands in a line: no blanks, no control characters."""
+    """A value as written in a line: without blanks and control characters."""
     if hasattr(value, "item"):  # a torch or numpy scalar
         value = value.item()
     if isinstance(value, bool):

@@ -1,4 +1,4 @@
-/* wattlaw marks: what a training program tells `wattlaw` about its epochs.  Apache-2.0.
+/* wattlaw marks: how a training program reports its epochs to `wattlaw`.  Apache-2.0.
  *
  *     #include <wattlaw/mark.h>
  *     wattlaw_mark_start("workload=%s workers=%d local_batch=%d", "mynet", workers, batch);
@@ -92,9 +92,8 @@ static inline int wattlaw_mark_env_rank_(const char *name)
     return *end == '\0' && rank >= 0 && rank < 1 << 24 ? (int)rank : -1;
 }
 
-/* The rank that stands in marks: what wattlaw_mark_set_rank said, else WATTLAW_RANK, RANK where WORLD_SIZE stands
- * beside it (torchrun, whose workers share one SLURM_PROCID), OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID, RANK;
- * otherwise 0. */
+/* The rank in marks: the one of wattlaw_mark_set_rank, else WATTLAW_RANK, RANK if WORLD_SIZE is set too (torchrun,
+ * whose workers share one SLURM_PROCID), OMPI_COMM_WORLD_RANK, PMI_RANK, SLURM_PROCID, RANK; otherwise 0. */
 static inline int wattlaw_mark_rank(void)
 {
     static const char *const names[] = { "WATTLAW_RANK", "RANK",         "OMPI_COMM_WORLD_RANK",

@@ -22,7 +22,7 @@ int wl_affinity_check(int64_t cpu, struct wl_arena *a, struct wl_err *e)
     cpu_set_t may;
     if (sched_getaffinity(0, sizeof may, &may)) return wl_fail_errno(e, "CPU %lld", (long long)cpu);
     if (cpu >= 0 && cpu < CPU_SETSIZE && CPU_ISSET((size_t)cpu, &may)) return 0;
-    return wl_fail(e, WL_EINVAL, "CPU %lld may not be used by this process; these may: %s", (long long)cpu,
+    return wl_fail(e, WL_EINVAL, "CPU %lld is not available to this process; available: %s", (long long)cpu,
                    list_of(&may, a));
 }
 

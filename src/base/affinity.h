@@ -6,12 +6,12 @@
 
 #include <sched.h>
 
-/* WL_EINVAL, with the CPUs that this process may use (taskset, the cgroup of a batch job), where `cpu` is none of
- * them. */
+/* WL_EINVAL, listing the CPUs that this process may use (taskset, cgroup of a batch job), if `cpu` is not one of them.
+ */
 int wl_affinity_check(int64_t cpu, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Binds the calling thread to a CPU (below 0: does nothing) until wl_affinity_restore. What it starts meanwhile is
- * bound as well. A CPU that has been taken away since it was checked leaves the thread as it is. */
+/* Binds the calling thread, and threads and processes it starts, to a CPU (below 0: does nothing) until
+ * wl_affinity_restore. Does nothing if the CPU has become unavailable since it was checked. */
 struct wl_affinity {
     bool bound;
     cpu_set_t before;

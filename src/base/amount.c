@@ -45,7 +45,7 @@ const char *wl_number_text(double v, struct wl_arena *a)
     return wl_strf(a, fabs(v) >= 1e4 && fabs(v) < 1e7 ? "%.0f" : "%.4g", v);
 }
 
-/* Units that take a prefix, k or M, from people who read them. */
+/* Units printed with a prefix, k or M. */
 static bool is_prefixed(const char *unit)
 {
     return wl_str_eq(unit, "J") || wl_str_eq(unit, "W") || wl_str_starts(unit, "g ");

@@ -1,15 +1,15 @@
-/* A quantity as it is printed: energy, power, carbon or money, with its interval and where it comes from.
+/* A printed quantity: energy, power, carbon or money, with its interval and provenance.
  *
- * Joules of a model or of a simulated driver are not measurements, and a reader who does not see the word takes them
- * for such. So the word is part of the type: wl_amount_text and wl_table_amount print it, and nothing else in src/
- * prints a quantity of these units (tools/check-output). What has no word was measured.
+ * Joules of a model or of a simulated driver are not measurements, but a reader takes them for such unless told
+ * otherwise. So the provenance is part of the type: wl_amount_text and wl_table_amount print "estimated" or
+ * "simulated", and nothing else in src/ prints a quantity of these units (tools/check-output). check-words: ignore
  */
 #ifndef WL_BASE_AMOUNT_H
 #define WL_BASE_AMOUNT_H
 
 #include "base/arena.h"
 
-/* Bits: what is summed up is as little a measurement as any of its parts. */
+/* Bits: a sum has the provenance of all its parts. */
 enum wl_provenance { WL_MEASURED = 0, WL_ESTIMATED = 1, WL_SIMULATED = 2 };
 
 static inline enum wl_provenance wl_provenance_of(bool estimated, bool simulated)
@@ -17,15 +17,15 @@ static inline enum wl_provenance wl_provenance_of(bool estimated, bool simulated
     return (enum wl_provenance)((estimated ? WL_ESTIMATED : 0) | (simulated ? WL_SIMULATED : 0));
 }
 
-/* "estimated", "simulated", "estimated, simulated"; "" of what was measured. */
+/* "estimated", "simulated", "estimated, simulated"; "": measured. */
 const char *wl_provenance_word(enum wl_provenance from);
 
 /* The same as " (estimated)" and so on, or "". */
 const char *wl_provenance_mark(enum wl_provenance from);
 
 struct wl_amount {
-    double value;     /* NAN: not known */
-    double lo, hi;    /* 95 % interval, which of an estimate holds the error of its model; NAN: not known */
+    double value;     /* NAN: unknown */
+    double lo, hi;    /* 95 % interval, for an estimate including the model's error; NAN: unknown */
     const char *unit; /* "J", "W", "g CO2e", "kWh" or a currency */
     enum wl_provenance from;
 };
@@ -36,7 +36,7 @@ struct wl_amount wl_amount_between(double value, double lo, double hi, const cha
 /* Sums of the same unit: ends are added, since errors of one model and one sensor go together. */
 void wl_amount_add(struct wl_amount *sum, const struct wl_amount *part);
 
-/* In another unit, so many of which are one of the first: kWh into grams or money. factor >= 0. */
+/* Converts to another unit: kWh to grams or money. factor >= 0. */
 struct wl_amount wl_amount_times(const struct wl_amount *q, double factor, const char *unit);
 
 /* "716 J", "716 J (700 to 730 J)", "35.0 kJ (990 J to 71.2 kJ, estimated)", "0.41 kWh (simulated)"; "unknown". */

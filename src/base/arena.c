@@ -26,12 +26,12 @@ struct wl_arena {
     struct deferred *in_parent; /* our entry in the parent's list */
     struct block *blocks;
     struct deferred *deferred;
-    struct deferred *spare; /* entries of children that are gone, to be used again */
+    struct deferred *spare; /* entries of freed children, to be reused */
 };
 
 static _Noreturn void out_of_memory(size_t n)
 {
-    wl_eprint("wattlaw: out of memory (%zu bytes wanted)\n", n);
+    wl_eprint("wattlaw: out of memory (%zu bytes needed)\n", n);
     abort();
 }
 
@@ -54,8 +54,8 @@ struct wl_arena *wl_arena_new(struct wl_arena *parent)
     return a;
 }
 
-/* The entry's memory is the parent's: it waits there for the next child, so that a loop that makes and frees one each
- * time takes no more memory than one turn. */
+/* The entry is in the parent's memory and is reused for the next child, so that a loop which makes and frees children
+ * needs memory for one only. */
 static void forget_child(struct wl_arena *parent, struct deferred *d)
 {
     if (d->before)
@@ -85,7 +85,7 @@ void wl_arena_free(struct wl_arena *a)
     free(a);
 }
 
-/* The address in b that is aligned, or NULL when n bytes do not fit behind it. */
+/* The next aligned address in b, or NULL if n bytes do not fit there. */
 static void *fit(struct block *b, size_t n, size_t align)
 {
     uintptr_t at = (uintptr_t)b->data + b->used;

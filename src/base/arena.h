@@ -16,7 +16,8 @@
 
 struct wl_arena;
 
-/* A new arena; with a parent it is freed at the latest with the parent. Freed before, it leaves nothing behind there.
+/* A new arena; one with a parent is freed with the parent at the latest. Freed earlier, it leaves nothing in the
+ * parent.
  */
 struct wl_arena *wl_arena_new(struct wl_arena *parent);
 
@@ -26,8 +27,8 @@ void wl_arena_free(struct wl_arena *a);
 /* n bytes, zeroed, aligned to 16 (n = 0 gives a unique pointer). Never NULL. */
 void *wl_alloc(struct wl_arena *a, size_t n);
 
-/* As wl_alloc, aligned to `align` (a power of two up to 4096); NULL and a WL_ENOMEM message that names `what`
- * when there is no memory. */
+/* As wl_alloc, aligned to `align` (a power of two up to 4096); without memory NULL and a WL_ENOMEM message naming
+ * `what`. */
 void *wl_try_alloc(struct wl_arena *a, size_t n, size_t align, const char *what, struct wl_err *e);
 
 /* count elements of a type, zeroed; overflow of the product counts as no memory. */
@@ -35,8 +36,8 @@ void *wl_try_alloc(struct wl_arena *a, size_t n, size_t align, const char *what,
 #define wl_new_array(arena, type, count) ((type *)wl_alloc_array((arena), (count), sizeof(type)))
 void *wl_alloc_array(struct wl_arena *a, size_t count, size_t size);
 
-/* Grows an array of n elements to room for at least `want`, doubling: the old elements are copied, the old block
- * stays in the arena (at most as much again in all). Use: WL_GROW(a, list, n, cap). */
+/* Grows an array of n elements to a capacity of at least `want`, by doubling. Elements are copied; old blocks stay in
+ * the arena (in all at most the size of the array). Use: WL_GROW(a, list, n, cap). */
 void *wl_grow(struct wl_arena *a, void *old, size_t n, size_t *cap, size_t want, size_t size);
 #define WL_GROW(arena, ptr, n, cap) \
     ((ptr) = (n) < (cap) ? (ptr) : wl_grow((arena), (ptr), (n), &(cap), (n) + 1, sizeof *(ptr)))

@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- as it is ---- */
+/* ---- writing to the target directly ---- */
 
-/* The number in /dev/stdout, /dev/fd/3 and the like; -1: another name. Opening these anew would start at the beginning
- * of a file to which the shell has redirected the descriptor, or cut it off. */
+/* The descriptor of /dev/stdout, /dev/fd/3 and the like; -1: another name. Reopening these would start at the beginning
+ * of a file to which the shell has redirected the descriptor, or truncate it. */
 static int descriptor_of(const char *path)
 {
     static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -33,7 +33,7 @@ static int open_descriptor(struct wl_atomic_file *o, int fd, struct wl_err *e)
     return o->fd < 0 ? wl_fail_errno(e, "%s: cannot write", o->path) : 0;
 }
 
-/* Neither made nor cut off: what is a regular file by now is refused. */
+/* Neither created nor truncated; refused if the target has become a regular file. */
 static int open_special(struct wl_atomic_file *o, struct wl_err *e)
 {
     struct stat st;
@@ -42,14 +42,14 @@ static int open_special(struct wl_atomic_file *o, struct wl_err *e)
     if (fstat(o->fd, &st) == 0 && !S_ISREG(st.st_mode)) return 0;
     close(o->fd);
     o->fd = -1;
-    return wl_fail(e, WL_EINVAL, "%s: was replaced while it was opened", o->path);
+    return wl_fail(e, WL_EINVAL, "%s: was replaced while being opened", o->path);
 }
 
 /* ---- opening ---- */
 
 static int refuse(const char *path, const char *what, struct wl_err *e)
 {
-    return wl_fail(e, WL_EINVAL, "%s: is %s and is not written to: choose another name, or remove it", path, what);
+    return wl_fail(e, WL_EINVAL, "%s: is %s and cannot be replaced: choose another name, or remove it", path, what);
 }
 
 static bool is_special(mode_t mode) { return S_ISCHR(mode) || S_ISBLK(mode) || S_ISFIFO(mode); }
@@ -131,8 +131,8 @@ void wl_atomic_file_discard(void *atomic_file)
     close_file(o);
 }
 
-/* Before the close, which gives up the lock. Renaming over an existing file that is not on the disk yet could leave
- * neither of them after a loss of power. */
+/* Called before the close, which gives up the lock. Without the sync, a power loss after the rename could lose both the
+ * old and the new file. */
 static bool finish(struct wl_atomic_file *o)
 {
     if (o->stream && (ferror(o->stream) || fflush(o->stream))) return false;

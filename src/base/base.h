@@ -1,4 +1,4 @@
-/* Everything below stands on libc, libinih and jansson alone. This is the one header that other folders include. */
+/* The base library needs only libc, libinih and jansson. This is the one header that other folders include. */
 #ifndef WL_BASE_BASE_H
 #define WL_BASE_BASE_H
 

@@ -28,7 +28,7 @@ int wl_sleep_until(int64_t t_ns)
 
 struct wl_anchor wl_anchor_now(void)
 {
-    /* The wall clock read between two monotonic reads belongs to their middle; of three tries the tightest. */
+    /* The wall clock is read between two monotonic reads and paired with their middle; the tightest of three tries. */
     struct wl_anchor best = { 0 };
     int64_t best_gap = INT64_MAX;
     for (int i = 0; i < 3; i++) {

@@ -19,15 +19,14 @@ struct wl_anchor {
     int64_t mono_ns, wall_ns;
 };
 struct wl_anchor wl_anchor_now(void);
-struct wl_anchor wl_anchor_at(int64_t mono_ns); /* of another instant, as the clocks stand now */
+struct wl_anchor wl_anchor_at(int64_t mono_ns); /* for another instant, by the present offset of the clocks */
 
 /* "2026-01-31T12:00:00Z" */
 char *wl_clock_iso(struct wl_arena *a, int64_t wall_ns);
 
-/* An instant of the wall clock from 1970 on and before WL_CLOCK_END_YEAR, as ns since 1970: ISO 8601 with a date and a
- * time, "T" or a blank between them, UTC where no offset stands behind; or seconds since 1970 (ms from 1e11 on). False:
- * it is none. */
-enum { WL_CLOCK_END_YEAR = 2262 }; /* 2^63 ns since 1970 end in its April */
+/* Parses a wall-clock time from 1970 on and before WL_CLOCK_END_YEAR to ns since 1970: ISO 8601 with date and time, "T"
+ * or a blank between them, UTC without an offset; or seconds since 1970 (ms from 1e11 on). False: not a time. */
+enum { WL_CLOCK_END_YEAR = 2262 }; /* 2^63 ns since 1970 end in April of it */
 bool wl_clock_parse(const char *text, int64_t *t_ns);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Four bits at a time: small, and only for processors without the instruction. */
+/* Four bits at a time; only for processors without the instruction. */
 static uint32_t portable(uint32_t c, const unsigned char *p, size_t n)
 {
     static const uint32_t nibble[16] = {

@@ -20,7 +20,7 @@ struct wl_csv_reader {
 
 /* ---- texts that a spreadsheet would take for formulas ---- */
 
-/* Is it one, with or without apostrophes before it? */
+/* True for a formula, with or without apostrophes before it. */
 static bool is_formula(const char *s)
 {
     s += strspn(s, "'");
@@ -33,7 +33,7 @@ static bool needs_formula_guard(const char *s)
     return is_formula(s) && wl_str_to_real(s, &number) != 0;
 }
 
-/* Each text has one guarded form and each guarded form one text: those that begin with apostrophes get one more. */
+/* Guarding is one to one: a text that already begins with apostrophes gets one more. */
 static bool is_guarded(const char *s) { return *s == '\'' && is_formula(s); }
 
 static void close_file(void *f) { fclose(f); }
@@ -44,11 +44,11 @@ static void put(struct wl_csv_reader *r, char c)
     r->buf[r->n++] = c;
 }
 
-/* May one more byte, c, stand in the row that began at `line`? */
+/* Checks whether byte c may be added to the row that starts at `line`. */
 static int check_byte(const struct wl_csv_reader *r, int c, const char *path, int line, struct wl_err *e)
 {
     if (r->n > MAX_ROW) return wl_fail(e, WL_EINVAL, "%s:%d: a row is longer than 1 MiB", path, line);
-    if (c == '\0') return wl_fail(e, WL_EINVAL, "%s:%d: a NUL byte: this is not a text file", path, line);
+    if (c == '\0') return wl_fail(e, WL_EINVAL, "%s:%d: not a text file (NUL byte)", path, line);
     return 0;
 }
 
@@ -58,13 +58,13 @@ static void begin_field(struct wl_csv_reader *r)
     r->starts[r->n_fields++] = r->n;
 }
 
-/* The rest of a quoted field behind its opening quote. */
+/* The rest of a quoted field, after the opening quote. */
 static int read_quoted(struct wl_csv_reader *r, const char *path, struct wl_err *e)
 {
     int opened = r->line;
     for (;;) {
         int c = getc(r->file);
-        if (c == EOF) return wl_fail(e, WL_EINVAL, "%s:%d: a quote is opened here and never closed", path, opened);
+        if (c == EOF) return wl_fail(e, WL_EINVAL, "%s:%d: unterminated quote", path, opened);
         if (c == '\n') r->line++;
         if (c == '"') {
             int next = getc(r->file);
@@ -79,7 +79,7 @@ static int read_quoted(struct wl_csv_reader *r, const char *path, struct wl_err 
     }
 }
 
-/* A byte-order mark is no part of the first name, which may be quoted behind it: is this one, and taken out again? */
+/* Removes a byte-order mark before the first name, which may be quoted; true: there was one. */
 static bool drop_byte_order_mark(struct wl_csv_reader *r)
 {
     if (r->line != 1 || r->n != 3 || memcmp(r->buf, "\xef\xbb\xbf", 3) != 0) return false;

@@ -16,9 +16,9 @@ struct wl_csv {
 int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_arena *a,
                 struct wl_err *e) WL_MUST_CHECK;
 
-/* A spreadsheet takes a cell that begins with = + - @, a tab or a carriage return for a formula, which may read other
+/* A spreadsheet treats a cell that begins with = + - @, a tab or a carriage return as a formula, which may read other
  * files and start programs. wl_csv_put writes an apostrophe before such a text, unless it is a number, and reading
- * takes it away again: what was written is read back as it was (docs/formats.md, docs/adr/004). */
+ * removes it, so that every text is read back unchanged (docs/formats.md, docs/adr/004). */
 
 /* The next row: 1 with csv->row set, 0 at the end, negative on error (a row with another number of fields than the
  * header, an open quote at the end: file:line in the message). A row's text lives until the next call. */
@@ -30,11 +30,11 @@ int wl_csv_column(const struct wl_csv *csv, const char *name);
 /* A field as text, without blanks at its ends (those of a guarded text are its own); NULL where it is empty. */
 char *wl_csv_text(const struct wl_csv *csv, int column, struct wl_arena *a);
 
-/* A field as a number: an empty field is NAN ("not measured"); anything else that is no number is an error that
+/* A field as a number: an empty field is NAN ("not measured"); any other text that is not a number is an error that
  * names file, line, column and value. */
 int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err *e) WL_MUST_CHECK;
 
-/* Writing a text: with quotes where it needs them, guarded against spreadsheets where it needs that. */
+/* Writes a text, quoted and guarded against spreadsheets where needed. */
 void wl_csv_put(struct wl_text *to, const char *field);
 
 #endif

@@ -75,6 +75,6 @@ int wl_err_prefix(struct wl_err *e, const char *fmt, ...)
 
 _Noreturn void wl_check_failed(const char *cond, const char *file, int line)
 {
-    wl_eprint("wattlaw: internal error at %s:%d: %s does not hold\n", file, line, cond);
+    wl_eprint("wattlaw: internal error at %s:%d: check failed: %s\n", file, line, cond);
     abort();
 }

@@ -15,7 +15,7 @@ enum wl_code {
     WL_OK = 0,
     WL_EINVAL = -1, /* the input is wrong: file, option, shape */
     WL_EUSAGE = -2, /* the command line is wrong: exit status 2 */
-    WL_ENOENT = -3, /* a file, column, run or device that was named is not there */
+    WL_ENOENT = -3, /* a named file, column, run or device does not exist */
     WL_EPERM = -4,  /* not allowed; the message says what would allow it */
     WL_EIO = -5,    /* reading or writing failed, disk full included */
     WL_ENOMEM = -6,
@@ -23,7 +23,7 @@ enum wl_code {
     WL_EUNAVAIL = -8, /* not built in, or not present on this machine */
     WL_EJOB = -9,     /* a workload failed */
     WL_EINTR = -10,   /* the user asked to stop */
-    WL_EHUNG = -11,   /* a driver does not answer: its call was given up and may still go on */
+    WL_EHUNG = -11,   /* a driver does not answer: its call was abandoned and may still be running */
 };
 
 /* One error. `msg` is a sentence without a final newline, at most 1023 bytes, cut at a character of UTF-8. */
@@ -40,14 +40,14 @@ struct wl_err {
 int wl_fail(struct wl_err *e, int code, const char *fmt, ...) WL_PRINTF(3, 4);
 int wl_failv(struct wl_err *e, int code, const char *fmt, va_list ap) WL_PRINTF(3, 0);
 
-/* As wl_fail, with ": " and the text of errno behind the message; the code follows errno
- * (ENOENT, EACCES/EPERM, ENOMEM, otherwise WL_EIO). */
+/* As wl_fail, with ": " and the text of errno appended; the code follows errno (ENOENT, EACCES/EPERM, ENOMEM, otherwise
+ * WL_EIO). */
 int wl_fail_errno(struct wl_err *e, const char *fmt, ...) WL_PRINTF(2, 3);
 
-/* Puts "context: " in front of the message that a callee left; returns e->code. */
+/* Prefixes a callee's message with "context: "; returns e->code. */
 int wl_err_prefix(struct wl_err *e, const char *fmt, ...) WL_PRINTF(2, 3);
 
-/* Our own bugs, in release builds too: prints the place and aborts. Never for bad input. */
+/* For our own bugs, also in release builds: prints file and line and aborts. Never for bad input. */
 #define WL_CHECK(cond)                                           \
     do {                                                         \
         if (!(cond)) wl_check_failed(#cond, __FILE__, __LINE__); \

@@ -92,13 +92,13 @@ int wl_mkdirs(const char *path, struct wl_err *e)
 {
     char at[4096];
     size_t n = strlen(path);
-    if (n == 0 || n >= sizeof at) return wl_fail(e, WL_EINVAL, "\"%s\": not a folder's name", path);
+    if (n == 0 || n >= sizeof at) return wl_fail(e, WL_EINVAL, "\"%s\": not the name of a folder", path);
     memcpy(at, path, n + 1);
     for (char *p = at + 1;; p++) {
         if (*p && *p != '/') continue;
         char c = *p;
         *p = '\0';
-        if (mkdir(at, 0777) && errno != EEXIST) return wl_fail_errno(e, "%s: cannot make the folder", at);
+        if (mkdir(at, 0777) && errno != EEXIST) return wl_fail_errno(e, "%s: cannot create the folder", at);
         *p = c;
         if (!c) break;
     }

@@ -9,8 +9,8 @@
 int wl_file_read(const char *path, size_t max, char **text, size_t *n, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
-/* A file as it lies on the disk, read-only, until the arena dies. What is no regular file counts as empty: p NULL, n 0.
- * `what` ("the tokens", or "") stands before the path where the file cannot be opened. */
+/* Maps a file read-only until the arena dies. Anything but a regular file counts as empty: p NULL, n 0. If the file
+ * cannot be opened, `what` ("the tokens", or "") precedes the path in the message. */
 struct wl_file_mapping {
     const uint8_t *p;
     size_t n;
@@ -26,9 +26,10 @@ int wl_mkdirs(const char *path, struct wl_err *e) WL_MUST_CHECK;
 
 bool wl_is_file(const char *path);
 bool wl_is_dir(const char *path);
-char *wl_path_absolute(struct wl_arena *a, const char *path); /* from the current folder; as it is where that is gone */
+char *wl_path_absolute(struct wl_arena *a,
+                       const char *path); /* from the current folder; unchanged if that was removed */
 char *wl_path_join(struct wl_arena *a, const char *dir, const char *name); /* an absolute name wins */
-const char *wl_path_base(const char *path);                                /* behind the last slash */
+const char *wl_path_base(const char *path);                                /* after the last slash */
 char *wl_path_dir(struct wl_arena *a, const char *path);                   /* "." where there is no slash */
 
 /* The names in a folder, sorted, without . and .. */

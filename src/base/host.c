@@ -27,7 +27,7 @@ char *wl_host_boot_id(struct wl_arena *a)
 
 char *wl_host_cpu_name(struct wl_arena *a)
 {
-    enum { MAX_BYTES = 16 << 20 }; /* some kilobytes a core */
+    enum { MAX_BYTES = 16 << 20 }; /* some kilobytes per core */
     char *text;
     struct utsname u;
     if (wl_file_read("/proc/cpuinfo", MAX_BYTES, &text, NULL, a, NULL) == 0) {

@@ -4,19 +4,18 @@
 
 #include "base/arena.h"
 
-/* The host's name; $WATTLAW_HOST takes its place where several nodes have one name (containers, nodes that share a
- * machine). "unknown" where there is none. */
+/* The host's name, or $WATTLAW_HOST, for nodes that share a name (containers, several nodes on one machine). "unknown":
+ * none. */
 char *wl_host_name(struct wl_arena *a);
 
-/* /proc/sys/kernel/random/boot_id: another one after each start of the machine. "" where it cannot be read. */
+/* /proc/sys/kernel/random/boot_id, which is new after each start of the machine. "": cannot be read. */
 char *wl_host_boot_id(struct wl_arena *a);
 
-/* "model name" of the first CPU in /proc/cpuinfo (x86); elsewhere the architecture; "unknown" where neither is told. */
+/* "model name" of the first CPU in /proc/cpuinfo (x86); else the architecture; else "unknown". */
 char *wl_host_cpu_name(struct wl_arena *a);
 
-/* The folder where wattlaw keeps what outlives a run: $WATTLAW_STATE_DIR (made absolute), as root /var/lib/wattlaw,
- * else $XDG_STATE_HOME/wattlaw or ~/.local/state/wattlaw. `given`: a folder that takes the place of all these; NULL:
- * none. */
+/* The folder for state that outlives a run: `given` if not NULL, else $WATTLAW_STATE_DIR (made absolute), as root
+ * /var/lib/wattlaw, else $XDG_STATE_HOME/wattlaw or ~/.local/state/wattlaw. */
 char *wl_state_dir(const char *given, struct wl_arena *a);
 
 #endif

@@ -8,13 +8,13 @@
 
 enum { MAX_BYTES = 1 << 20 };
 
-/* libinih calls back per entry without a line number in Debian's build, so the lines are counted where it reads
- * them: the handler runs right after its line was read. Its buffer holds 200 bytes; a longer line is handed over in
- * pieces that look like continuation lines, and the handler joins them again without a blank. */
+/* Debian's libinih gives no line number to its handler, so lines are counted where libinih reads them: the handler runs
+ * right after its line was read. libinih's buffer holds 200 bytes; a longer line is handed over in pieces that look
+ * like continuation lines, which the handler joins without a blank. */
 struct parse {
     const char *text;
-    const char *rest, *rest_end; /* of a long line, still to be handed over; NULL: none */
-    bool glued;                  /* the piece handed over last goes on where the one before ended */
+    const char *rest, *rest_end; /* rest of a long line to be handed over; NULL: none */
+    bool glued;                  /* the last piece continues the one before */
     int line;
     int *line_of; /* per call of next_line */
     size_t n_calls, cap_calls;
@@ -26,7 +26,7 @@ struct parse {
 
 static bool blank(char c) { return isspace((unsigned char)c); }
 
-/* Where a line ends for libinih: at its comment, which is cut off here so that no piece starts with one. */
+/* The end of a line for libinih: its comment, which is cut off here so that no piece starts with one. */
 static const char *without_comment(const char *s, const char *end)
 {
     const char *c = s;
@@ -37,7 +37,7 @@ static const char *without_comment(const char *s, const char *end)
     return end;
 }
 
-/* The longest piece that may be cut off here: between two characters that libinih leaves alone. */
+/* The length of the longest piece that ends between two characters which libinih does not interpret. */
 static size_t piece_length(const char *s, const char *end, size_t max)
 {
     if ((size_t)(end - s) <= max) return (size_t)(end - s);
@@ -101,8 +101,8 @@ static int on_entry(void *user, const char *section, const char *key, const char
     }
     for (size_t i = 0; i < s->n; i++)
         if (strcmp(s->v[i].key, key) == 0) {
-            p->rc = wl_fail(p->e, WL_EINVAL, "%s:%d: %s stands twice in [%s] (first on line %d)", p->ini->path, p->line,
-                            key, section, s->v[i].line);
+            p->rc = wl_fail(p->e, WL_EINVAL, "%s:%d: duplicate key %s in [%s] (first on line %d)", p->ini->path,
+                            p->line, key, section, s->v[i].line);
             return 0;
         }
     WL_GROW(p->a, s->v, s->n, s->cap);
@@ -139,8 +139,7 @@ int wl_ini_read(const char *path, struct wl_ini *out, struct wl_arena *a, struct
     size_t n;
     int rc = wl_file_read(path, MAX_BYTES, &text, &n, a, e);
     if (rc) return rc;
-    if (strlen(text) != n)
-        return wl_fail(e, WL_EINVAL, "%s: is not a text file (a NUL byte at %zu)", path, strlen(text));
+    if (strlen(text) != n) return wl_fail(e, WL_EINVAL, "%s: not a text file (NUL byte at %zu)", path, strlen(text));
     return wl_ini_parse(path, text, out, a, e);
 }
 
@@ -169,8 +168,7 @@ int wl_ini_known_sections(const struct wl_ini *ini, const char *const *names, si
         bool known = false;
         for (size_t k = 0; k < n; k++) known |= strcmp(s->name, names[k]) == 0;
         if (known) continue;
-        if (!*s->name)
-            return wl_fail(e, WL_EINVAL, "%s:%d: a key stands before the first [section]", ini->path, s->line);
+        if (!*s->name) return wl_fail(e, WL_EINVAL, "%s:%d: key before the first [section]", ini->path, s->line);
         const char *near = wl_str_closest(s->name, names, n);
         return near ? wl_fail(e, WL_EINVAL, "%s:%d: unknown section [%s]; did you mean [%s]?", ini->path, s->line,
                               s->name, near)

@@ -1,7 +1,7 @@
-/* INI files, through libinih: sections of "key = value" with the line each stands on.
+/* INI files, through libinih: sections of "key = value" with line numbers.
  *
- * Comments start with # or ; . A key that stands twice in one section is an error. A value may run over several
- * lines when the following lines are indented (they are joined by one space). Lines may be as long as the file.
+ * Comments start with # or ; . A duplicate key in a section is an error. A value may continue on indented lines
+ * (joined by one space). Lines may be as long as the file.
  */
 #ifndef WL_BASE_INI_H
 #define WL_BASE_INI_H

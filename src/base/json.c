@@ -33,7 +33,7 @@ static bool is_valid(const char *text)
     return *text == '\0';
 }
 
-/* A copy in which U+FFFD stands for bytes that are no UTF-8; the caller frees it. */
+/* A copy with invalid UTF-8 bytes replaced by U+FFFD; the caller frees it. */
 static char *valid_copy(const char *text)
 {
     static const char replacement[] = "\xef\xbf\xbd";
@@ -51,7 +51,7 @@ static char *valid_copy(const char *text)
 static int set_member(json_t *object, const char *key, json_t *v)
 {
     if (is_valid(key)) return json_object_set_new_nocheck(object, key, v);
-    char *clean = valid_copy(key); /* json_dumps would give nothing for the whole text */
+    char *clean = valid_copy(key); /* one invalid key would make json_dumps fail for the whole text */
     int rc = json_object_set_new_nocheck(object, clean, v);
     free(clean);
     return rc;
@@ -110,12 +110,12 @@ char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a)
     return copy;
 }
 
-/* Outside of strings JSON is ASCII, and in them control characters are escaped already, DEL and C1 excepted. */
+/* JSON outside of strings is ASCII; inside, control characters are already escaped, except DEL and C1. */
 const char *wl_json_printable(const char *text, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
     for (size_t n; *text; text += n) {
-        n = strcspn(text, "\x7f\xc2\xd8\xe1\xe2\xef\xf3"); /* what each of them begins with */
+        n = strcspn(text, "\x7f\xc2\xd8\xe1\xe2\xef\xf3"); /* first bytes of the others */
         wl_text_addn(&t, text, n);
         text += n;
         n = wl_utf8_length(text);

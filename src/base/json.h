@@ -26,22 +26,22 @@ void wl_json_add_null(struct wl_json *parent, const char *key);
 /* Text: indent 0 gives one line. The reals are printed with as many digits as round-trip. */
 char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a);
 
-/* As the text of a value, indented, with a final newline: to stdout, or as a file. What a terminal would obey
- * (printable.h) is escaped as \uXXXX, which every reader of JSON turns back. */
+/* Prints a value, indented, with a final newline, to stdout or a file. Characters that control a terminal (printable.h)
+ * are escaped as \uXXXX, which every JSON reader decodes. */
 void wl_json_print(const struct wl_json *v);
 int wl_json_write(const struct wl_json *v, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* The same of a text of JSON, in one line or several. */
+/* The same for a JSON text, of one line or several. */
 const char *wl_json_printable(const char *text, struct wl_arena *a);
 
-/* Parses a text; `what` (a path, say) stands in front of the message, with line and column. */
+/* Parses a text; messages begin with `what` (such as a path), line and column. */
 int wl_json_parse(const char *text, const char *what, struct wl_json **out, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
 
 /* Reading: NULL, NAN or the fallback where the value is absent or of another type. */
 const struct wl_json *wl_json_get(const struct wl_json *object, const char *key);
 size_t wl_json_size(const struct wl_json *array_or_object);
-/* The keys of an object in order: the first with after = NULL, then each behind the one returned before; NULL ends. */
+/* The keys of an object in order: the first for after = NULL, then the one after `after`; NULL at the end. */
 const char *wl_json_key(const struct wl_json *object, const char *after);
 const struct wl_json *wl_json_at(const struct wl_json *array, size_t i);
 bool wl_json_is_object(const struct wl_json *v);

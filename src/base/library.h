@@ -24,7 +24,7 @@ struct wl_library_spec {
 };
 
 struct wl_library {
-    const char *path; /* what was opened */
+    const char *path; /* the opened file */
     bool simulated;   /* exports the simulated_symbol */
 };
 

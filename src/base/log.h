@@ -1,4 +1,4 @@
-/* Log lines on stderr: "level area: message", with "[rank]" where ranks were set.
+/* Log lines on stderr: "level area: message", with "[rank]" if a rank was set.
  *
  * The level and the rank are set once at start by src/cmd; they are the only mutable state of this folder. One
  * line is one write(2), so that lines of several ranks and threads do not tear.

@@ -25,7 +25,7 @@
     REAL(estimated, NULL)    \
     REAL(simulated, NULL)
 
-enum { RUN_COLUMNS = 9 }; /* workload ... run: what tells runs apart */
+enum { RUN_COLUMNS = 9 }; /* workload ... run: the columns that identify a run */
 
 /* Where a column lies in the struct. */
 static const struct column {
@@ -74,7 +74,7 @@ void wl_obs_alloc(struct wl_observations *obs, size_t n, struct wl_arena *a)
 
 static bool missing_text(const char *s) { return !s || !*s; }
 
-/* The texts as numbers, or NULL when one of them is none. */
+/* The texts as numbers, or NULL if one of them is not a number. */
 static double *numbers(const char *const *text, size_t n, struct wl_arena *a)
 {
     double *v = missing_reals(a, n);
@@ -187,7 +187,7 @@ static uint64_t run_hash(const struct wl_observations *obs, size_t row)
     return hash;
 }
 
-/* Without a label a run goes on while its epochs grow. */
+/* Without a label a run continues while its epochs increase. */
 static bool continues_run(const struct wl_observations *obs, size_t last, size_t row)
 {
     if (obs->run[row]) return true;

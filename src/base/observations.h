@@ -1,4 +1,4 @@
-/* The observation table in memory: one row an epoch, or a run where epoch is missing.
+/* The observation table in memory: one row per epoch, or per run if epoch is missing.
  *
  * A struct of arrays of n elements each. Missing numbers are NAN, missing texts NULL; a column that the source does
  * not have is missing in every row. Filled from a store (store/store.h) or a CSV (exchange/exchange.h), read by the
@@ -15,7 +15,7 @@ struct wl_obs_column {
     const char *unit;  /* "s", "J", "W", "MHz"; NULL: a count, a name */
     const char **text; /* [n] */
     double *real;      /* [n] */
-    bool setting;      /* of an extra column: a setting of the campaign, so runs that differ in it are no repeats */
+    bool setting;      /* of an extra column: a setting of the campaign; runs that differ in it are not repeats */
 };
 
 struct wl_observations {
@@ -35,29 +35,29 @@ struct wl_observations {
     double *metric_value;
     double *estimated, *simulated; /* 0 or 1, never missing */
 
-    struct wl_obs_column *extra; /* further columns of the source */
+    struct wl_obs_column *extra; /* additional columns of the source */
     size_t n_extra, extra_cap;
 };
 
 /* Sets all arrays of n rows: numbers NAN, texts NULL, estimated and simulated 0. */
 void wl_obs_alloc(struct wl_observations *obs, size_t n, struct wl_arena *a);
 
-/* Adds a further column of n texts (NULL or "" is missing): of numbers when each text is one, else of texts. */
+/* Adds an extra column of n texts (NULL or "" is missing): numbers if all are numbers, else texts. */
 void wl_obs_add_extra(struct wl_observations *obs, const char *name, const char **text, struct wl_arena *a);
 
 /* The canonical columns in their order, ending with a NULL: workload ... metric_value, estimated, simulated. */
 extern const char *const wl_obs_names[];
 
-/* Finds a column, canonical or extra. WL_ENOENT with "did you mean" where there is none. */
+/* Finds a column, canonical or extra. WL_ENOENT, with "did you mean", if there is none. */
 int wl_obs_find(const struct wl_observations *obs, const char *name, struct wl_obs_column *out,
                 struct wl_err *e) WL_MUST_CHECK;
 
 /* A field as text, for keys and labels: "" where it is missing, numbers with %.15g. */
 const char *wl_obs_text(const struct wl_obs_column *column, size_t row, struct wl_arena *a);
 
-/* Sets run_index and runs. Two rows are of one run when run and all settings agree (workload ... clock_mhz and the
- * extra columns that are settings), since tables of other tools count runs from 1 in each configuration. Rows without a run label belong
- * together while their epochs grow; a row with neither is a run of its own. */
+/* Sets run_index and runs. Two rows are of one run if run and all settings (workload ... clock_mhz, and extra columns
+ * that are settings) agree, as tables of other tools number runs from 1 in each configuration. Rows without a run label
+ * are of one run while their epochs increase; a row with neither is a separate run. */
 void wl_obs_index_runs(struct wl_observations *obs, struct wl_arena *a);
 
 #endif

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Names compare with '_' and '-' alike. */
+/* '_' and '-' are equal in names. */
 static bool same_name(const char *a, const char *b)
 {
     for (; *a && *b; a++, b++)
@@ -123,7 +123,7 @@ void wl_opts_json(const struct wl_opt *rows, const void *in, struct wl_json *obj
     wl_arena_free(a);
 }
 
-/* Has the field its row's default? Durations are written in several ways. */
+/* True if the field has its row's default. A duration has several spellings. */
 static bool is_default(const struct wl_opt *o, const void *f, const char *text)
 {
     double s;
@@ -145,7 +145,7 @@ void wl_opts_argv(const struct wl_opt *rows, const void *in, struct wl_strs *to,
         const struct wl_strs *lines = f, one = { .v = (char *[]) { (char *)v }, .n = 1 };
         const struct wl_strs *values = o->type == WL_LINES ? lines : &one;
         for (size_t i = 0; i < values->n; i++) {
-            const bool ends = wl_str_eq(values->v[i], "--"); /* as a word of its own it would end the options */
+            const bool ends = wl_str_eq(values->v[i], "--"); /* as a separate word it would end the options */
             wl_strs_add(a, to, wl_strf(a, ends ? "--%s=%s" : "--%s", o->name, values->v[i]));
             if (!ends) wl_strs_add(a, to, values->v[i]);
         }

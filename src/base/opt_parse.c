@@ -15,8 +15,7 @@ struct pass {
     struct wl_err *e;
 };
 
-/* The word after an option that takes a value. "--" ends the options: whoever wrote `--out -- COMMAND` forgot the
- * value. */
+/* The word after an option that takes a value. "--" ends the options: in `--out -- COMMAND` the value is missing. */
 static int next_value(struct pass *p, const struct wl_opt *o, const char *shown, const char **value)
 {
     const bool ends = p->i + 1 < p->argc && strcmp(p->argv[p->i + 1], "--") == 0;
@@ -36,7 +35,7 @@ static int apply(struct pass *p, const struct wl_opt *o, const char *value, cons
     return 0;
 }
 
-/* Of a flag such as --json, the option that names a file for the same: --json-file; NULL: there is none. */
+/* The option that writes a flag's output to a file: for --json, --json-file; NULL: none. */
 static const struct wl_opt *file_option(const struct pass *p, const struct wl_opt *flag)
 {
     return wl_opts_find(p->rows, wl_strf(p->a, "%s-file", flag->name));
@@ -56,8 +55,8 @@ static int long_option(struct pass *p, const char *arg)
     if (!o) return wl_opt_unknown(p->rows, name, "", "--", WL_EUSAGE, p->e);
     const char *shown = wl_strf(p->a, "--%s", name);
     if (eq && o->type == WL_FLAG && file_option(p, o) && apply(p, o, eq + 1, shown))
-        return wl_fail(p->e, WL_EUSAGE, "%s does not take a value; --%s %s writes a file", shown, file_option(p, o)->name,
-                       eq + 1);
+        return wl_fail(p->e, WL_EUSAGE, "%s does not take a value; --%s %s writes a file", shown,
+                       file_option(p, o)->name, eq + 1);
     if (eq) return apply(p, o, eq + 1, shown);
     if (o->type == WL_FLAG) return apply(p, o, "yes", shown);
     const char *value;
@@ -81,8 +80,8 @@ static int short_option(struct pass *p, const char *arg)
     return wl_fail(p->e, WL_EUSAGE, "unknown option %s", arg);
 }
 
-/* The values of a chosen preset for the rows that the command line left alone. A row set here counts as not seen, as
- * one with a default does. */
+/* Sets the values of a chosen preset in rows that the command line does not set. A row set here counts as not seen,
+ * like one with a default. */
 static void apply_preset(struct pass *p, const char *values)
 {
     struct wl_strs pairs = wl_str_split(p->a, values, ' ');
@@ -168,7 +167,7 @@ void wl_opts_help(const struct wl_opt *rows, struct wl_text *to)
     for (const struct wl_opt *o = rows; o->name; o++) {
         struct wl_text left = WL_TEXT(a), right = WL_TEXT(a);
         if (o->letter) wl_text_addf(&left, "-%c, ", o->letter);
-        bool on = o->type == WL_FLAG && wl_str_eq(o->def, "yes"); /* what can be told is to leave it */
+        bool on = o->type == WL_FLAG && wl_str_eq(o->def, "yes"); /* the useful form is --no-NAME */
         wl_text_addf(&left, "--%s%s%s%s", on ? "[no-]" : "", o->name, o->type == WL_FLAG ? "" : " ", value_word(o, a));
         wl_text_add(&right, o->help);
         struct wl_text facts = WL_TEXT(a);

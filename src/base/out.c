@@ -13,7 +13,7 @@
 static FILE *stream(enum wl_out to) { return to == WL_STDERR ? stderr : stdout; }
 static int descriptor(enum wl_out to) { return to == WL_STDERR ? STDERR_FILENO : STDOUT_FILENO; }
 
-/* ---- what is to be written, gathered on the stack: errors are printed where there is no memory left ---- */
+/* ---- output is collected on the stack, so that errors can be printed without memory ---- */
 
 struct line {
     enum wl_out to;
@@ -23,7 +23,7 @@ struct line {
 
 static void flush(struct line *l)
 {
-    if (l->n) fwrite(l->bytes, 1, l->n, stream(l->to)); /* wl_out_flush tells of what failed */
+    if (l->n) fwrite(l->bytes, 1, l->n, stream(l->to)); /* wl_out_flush reports errors */
     l->n = 0;
 }
 
@@ -68,7 +68,7 @@ struct arguments {
     va_list ap;
 };
 
-/* A number of the format, or of the arguments where it is "*". */
+/* A number in the format, or from the arguments for "*". */
 static int number(const char **f, struct arguments *args)
 {
     int n = 0;
@@ -91,7 +91,7 @@ static char length_of(const char **f)
     return c == 'h' ? 'H' : 'q';
 }
 
-/* Reads the conversion behind a '%', moves *f behind it. */
+/* Parses the conversion after a '%' and moves *f past it. */
 static struct conversion conversion(const char **f, struct arguments *args)
 {
     struct conversion c = { .width = -1, .precision = -1 };
@@ -100,7 +100,7 @@ static struct conversion conversion(const char **f, struct arguments *args)
     for (; **f && strchr("-+ #0'", **f); (*f)++)
         if (n < sizeof flags - 1 && !strchr(flags, **f)) flags[n++] = **f;
     if (**f == '*' || (**f >= '1' && **f <= '9')) c.width = number(f, args);
-    if (c.width < -1) { /* a width of the arguments may say "on the left" */
+    if (c.width < -1) { /* a negative width from the arguments means left-justified */
         c.width = -c.width;
         if (!strchr(flags, '-')) flags[n++] = '-';
     }
@@ -126,7 +126,7 @@ static struct conversion conversion(const char **f, struct arguments *args)
     return c;
 }
 
-/* Columns that n bytes take, a column a character. */
+/* Width of n bytes in columns, one per character. */
 static size_t columns(const char *s, size_t n)
 {
     char escape[WL_ESCAPE_MAX];
@@ -138,7 +138,7 @@ static size_t columns(const char *s, size_t n)
     return sum;
 }
 
-/* As many bytes as the precision allows; a character that it would cut is left out whole. */
+/* The bytes within the precision, without a partial character. */
 static size_t bytes_within(const char *s, int precision)
 {
     if (precision < 0) return strlen(s);
@@ -166,7 +166,7 @@ static void put_string(struct line *l, const struct conversion *c, const char *s
     put_bytes(l, c, s, bytes_within(s, c->precision));
 }
 
-/* snprintf with one argument; of the double that takes most, digits are cut. */
+/* snprintf with one argument; the longest doubles lose digits. */
 #define PUT_VALUE(type_)                                                                \
     do {                                                                                \
         const int n = snprintf(value, sizeof value, c.spec, va_arg(args->ap, type_));   \
@@ -286,7 +286,7 @@ struct shown {
     char bytes[4096];
 };
 
-/* Up to the end of a line or, where that is too far, of a character. */
+/* Up to the end of a line or, if that is too far, of a character. */
 static void show(struct shown *d, size_t n)
 {
     struct line l = { .to = WL_STDOUT };
@@ -339,7 +339,7 @@ int wl_out_redirect(int *kept, struct wl_err *e)
     *kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (*kept >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return 0;
     if (*kept >= 0) close(*kept);
-    return wl_fail_errno(e, "stdout cannot be made stderr");
+    return wl_fail_errno(e, "cannot redirect stdout to stderr");
 }
 
 void wl_out_restore(int kept)
@@ -349,7 +349,7 @@ void wl_out_restore(int kept)
     close(kept);
 }
 
-/* Has whoever read our output gone? The write that failed may have been an earlier one. */
+/* Has the reader of our output closed the pipe? The write that failed may have been an earlier one. */
 static bool reader_gone(void)
 {
     struct pollfd out = { .fd = STDOUT_FILENO, .events = POLLOUT };
@@ -358,7 +358,7 @@ static bool reader_gone(void)
 
 int wl_out_flush(void)
 {
-    errno = 0; /* an earlier write may have failed, and this one have nothing left to do */
+    errno = 0; /* an earlier write may have failed, with nothing left to write now */
     if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
     const int en = errno;
     return reader_gone() ? EPIPE : en ? en : EIO;

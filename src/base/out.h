@@ -1,15 +1,13 @@
-/* Everything the programs print: the one place that writes to stdout and stderr (tools/check-output holds the rest of
- * src/ to it).
+/* Output of the programs: the only code that writes to stdout and stderr (tools/check-output).
  *
- * Text for people is filtered on its way (printable.h): what a store, a file or a program said reaches no terminal as a
- * control character, and cannot begin a line of its own. The formats are ours and literal: their line ends and blanks
- * stay. The arguments of %s and %c are not: what is in them is shown in one line. Escape sequences of our own (the
- * progress bar) are written here and by nobody else.
+ * Text is filtered (printable.h): text from a store, a file or a program never reaches a terminal as a control
+ * character and cannot start a new line. Formats are literals: their line ends and blanks are printed. Arguments of %s
+ * and %c are escaped and stay on one line. Our own escape sequences (the progress bar) are written here only.
  *
- * Data for programs (JSON, CSV) is not filtered: JSON escapes by its own rules (json.h), CSV keeps every byte.
- * What a measured command prints is not ours and passes through as it is (campaign/pump.c).
+ * Data for programs (JSON, CSV) is not filtered: JSON has its own escapes (json.h), CSV keeps every byte. Output of a
+ * measured command is passed through unchanged (job/pump.c).
  *
- * A call is one write to its stream, so that lines of several processes do not tear, unless it is longer than 4 KiB.
+ * A call is one write to its stream, so that lines of several processes do not mix, unless longer than 4 KiB.
  */
 #ifndef WL_BASE_OUT_H
 #define WL_BASE_OUT_H
@@ -20,38 +18,37 @@
 
 enum wl_out { WL_STDOUT, WL_STDERR };
 
-/* printf with all conversions but %n, %m, %lc and %ls. Widths and precisions of %s count as in printf, except that the
- * width counts characters of what is shown. */
+/* printf with all conversions but %n, %m, %lc and %ls. As in printf, except that the width of %s counts printed
+ * characters. */
 void wl_print(const char *fmt, ...) WL_PRINTF(1, 2);  /* to stdout */
 void wl_eprint(const char *fmt, ...) WL_PRINTF(1, 2); /* to stderr */
 void wl_fprint(enum wl_out to, const char *fmt, ...) WL_PRINTF(2, 3);
 void wl_fprintv(enum wl_out to, const char *fmt, va_list ap) WL_PRINTF(2, 0);
 
-/* A text of ours in several lines: line ends and tabs stay, the rest is filtered. What came from outside must have been
- * escaped (wl_printable) before it became a part of it. */
+/* Prints our own text of several lines: line ends and tabs stay, the rest is filtered. Foreign parts must be escaped
+ * before (wl_printable). */
 void wl_print_text(enum wl_out to, const char *text);
 
-/* Stdout for data of programs: as it is, byte for byte. */
+/* stdout for data, byte for byte. */
 FILE *wl_out_data(void);
 
-/* The same for a stdout that is a terminal, which obeys what is in the data: what is written is escaped as text of
- * several lines. To be closed, which shows the rest. NULL: no memory. */
+/* The same for a stdout that is a terminal: data is escaped as text of several lines. Closing it prints the rest. NULL:
+ * no memory. */
 FILE *wl_out_escaped(void);
 
-/* From here on our stdout, and that of programs which we start, is stderr; and it is stdout again. For a command that
- * runs others and prints data of its own. WL_EIO: no descriptor is left. */
+/* Redirect our stdout, and that of programs we start, to stderr; and restore it. For a command that runs others and
+ * prints its own data. WL_EIO: out of descriptors. */
 int wl_out_redirect(int *kept, struct wl_err *e) WL_MUST_CHECK;
 void wl_out_restore(int kept);
 
-/* Writes what stdout still holds. 0, or the errno of this or an earlier write; EPIPE where whoever read it has gone;
- * EIO where it is not known. */
+/* Flushes stdout. 0, or the errno of this or an earlier write; EPIPE: the reader has closed the pipe; EIO: unknown. */
 int wl_out_flush(void);
 
-/* The columns of the terminal behind the stream; 0: it is not a terminal. */
+/* The width of the stream's terminal in columns; 0: not a terminal. */
 int wl_out_width(enum wl_out to);
 bool wl_out_is_terminal(enum wl_out to);
 
-/* The line of the progress bar, drawn anew on stderr's terminal and cut to its width; and nothing in its place. */
+/* Draw the progress line on stderr's terminal, cut to its width; and clear it. */
 bool wl_out_status_enabled(void);
 void wl_out_status_draw(const char *line);
 void wl_out_status_erase(void);

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Characters that move, hide or reorder what is around them, or take no room (Unicode 15: general categories Cc, Zl and
+/* Characters that move, hide or reorder their neighbours, or have zero width (Unicode 15: general categories Cc, Zl and
  * Zp; Cf except the visible signs before Arabic, Syriac and Kaithi numbers; Default_Ignorable_Code_Point), in order.
- * Variation selectors that people write stay: those of Mongolian and of emoji. */
+ * Variation selectors in common use stay: those of Mongolian and of emoji. */
 static const struct range {
     uint32_t first, last;
 } unsafe[] = {

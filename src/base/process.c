@@ -15,8 +15,7 @@
 
 extern char **environ;
 
-/* Our environment with the additions in front, so that they win; "NAME" entries of ours that are set again are left
- * out. */
+/* Our environment with the additions in front; entries they override are left out. */
 static char **merged_env(const struct wl_strs *add, struct wl_arena *a)
 {
     size_t n = 0;
@@ -33,7 +32,7 @@ static char **merged_env(const struct wl_strs *add, struct wl_arena *a)
     return env;
 }
 
-/* What the child tells over the pipe when it could not become the command. */
+/* What the child reports over the pipe if it could not exec the command. */
 struct failure {
     int en;
     bool in_dir; /* chdir failed, not exec */
@@ -45,7 +44,7 @@ static _Noreturn void child(const struct wl_process_spawn *how, char **env, int 
     if (how->own_group) setpgid(0, 0);
     if (how->die_with_parent) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
-        if (getppid() != parent) _exit(127); /* it died before the line above */
+        if (getppid() != parent) _exit(127); /* the parent died before the line above */
     }
     if (how->cgroup_fd > 0 && write(how->cgroup_fd, "0", 1) < 0) {
         /* it stays where it is */
@@ -53,7 +52,7 @@ static _Noreturn void child(const struct wl_process_spawn *how, char **env, int 
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    /* What is ignored was so before us (nohup) and stays. */
+    /* Signals ignored by our caller (nohup) stay ignored. */
     int in = how->stdin_fd < 0 ? open("/dev/null", O_RDONLY) : how->stdin_fd;
     bool ok = in == 0 || dup2(in, 0) == 0;
     if (how->stdin_fd < 0 && in > 0) close(in);
@@ -72,7 +71,7 @@ static _Noreturn void child(const struct wl_process_spawn *how, char **env, int 
 
 int wl_process_spawn(const struct wl_process_spawn *how, pid_t *pid, struct wl_err *e)
 {
-    /* The pipe closes by exec; what comes through it is the reason why there was no exec. */
+    /* The pipe closes on exec; data in it is the reason why exec failed. */
     int report[2];
     if (pipe2(report, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", how->argv[0]);
     struct wl_arena *a = wl_arena_new(NULL);
@@ -88,7 +87,7 @@ int wl_process_spawn(const struct wl_process_spawn *how, pid_t *pid, struct wl_e
         errno = en;
         return wl_fail_errno(e, "%s: cannot start: fork", how->argv[0]);
     }
-    if (how->own_group) setpgid(p, p); /* in both, whoever comes first */
+    if (how->own_group) setpgid(p, p); /* in parent and child, whichever is first */
     struct failure f = { 0 };
     ssize_t n;
     while ((n = read(report[0], &f, sizeof f)) < 0 && errno == EINTR) {
@@ -147,7 +146,7 @@ static int ms_until(int64_t deadline_ns)
     return left_ns > 0 ? (int)(left_ns / (WL_NS_PER_S / 1000)) + 1 : 0;
 }
 
-/* Reads to the end of the file, or to the deadline (0: none); at most `max` bytes are kept. */
+/* Reads to the end of the file or the deadline (0: none); keeps at most `max` bytes. */
 static void read_output(int fd, int64_t deadline_ns, size_t max, struct wl_text *to)
 {
     char buf[4096];
@@ -203,10 +202,10 @@ int wl_process_run_timeout(char *const *argv, size_t max, bool merge_stderr, dou
     if (ends_until(pid, deadline_ns, out)) return 0;
     kill(-pid, SIGTERM);
     bool gone = ends_until(pid, wl_now_ns() + WL_NS_PER_S, out);
-    kill(-pid, SIGKILL); /* what it started too */
+    kill(-pid, SIGKILL); /* with its children */
     if (!gone && !ends_until(pid, wl_now_ns() + WL_NS_PER_S, out))
-        return wl_fail(e, WL_EHUNG, "%s: takes longer than %g s and cannot be ended", argv[0], limit_s);
-    return wl_fail(e, WL_EIO, "%s: took longer than %g s and was ended", argv[0], limit_s);
+        return wl_fail(e, WL_EHUNG, "%s: takes longer than %g s and cannot be killed", argv[0], limit_s);
+    return wl_fail(e, WL_EIO, "%s: took longer than %g s and was killed", argv[0], limit_s);
 }
 
 static bool is_program(const char *path)
@@ -269,7 +268,7 @@ int wl_shell_split(const char *text, struct wl_strs *out, struct wl_arena *a, st
             quote = *s;
             in_word = true;
         } else if (*s == '\\') {
-            if (!s[1]) return wl_fail(e, WL_EINVAL, "%s: a backslash stands at the end", text);
+            if (!s[1]) return wl_fail(e, WL_EINVAL, "%s: backslash at the end", text);
             wl_text_addn(&word, ++s, 1);
             in_word = true;
         } else if (*s == ' ' || *s == '\t' || *s == '\n') {
@@ -281,7 +280,7 @@ int wl_shell_split(const char *text, struct wl_strs *out, struct wl_arena *a, st
             in_word = true;
         }
     }
-    if (quote) return wl_fail(e, WL_EINVAL, "%s: the quote %c is not closed", text, quote);
+    if (quote) return wl_fail(e, WL_EINVAL, "%s: unterminated quote %c", text, quote);
     if (in_word) wl_strs_add(a, out, word.s);
     return 0;
 }

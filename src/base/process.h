@@ -1,4 +1,4 @@
-/* Child processes: started in a process group of their own, with a command, environment and output files. */
+/* Child processes: command, environment, output files and process group. */
 #ifndef WL_BASE_PROCESS_H
 #define WL_BASE_PROCESS_H
 
@@ -15,7 +15,7 @@ struct wl_process_spawn {
     int stdout_fd, stderr_fd;  /* -1: ours */
     bool own_group;            /* own process group, so that the whole tree can be signalled */
     bool die_with_parent;      /* SIGTERM when this process dies (PR_SET_PDEATHSIG) */
-    int cgroup_fd;             /* cgroup.procs of a cgroup that it joins, where that is allowed; 0: none */
+    int cgroup_fd;             /* cgroup.procs of a cgroup to join, if permitted; 0: none */
 };
 
 /* Starts the child. A command that cannot be executed is reported here (not as exit status 127): WL_ENOENT or
@@ -32,24 +32,24 @@ struct wl_process_result {
 /* Waits for the end. `block` false: returns 0 with *done false while it runs. Retries EINTR. */
 int wl_process_wait(pid_t pid, bool block, bool *done, struct wl_process_result *out, struct wl_err *e) WL_MUST_CHECK;
 
-/* Runs to the end and collects at most `max` bytes of stdout (the rest is read and dropped; stderr goes to ours, or
- * is collected too when merge is set). *text may be NULL. */
+/* Runs a command to its end and collects at most `max` bytes of stdout (the rest is read and dropped); stderr goes to
+ * ours, or is collected too if merge_stderr is set. text may be NULL. */
 int wl_process_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_process_result *out,
                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* The same for a command that may take limit_s at most, in a process group of its own. WL_EIO: it took longer and was
- * ended with its group; WL_EHUNG: and did not end. */
+/* The same with a timeout of limit_s, in a separate process group. WL_EIO: timed out and killed with its group;
+ * WL_EHUNG: could not be killed. */
 int wl_process_run_timeout(char *const *argv, size_t max, bool merge_stderr, double limit_s, char **text,
                            struct wl_process_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Where execvp would find the program: a name with a slash as it stands, else the first executable file of that name
- * in PATH; NULL where there is none. */
+/* The path at which execvp finds the program: a name with a slash itself, else the first executable file of that name
+ * in PATH; NULL: not found. */
 char *wl_process_find_program(const char *name, struct wl_arena *a);
 
-/* A command for people and for sh: words quoted where they need it. */
+/* A command line for sh: words are quoted where needed. */
 char *wl_shell_quote(struct wl_arena *a, char *const *argv);
 
-/* Splits a command line into words as sh does: blanks, '...', "...", backslash. No expansion. */
+/* Splits a command line into words like sh: blanks, '...', "...", backslash. No expansion. */
 int wl_shell_split(const char *text, struct wl_strs *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

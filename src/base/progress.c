@@ -16,7 +16,7 @@ enum {
     SILENT_MS = 2000
 };
 
-/* Whole seconds, one at least: an estimate has no more digits. Nothing where none are left, or it is not known. */
+/* The remaining time in whole seconds, at least one; empty if none is left or it is unknown. */
 static const char *left_text(double left_s, struct wl_arena *a)
 {
     if (!(left_s > 0)) return "";
@@ -24,7 +24,7 @@ static const char *left_text(double left_s, struct wl_arena *a)
                          : wl_strf(a, ", %s left", wl_human_time(a, left_s));
 }
 
-/* 100 where all is done, and not before. */
+/* 100 only if all is done. */
 static double percent(double share) { return floor(share * 100 + 1e-9); }
 
 void wl_progress_start(struct wl_progress *p, const char *what)

@@ -95,7 +95,7 @@ size_t wl_utf8_length(const char *text)
     return n;
 }
 
-/* Where the text stops being UTF-8; its end where it never does. */
+/* The first invalid byte, or the end of the text. */
 static const char *end_of_utf8(const char *s)
 {
     for (size_t n; (n = wl_utf8_length(s)) > 0;) s += n;
@@ -159,7 +159,7 @@ int wl_str_to_duration(const char *s, double *seconds)
     return -1;
 }
 
-/* The one name that begins with the word, NULL where there is none or several. */
+/* The only name that begins with the word; NULL: none or several. */
 static const char *completed(const char *word, const char *const *names, size_t n)
 {
     const char *found = NULL;

@@ -15,7 +15,7 @@ struct wl_text {
 void wl_text_add(struct wl_text *t, const char *s);
 void wl_text_addn(struct wl_text *t, const char *s, size_t n);
 void wl_text_addf(struct wl_text *t, const char *fmt, ...) WL_PRINTF(2, 3);
-void wl_text_clear(struct wl_text *t); /* empty again; its memory is kept for what comes */
+void wl_text_clear(struct wl_text *t); /* empties the text; keeps its memory */
 
 /* A list of strings. */
 struct wl_strs {
@@ -28,12 +28,12 @@ void wl_strs_addf(struct wl_arena *a, struct wl_strs *list, const char *fmt, ...
 /* Splits at `sep` and strips white space; empty text gives an empty list. "a, b" -> a|b */
 struct wl_strs wl_str_split(struct wl_arena *a, const char *s, char sep);
 
-/* Bytes of the UTF-8 character that s begins with, or 0 where there is none: at the final NUL, and where the bytes are
- * no character (RFC 3629: no overlong forms, no surrogates). */
+/* Length in bytes of the UTF-8 character at s; 0 at the final NUL and for invalid bytes (RFC 3629: no overlong forms,
+ * no surrogates). */
 size_t wl_utf8_length(const char *s);
 
-/* The text as UTF-8: itself where it is, else a copy in which each byte that belongs to no character is written as \xNN
- * (lower case; a backslash of the text stays as it is, so that the way back is not unique). */
+/* The text itself if it is valid UTF-8, else a copy with each invalid byte written as \xNN (lower case; backslashes of
+ * the text are not escaped). */
 const char *wl_utf8_sanitize(struct wl_arena *a, const char *s);
 
 /* A copy without white space at both ends. */
@@ -49,11 +49,11 @@ int wl_str_to_real(const char *s, double *out);
 /* A duration in seconds: "10", "10s", "200ms", "5us", "3m", "2h". */
 int wl_str_to_duration(const char *s, double *seconds);
 
-/* The name in the list that was probably meant: the only one that begins with the word (three letters at least), else
- * the nearest (edit distance with transpositions at most a third of the length), or NULL. */
+/* The name that was probably meant: the only one that begins with the word (at least three letters), else the nearest
+ * (edit distance with transpositions, at most a third of the length), or NULL. */
 const char *wl_str_closest(const char *word, const char *const *names, size_t n);
 
-/* For people: 1.23 kJ, 4.0 GB, 2m05s. `unit` is put behind the prefix. NAN gives "-". */
+/* Human-readable: 1.23 kJ, 4.0 GB, 2m05s. `unit` follows the prefix. NAN gives "-". */
 char *wl_human(struct wl_arena *a, double value, const char *unit);
 char *wl_human_time(struct wl_arena *a, double seconds);
 char *wl_human_bytes(struct wl_arena *a, double bytes);

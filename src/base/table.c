@@ -40,7 +40,7 @@ void wl_table_cellf(struct wl_table *t, const char *fmt, ...)
     va_end(ap);
 }
 
-/* The exponent behind rounding: 99.996 with four digits is 100.0. */
+/* The exponent after rounding: 99.996 with four digits is 100.0. */
 static int exponent_of(double value, int digits)
 {
     char rounded[64];
@@ -83,7 +83,7 @@ void wl_table_provenance(struct wl_table *t, enum wl_provenance from)
     wl_table_cell(t, wl_provenance_word(from));
 }
 
-/* Does the row say already that the amount is not a measurement? Our own mistake where not. */
+/* An amount that was not measured needs the row's provenance cell; a missing one is our bug. */
 static void check_said(const struct wl_table *t, const struct wl_amount *q)
 {
     const size_t at = t->cells.n % t->columns;
@@ -138,7 +138,7 @@ static const char *cell(const struct wl_table *t, size_t row, size_t column)
     return t->cells.v[row * t->columns + column];
 }
 
-/* The widest cell or the header; 0 for a column that was taken out or in which everything is missing. */
+/* The width of the widest cell or the header; 0 for a column that is hidden or has no value. */
 static size_t column_width(const struct wl_table *t, size_t column)
 {
     if (t->head[column].taken) return 0;
@@ -155,7 +155,7 @@ static size_t column_width(const struct wl_table *t, size_t column)
 
 /* ---- columns of one unit ---- */
 
-/* The decimals of a column; -1 where its numbers are too large or too small to stand without an exponent. */
+/* The decimals of a column; -1: its numbers are too large or too small to print without an exponent. */
 static int decimals_of(const struct wl_table *t, size_t column)
 {
     int digits = t->head[column].digits, high = INT_MIN, low = INT_MAX;
@@ -207,7 +207,7 @@ static void add_cell(struct wl_text *line, const char *text, size_t width, bool 
     if (!right) pad(line, blanks);
 }
 
-/* Without the blanks at its end, cut to `width` characters; was it? The sign of that is that of less -S. */
+/* Strips trailing blanks and cuts the line to `width` characters, marked ">" as by less -S; true: it was cut. */
 static bool end_line(struct wl_text *line, struct wl_text *to, int width)
 {
     while (line->n && line->s[line->n - 1] == ' ') line->s[--line->n] = '\0';

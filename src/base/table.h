@@ -1,4 +1,4 @@
-/* Aligned text tables for people: a header, rows of cells, numbers on the right.
+/* Aligned text tables: a header, rows of cells, numbers right-aligned.
  *
  *     struct wl_table t = wl_table_new(a);
  *     wl_table_column(&t, "workers", true);
@@ -24,7 +24,7 @@ struct wl_table {
     struct wl_table_head *head;
     size_t columns, head_cap;
     struct wl_strs cells;    /* row by row */
-    size_t provenance;       /* 1 + that column; 0: there is none */
+    size_t provenance;       /* 1 + its index; 0: none */
     enum wl_provenance from; /* of this row */
 };
 
@@ -33,44 +33,43 @@ struct wl_table wl_table_new(struct wl_arena *a);
 /* All columns come before the first cell. */
 void wl_table_column(struct wl_table *t, const char *name, bool right);
 
-/* A column of numbers in one unit, which have all the same number of decimals: as many as give the largest of them
- * `digits` significant digits, and up to two more where the smallest would show fewer than digits - 1. */
+/* A column of numbers in one unit with the same number of decimals: as many as give the largest number `digits`
+ * significant digits, and up to two more if the smallest would show fewer than digits - 1. */
 void wl_table_real_column(struct wl_table *t, const char *name, int digits);
 
-/* The next cell of the current row. NULL and "" print as "-"; what is not printable is escaped (printable.h). */
+/* The next cell of the current row. NULL and "" print as "-"; unprintable characters are escaped (printable.h). */
 void wl_table_cell(struct wl_table *t, const char *text);
 void wl_table_cellf(struct wl_table *t, const char *fmt, ...) WL_PRINTF(2, 3);
 
-/* A number with `digits` significant digits and no exponent below a million; what is not finite prints as "-". */
+/* A number with `digits` significant digits, without an exponent below a million; NAN and infinity print as "-". */
 void wl_table_real(struct wl_table *t, double value, int digits);
 /* A number in a column of wl_table_real_column. */
 void wl_table_aligned(struct wl_table *t, double value);
-/* A column that says "estimated" or "simulated" of the amounts in the columns after it, one a table; it stands before
- * them, so that a narrow terminal cuts it off after they are. It is left out where everything was measured. */
+/* The column that prints "estimated" or "simulated" for the amounts in the columns after it; one per table. It precedes
+ * them, so that a narrow terminal cuts off the amounts first. It is left out if everything was measured. */
 void wl_table_provenance_column(struct wl_table *t);
 void wl_table_provenance(struct wl_table *t, enum wl_provenance from);
 
-/* An amount in a column of wl_table_real_column (digits 0) or with so many digits of its own; and its interval, "700 to
- * 730". The unit is in the name of the column. An amount that was not measured needs the column of provenance before it
- * to say so (checked). */
+/* An amount in a column of wl_table_real_column (digits 0) or with `digits` significant digits; and its interval, "700
+ * to 730". The unit is in the column's name. An amount that was not measured needs a matching provenance cell before it
+ * (checked). */
 void wl_table_amount(struct wl_table *t, const struct wl_amount *q, int digits);
 void wl_table_range(struct wl_table *t, const struct wl_amount *q);
 
 /* A whole number that may be missing (NAN). */
 void wl_table_int(struct wl_table *t, double value);
 
-/* Ends the row: cells that were not given print as "-". */
+/* Ends the row: missing cells print as "-". */
 void wl_table_row(struct wl_table *t);
 
 size_t wl_table_rows(const struct wl_table *t);
 
-/* Takes a column out of the table if all its cells, two or more, are the same, so that they can be said once: returns
- * the cell, "-" for missing. NULL where the cells differ: the column stays. */
+/* Hides a column of two or more equal cells, so that the value can be printed once: returns the cell, "-" for missing.
+ * NULL: the cells differ, and the column stays. */
 const char *wl_table_take_constant(struct wl_table *t, size_t column);
 
-/* Prints header and rows; widths count characters of UTF-8, not bytes. Columns in which every cell is missing are
- * left out. A line longer than `width` characters is cut with ">", and a line behind the table says so; width 0: no
- * limit. */
+/* Prints header and rows; widths count UTF-8 characters, not bytes. Columns without any value are left out. A line
+ * longer than `width` characters is cut with ">", and a line below the table says so; width 0: no limit. */
 void wl_table_print(const struct wl_table *t, enum wl_out to, int width);
 
 /* The same lines as a text. */

@@ -36,7 +36,7 @@ static uint64_t random_bits(void)
     uint64_t bits;
     struct timespec t;
     if (getrandom(&bits, sizeof bits, 0) == sizeof bits) return bits;
-    clock_gettime(CLOCK_MONOTONIC, &t); /* a kernel without it; O_EXCL holds all the same */
+    clock_gettime(CLOCK_MONOTONIC, &t); /* a kernel without getrandom; O_EXCL still protects */
     return (uint64_t)t.tv_nsec << 32 ^ (uint64_t)t.tv_sec << 20 ^ (uint64_t)getpid();
 }
 
@@ -61,12 +61,12 @@ bool wl_tempfile_is_name(const char *name)
     return memcmp(random + RANDOM, check, CHECK) == 0;
 }
 
-/* A name beside `path`, another one at each call. */
+/* A new temporary name next to `path` at each call. */
 static int make_path(char out[WL_TEMPFILE_PATH], const char *path, struct wl_err *e)
 {
     char name[NAME_BYTES];
     const char *base = wl_path_base(path);
-    if (!*base) return wl_fail(e, WL_EINVAL, "\"%s\": not a file's name", path);
+    if (!*base) return wl_fail(e, WL_EINVAL, "\"%s\": not the name of a file", path);
     make_name(name, base);
     int n = snprintf(out, WL_TEMPFILE_PATH, "%.*s%s", (int)(base - path), path, name);
     return n < WL_TEMPFILE_PATH ? 0 : wl_fail(e, WL_EINVAL, "%s: the path is too long", path);
@@ -74,7 +74,7 @@ static int make_path(char out[WL_TEMPFILE_PATH], const char *path, struct wl_err
 
 /* ---- locks ---- */
 
-/* 1: ours, 0: somebody else's, -1: this file system does not lock; then nothing is ever cleaned up. */
+/* 1: we hold the lock, 0: another process does, -1: this file system has no locks; then nothing is ever cleaned up. */
 static int hold(int fd)
 {
     struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -82,8 +82,8 @@ static int hold(int fd)
     return errno == EAGAIN || errno == EACCES ? 0 : -1;
 }
 
-/* Who cleans up may have come between the making and the locking. */
-static bool still_ours(int fd)
+/* A cleaning process may have removed it between creation and locking. */
+static bool still_named(int fd)
 {
     struct stat st;
     return hold(fd) != 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
@@ -99,14 +99,13 @@ int wl_tempfile(char name[WL_TEMPFILE_PATH], const char *path, unsigned mode, st
         int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
         if (fd < 0 && errno == EEXIST) continue;
         if (fd < 0) return wl_fail_errno(e, "%s: cannot write", path);
-        if (still_ours(fd)) return fd;
+        if (still_named(fd)) return fd;
         close(fd);
     }
-    return wl_fail(e, WL_EIO, "%s: cannot write: new files beside it disappear at once", path);
+    return wl_fail(e, WL_EIO, "%s: cannot write: new files next to it disappear at once", path);
 }
 
-/* The lock says which folder it is of: who renames a folder of ours that has a file of this name does not make it one
- * that may be removed. */
+/* The lock file contains the folder's name, so that a renamed folder with a lock file in it is not removed. */
 static int lock_in(const char *folder)
 {
     char path[WL_TEMPFILE_PATH + sizeof lock_name + 1];
@@ -114,9 +113,9 @@ static int lock_in(const char *folder)
     snprintf(path, sizeof path, "%s/%s", folder, lock_name);
     int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return -1;
-    bool ours = still_ours(fd), told = ours && write(fd, name, strlen(name)) == (ssize_t)strlen(name);
-    if (told) return fd;
-    int en = !ours ? ENOENT : errno ? errno : EIO;
+    bool named = still_named(fd), written = named && write(fd, name, strlen(name)) == (ssize_t)strlen(name);
+    if (written) return fd;
+    int en = !named ? ENOENT : errno ? errno : EIO;
     close(fd);
     errno = en;
     return -1;
@@ -130,19 +129,19 @@ int wl_tempdir(struct wl_tempdir *f, const char *path, struct wl_err *e)
         int n = snprintf(f->inner, sizeof f->inner, "%s/%s", f->path, wl_path_base(path));
         if (n >= (int)sizeof f->inner) return wl_fail(e, WL_EINVAL, "%s: the path is too long", path);
         if (mkdir(f->path, 0777) != 0 && errno != EEXIST)
-            return wl_fail_errno(e, "%s: cannot make a folder beside it", path);
+            return wl_fail_errno(e, "%s: cannot create a folder next to it", path);
         f->lock = lock_in(f->path);
         if (f->lock >= 0) return 0;
         if (errno != ENOENT && errno != EEXIST) return wl_fail_errno(e, "%s: cannot write", f->path);
     }
-    return wl_fail(e, WL_EIO, "%s: cannot write: new folders beside it disappear at once", path);
+    return wl_fail(e, WL_EIO, "%s: cannot write: new folders next to it disappear at once", path);
 }
 
 /* ---- removing ---- */
 
 static bool remove_within(int dir, const char *spared, dev_t device, int depth);
 
-/* By descriptors: whoever renames or links a part of the tree meanwhile leads nowhere else. */
+/* By descriptors, so that renaming or linking a part of the tree meanwhile cannot redirect the removal. */
 static bool remove_entry(int dir, const char *name, dev_t device, int depth)
 {
     struct stat st;
@@ -171,7 +170,7 @@ static bool remove_within(int dir, const char *spared, dev_t device, int depth)
     return all;
 }
 
-/* The lock goes last: what a removal that was cut off leaves can be recognised. */
+/* The lock is removed last, so that the rest of an interrupted removal can be recognised. */
 static bool remove_tree(int parent, const char *name, int folder)
 {
     struct stat st;
@@ -194,7 +193,7 @@ void wl_tempdir_remove(struct wl_tempdir *f)
     close(f->lock);
 }
 
-/* A regular file of this user with no other name, held by nobody but us from now on; -1: something else, or in use. */
+/* Locks a regular file of this user without other names; -1: something else, or in use. */
 static int claim_stale(int dir, const char *name)
 {
     struct stat st;
@@ -229,7 +228,7 @@ static bool clean_folder(int dir, const char *name)
     int lock = fstat(fd, &st) == 0 && st.st_uid == geteuid() ? claim_stale(fd, lock_name) : -1;
     bool gone = false;
     if (lock < 0)
-        gone = unlinkat(dir, name, AT_REMOVEDIR) == 0; /* empty: its maker died before it had a lock */
+        gone = unlinkat(dir, name, AT_REMOVEDIR) == 0; /* empty: its creator died before locking it */
     else if (is_lock_of(lock, name))
         gone = remove_tree(dir, name, fd);
     if (lock >= 0) close(lock);

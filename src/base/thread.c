@@ -1,12 +1,12 @@
-/* Drivers may hang: their calls are made by threads that can be given up. */
+/* Calls with a timeout in threads that can be abandoned. */
 #include "base/thread.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 
-/* A wait is cut into so many parts. A machine that stood still (a node or a process that was stopped) takes one. */
-enum { PARTS = 20 };
+/* A wait is divided into slices. While the machine or process is stopped, only one slice elapses. */
+enum { WAIT_SLICES = 20 };
 
 void wl_thread_cond_init(pthread_mutex_t *lock, pthread_cond_t *change)
 {
@@ -20,15 +20,15 @@ void wl_thread_cond_init(pthread_mutex_t *lock, pthread_cond_t *change)
 
 bool wl_thread_cond_wait(pthread_cond_t *change, pthread_mutex_t *lock, const bool *what, int64_t timeout_ns)
 {
-    for (int part = 0; part < PARTS && !*what; part++) {
-        int64_t end_ns = wl_now_ns() + timeout_ns / PARTS;
+    for (int part = 0; part < WAIT_SLICES && !*what; part++) {
+        int64_t end_ns = wl_now_ns() + timeout_ns / WAIT_SLICES;
         struct timespec deadline = { .tv_sec = end_ns / WL_NS_PER_S, .tv_nsec = end_ns % WL_NS_PER_S };
         for (int rc = 0; !*what && rc != ETIMEDOUT;) rc = pthread_cond_timedwait(change, lock, &deadline);
     }
     return *what;
 }
 
-/* Signals are for the program's own threads. */
+/* Signals are handled by the program's other threads. */
 int wl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg)
 {
     sigset_t all, before;
@@ -40,22 +40,22 @@ int wl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), v
     return rc;
 }
 
-/* They are listed, so that a checker of leaks finds what was meant to stay. The list has memory of its own: such an
- * arena may be in use. */
-static struct kept {
+/* A list of leaked arenas, so that leak checkers find them referenced. The list has its own memory, as an abandoned
+ * thread may be using the arena. */
+static struct leaked_arena {
     struct wl_arena *own, *arena;
-    struct kept *next;
+    struct leaked_arena *next;
 } * _Atomic leaked_arenas;
 
 void wl_arena_leak(struct wl_arena *a)
 {
     struct wl_arena *own = wl_arena_new(NULL);
-    struct kept *k = wl_new(own, struct kept);
-    *k = (struct kept) { .own = own, .arena = a, .next = atomic_load(&leaked_arenas) };
+    struct leaked_arena *k = wl_new(own, struct leaked_arena);
+    *k = (struct leaked_arena) { .own = own, .arena = a, .next = atomic_load(&leaked_arenas) };
     while (!atomic_compare_exchange_weak(&leaked_arenas, &k->next, k)) continue;
 }
 
-struct attempt {
+struct guarded_call {
     struct wl_arena *arena;
     void (*call)(void *arg);
     void *arg;
@@ -64,7 +64,7 @@ struct attempt {
     bool ended, given_up;
 };
 
-static void release(struct attempt *t)
+static void release(struct guarded_call *t)
 {
     pthread_cond_destroy(&t->change);
     pthread_mutex_destroy(&t->lock);
@@ -73,7 +73,7 @@ static void release(struct attempt *t)
 
 static void *make(void *arg)
 {
-    struct attempt *t = arg;
+    struct guarded_call *t = arg;
     t->call(t->arg);
     pthread_mutex_lock(&t->lock);
     t->ended = true;
@@ -87,9 +87,9 @@ static void *make(void *arg)
 bool wl_thread_call_timeout(void (*call)(void *arg), void *arg, int64_t timeout_ns)
 {
     struct wl_arena *own = wl_arena_new(NULL);
-    struct attempt *t = wl_new(own, struct attempt);
+    struct guarded_call *t = wl_new(own, struct guarded_call);
     pthread_t thread;
-    *t = (struct attempt) { .arena = own, .call = call, .arg = arg };
+    *t = (struct guarded_call) { .arena = own, .call = call, .arg = arg };
     wl_thread_cond_init(&t->lock, &t->change);
     if (wl_thread_start(&thread, "wl-driver", make, t) != 0) {
         call(arg);

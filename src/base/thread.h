@@ -1,4 +1,4 @@
-/* Drivers may hang: their calls are made by threads that can be given up. */
+/* Calls with a timeout: a driver may hang, so it is called in a thread that can be abandoned. */
 #ifndef WL_BASE_THREAD_H
 #define WL_BASE_THREAD_H
 
@@ -6,23 +6,23 @@
 
 #include <pthread.h>
 
-/* How long a driver is waited for at the ends of a run, and when it is closed. */
+/* Timeout of a driver at the start and end of a run, and on closing it. */
 #define WL_DRIVER_TIMEOUT_NS (2 * (int64_t)WL_NS_PER_S)
 
-/* Makes the call in a thread of its own. False: it has not returned in that time; the thread goes on with arg, which
- * must stay for good, as must all that the call uses. Where no thread can be had the caller's makes the call. */
+/* Makes the call in a new thread. False: timed out; the thread keeps using arg, which must never be freed, nor anything
+ * else that the call uses. If no thread can be created, the calling thread makes the call. */
 bool wl_thread_call_timeout(void (*call)(void *arg), void *arg, int64_t timeout_ns);
 
-/* Leaves an arena to threads that were given up, to the end of the process. */
+/* Leaks an arena that abandoned threads may still use, until the process ends. */
 void wl_arena_leak(struct wl_arena *a);
 
-/* A lock and its condition, whose deadlines are on CLOCK_MONOTONIC. */
+/* A lock and its condition with deadlines on CLOCK_MONOTONIC. */
 void wl_thread_cond_init(pthread_mutex_t *lock, pthread_cond_t *change);
 
-/* Waits, under the lock, until *what is true or the time is over, and returns *what. */
+/* Waits, holding the lock, until *flag is true or the time is over, and returns *flag. */
 bool wl_thread_cond_wait(pthread_cond_t *change, pthread_mutex_t *lock, const bool *what, int64_t timeout_ns);
 
-/* A thread that takes no signals; 0 or an errno. */
+/* Creates a thread with all signals blocked; 0 or an errno. */
 int wl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
 
 #endif

@@ -1,4 +1,4 @@
-/* Observation tables and readings in and out of other files. docs/formats.md describes each format. */
+/* Import and export of observations and samples. docs/formats.md describes each format. */
 #ifndef WL_EXCHANGE_EXCHANGE_H
 #define WL_EXCHANGE_EXCHANGE_H
 
@@ -11,41 +11,40 @@ struct wl_dcgm_field;
 /* Reads a CSV file with a header into an observation table.
  *
  * `map` renames columns: each entry is "canonical=column in the file". Columns that are neither canonical nor mapped
- * become `extra`. An empty field is missing. Fields are separated by comma, semicolon or tab, whichever the header
- * has most of (comma where the file cannot be read twice). time_s or energy_j must be there.
+ * become `extra`. An empty field is missing. The separator is comma, semicolon or tab, whichever
+ * is most frequent in the header (comma if the file cannot be read twice). time_s or energy_j is required.
  *
- * WL_EINVAL names file, line, column and value: a field that is no number, a flag other than 0 and 1, a row with
- * another number of fields than the header, a column that stands twice, a broken `map`. Values are not judged: what
- * the analysis cannot use (a negative time, say) it leaves out and says so. */
+ * WL_EINVAL names file, line, column and value: a field that is not a number, a flag other than 0 and 1, a row with
+ * another number of fields than the header, a duplicate column, an invalid `map`. Values are not judged: the analysis
+ * excludes those it cannot use (such as a negative time), with a note. */
 int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
 
-/* Writes the canonical columns, then the extra ones; missing is an empty field. Numbers keep every digit they need to
- * be read back as the same number. */
+/* Writes the canonical columns, then the extra ones; missing values are empty fields. Numbers have enough digits to be
+ * read back exactly. */
 void wl_obs_write_csv(const struct wl_observations *obs, FILE *to);
 
-/* JSON Lines: an object a row, missing fields left out. */
+/* JSON Lines: one object per row, without missing fields. */
 void wl_obs_write_jsonl(const struct wl_observations *obs, FILE *to);
 
-/* Every reading of these runs as long CSV, a line a reading:
+/* Writes every reading of these runs as CSV in long form, one line per reading:
  * run,host,device,sensor,quantity,unit,scope,variant,estimated,simulated,t_s,value
  * t_s counts from the start of the run; a reading that failed has an empty value. */
-int wl_samples_write_csv(struct wl_store *s, const struct wl_run_rows *runs, FILE *to,
-                         struct wl_err *e) WL_MUST_CHECK;
+int wl_samples_write_csv(struct wl_store *s, const struct wl_run_rows *runs, FILE *to, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- what NVIDIA's DCGM has measured ---- */
+/* ---- measurements of NVIDIA DCGM ---- */
 
 struct wl_dcgm_opts {
-    const struct wl_strs *gpus; /* only these: UUIDs or how they begin, HOST, HOST:NUMBER; NULL or empty: all */
-    const struct wl_strs *uuids; /* of GPU 0, 1 ... where a file has numbers alone; NULL: not known */
+    const struct wl_strs *gpus;  /* only these: UUIDs or UUID prefixes, HOST, HOST:NUMBER; NULL or empty: all */
+    const struct wl_strs *uuids; /* of GPU 0, 1, ..., for files that only number GPUs; NULL: unknown */
     int64_t from_ns, to_ns;      /* only this time; WL_NO_NS: all */
-    int64_t start_ns, period_ns; /* of files that tell no times: of the first reading, and from one to the next; or WL_NO_NS */
+    int64_t start_ns, period_ns; /* for files without times: time of the first reading and period; or WL_NO_NS */
 };
 
 struct wl_dcgm_device {
-    const char *uuid; /* "GPU-5f0a...", or "gpu0" where nothing tells it */
-    const char *host; /* as the exporter calls it; "" where nothing tells it */
-    const char *model, *driver, *number; /* NULL: not told */
+    const char *uuid;                    /* "GPU-5f0a...", or "gpu0" if unknown */
+    const char *host;                    /* as named by the exporter; "": unknown */
+    const char *model, *driver, *number; /* NULL: unknown */
     bool split;                          /* into MIG instances */
 };
 
@@ -61,10 +60,10 @@ struct wl_dcgm_series {
     const struct wl_dcgm_field *field; /* dcgm.h */
     const char *quantity, *unit, *variant;
     bool counter;
-    struct wl_dcgm_reading *v; /* by time, one an instant */
+    struct wl_dcgm_reading *v; /* by time, one per instant */
     size_t n, cap;
     size_t missing[WL_DCGM_REASONS]; /* how many have no value, by reason */
-    const char *key;                 /* while it is read: of its line, and the scrape that had it last */
+    const char *key;                 /* while reading: key of its line, and the last scrape that had it */
     int64_t scrape;
 };
 
@@ -73,25 +72,26 @@ struct wl_dcgm {
     size_t n_devices, devices_cap;
     struct wl_dcgm_series *series;
     size_t n_series, series_cap, hint;
-    struct wl_strs broken;   /* the first lines that make no sense, with file, line and reason */
+    struct wl_strs broken;   /* the first invalid lines, with file, line and reason */
     size_t n_broken;         /* of all */
-    size_t repeated, passed; /* readings of an instant that has one already; of metrics and instances that are not read */
-    struct wl_strs notes;    /* what is missing, and why */
+    size_t repeated, passed; /* duplicate readings of an instant; readings of ignored metrics and instances */
+    struct wl_strs notes;    /* missing values and their reasons */
 };
 
-/* Reads a file into *out, behind what is there (begin with zeros): the text of dcgm-exporter, one scrape or many behind each
- * other, what `dcgmi dmon` prints, or the JSON that Prometheus answers. WL_EINVAL: nothing of DCGM is in it, or nothing
- * tells its times. */
+/* Reads a file and appends to *out (initially zero): the text of dcgm-exporter, one scrape or many concatenated, the
+ * output of `dcgmi dmon`, or the JSON of Prometheus. WL_EINVAL: the file has no DCGM field, or no times. */
 int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dcgm *out, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
-/* Behind the last file: series by time, without those that have no value at all, and the notes. WL_EINVAL: nothing is left. */
-int wl_dcgm_finish(struct wl_dcgm *d, const struct wl_dcgm_opts *opts, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* After the last file: sorts series by time, removes those without any value, and adds the notes. WL_EINVAL: nothing is
+ * left. */
+int wl_dcgm_finish(struct wl_dcgm *d, const struct wl_dcgm_opts *opts, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
 
-/* The usual time between two readings of power, else of anything, in s. */
+/* The median time between two readings of power (or else of any quantity), s. */
 double wl_dcgm_period_s(const struct wl_dcgm *d, struct wl_arena *a);
 
-/* Devices, channels and readings of a run that is open, inside the caller's transaction. */
+/* Stores devices, channels and readings of an open run, inside the caller's transaction. */
 int wl_dcgm_store(struct wl_store *s, int64_t run, const struct wl_dcgm *d, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
 

@@ -5,7 +5,7 @@
 
 /* ---- separator ---- */
 
-/* How often each candidate stands in the header, outside quotes. */
+/* Counts each candidate in the header, outside quotes. */
 static char separator_of(const char *line)
 {
     static const char candidates[] = ",;\t";
@@ -34,18 +34,18 @@ static char find_separator(const char *path)
 
 /* ---- which column of the file is which ---- */
 
-/* A column of the file while it is read. */
-struct input {
+/* State of reading a column of the file. */
+struct csv_column {
     const char *name; /* canonical, or as in the file */
     bool canonical, is_text, is_flag;
     double *real;
     const char **text;
-    size_t cap; /* of the one that is used */
+    size_t cap; /* of the array in use */
 };
 
-struct inputs {
+struct csv_columns {
     const struct wl_csv *csv;
-    struct input *v; /* one a column of the file */
+    struct csv_column *v; /* one per column of the file */
     size_t rows;
 };
 
@@ -72,26 +72,26 @@ static int column_of_file(const struct wl_csv *csv, const char *name, struct wl_
                 : wl_fail(e, WL_EINVAL, "%s: no column \"%s\"", csv->path, name);
 }
 
-static int apply_map_entry(struct inputs *in, const char *entry, struct wl_arena *a, struct wl_err *e)
+static int apply_map_entry(struct csv_columns *in, const char *entry, struct wl_arena *a, struct wl_err *e)
 {
     const char *equals = strchr(entry, '=');
     if (!equals) return wl_fail(e, WL_EINVAL, "--map %s: expected canonical=column", entry);
     const char *name = wl_str_strip(a, wl_strndup(a, entry, (size_t)(equals - entry)));
     if (!is_canonical(name)) {
         const char *near = wl_str_closest(name, wl_obs_names, canonical_count());
-        return wl_fail(e, WL_EINVAL, "--map %s: \"%s\" is no column of the observation table%s%s", entry, name,
+        return wl_fail(e, WL_EINVAL, "--map %s: \"%s\" is not a column of the observation table%s%s", entry, name,
                        near ? "; did you mean " : "", near ? near : "");
     }
     int column = column_of_file(in->csv, wl_str_strip(a, equals + 1), e);
     if (column < 0) return column;
     if (in->v[column].name)
-        return wl_fail(e, WL_EINVAL, "--map %s: the column already stands for %s", entry, in->v[column].name);
+        return wl_fail(e, WL_EINVAL, "--map %s: the column is already mapped to %s", entry, in->v[column].name);
     in->v[column].name = name;
     return 0;
 }
 
 /* The name of each column: mapped, or its own unless another column was mapped to that. */
-static int name_columns(struct inputs *in, const struct wl_strs *map, struct wl_arena *a, struct wl_err *e)
+static int name_columns(struct csv_columns *in, const struct wl_strs *map, struct wl_arena *a, struct wl_err *e)
 {
     for (size_t i = 0; map && i < map->n; i++) {
         int rc = apply_map_entry(in, map->v[i], a, e);
@@ -108,16 +108,16 @@ static int name_columns(struct inputs *in, const struct wl_strs *map, struct wl_
     return 0;
 }
 
-static int same_name_twice(const struct inputs *in, struct wl_err *e)
+static int same_name_twice(const struct csv_columns *in, struct wl_err *e)
 {
     for (size_t i = 0; i < in->csv->head.n; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(in->v[i].name, in->v[k].name) == 0)
-                return wl_fail(e, WL_EINVAL, "%s: the column \"%s\" stands twice", in->csv->path, in->v[i].name);
+                return wl_fail(e, WL_EINVAL, "%s: duplicate column \"%s\"", in->csv->path, in->v[i].name);
     return 0;
 }
 
-static int choose_columns(struct inputs *in, const struct wl_strs *map, struct wl_arena *a, struct wl_err *e)
+static int choose_columns(struct csv_columns *in, const struct wl_strs *map, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_observations none = { 0 };
     wl_obs_alloc(&none, 0, a);
@@ -125,7 +125,7 @@ static int choose_columns(struct inputs *in, const struct wl_strs *map, struct w
     if (rc == 0) rc = same_name_twice(in, e);
     bool response = false;
     for (size_t i = 0; i < in->csv->head.n && rc == 0; i++) {
-        struct input *c = &in->v[i];
+        struct csv_column *c = &in->v[i];
         struct wl_obs_column column = { .text = NULL };
         c->canonical = is_canonical(c->name);
         if (c->canonical) rc = wl_obs_find(&none, c->name, &column, e);
@@ -135,15 +135,15 @@ static int choose_columns(struct inputs *in, const struct wl_strs *map, struct w
     }
     if (rc) return rc;
     return response ? 0
-                    : wl_fail(e, WL_EINVAL, "%s: neither a column time_s nor energy_j; --map time_s=COLUMN names it",
+                    : wl_fail(e, WL_EINVAL, "%s: neither a column time_s nor energy_j; name one by --map time_s=COLUMN",
                               in->csv->path);
 }
 
 /* ---- rows ---- */
 
-static int read_number(struct inputs *in, int column, struct wl_arena *a, struct wl_err *e)
+static int read_number(struct csv_columns *in, int column, struct wl_arena *a, struct wl_err *e)
 {
-    struct input *c = &in->v[column];
+    struct csv_column *c = &in->v[column];
     double value;
     int rc = wl_csv_real(in->csv, column, &value, e);
     if (rc) return rc;
@@ -156,14 +156,14 @@ static int read_number(struct inputs *in, int column, struct wl_arena *a, struct
     return 0;
 }
 
-static void read_text(struct inputs *in, int column, struct wl_arena *a)
+static void read_text(struct csv_columns *in, int column, struct wl_arena *a)
 {
-    struct input *c = &in->v[column];
+    struct csv_column *c = &in->v[column];
     WL_GROW(a, c->text, in->rows, c->cap);
     c->text[in->rows] = wl_csv_text(in->csv, column, a);
 }
 
-static int read_rows(struct inputs *in, struct wl_csv *csv, struct wl_arena *a, struct wl_err *e)
+static int read_rows(struct csv_columns *in, struct wl_csv *csv, struct wl_arena *a, struct wl_err *e)
 {
     int rc;
     for (; (rc = wl_csv_next(csv, e)) > 0; in->rows++)
@@ -179,7 +179,7 @@ static int read_rows(struct inputs *in, struct wl_csv *csv, struct wl_arena *a, 
 
 /* ---- the table ---- */
 
-static void fill(struct wl_observations *out, const struct input *c)
+static void fill(struct wl_observations *out, const struct csv_column *c)
 {
     struct wl_obs_column to;
     WL_CHECK(wl_obs_find(out, c->name, &to, NULL) == 0);
@@ -196,7 +196,7 @@ int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_obser
     struct wl_csv csv;
     int rc = wl_csv_open(&csv, path, find_separator(path), a, e);
     if (rc) return rc;
-    struct inputs in = { .csv = &csv, .v = wl_new_array(a, struct input, csv.head.n) };
+    struct csv_columns in = { .csv = &csv, .v = wl_new_array(a, struct csv_column, csv.head.n) };
     rc = choose_columns(&in, map, a, e);
     if (rc == 0) rc = read_rows(&in, &csv, a, e);
     if (rc) return rc;

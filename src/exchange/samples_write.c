@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* What stays the same in all lines of a channel, with its commas. */
+/* The constant part of all lines of a channel, with commas. */
 static char *line_head(const struct wl_channel_row *c, const struct wl_device_row *d, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
@@ -54,7 +54,7 @@ static int write_run(struct wl_store *s, const struct wl_run_row *run, FILE *to,
         if (device)
             rc = write_channel(s, run, &channels.v[i], device, to, e);
         else
-            rc = wl_fail(e, WL_EINVAL, "%s: the file is damaged: channel %lld has no device", wl_store_path(s),
+            rc = wl_fail(e, WL_EINVAL, "%s: corrupt store: channel %lld has no device", wl_store_path(s),
                          (long long)channels.v[i].id);
     }
     wl_arena_free(a);

@@ -1,9 +1,9 @@
-/* Mark lines, read: what a workload says about its epochs (written by include/wattlaw/mark.h, python/wattlaw.py).
+/* Reads mark lines: a workload's reports about its epochs (written by include/wattlaw/mark.h, python/wattlaw.py).
  *
  *     <CLOCK_MONOTONIC ns> <rank> <word> key=value key=value ...
  *
- * The grammar stands in docs/formats.md. Reading is strict, and a broken line costs that line only: it gives a
- * message with file:line and what was wrong, is counted, and the next line is read as if it had not been there.
+ * docs/formats.md has the grammar. Reading is strict, but an invalid line affects only itself: it gives a message with
+ * file:line and reason, is counted, and reading continues with the next line.
  */
 #ifndef WL_MARK_MARK_H
 #define WL_MARK_MARK_H
@@ -32,7 +32,7 @@ struct wl_mark {
     int64_t t_ns; /* CLOCK_MONOTONIC of the workload's node */
     int32_t rank;
     enum wl_mark_word word;
-    char fields[WL_MARK_LINE_MAX]; /* "key=value key=value" as it stood in the line; "" for none */
+    char fields[WL_MARK_LINE_MAX]; /* "key=value key=value" as in the line; "": none */
     char split[WL_MARK_LINE_MAX];  /* the same bytes, keys and values each ended by a NUL */
     struct {
         uint16_t key, value; /* offsets into split */
@@ -42,60 +42,58 @@ struct wl_mark {
 
 const char *wl_mark_word_name(enum wl_mark_word word);
 
-/* Reads one line of n bytes, without its newline. `where` ("marks.log:12") stands in front of the message.
- * WL_EINVAL: another shape than the grammar, unknown word (with "did you mean"), a field that the word needs is not
- * there or is no number, a key twice. */
+/* Parses one line of n bytes, without its newline. Messages begin with `where` ("marks.log:12"). WL_EINVAL: syntax
+ * error, unknown word (with "did you mean"), a required field missing or not a number, a duplicate key. */
 int wl_mark_parse(struct wl_mark *m, const char *line, size_t n, const char *where, struct wl_err *e) WL_MUST_CHECK;
 
-/* Builds a mark from parts, as if its line had been read; `fields` as in the struct. */
+/* Builds a mark from parts, as if from a line; `fields` as in the struct. */
 int wl_mark_make(struct wl_mark *m, int64_t t_ns, int rank, enum wl_mark_word word, const char *fields,
                  struct wl_err *e) WL_MUST_CHECK;
 
-/* Fields by name: NULL, the fallback or NAN where the field is absent or is no number (of the fields that stand beside
- * each word above, wl_mark_parse has checked that they are). "nan" and "inf" are numbers that read as NAN. */
+/* Fields by name: NULL, the fallback or NAN if the field is absent or not a number (wl_mark_parse has checked the
+ * fields listed at each word above). "nan" and "inf" are numbers that read as NAN. */
 const char *wl_mark_str(const struct wl_mark *m, const char *key);
 int64_t wl_mark_int(const struct wl_mark *m, const char *key, int64_t fallback);
 double wl_mark_real(const struct wl_mark *m, const char *key);
 
 /* ---- a growing file, line by line ---- */
 
-/* Follows a file that others append to. It need not be there yet; when it shrinks or is replaced, reading starts again
- * at its beginning. Only whole lines are given out. */
+/* Follows a growing file. The file need not exist yet; if it shrinks or is replaced, reading restarts at its beginning.
+ * Only whole lines are returned. */
 struct wl_tail;
 struct wl_tail *wl_tail_new(const char *path, struct wl_arena *a);
 
-/* The next whole line without its end: 1 with *line, *n set (valid until the next call), 0 where there is no more at
- * the moment, WL_EIO. A line longer than 64 KiB is given as its first 64 KiB. `cr_too`: '\r' ends a line as '\n' does
- * (progress bars in program output). */
+/* The next whole line without its end: 1 with *line, *n set (valid until the next call), 0: none at the moment, WL_EIO.
+ * Of a line longer than 64 KiB, the first 64 KiB. `cr_too`: '\r' ends a line like '\n' (progress bars in program
+ * output).
+ */
 int wl_tail_line(struct wl_tail *t, bool cr_too, const char **line, size_t *n, struct wl_err *e) WL_MUST_CHECK;
 
-/* The rest behind the last newline, when the writer is gone: 1 with the text, 0 where there is none. */
+/* The text after the last newline, when the writer has ended: 1 with the text, 0: none. */
 int wl_tail_rest(struct wl_tail *t, const char **line, size_t *n, struct wl_err *e) WL_MUST_CHECK;
 
-int64_t wl_tail_line_number(const struct wl_tail *t); /* of the line given last, from 1 */
+int64_t wl_tail_line_number(const struct wl_tail *t); /* of the last returned line, from 1 */
 
 /* Follows a file of marks. */
 struct wl_mark_tail;
 struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a);
 
-/* The next mark: 1 with *m, 0 where there is no more at the moment, WL_EINVAL for a broken line (call again to go
- * on behind it), WL_EIO. */
+/* The next mark: 1 with *m, 0: none at the moment, WL_EINVAL: invalid line (call again for the next one), WL_EIO. */
 int wl_mark_tail_next(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e) WL_MUST_CHECK;
 
-/* When the workload is gone: as wl_mark_tail_next, and then a line without its newline is a broken line too. */
+/* As wl_mark_tail_next, when the workload has ended: a last line without its newline is invalid too. */
 int wl_mark_tail_last(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- marks from the output of a program that cannot be changed ---- */
 
-/* POSIX extended regular expressions that are searched in each output line; semantics in docs/guide.md, "Programs that
- * cannot be changed". */
+/* POSIX extended regular expressions searched in each output line; see docs/guide.md. */
 struct wl_mark_regex_opts {
     const char *epoch_regex;  /* a line that reports an epoch; NULL: no marks of epochs */
-    const char *epoch_fields; /* "epoch=1,train_loss=2": name=group; NULL: "epoch=1" where there is a group */
-    const char *epoch_at;     /* "end" (also NULL): the line ends its epoch; "begin": it begins its epoch */
-    const char *start_regex;  /* at "end": behind this line an epoch begins; NULL: where the one before ended */
+    const char *epoch_fields; /* "epoch=1,train_loss=2": name=group; NULL: "epoch=1" if there is a group */
+    const char *epoch_at;     /* "end" (also NULL): the line is at the end of its epoch; "begin": at its beginning */
+    const char *start_regex;  /* at "end": an epoch begins after this line; NULL: at the end of the previous epoch */
     const char *step_regex;   /* a line that reports an update; NULL: none */
-    const char *step_fields;  /* "step=1,loss=2,samples=3"; NULL: "step=1" where there is a group */
+    const char *step_fields;  /* "step=1,loss=2,samples=3"; NULL: "step=1" if there is a group */
     struct wl_strs define;    /* fields of a define mark each: "name=val_f1 better=larger" */
 };
 
@@ -118,23 +116,23 @@ struct wl_mark_regex_opts {
       .unit = "FIELDS", .help = "definition of a metric: name=val_f1 better=larger unit=% label=F1_on_held-out_data" }
 /* clang-format on */
 
-/* Is an expression set at all? */
+/* True if any expression is set. */
 bool wl_mark_regex_is_set(const struct wl_mark_regex_opts *o);
 
 struct wl_mark_regex;
 
-/* Called with each mark made; the mark lives until the call returns. */
+/* Receives each mark; the mark is valid until the call returns. */
 typedef void wl_mark_sink(void *ctx, const struct wl_mark *m);
 
-/* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also: a group that is not there, a
- * definition that is no mark. `faulty` (NULL: not wanted) then gets the option's name, "epoch-regex". */
+/* Compiles the expressions. WL_EINVAL names the option and quotes regerror; also for a missing group and an invalid
+ * definition. *faulty (if not NULL) is then the option's name, "epoch-regex". */
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
                       const char **faulty, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* The job starts; a line of its output was seen; the job ends, well or not. Times are CLOCK_MONOTONIC of this node.
- * An epoch's marks are made when its end is known, so a begin comes to the sink later than marks of steps inside it.
- * A line that matches but makes no sense (the epoch's number goes back or jumps, a group that must be a number is none)
- * is WL_EINVAL with the line in the message; go on with the next line. */
+/* The job starts; prints a line; ends, successfully or not. Times are CLOCK_MONOTONIC of this node. An epoch's marks
+ * are made when its end is known, so the sink gets its begin after marks of steps inside it. A matching line that is
+ * invalid (the epoch's number decreases or jumps, a group is not a number as required) is WL_EINVAL with the line in
+ * the message; continue with the next line. */
 void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns); /* gives the definitions to the sink */
 int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, size_t n,
                        struct wl_err *e) WL_MUST_CHECK;

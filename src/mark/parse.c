@@ -54,7 +54,7 @@ int64_t wl_mark_int(const struct wl_mark *m, const char *key, int64_t fallback)
     return text && wl_str_to_int(text, &value) == 0 ? value : fallback;
 }
 
-/* -1 where the text is no number; nan and inf are, and give NAN: a loss that diverged is no value to work with. */
+/* -1: not a number. nan and inf are numbers and give NAN, as a diverged loss is not a usable value. */
 static int real_from(const char *text, double *out)
 {
     static const char *const not_finite[] = { "nan", "inf", "infinity" };
@@ -92,9 +92,9 @@ static int check_fields(const struct wl_mark *m, const char *where, struct wl_er
     for (size_t i = 0; i < WL_COUNT(words[m->word].need) && words[m->word].need[i].key; i++) {
         const struct need *need = &words[m->word].need[i];
         const char *value = value_of(m, need->key);
-        if (!value && need->required) return wl_fail(e, WL_EINVAL, "%s: %s lacks %s=", where, word, need->key);
+        if (!value && need->required) return wl_fail(e, WL_EINVAL, "%s: %s requires %s=", where, word, need->key);
         if (value && !fits(value, need->kind))
-            return wl_fail(e, WL_EINVAL, "%s: %s: %s=%s should be %s", where, word, need->key, value,
+            return wl_fail(e, WL_EINVAL, "%s: %s: %s=%s: expected %s", where, word, need->key, value,
                            expected[need->kind]);
     }
     return 0;
@@ -116,12 +116,12 @@ static int split_fields(struct wl_mark *m, const char *where, struct wl_err *e)
         rest = end ? end + 1 : NULL;
         if (end) *end = '\0';
         equals = strchr(key, '=');
-        if (!*key) return wl_fail(e, WL_EINVAL, "%s: two blanks together, or a blank at the end", where);
-        if (!equals) return wl_fail(e, WL_EINVAL, "%s: '%s' should be key=value", where, key);
+        if (!*key) return wl_fail(e, WL_EINVAL, "%s: double blank, or blank at the end", where);
+        if (!equals) return wl_fail(e, WL_EINVAL, "%s: '%s': expected key=value", where, key);
         *equals = '\0';
-        if (!key_ok(key)) return wl_fail(e, WL_EINVAL, "%s: '%s' is no key (letters, digits, _)", where, key);
+        if (!key_ok(key)) return wl_fail(e, WL_EINVAL, "%s: '%s' is not a valid key (letters, digits, _)", where, key);
         if (!equals[1]) return wl_fail(e, WL_EINVAL, "%s: %s= has no value", where, key);
-        if (value_of(m, key)) return wl_fail(e, WL_EINVAL, "%s: %s= stands twice", where, key);
+        if (value_of(m, key)) return wl_fail(e, WL_EINVAL, "%s: duplicate key %s=", where, key);
         if (m->n == WL_MARK_FIELDS_MAX)
             return wl_fail(e, WL_EINVAL, "%s: more than %d fields", where, WL_MARK_FIELDS_MAX);
         m->field[m->n].key = (uint16_t)(key - m->split);
@@ -176,15 +176,15 @@ int wl_mark_parse(struct wl_mark *m, const char *line, size_t n, const char *whe
     rank = next_word(&rest);
     word = next_word(&rest);
     if (!time || !rank || !word)
-        return wl_fail(e, WL_EINVAL, "%s: should be 'TIME RANK WORD key=value ...', found '%.*s'", where,
+        return wl_fail(e, WL_EINVAL, "%s: expected 'TIME RANK WORD key=value ...', found '%.*s'", where,
                        (int)(n < 80 ? n : 80), line);
     if (wl_str_to_int(time, &m->t_ns) != 0 || m->t_ns < 0)
-        return wl_fail(e, WL_EINVAL, "%s: time '%s' should be CLOCK_MONOTONIC in ns", where, time);
+        return wl_fail(e, WL_EINVAL, "%s: time '%s': expected CLOCK_MONOTONIC in ns", where, time);
     if (wl_str_to_int(rank, &number) != 0 || number < 0 || number > INT32_MAX)
-        return wl_fail(e, WL_EINVAL, "%s: rank '%s' should be a whole number from 0", where, rank);
+        return wl_fail(e, WL_EINVAL, "%s: rank '%s': expected a whole number from 0", where, rank);
     m->rank = (int32_t)number;
     if ((rc = word_from(word, &m->word, where, e)) != 0) return rc;
-    if (rest && !*rest) return wl_fail(e, WL_EINVAL, "%s: a blank at the end", where);
+    if (rest && !*rest) return wl_fail(e, WL_EINVAL, "%s: blank at the end", where);
     snprintf(m->fields, sizeof m->fields, "%s", rest ? rest : "");
     if ((rc = split_fields(m, where, e)) != 0) return rc;
     return check_fields(m, where, e);

@@ -46,7 +46,7 @@ static int add_field(struct matcher *m, const char *item, struct wl_arena *a, st
     const char *equals = strchr(item, '=');
     int64_t group;
     if (!equals || equals == item || wl_str_to_int(equals + 1, &group) != 0 || group < 1)
-        return wl_fail(e, WL_EINVAL, "--%s-fields: '%s' should be name=group, as in epoch=1", m->option, item);
+        return wl_fail(e, WL_EINVAL, "--%s-fields: '%s': expected NAME=GROUP, such as epoch=1", m->option, item);
     if ((size_t)group > m->regex.re_nsub)
         return wl_fail(e, WL_EINVAL, "--%s-fields: %s, but --%s-regex has %zu groups", m->option, item, m->option,
                        m->regex.re_nsub);
@@ -67,7 +67,7 @@ static int compile(struct matcher *m, const char *option, const char *regex, con
     int rc;
     m->option = option;
     *faulty = wl_strf(a, "%s-%s", option, regex ? "regex" : "fields");
-    if (!regex && fields) return wl_fail(e, WL_EINVAL, "--%s-fields needs --%s-regex", option, option);
+    if (!regex && fields) return wl_fail(e, WL_EINVAL, "--%s-fields requires --%s-regex", option, option);
     if (!regex) return 0;
     rc = regcomp(&m->regex, regex, REG_EXTENDED);
     if (rc != 0) {
@@ -99,7 +99,7 @@ static int check_definitions(const struct wl_strs *define, bool epochs, struct w
         int rc = wl_mark_parse(&m, line, (size_t)n, "--define", e);
         if (rc) return rc;
     }
-    return define->n && !epochs ? wl_fail(e, WL_EINVAL, "--define needs --epoch-regex") : 0;
+    return define->n && !epochs ? wl_fail(e, WL_EINVAL, "--define requires --epoch-regex") : 0;
 }
 
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
@@ -117,7 +117,7 @@ int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts 
     x->define = o->define;
     x->at_begin = o->epoch_at && strcmp(o->epoch_at, "begin") == 0;
     if (x->begin.set && (x->at_begin || !x->epoch.set))
-        return wl_fail(e, WL_EINVAL, "--start-regex goes with --epoch-regex and --epoch-at end");
+        return wl_fail(e, WL_EINVAL, "--start-regex requires --epoch-regex and --epoch-at end");
     x->sink = sink;
     x->ctx = ctx;
     *r = x;
@@ -202,7 +202,7 @@ static int epoch_number(struct wl_mark_regex *r, const char *line, const regmatc
         return 0;
     }
     if (wl_str_to_int(text, epoch) != 0 || *epoch < 0 || *epoch > INT32_MAX)
-        return wl_fail(e, WL_EINVAL, "the epoch '%s' is no whole number up to %d", text, INT32_MAX);
+        return wl_fail(e, WL_EINVAL, "epoch '%s': expected a whole number up to %d", text, INT32_MAX);
     if (r->last == 0 && *epoch == 0) r->shift = 1;
     *epoch += r->shift;
     return 0;
@@ -222,7 +222,7 @@ static int epoch_begins(struct wl_mark_regex *r, int64_t t_ns, const char *line,
     snprintf(r->samples, sizeof r->samples, "%s", captured_as(&r->epoch, "samples", line, at, text));
     snprintf(r->updates, sizeof r->updates, "%s", captured_as(&r->epoch, "updates", line, at, text));
     if (rc == 0 && ended && epoch != ended + 1)
-        rc = wl_fail(e, WL_EINVAL, "epoch %lld follows epoch %lld, whose end is therefore not known",
+        rc = wl_fail(e, WL_EINVAL, "epoch %lld follows epoch %lld, whose end is therefore unknown",
                      (long long)(epoch - r->shift), (long long)(ended - r->shift));
     return rc == 0 ? emit_metrics(r, t_ns, epoch, line, at, e) : rc;
 }
@@ -241,7 +241,7 @@ static int epoch_ends(struct wl_mark_regex *r, int64_t t_ns, const char *line, c
     captured_as(&r->epoch, "samples", line, at, samples);
     captured_as(&r->epoch, "updates", line, at, updates);
     if (before && epoch != before + 1)
-        rc = wl_fail(e, WL_EINVAL, "epoch %lld follows epoch %lld, so its begin is not known",
+        rc = wl_fail(e, WL_EINVAL, "epoch %lld follows epoch %lld, so its beginning is unknown",
                      (long long)(epoch - r->shift), (long long)(before - r->shift));
     else
         rc = emit_epoch(r, epoch, r->begin_ns, t_ns, samples, updates, e);
@@ -275,7 +275,7 @@ void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns)
 
 int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, size_t n, struct wl_err *e)
 {
-    char text[4096]; /* what is behind is not searched */
+    char text[4096]; /* the rest of the line is not searched */
     regmatch_t at[GROUPS];
     struct wl_err why;
     int rc = 0;

@@ -72,7 +72,7 @@ static bool restarted(struct wl_tail *t)
     return false;
 }
 
-/* Reads more behind buf[end]: 1 where something came, 0 at the end of the file. */
+/* Appends more to the buffer at buf[end]: 1: read something, 0: end of the file. */
 static int more(struct wl_tail *t, struct wl_err *e)
 {
     ssize_t got;
@@ -99,7 +99,7 @@ static const char *line_end(const struct wl_tail *t, bool cr_too)
     return cr ? cr : lf;
 }
 
-/* Gives out n bytes at `at` and goes on behind them and their line end. */
+/* Returns n bytes at `at` and skips them with their line end. */
 static int give(struct wl_tail *t, size_t n, size_t used, const char **line, size_t *len)
 {
     *line = t->buf + t->at;
@@ -177,6 +177,6 @@ int wl_mark_tail_last(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *
     if (rc != 0) return rc;
     rc = wl_tail_rest(t->tail, &line, &n, e);
     if (rc <= 0) return rc;
-    return wl_fail(e, WL_EINVAL, "%s:%lld: the last line lacks its newline: '%.*s'", t->tail->path,
-                   (long long)t->tail->line, (int)(n < 80 ? n : 80), line);
+    return wl_fail(e, WL_EINVAL, "%s:%lld: last line without newline: '%.*s'", t->tail->path, (long long)t->tail->line,
+                   (int)(n < 80 ? n : 80), line);
 }

@@ -50,11 +50,11 @@ int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, stru
     { .name = "replay-file", .type = WL_STR, .offset = offsetof(holder, at.replay_file),                          \
       .unit = "FILE", .help = "recording for the replay sensor: CSV with t_s,device,quantity,value" },                                   \
     { .name = "nvml-library", .type = WL_STR, .offset = offsetof(holder, at.nvml_library),                        \
-      .unit = "FILE", .help = "path of libnvidia-ml.so.1, if the loader does not find it" },                             \
+      .unit = "FILE", .help = "path of libnvidia-ml.so.1 (default: found by the loader)" },                             \
     { .name = "amd-library", .type = WL_STR, .offset = offsetof(holder, at.amd_library),                          \
-      .unit = "FILE", .help = "path of libamd_smi.so or librocm_smi64.so, if the loader does not find it" },                                                      \
+      .unit = "FILE", .help = "path of libamd_smi.so or librocm_smi64.so (default: found by the loader)" },                                                      \
     { .name = "level-zero-library", .type = WL_STR, .offset = offsetof(holder, at.level_zero_library),            \
-      .unit = "FILE", .help = "path of libze_loader.so.1, if the loader does not find it" },                                                                      \
+      .unit = "FILE", .help = "path of libze_loader.so.1 (default: found by the loader)" },                                                                      \
     { .name = "calibration", .type = WL_STR, .offset = offsetof(holder, at.calibration),                          \
       .unit = "FILE", .help = "calibration file of doctor --calibrate (default: calibration.ini in wattlaw's state folder)" },  \
     { .name = "sensor-root", .type = WL_STR, .offset = offsetof(holder, at.root), .def = "",                      \

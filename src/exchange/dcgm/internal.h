@@ -1,4 +1,4 @@
-/* Reading DCGM's numbers, inside src/exchange: what the three formats have in common. */
+/* Reading DCGM data: shared by the three formats. */
 #ifndef WL_EXCHANGE_DCGM_INTERNAL_H
 #define WL_EXCHANGE_DCGM_INTERNAL_H
 
@@ -10,7 +10,7 @@ struct wl_dcgm_field {
     const char *name, *newer, *column;
     const char *quantity, *unit, *variant; /* as those of src/power */
     double scale;                          /* from DCGM's unit to ours */
-    bool counter, pct, parts; /* parts: each MIG instance has a value of its own, which is none of the GPU's */
+    bool counter, pct, parts;              /* parts: each MIG instance has its own value, which is not the GPU's */
 };
 
 /* NULL: not one of those that are read. */
@@ -22,25 +22,25 @@ struct wl_dcgm_labels {
     const char *uuid, *host, *model, *driver, *gpu, *instance;
 };
 
-/* A file while it is read. */
+/* State of reading a file. */
 struct wl_dcgm_reader {
     const struct wl_dcgm_opts *opts;
     struct wl_dcgm *out;
     const char *path;
     int line;
-    int64_t now_ns; /* of the lines that follow; WL_NO_NS: not told */
-    int64_t scrape; /* how many times all series came, where neither lines nor the file tell times */
+    int64_t now_ns; /* of the lines that follow; WL_NO_NS: unknown */
+    int64_t scrape; /* number of scrapes so far, for files without times */
     size_t known;   /* readings of fields that are read */
     struct wl_arena *a;
     struct wl_arena *scratch; /* of some lines */
 };
 
-/* A reading. `key` tells a line of a scrape from its others; own_ns: the line's own time, WL_NO_NS: none. What cannot
- * be used is counted, with its reason; WL_EINVAL where nothing tells the time. */
+/* Adds a reading. `key` identifies a line in a scrape; own_ns: the line's own time, WL_NO_NS: none. Unusable values are
+ * counted with their reason; WL_EINVAL if the time is unknown. */
 int wl_dcgm_add(struct wl_dcgm_reader *r, const struct wl_dcgm_field *field, const struct wl_dcgm_labels *labels,
                 const char *key, const char *value, int64_t own_ns, struct wl_err *e) WL_MUST_CHECK;
 
-/* "FILE:12: ..." is left out; the first of them are kept for the user. */
+/* Counts an invalid line; the messages of the first ones ("FILE:12: ...") are kept for the user. */
 void wl_dcgm_malformed(struct wl_dcgm_reader *r, const char *fmt, ...) WL_PRINTF(2, 3);
 
 int wl_dcgm_read_text(struct wl_dcgm_reader *r, FILE *f, struct wl_err *e) WL_MUST_CHECK;

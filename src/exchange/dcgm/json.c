@@ -1,4 +1,4 @@
-/* The JSON that Prometheus answers to query_range and query. Source: prometheus.io/docs/prometheus/latest/querying/api.
+/* The JSON of Prometheus' query_range and query. Source: prometheus.io/docs/prometheus/latest/querying/api.
  */
 #include "exchange/dcgm/internal.h"
 
@@ -60,7 +60,7 @@ int wl_dcgm_read_json(struct wl_dcgm_reader *r, const char *text, struct wl_err 
     int rc = wl_json_parse(text, r->path, &root, r->scratch, e);
     if (rc < 0) return rc;
     const char *refused = wl_json_str(wl_json_get(root, "error"));
-    if (refused) return wl_fail(e, WL_EINVAL, "%s: Prometheus answered: %s", r->path, refused);
+    if (refused) return wl_fail(e, WL_EINVAL, "%s: an error of Prometheus: %s", r->path, refused);
     const struct wl_json *data = wl_json_get(root, "data"), *results = wl_json_get(data ? data : root, "result");
     if (!results) results = root;
     r->line = 1;

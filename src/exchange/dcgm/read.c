@@ -1,4 +1,4 @@
-/* DCGM's readings, from any of its formats: devices, series, and what is no value. */
+/* DCGM readings, from any of the formats: devices, series, and missing values. */
 #include "exchange/dcgm/internal.h"
 
 #include <ctype.h>
@@ -6,22 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what is no value ---- */
+/* ---- missing values ---- */
 
-enum reason { UNSPECIFIED, NOT_FOUND, NOT_SUPPORTED, NOT_PERMITTED, IS_NAN, BEYOND, BELOW };
+enum reason { UNSPECIFIED, NOT_FOUND, NOT_SUPPORTED, NOT_PERMITTED, IS_NAN, OUT_OF_RANGE, NEGATIVE };
 static const char *const reasons[WL_DCGM_REASONS] = {
     [UNSPECIFIED] = "DCGM had no value",
     [NOT_FOUND] = "not found",
     [NOT_SUPPORTED] = "not supported",
     [NOT_PERMITTED] = "no permission",
     [IS_NAN] = "not a number",
-    [BEYOND] = "more than 100 %",
-    [BELOW] = "below 0",
+    [OUT_OF_RANGE] = "more than 100 %",
+    [NEGATIVE] = "below 0",
 };
 
-/* DCGM says with a number that it has none: from these on, and which of the four tells why. Source:
- * DCGM_INT32_BLANK, DCGM_FP64_BLANK, DCGM_INT64_BLANK and the three behind each, dcgm_structs.h. A counter in mJ passes
- * the smallest of them behind 2.1 MJ and is of 64 bits. */
+/* DCGM encodes a missing value as one of four numbers from these on, one per reason. Source: DCGM_INT32_BLANK,
+ * DCGM_FP64_BLANK, DCGM_INT64_BLANK and the three after each, dcgm_structs.h. A counter in mJ passes the smallest of
+ * them after 2.1 MJ and has 64 bits. */
 static const uint64_t INT32_BLANK = 2147483632u, FP64_BLANK = 140737488355328u, INT64_BLANK = 9223372036854775792u;
 
 static bool is_blank(const struct wl_dcgm_field *field, double v)
@@ -29,7 +29,7 @@ static bool is_blank(const struct wl_dcgm_field *field, double v)
     return v >= (field->counter ? (double)FP64_BLANK : (double)INT32_BLANK);
 }
 
-/* The value as it was written: in a double the last ones cannot be told apart. */
+/* From the text of the value: as doubles, the 64-bit ones are equal. */
 static enum reason reason_of_blank(const char *value)
 {
     const uint64_t from[] = { INT32_BLANK, FP64_BLANK, INT64_BLANK };
@@ -40,7 +40,7 @@ static enum reason reason_of_blank(const char *value)
     return UNSPECIFIED;
 }
 
-/* NAN, counted, where there is none; false: the text is no value at all. */
+/* NAN for a missing value, which is counted; false: the text is not a number. */
 static bool value_of(struct wl_dcgm_series *s, const char *text, double *out)
 {
     const struct wl_dcgm_field *field = s->field;
@@ -56,9 +56,9 @@ static bool value_of(struct wl_dcgm_series *s, const char *text, double *out)
     } else if (is_blank(field, v)) {
         why = reason_of_blank(text);
     } else if (field->pct && v * field->scale > 100) {
-        why = BEYOND;
+        why = OUT_OF_RANGE;
     } else if (v < 0) {
-        why = BELOW;
+        why = NEGATIVE;
     } else {
         *out = v * field->scale;
         return true;
@@ -120,7 +120,7 @@ static size_t add_device(struct wl_dcgm_reader *r, const struct wl_dcgm_device *
     return i;
 }
 
-/* Lines come in the same order in each scrape, so that the next series is nearly always the one that is looked for. */
+/* Lines have the same order in each scrape, so that the next series is nearly always the right one. */
 static struct wl_dcgm_series *series_of(struct wl_dcgm_reader *r, const struct wl_dcgm_field *field,
                                         const struct wl_dcgm_device *d, const char *key)
 {
@@ -154,12 +154,12 @@ static int time_of(struct wl_dcgm_reader *r, struct wl_dcgm_series *s, const cha
     *t_ns = own_ns != WL_NO_NS ? own_ns : r->now_ns;
     if (*t_ns != WL_NO_NS) return 0;
     if (o->start_ns == WL_NO_NS || o->period_ns == WL_NO_NS)
-        return wl_fail(e, WL_EINVAL, "%s:%d: nothing tells the time of this reading: give --start and --period",
-                       r->path, r->line);
+        return wl_fail(e, WL_EINVAL, "%s:%d: the time of this reading is unknown: give --start and --period", r->path,
+                       r->line);
     if (s->scrape == r->scrape && wl_str_eq(s->key, key)) r->scrape++;
     s->scrape = r->scrape;
     if (r->scrape > (INT64_MAX - o->start_ns) / o->period_ns)
-        return wl_fail(e, WL_EINVAL, "%s:%d: --start and --period lead beyond the year %d", r->path, r->line,
+        return wl_fail(e, WL_EINVAL, "%s:%d: --start and --period lead past the year %d", r->path, r->line,
                        WL_CLOCK_END_YEAR);
     *t_ns = o->start_ns + r->scrape * o->period_ns;
     return 0;
@@ -179,13 +179,13 @@ int wl_dcgm_add(struct wl_dcgm_reader *r, const struct wl_dcgm_field *field, con
     int64_t t_ns;
     int rc = time_of(r, s, key, own_ns, &t_ns, e);
     if (rc < 0) return rc;
-    if (s->n && s->v[s->n - 1].t_ns == t_ns) { /* of another instance, or the same scrape again */
+    if (s->n && s->v[s->n - 1].t_ns == t_ns) { /* of another instance, or a repeated scrape */
         r->out->repeated++;
         return 0;
     }
     double v;
     if (!value_of(s, value, &v)) {
-        wl_dcgm_malformed(r, "%s: \"%s\" is no number", field->name, value);
+        wl_dcgm_malformed(r, "%s: \"%s\" is not a number", field->name, value);
         return 0;
     }
     WL_GROW(r->a, s->v, s->n, s->cap);
@@ -234,12 +234,11 @@ int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dc
     wl_arena_free(open);
     if (rc < 0 || r.known) return rc;
     if (out->n_broken > broken && out->broken.n) return wl_fail(e, WL_EINVAL, "%s", out->broken.v[out->broken.n - 1]);
-    return wl_fail(e, WL_EINVAL,
-                   "%s: no field of DCGM that wattlaw reads, as DCGM_FI_DEV_POWER_USAGE or a header of dcgmi dmon",
+    return wl_fail(e, WL_EINVAL, "%s: no known DCGM field, such as DCGM_FI_DEV_POWER_USAGE or a column of dcgmi dmon",
                    path);
 }
 
-/* ---- behind the last file ---- */
+/* ---- after the last file ---- */
 
 static int by_time(const void *x, const void *y)
 {
@@ -247,7 +246,7 @@ static int by_time(const void *x, const void *y)
     return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
 }
 
-/* By time, one an instant; readings from beside the time that was asked for stay where they bound it. */
+/* By time, one per instant; of readings outside the requested time, those next to its ends stay. */
 static void put_in_order(struct wl_dcgm *d, struct wl_dcgm_series *s, const struct wl_dcgm_opts *o)
 {
     const int64_t MARGIN_NS = 120 * WL_NS_PER_S;
@@ -297,14 +296,14 @@ int wl_dcgm_finish(struct wl_dcgm *d, const struct wl_dcgm_opts *opts, struct wl
     for (size_t i = 0; i < d->n_devices; i++)
         if (d->devices[i].split)
             wl_strs_add(a, &d->notes,
-                        wl_strf(a, "%s is split into MIG instances: its power and energy are those of all of them",
+                        wl_strf(a, "%s is split into MIG instances: power and energy are of all of them",
                                 d->devices[i].uuid));
     if (n) return 0;
     if (readings)
         return wl_fail(e, WL_EINVAL, "no reading has a value: %s", d->notes.n ? d->notes.v[0] : "all are empty");
     return wl_fail(e, WL_ENOENT, "no reading is left: %s",
-                   d->passed ? "none is of the GPUs that --gpus names, or all are of instances"
-                             : "none is of the time from --from to --to");
+                   d->passed ? "none is of a GPU given by --gpus, or all are of MIG instances"
+                             : "none is between --from and --to");
 }
 
 static int by_value(const void *x, const void *y)

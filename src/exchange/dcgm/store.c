@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-/* GPUs that wattlaw itself reads keep their rows: those of DCGM are named apart. */
+/* Separate from the devices that wattlaw itself reads, which keep their rows. */
 static int store_device(struct wl_store *s, const struct wl_dcgm_device *d, int64_t *id, struct wl_arena *a,
                         struct wl_err *e)
 {

@@ -1,4 +1,4 @@
-/* Lines of text: what dcgm-exporter answers (the exposition format of Prometheus), and what `dcgmi dmon` prints.
+/* Text formats: dcgm-exporter (the exposition format of Prometheus) and `dcgmi dmon`.
  * Sources: prometheus.io/docs/instrumenting/exposition_formats, dcgmi/DeviceMonitor.cpp of github.com/NVIDIA/DCGM. */
 #include "exchange/dcgm/internal.h"
 
@@ -6,21 +6,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of `dcgmi dmon` as its newest header has them. */
+/* The columns of the latest header of `dcgmi dmon`. */
 struct columns {
     const struct wl_dcgm_field **field; /* [n]; NULL: not read */
     size_t n;
-    int uuid;         /* the one with the UUID; -1: none */
-    const char *head; /* as it is written; it comes again each 14 rows */
+    int uuid;         /* index of the UUID; -1: none */
+    const char *head; /* text of the header, which is repeated every 14 rows */
 };
 
-static const char TIMES[] = "a time as 2026-01-31T12:00:00Z or seconds since 1970";
+static const char TIMES[] = "a time such as 2026-01-31T12:00:00Z or seconds since 1970";
 
 /* ---- Prometheus ---- */
 
 static char *skip_blanks(char *p) { return p + strspn(p, " \t"); }
 
-/* The text between quotes, in place; NULL: they are not closed. *p goes behind them. */
+/* Unquotes text in place and moves *p after the closing quote; NULL: unterminated. */
 static char *quoted(char **p)
 {
     char *out = *p + 1, *to = out, *from = out;
@@ -52,17 +52,17 @@ static void keep_label(struct wl_dcgm_labels *l, const char *name, const char *v
         if (wl_str_eq(name, known[i].name) && *value) *known[i].to = value;
 }
 
-/* `{name="value",...}`, in place; NULL: what is wrong is in *why. */
+/* Parses `{name="value",...}` in place; NULL: error, with its reason in *why. */
 static char *read_labels(char *p, struct wl_dcgm_labels *l, const char **why)
 {
     for (p = skip_blanks(p + 1); *p != '}'; p = skip_blanks(p)) {
         size_t n = strcspn(p, "=,}\" ");
         char *name = p, *value;
-        *why = "a label is expected as name=\"value\"";
+        *why = "expected a label name=\"value\"";
         if (n == 0 || p[n] != '=' || p[n + 1] != '"') return NULL;
         name[n] = '\0';
         p += n + 1;
-        *why = "a label's quotes are not closed";
+        *why = "unterminated quote of a label";
         if (!(value = quoted(&p))) return NULL;
         keep_label(l, name, value);
         p = skip_blanks(p);
@@ -98,9 +98,9 @@ static int read_metric(struct wl_dcgm_reader *r, char *line, struct wl_err *e)
     char *value = strtok_r(p, " \t", &saved), *stamp = strtok_r(NULL, " \t", &saved);
     int64_t t_ns = WL_NO_NS;
     if (!value)
-        wl_dcgm_malformed(r, "%s: a value is missing", head);
+        wl_dcgm_malformed(r, "%s: value is missing", head);
     else if (stamp && *stamp != '#' && !read_stamp(stamp, &t_ns))
-        wl_dcgm_malformed(r, "%s: \"%s\" is no time in ms since 1970", head, stamp);
+        wl_dcgm_malformed(r, "%s: \"%s\" is not a time in ms since 1970", head, stamp);
     else if (field)
         return wl_dcgm_add(r, field, &labels, key, value, t_ns, e);
     else
@@ -110,7 +110,7 @@ static int read_metric(struct wl_dcgm_reader *r, char *line, struct wl_err *e)
 
 /* ---- dcgmi dmon ---- */
 
-/* Where the entity of a row begins, behind a time that some program has put in front; NULL: it is no row. */
+/* The entity in a row, after a time that another program may have prepended; NULL: not a row. */
 static char *entity(char *line)
 {
     static const char *const kinds[] = { "GPU", "GPU-I", "GPU-CI", "vGPU", "Switch", "CPU", "Link" };
@@ -168,7 +168,7 @@ static int read_row(struct wl_dcgm_reader *r, char *line, char *at, const struct
         return 0;
     }
     if (*before && !wl_clock_parse(before, &t_ns)) {
-        wl_dcgm_malformed(r, "\"%s\" in front of the row: expected %s", before, TIMES);
+        wl_dcgm_malformed(r, "\"%s\" before the row: expected %s", before, TIMES);
         return 0;
     }
     if (!wl_str_eq(kind, "GPU")) { /* instances and switches */
@@ -186,7 +186,7 @@ static int read_row(struct wl_dcgm_reader *r, char *line, char *at, const struct
 
 /* ---- lines ---- */
 
-/* A comment; one that is a time is that of the lines behind it, as a loop of `date` and `curl` has them. */
+/* A comment; a time in it is that of the lines below, as written by a loop of `date` and `curl`. */
 static void read_comment(struct wl_dcgm_reader *r, const char *line)
 {
     int64_t t_ns;
@@ -210,17 +210,17 @@ static int read_line(struct wl_dcgm_reader *r, char *line, struct columns *c, st
     if (c->n && (at = entity(line))) return read_row(r, line, at, c, e);
     if (c->n && is_units(wl_strdup(r->scratch, line))) return 0;
     if (c->n && strstr(line, "dmon was stopped")) return 0;
-    if (isalpha((unsigned char)*line) && strpbrk(line, "{ ") && !c->n) { /* metrics of others */
+    if (isalpha((unsigned char)*line) && strpbrk(line, "{ ") && !c->n) { /* other metrics */
         r->out->passed++;
         return 0;
     }
-    wl_dcgm_malformed(r, "neither a metric nor a row of dcgmi dmon: \"%.40s\"", line);
+    wl_dcgm_malformed(r, "not a metric and not a row of dcgmi dmon: \"%.40s\"", line);
     return 0;
 }
 
 static void free_line(void *line) { free(*(char **)line); }
 
-/* A last line without its newline may have been cut off inside of a number. */
+/* A last line without its newline may be truncated inside a number. */
 static int read_whole_line(struct wl_dcgm_reader *r, char *line, size_t n, struct columns *c, struct wl_err *e)
 {
     bool whole = line[n - 1] == '\n';
@@ -228,7 +228,7 @@ static int read_whole_line(struct wl_dcgm_reader *r, char *line, size_t n, struc
     char *text = skip_blanks(line);
     if (!*text) return 0;
     if (whole) return read_line(r, text, c, e);
-    wl_dcgm_malformed(r, "the last line has no newline: it may be cut off");
+    wl_dcgm_malformed(r, "last line without newline: may be truncated");
     return 0;
 }
 

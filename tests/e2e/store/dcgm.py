@@ -119,11 +119,11 @@ with Place() as p:
 # What is wrong is told, with its place.
 with Place() as p:
     told, r = p.imports(p.write("cut.prom", scrapes(["DCGM_FI_DEV_POWER_USAGE"]) + "???\nDCGM_FI_DEV_POWER_USAGE{UUID=\"GPU-6"))
-    expect(told["broken"] == 2 and "left out: cut.prom:184: neither a metric" in r.stderr and "cut.prom:185: the last line" in r.stderr,
+    expect(told["broken"] == 2 and "left out: cut.prom:184: not a metric" in r.stderr and "cut.prom:185: last line" in r.stderr,
            "lines that make no sense", r)
     for args, why, status in (
-            (["dcgm", p.write("bare.txt", dmon(False))], "bare.txt:3: nothing tells the time of this reading: give --start", 1),
-            (["dcgm", p.write("other", "hello world\n")], "other: no field of DCGM", 1),
+            (["dcgm", p.write("bare.txt", dmon(False))], "bare.txt:3: the time of this reading is unknown: give --start", 1),
+            (["dcgm", p.write("other", "hello world\n")], "other: no known DCGM field", 1),
             (["dcgm", p.write("one", scrapes(DCGM).split(f"# {START + 1}\n", maxsplit=1)[0])], "all readings have the same time", 1),
             (["dcgm", "cut.prom", "--from", "noon"], "--from noon: expected a time", 2),
             (["dcgm", "cut.prom", "--from", str(START + 9), "--to", str(START)], "is not before --to", 2),

@@ -140,13 +140,13 @@ static void ini_speaks_of_its_lines(void **state)
     const struct {
         const char *text, *says;
     } cases[] = {
-        { "[run]\nlocal_batch = 8\nlocal_batch = 9\n", "x.ini:3: local_batch stands twice in [run] (first on line 2)" },
+        { "[run]\nlocal_batch = 8\nlocal_batch = 9\n", "x.ini:3: duplicate key local_batch in [run] (first on line 2)" },
         { "[run]\n\nlocal_bach = 8\n", "x.ini:3: unknown key local_bach; did you mean local_batch?" },
         { "[run]\nworkers =\n", "x.ini:2: workers = (empty): expected a list of whole numbers from 1 to 1000000" },
         { "[run]\nworkers 3\n", "x.ini:2: expected [section] or key = value, found: workers 3" },
         { "[rum]\n", NULL },
         { "[rum]\na=1\n", "x.ini:2: unknown section [rum]; did you mean [run]?" },
-        { "a=1\n", "x.ini:1: a key stands before the first [section]" },
+        { "a=1\n", "x.ini:1: key before the first [section]" },
     };
     static const char *const sections[] = { "run", "data" };
     for (size_t i = 0; i < WL_COUNT(cases); i++) {

@@ -150,7 +150,7 @@ static void a_hung_command_is_killed(void **state)
     int64_t t0 = wl_now_ns();
     int rc = set(p, &c);
     assert_int_equal(rc, WL_EIO);
-    assert_non_null(strstr(p->e.msg, "took longer than 0.6 s and was ended"));
+    assert_non_null(strstr(p->e.msg, "took longer than 0.6 s and was killed"));
     assert_int_equal(cap_fixture_journals(p), 0);
     while (wl_now_ns() - t0 < 3 * (int64_t)WL_NS_PER_S / 2) usleep(10000);
     assert_false(wl_is_file(late));

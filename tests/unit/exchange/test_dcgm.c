@@ -146,7 +146,7 @@ static void counts_scrapes_without_times(void **state)
 {
     struct place *p = *state;
     const char *text = POWER "1\n" POWER1 "2\n" POWER "3\n" POWER1 "4\n" POWER1 "6\n" POWER "7\n" POWER1 "8\n";
-    refuses(p, WL_EINVAL, text, ":1: nothing tells the time of this reading: give --start and --period");
+    refuses(p, WL_EINVAL, text, ":1: the time of this reading is unknown: give --start and --period");
     p->opts.start_ns = (int64_t)T0 * NS;
     p->opts.period_ns = 2 * NS;
     reads(p, text);
@@ -167,7 +167,7 @@ static const char DMON[] = "#Entity   POWER           TOTEC                 GPUT
 static void reads_dmon(void **state)
 {
     struct place *p = *state;
-    refuses(p, WL_EINVAL, DMON, ":3: nothing tells the time");
+    refuses(p, WL_EINVAL, DMON, ":3: the time of this reading is unknown");
     p->opts.start_ns = (int64_t)T0 * NS;
     p->opts.period_ns = NS;
     wl_strs_add(p->arena, &p->uuids, "GPU-a");
@@ -188,7 +188,7 @@ static void reads_dmon_with_times_and_uuids(void **state)
     has(series(p, "GPU-a", "power_w"), 0, T0 + .25, 65);
     has(series(p, "GPU-a", "power_w"), 1, T0 + 1.25, 66);
     assert_int_equal(p->d.n_broken, 2);
-    noted(&p->d.broken, ":5: \"Nov 14 22:13:22\" in front of the row: expected a time as 2026-01-31T12:00:00Z");
+    noted(&p->d.broken, ":5: \"Nov 14 22:13:22\" before the row: expected a time such as 2026-01-31T12:00:00Z");
     noted(&p->d.broken, ":6: 1 values under 2 columns");
 }
 
@@ -205,7 +205,7 @@ static void reads_json_of_prometheus(void **state)
     has(series(p, "GPU-a", "power_w"), 2, T0 + 30, 310);
     noted(&p->d.broken, "result 1, value 3: expected");
     noted(&p->d.broken, "result 3 has no __name__");
-    refuses(p, WL_EINVAL, "{\"status\":\"error\",\"error\":\"parse error\"}", "Prometheus answered: parse error");
+    refuses(p, WL_EINVAL, "{\"status\":\"error\",\"error\":\"parse error\"}", "an error of Prometheus: parse error");
     refuses(p, WL_EINVAL, "{\"status\":", ":1:10: ");
 }
 
@@ -270,7 +270,7 @@ static void takes_a_split_gpu_once(void **state)
     assert_int_equal(p->d.n_series, 1);
     assert_int_equal(p->d.series[0].n, 1);
     assert_int_equal(p->d.repeated, 1);
-    noted(&p->d.notes, "GPU-a is split into MIG instances: its power and energy are those of all of them");
+    noted(&p->d.notes, "GPU-a is split into MIG instances: power and energy are of all of them");
 }
 
 /* ---- what is no line ---- */
@@ -281,21 +281,21 @@ static void names_broken_lines(void **state)
     reads(p, "1700000000\n" POWER "300\nDCGM_FI_DEV_POWER_USAGE{UUID=\"GPU-a} 3\nDCGM_FI_DEV_POWER_USAGE{UUID=} 3\n" POWER "\n" POWER
              "much\n" POWER "3 yesterday\n???\n" POWER "29");
     assert_int_equal(p->d.series[0].n, 1);
-    noted(&p->d.broken, ":3: DCGM_FI_DEV_POWER_USAGE: a label's quotes are not closed");
-    noted(&p->d.broken, ":4: DCGM_FI_DEV_POWER_USAGE: a label is expected as name=\"value\"");
-    noted(&p->d.broken, ":5: DCGM_FI_DEV_POWER_USAGE: a value is missing");
-    noted(&p->d.broken, ":7: DCGM_FI_DEV_POWER_USAGE: \"yesterday\" is no time in ms since 1970");
-    noted(&p->d.broken, ":8: neither a metric nor a row of dcgmi dmon: \"?" "??\"");
-    noted(&p->d.broken, ":9: the last line has no newline: it may be cut off"); /* 29 of 290 W */
+    noted(&p->d.broken, ":3: DCGM_FI_DEV_POWER_USAGE: unterminated quote of a label");
+    noted(&p->d.broken, ":4: DCGM_FI_DEV_POWER_USAGE: expected a label name=\"value\"");
+    noted(&p->d.broken, ":5: DCGM_FI_DEV_POWER_USAGE: value is missing");
+    noted(&p->d.broken, ":7: DCGM_FI_DEV_POWER_USAGE: \"yesterday\" is not a time in ms since 1970");
+    noted(&p->d.broken, ":8: not a metric and not a row of dcgmi dmon: \"?" "??\"");
+    noted(&p->d.broken, ":9: last line without newline: may be truncated"); /* 29 of 290 W */
     reads(p, "1700000000\n" POWER "300\n1700000001\n" POWER "much\n");
-    noted(&p->d.broken, ":4: DCGM_FI_DEV_POWER_USAGE: \"much\" is no number");
+    noted(&p->d.broken, ":4: DCGM_FI_DEV_POWER_USAGE: \"much\" is not a number");
 }
 
 static void refuses_other_files(void **state)
 {
     struct place *p = *state;
-    refuses(p, WL_EINVAL, "", "no field of DCGM that wattlaw reads");
-    refuses(p, WL_EINVAL, "go_goroutines 12\n", "no field of DCGM that wattlaw reads");
+    refuses(p, WL_EINVAL, "", "no known DCGM field");
+    refuses(p, WL_EINVAL, "go_goroutines 12\n", "no known DCGM field");
     refuses(p, WL_EINVAL, "[1,2,3]", "result 3 has no __name__");
     assert_int_equal(wl_dcgm_read("/nonexistent/file", &p->opts, &p->d, p->arena, &p->e), WL_ENOENT);
 }
@@ -316,7 +316,7 @@ static void takes_the_gpus_that_are_named(void **state)
         series(p, "GPU-b", "power_w");
     }
     p->gpus.v[0] = wl_strdup(p->arena, "n2");
-    refuses(p, WL_ENOENT, text, "none is of the GPUs that --gpus names");
+    refuses(p, WL_ENOENT, text, "none is of a GPU given by --gpus");
 }
 
 static void takes_files_in_any_order(void **state)
@@ -333,7 +333,7 @@ static void takes_files_in_any_order(void **state)
     has(series(p, "GPU-a", "power_w"), 0, T0 + 5, 305);
     assert_int_equal(series(p, "GPU-a", "power_w")->n, 2);
     p->opts.from_ns = (int64_t)(T0 + 1000) * NS;
-    refuses(p, WL_ENOENT, "1700000000\n" POWER "300\n", "none is of the time from --from to --to");
+    refuses(p, WL_ENOENT, "1700000000\n" POWER "300\n", "none is between --from and --to");
 }
 
 int main(void)

@@ -110,11 +110,11 @@ static void test_nonsense(void **state)
     assert_int_equal(line(&j, 250, "Epoch 1"), WL_EINVAL);
     assert_non_null(strstr(j.e.msg, "'Epoch 1': the end of epoch 1 follows that of epoch 1"));
     assert_int_equal(line(&j, 300, "Epoch two"), WL_EINVAL);
-    assert_non_null(strstr(j.e.msg, "'two' is no whole number"));
+    assert_non_null(strstr(j.e.msg, "epoch 'two': expected a whole number"));
     assert_int_equal(line(&j, 400, "Epoch 3"), WL_EINVAL);
-    assert_non_null(strstr(j.e.msg, "epoch 3 follows epoch 1, so its begin is not known"));
+    assert_non_null(strstr(j.e.msg, "epoch 3 follows epoch 1, so its beginning is unknown"));
     assert_int_equal(line(&j, 500, "Epoch 4 loss oops"), WL_EINVAL);
-    assert_non_null(strstr(j.e.msg, "value=oops should be a number"));
+    assert_non_null(strstr(j.e.msg, "value=oops: expected a number"));
     assert_int_equal(line(&j, 600, "Epoch 9223372036854775807"), WL_EINVAL);
     expect(&j, "100 epoch-begin epoch=1\n200 epoch-end epoch=1\n400 epoch-begin epoch=4\n500 epoch-end epoch=4\n");
 }
@@ -161,13 +161,13 @@ static void test_bad_options(void **state)
         { { .epoch_regex = "(" }, "--epoch-regex '('" },
         { { .step_regex = "a{2,1}" }, "--step-regex 'a{2,1}'" },
         { { .epoch_regex = "x", .epoch_fields = "epoch=1" }, "--epoch-regex has 0 groups" },
-        { { .epoch_regex = "(x)", .epoch_fields = "epoch" }, "'epoch' should be name=group" },
-        { { .epoch_regex = "(x)", .epoch_fields = "epoch=0" }, "'epoch=0' should be name=group" },
-        { { .step_fields = "step=1" }, "--step-fields needs --step-regex" },
-        { { .start_regex = "x" }, "--start-regex goes with" },
-        { { .define = { bad, 1 } }, "--define: define: better=up should be larger or smaller" },
-        { { .define = { good, 1 } }, "--define needs --epoch-regex" },
-        { { .epoch_regex = "x", .epoch_at = "begin", .start_regex = "x" }, "--start-regex goes with" },
+        { { .epoch_regex = "(x)", .epoch_fields = "epoch" }, "'epoch': expected NAME=GROUP" },
+        { { .epoch_regex = "(x)", .epoch_fields = "epoch=0" }, "'epoch=0': expected NAME=GROUP" },
+        { { .step_fields = "step=1" }, "--step-fields requires --step-regex" },
+        { { .start_regex = "x" }, "--start-regex requires" },
+        { { .define = { bad, 1 } }, "--define: define: better=up: expected larger or smaller" },
+        { { .define = { good, 1 } }, "--define requires --epoch-regex" },
+        { { .epoch_regex = "x", .epoch_at = "begin", .start_regex = "x" }, "--start-regex requires" },
     };
     (void)state;
     for (size_t i = 0; i < WL_COUNT(cases); i++) {

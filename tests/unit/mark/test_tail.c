@@ -152,7 +152,7 @@ static void test_marks(void **state)
     assert_int_equal(m.word, WL_MARK_EPOCH_BEGIN);
     assert_int_equal(wl_mark_tail_next(t, &m, &e), 0);
     assert_int_equal(wl_mark_tail_last(t, &m, &e), WL_EINVAL);
-    assert_non_null(strstr(e.msg, "marks:4: the last line lacks its newline: '3 0 epo'"));
+    assert_non_null(strstr(e.msg, "marks:4: last line without newline: '3 0 epo'"));
     assert_int_equal(wl_mark_tail_last(t, &m, &e), 0);
 }
 
