@@ -1,8 +1,8 @@
 /* A printed quantity: energy, power, carbon or money, with its interval and provenance.
  *
- * Joules of a model or of a simulated driver are not measurements, but a reader takes them for such unless told
- * otherwise. So the provenance is part of the type: wl_amount_text and wl_table_amount print "estimated" or
- * "simulated", and nothing else in src/ prints a quantity of these units (tools/check-output). check-words: ignore
+ * Joules of a model or of a simulated driver are not measurements, and a number without a word on it is taken for one.
+ * So the provenance is part of the type: wl_amount_text and wl_table_amount print "estimated" or "simulated", and nothing
+ * else in src/ prints a quantity of these units (tools/check-output).
  */
 #ifndef WL_BASE_AMOUNT_H
 #define WL_BASE_AMOUNT_H
