@@ -90,7 +90,7 @@ static int find_trial(struct wl_store *s, const struct wl_trial_row *row, int64_
         { "key", F_NAME, offsetof(struct wl_trial_row, key) },
         { "skipped", F_TEXT, offsetof(struct wl_trial_row, skipped) },
 #define SETTINGS_PREFIX ""
-#define SETTINGS_BASE offsetof(struct wl_trial_row, set)
+#define SETTINGS_BASE   offsetof(struct wl_trial_row, set)
 #include "store/settings_map.h"
         { NULL },
     };
@@ -125,7 +125,7 @@ int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *
         { "key", F_NAME, offsetof(struct wl_trial_row, key) },
         { "skipped", F_TEXT, offsetof(struct wl_trial_row, skipped) },
 #define SETTINGS_PREFIX ""
-#define SETTINGS_BASE offsetof(struct wl_trial_row, set)
+#define SETTINGS_BASE   offsetof(struct wl_trial_row, set)
 #include "store/settings_map.h"
         { NULL },
     };

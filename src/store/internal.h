@@ -13,7 +13,7 @@ struct spool;
 struct wl_store {
     struct wl_arena *arena; /* the caller's; bookkeeping that lives as long as the store */
     char *path;             /* as given, for messages */
-    char *file;             /* without links: what lies beside the file is named after it */
+    char *file;             /* without links: files next to it are named after it */
     enum wl_store_mode mode;
     sqlite3 *db;
     int64_t version; /* found */
@@ -22,9 +22,9 @@ struct wl_store {
     const char *synchronous; /* the level set last, NULL: none yet */
     dev_t dev;               /* which file was opened; ino 0: not yet */
     ino_t ino;
-    bool immutable; /* SQLite was told that nobody changes the file, of which this was seen: */
+    bool immutable; /* opened as immutable; the file's mtime then: */
     struct timespec changed;
-    bool tidy; /* what a reader made beside the file is to go with it */
+    bool tidy; /* remove the files next to the store that a reader made */
 
     struct cached {
         char *sql;
@@ -32,8 +32,8 @@ struct wl_store {
     } * cache;
     size_t n_cache, cache_cap;
 
-    struct insert { /* a map's INSERT, which lies in the cache; table, behind and map are static */
-        const char *table, *behind;
+    struct insert { /* a map's INSERT, in the cache; table, suffix and map are static */
+        const char *table, *suffix;
         const struct field *map;
         sqlite3_stmt *stmt;
     } * inserts;
@@ -116,9 +116,9 @@ struct field {
     size_t offset;
 };
 
-/* SELECT of the map's columns `from` (everything behind the select list) into an array of structs of `size`. A cell may
- * hold anything: WL_EINVAL names the one whose type or range is not the field's. Integers are within +-2^62, so that
- * the difference of two of them is one. */
+/* SELECT of the map's columns `from` (the query after the select list) into an array of structs of `size`. A cell may
+ * hold anything: WL_EINVAL names one whose type or range is not the field's. Integers are within +-2^62, so that the
+ * difference of two of them does not overflow. */
 int wl_rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,
                    size_t size, void *rows, size_t *n, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
@@ -127,9 +127,9 @@ int wl_rows_reading(struct wl_store *s, sqlite3_stmt *stmt, int64_t *t_ns, doubl
                     struct wl_err *e) WL_MUST_CHECK;
 
 /* INSERTs n structs. `key` names a first column that has the same value `id` in all rows of the table; NULL: none.
- * `behind` follows the values ("ON CONFLICT DO NOTHING"), "" for nothing. The texts and the map are static. */
+ * `suffix` follows the values ("ON CONFLICT DO NOTHING"), "": none. The texts and the map are static. */
 int wl_rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
-                   const void *rows, size_t n, size_t size, const char *behind, struct wl_err *e) WL_MUST_CHECK;
+                   const void *rows, size_t n, size_t size, const char *suffix, struct wl_err *e) WL_MUST_CHECK;
 
 enum { MAX_FIELDS = 64 }; /* of a map that is inserted */
 
@@ -168,7 +168,7 @@ int wl_store_remake_views(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 /* For a reader: the rows that migrations from version `from` on make, without changing tables. */
 int wl_store_fill(struct wl_store *s, int64_t from, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- guard.c: what a file may make SQLite do ---- */
+/* ---- sandbox.c: what a file may make SQLite do ---- */
 
 /* Before anything is read: views and triggers of the file are off, and so is every module, function and pragma that no
  * statement of ours needs; a reader changes nothing but its temporary tables. */
@@ -182,7 +182,7 @@ void wl_sandbox_register_vfs(void);
 /* The views and triggers of the file are ours: they may run. */
 void wl_sandbox_trust_schema(struct wl_store *s);
 
-/* ---- shape.c: which tables, columns, views and triggers there are ---- */
+/* ---- schema.c: tables, columns, views and triggers ---- */
 
 struct wl_schema_object {
     enum { WL_SCHEMA_TABLE, WL_SCHEMA_VIEW, WL_SCHEMA_TRIGGER } kind;
@@ -212,12 +212,12 @@ int wl_schema_check_complete(const struct wl_store *s, const struct wl_schema *s
  */
 int wl_schema_check_code(struct wl_store *s, struct wl_schema *shapes, bool *remake, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- reader.c ---- */
+/* ---- overlay.c ---- */
 
 /* Lays over a file of this or an older version what it lacks. */
 int wl_overlay_prepare(struct wl_store *s, int64_t version, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- spool.c: what killed runs left ---- */
+/* ---- spool.c: readings left by killed runs ---- */
 
 /* Stores what lies in files of runs that nobody looks after, and removes them. */
 int wl_spool_recover(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
@@ -231,7 +231,7 @@ int wl_spool_recover_run(struct wl_store *s, int64_t run, struct wl_err *e) WL_M
 /* Closes our own file, which stays. */
 void wl_spool_detach(struct wl_store *s);
 
-/* ---- network.c ---- */
+/* ---- netfs.c ---- */
 
 /* Is the path on a file system that several machines share, where WAL does not work? */
 bool wl_store_on_netfs(const char *path);
@@ -251,7 +251,7 @@ void wl_files_record_identity(struct wl_store *s); /* which file is open, for th
 /* WL_ENOENT: the file was removed or replaced since it was opened, so that what is written now would be lost. */
 int wl_store_check_exists(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
-/* For a reader that told SQLite that nobody changes the file: WL_EIO when somebody has begun to. */
+/* For a reader that opened the file as immutable: WL_EIO if somebody has begun to write to it. */
 int wl_store_check_unchanged(const struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- run.c ---- */
@@ -259,7 +259,7 @@ int wl_store_check_unchanged(const struct wl_store *s, struct wl_err *e) WL_MUST
 /* Makes a running run of a dead wattlaw ours. */
 int wl_store_run_take_over(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- fleet.c ---- */
+/* ---- nodes.c ---- */
 
 /* The nodes and caps of a run that ends; its row is closed. */
 int wl_store_add_nodes_caps(struct wl_store *s, int64_t run, const struct wl_run_end *end,

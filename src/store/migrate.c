@@ -24,7 +24,7 @@ static const char *text_of(const unsigned char *sql) { return (const char *)sql;
 
 static int set_version(struct wl_store *s, int64_t version, struct wl_err *e)
 {
-    char sql[64]; /* PRAGMA takes no bound values */
+    char sql[64]; /* a PRAGMA cannot have bound values */
     snprintf(sql, sizeof sql, "PRAGMA user_version = %lld", (long long)version);
     return wl_sql_script(s, sql, e);
 }

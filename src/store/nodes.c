@@ -17,7 +17,7 @@ static const struct field node_map[] = {
     { NULL },
 };
 
-/* What is written; readers get what follows from the readings behind it. */
+/* The stored columns; readers get further columns derived from the readings. */
 /* clang-format off */
 #define CAP_FACTS                                                                                     \
     { "host", F_NAME, CAP(host) }, { "device", F_NAME, CAP(device) }, { "kind", F_NAME, CAP(kind) },  \

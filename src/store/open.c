@@ -41,7 +41,7 @@ static void close_db(struct wl_store *s)
     s->db = NULL;
 }
 
-/* Nobody changes the file, SQLite is told: it makes no file beside it and takes no lock (wl_store_check_unchanged). */
+/* Opens the file as immutable: SQLite makes no file next to it and does not lock it (wl_store_check_unchanged). */
 static int open_immutable(struct wl_store *s, struct wl_err *e)
 {
     if (wl_files_wal_size(s) > 0)

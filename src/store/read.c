@@ -143,7 +143,7 @@ static const struct field run_map[] = {
     { "r.position", F_COUNT, AT(wl_run_row, position) },
     { "r.status", F_STATUS, AT(wl_run_row, status) },
 #define SETTINGS_PREFIX "s."
-#define SETTINGS_BASE offsetof(struct wl_run_row, set)
+#define SETTINGS_BASE   offsetof(struct wl_run_row, set)
 #include "store/settings_map.h"
     { "r.host", F_TEXT, AT(wl_run_row, host) },
     { "r.boot_id", F_TEXT, AT(wl_run_row, boot_id) },
@@ -206,7 +206,7 @@ static const struct field run_map[] = {
     { NULL },
 };
 
-/* Only what is asked for stands in WHERE, so that SQLite takes the index for it. */
+/* WHERE has only the requested conditions, so that SQLite uses their index. */
 static char *runs_from(const struct wl_run_filter *f, struct wl_arena *a)
 {
     struct wl_text sql = WL_TEXT(a);

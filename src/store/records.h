@@ -1,4 +1,4 @@
-/* What stands in a store, as structs: settings, plans, runs, what was measured and what follows from it.
+/* The content of a store as structs: settings, plans, runs, measurements and derived rows.
  *
  * schema.sql describes every table and column. Numbers that may be missing are doubles, NAN when missing (NULL in the
  * file), counts included; times are int64, WL_NO_NS when missing; texts are NULL when missing.
@@ -42,8 +42,8 @@ extern const char *const wl_run_status_names[]; /* "planned" ..., by enum */
 
 /* How a run waited for its GPUs to cool down before it began. */
 struct wl_cooldown {
-    double asked_c;  /* NAN: it did not wait, and nothing below is told */
-    double begin_c;  /* the hottest GPU when the run began; NAN: not told */
+    double asked_c;  /* NAN: it did not wait, and nothing below is known */
+    double begin_c;  /* the hottest GPU when the run began; NAN: unknown */
     double waited_s; /* how long that took */
     const char *why; /* why one was hotter, or may have been; NULL: none was */
 };
@@ -81,10 +81,10 @@ struct wl_run_row {
     double epoch_time_s;             /* mean over epochs */
     double energy_j, mean_power_w;   /* over the whole run, of the chosen devices */
     double energy_lo_j, energy_hi_j; /* 95 % interval */
-    double idle_j;                   /* what they would have drawn at rest; NAN: not measured */
+    double idle_j;                   /* what they would have drawn idle; NAN: not measured */
     bool estimated, simulated;       /* of that energy */
     double util_pct;                 /* busy time of the GPUs, else of the CPUs */
-    double input_pct;                /* share of the epochs' time that ranks waited for input; NAN: not told */
+    double input_pct;                /* share of the epochs' time that ranks waited for input; NAN: unknown */
     double power_capped_pct;         /* share of time in which the power limit, */
     double thermal_capped_pct;       /* and the temperature, held the GPU clocks down; mean over GPUs */
     double achieved_clock_mhz, achieved_mem_clock_mhz; /* that the GPUs ran at; mean over time and GPUs */
@@ -114,8 +114,8 @@ struct wl_energy_row {
     const char *method; /* counter, integral, combined */
     double energy_j, mean_power_w, coverage;
     double energy_lo_j, energy_hi_j;    /* 95 % interval */
-    double idle_before_w, idle_after_w; /* mean power at rest before and behind the job; NAN: not measured */
-    double idle_j;                      /* what the device would have drawn at rest */
+    double idle_before_w, idle_after_w; /* mean idle power before and after the job; NAN: not measured */
+    double idle_j;                      /* what the device would have drawn idle */
     bool estimated, simulated;
     bool chosen;     /* one of the rows whose sum is the run's energy_j: see wl_energy_sources in power/power.h. Chosen
                       * rows never overlap; the same devices are chosen in all epochs of a run, each by the method that

@@ -17,7 +17,7 @@ static struct sql_value value_of(const struct field *f, const void *row)
     case F_COUNT:
     case F_WHOLE: {
         double v = *(const double *)at;
-        /* What is no whole number is refused by the column's type. */
+        /* the column type refuses anything but a whole number */
         return v == floor(v) && fabs(v) < 0x1p62 ? sql_int((int64_t)v) : sql_real(v);
     }
     case F_TEXT:
@@ -248,9 +248,9 @@ int wl_rows_reading(struct wl_store *s, sqlite3_stmt *stmt, int64_t *t_ns, doubl
     return wrong_cell(s, &q, c[0].wrong ? &c[0] : &c[1], 0, e);
 }
 
-/* "INSERT INTO epoch(run, epoch, ...) VALUES (?1, ?2, ...) behind" */
+/* "INSERT INTO epoch(run, epoch, ...) VALUES (?1, ?2, ...) suffix" */
 static char *insert_sql(struct wl_arena *a, const char *table, const char *key, const struct field *map,
-                        const char *behind)
+                        const char *suffix)
 {
     struct wl_text sql = WL_TEXT(a), values = WL_TEXT(a);
     int n = 0;
@@ -261,34 +261,34 @@ static char *insert_sql(struct wl_arena *a, const char *table, const char *key, 
         wl_text_addf(&values, "%s?%d", n ? ", " : "", n + 1);
         n++;
     }
-    wl_text_addf(&sql, ") VALUES (%s) %s", values.s, behind);
+    wl_text_addf(&sql, ") VALUES (%s) %s", values.s, suffix);
     return sql.s;
 }
 
 /* Composed once for each map: writing the text of a row's INSERT took longer than running it. */
 static int insert_statement(struct wl_store *s, const char *table, const char *key, const struct field *map,
-                            const char *behind, sqlite3_stmt **out, struct wl_err *e)
+                            const char *suffix, sqlite3_stmt **out, struct wl_err *e)
 {
     for (size_t i = 0; i < s->n_inserts; i++) {
         const struct insert *known = &s->inserts[i];
-        if (known->map != map || strcmp(known->table, table) != 0 || strcmp(known->behind, behind) != 0) continue;
+        if (known->map != map || strcmp(known->table, table) != 0 || strcmp(known->suffix, suffix) != 0) continue;
         *out = known->stmt;
         sqlite3_clear_bindings(*out);
         return 0;
     }
-    int rc = wl_sql_get(s, insert_sql(s->arena, table, key, map, behind), out, e);
+    int rc = wl_sql_get(s, insert_sql(s->arena, table, key, map, suffix), out, e);
     if (rc) return rc;
     WL_GROW(s->arena, s->inserts, s->n_inserts, s->inserts_cap);
-    s->inserts[s->n_inserts++] = (struct insert) { table, behind, map, *out };
+    s->inserts[s->n_inserts++] = (struct insert) { table, suffix, map, *out };
     return 0;
 }
 
 int wl_rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
-                   const void *rows, size_t n, size_t size, const char *behind, struct wl_err *e)
+                   const void *rows, size_t n, size_t size, const char *suffix, struct wl_err *e)
 {
     if (n == 0) return 0;
     sqlite3_stmt *stmt;
-    int rc = insert_statement(s, table, key, map, behind, &stmt, e);
+    int rc = insert_statement(s, table, key, map, suffix, &stmt, e);
     for (size_t i = 0; i < n && rc == 0; i++) {
         const void *row = (const char *)rows + i * size;
         struct sql_value v[MAX_FIELDS];

@@ -6,8 +6,14 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define COOLDOWN_NONE { .asked_c = NAN, .begin_c = NAN, .waited_s = NAN }
-#define SLURM_NONE    { .energy_j = NAN, .period_s = NAN }
+#define COOLDOWN_NONE                                   \
+    {                                                   \
+        .asked_c = NAN, .begin_c = NAN, .waited_s = NAN \
+    }
+#define SLURM_NONE                       \
+    {                                    \
+        .energy_j = NAN, .period_s = NAN \
+    }
 const struct wl_run_end wl_run_end_none = {
     .status = WL_RUN_DONE,
     .exit_status = NAN,
@@ -42,9 +48,8 @@ static int mark_running(struct wl_store *s, int64_t run, const struct wl_run_beg
                   "UPDATE run SET status = 'running', host = ?2, boot_id = ?3, pid = ?4, folder = ?5, command = ?6, "
                   "version = ?7, start_mono_ns = ?8, start_wall_ns = ?9 WHERE id = ?1 AND status = 'planned'",
                   SQL(sql_int(run), sql_text(b->host ? b->host : wl_host_name(a)),
-                      sql_text(b->boot_id ? b->boot_id : wl_host_boot_id(a)), sql_int(getpid()),
-                      sql_text(b->folder), sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns),
-                      sql_int(b->at.wall_ns)),
+                      sql_text(b->boot_id ? b->boot_id : wl_host_boot_id(a)), sql_int(getpid()), sql_text(b->folder),
+                      sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns), sql_int(b->at.wall_ns)),
                   e);
     wl_arena_free(a);
     return rc ? rc : one_changed(s, run, "planned", e);
@@ -99,25 +104,24 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
     WL_CHECK(x->status >= WL_RUN_DONE);
     int rc = x->began ? move_begin(s, run, x->began, e) : 0;
     if (rc < 0) return rc;
-    rc =
-        wl_sql_do(s,
-                  "UPDATE run SET status = ?2, stop_mono_ns = ?3, stop_wall_ns = ?4, exit_status = ?5, signal = ?6, "
-                  "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "
-                  "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15, idle_s = ?16, "
-                  "cooldown_c = ?17, cooldown_s = ?18, begin_c = ?19, not_cool = ?20, "
-                  "slurm_plugin = ?21, slurm_steps = ?22, slurm_j = ?23, slurm_period_s = ?24, slurm_why = ?25, "
-                  "sampler_cpu = ?26 "
-                  "WHERE id = ?1 AND status = 'running'",
-                  SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
-                      sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
-                      sql_text(x->log_tail), sql_text(x->flag), sql_real(x->sampling_asked_s),
-                      sql_real(x->sampling_period_s), sql_real(x->ticks), sql_real(x->ticks_skipped),
-                      sql_real(x->samples_lost), sql_real(x->own_cpu_s), sql_real(x->idle_s),
-                      sql_real(x->cooldown.asked_c), sql_real(x->cooldown.waited_s), sql_real(x->cooldown.begin_c),
-                      sql_text(x->cooldown.why), sql_text(x->slurm.plugin), sql_text(x->slurm.steps),
-                      sql_real(x->slurm.energy_j), sql_real(x->slurm.period_s), sql_text(x->slurm.why),
-                      sql_real(x->sampler_cpu)),
-                  e);
+    rc = wl_sql_do(s,
+                   "UPDATE run SET status = ?2, stop_mono_ns = ?3, stop_wall_ns = ?4, exit_status = ?5, signal = ?6, "
+                   "error = ?7, log_tail = ?8, flag = ?9, sampling_asked_s = ?10, sampling_period_s = ?11, "
+                   "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15, idle_s = ?16, "
+                   "cooldown_c = ?17, cooldown_s = ?18, begin_c = ?19, not_cool = ?20, "
+                   "slurm_plugin = ?21, slurm_steps = ?22, slurm_j = ?23, slurm_period_s = ?24, slurm_why = ?25, "
+                   "sampler_cpu = ?26 "
+                   "WHERE id = ?1 AND status = 'running'",
+                   SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
+                       sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
+                       sql_text(x->log_tail), sql_text(x->flag), sql_real(x->sampling_asked_s),
+                       sql_real(x->sampling_period_s), sql_real(x->ticks), sql_real(x->ticks_skipped),
+                       sql_real(x->samples_lost), sql_real(x->own_cpu_s), sql_real(x->idle_s),
+                       sql_real(x->cooldown.asked_c), sql_real(x->cooldown.waited_s), sql_real(x->cooldown.begin_c),
+                       sql_text(x->cooldown.why), sql_text(x->slurm.plugin), sql_text(x->slurm.steps),
+                       sql_real(x->slurm.energy_j), sql_real(x->slurm.period_s), sql_text(x->slurm.why),
+                       sql_real(x->sampler_cpu)),
+                   e);
     return rc ? rc : one_changed(s, run, "running", e);
 }
 
@@ -159,7 +163,7 @@ static int insert_derived(struct wl_store *s, int64_t run, const struct wl_deriv
 {
     static const struct field actual[] = {
 #define SETTINGS_PREFIX ""
-#define SETTINGS_BASE 0
+#define SETTINGS_BASE   0
 #include "store/settings_map.h"
         { NULL },
     };
@@ -197,9 +201,8 @@ int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *de
 
 /* ---- after a crash ---- */
 
-/* On a file system of this machine the lock tells, in which container or after how many boots the run began. On one
- * that is shared, locks of other machines may be invisible: there only runs of this host are judged, by its boot, the
- * lock, and where locks do not work by the process number. */
+/* On a local file system the lock decides, also across containers and boots. On a shared one, locks of other machines
+ * may be invisible: there only runs of this host are judged, by boot, lock and, where locks do not work, process id. */
 static int alive(struct wl_store *s, int64_t run, const char *host, const char *boot_id, double pid)
 {
     int locked = wl_store_locked(s, wl_lock_of_run(run));

@@ -18,17 +18,13 @@ static void set_limits(sqlite3 *db)
     static const struct {
         int what, most;
     } limits[] = {
-        { SQLITE_LIMIT_LENGTH, 64 * MEGABYTE }, /* of a cell or a row; the largest that we write are texts of experiments */
-        { SQLITE_LIMIT_SQL_LENGTH, MEGABYTE },
-        { SQLITE_LIMIT_COLUMN, 200 },
-        { SQLITE_LIMIT_EXPR_DEPTH, 100 },
-        { SQLITE_LIMIT_COMPOUND_SELECT, 10 },
-        { SQLITE_LIMIT_FUNCTION_ARG, 20 },
-        { SQLITE_LIMIT_ATTACHED, 0 },
-        { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100 },
-        { SQLITE_LIMIT_VARIABLE_NUMBER, 100 },
-        { SQLITE_LIMIT_TRIGGER_DEPTH, 2 },
-        { SQLITE_LIMIT_WORKER_THREADS, 0 },
+        { SQLITE_LIMIT_LENGTH, 64 * MEGABYTE }, /* of a cell or a row; the largest that we write are texts of
+                                                   experiments */
+        { SQLITE_LIMIT_SQL_LENGTH, MEGABYTE },     { SQLITE_LIMIT_COLUMN, 200 },
+        { SQLITE_LIMIT_EXPR_DEPTH, 100 },          { SQLITE_LIMIT_COMPOUND_SELECT, 10 },
+        { SQLITE_LIMIT_FUNCTION_ARG, 20 },         { SQLITE_LIMIT_ATTACHED, 0 },
+        { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 100 }, { SQLITE_LIMIT_VARIABLE_NUMBER, 100 },
+        { SQLITE_LIMIT_TRIGGER_DEPTH, 2 },         { SQLITE_LIMIT_WORKER_THREADS, 0 },
     };
     for (size_t i = 0; i < WL_COUNT(limits); i++) sqlite3_limit(db, limits[i].what, limits[i].most);
 }
@@ -45,19 +41,35 @@ static bool listed(const char *name, const char *const *list)
 static bool may_call(const char *function)
 {
     /* The second line: what ALTER TABLE of the migrations calls. */
-    static const char *const functions[] = { "avg",  "coalesce", "count", "ifnull", "instr", "max", "min", "nullif",
-                                             "sum",  "substr",
-                                             "like", "printf",   "substr", "sqlite_drop_column", "sqlite_rename_test",
-                                             "sqlite_rename_quotefix", "length", "raise", NULL };
+    static const char *const functions[] = { "avg",
+                                             "coalesce",
+                                             "count",
+                                             "ifnull",
+                                             "instr",
+                                             "max",
+                                             "min",
+                                             "nullif",
+                                             "sum",
+                                             "substr",
+                                             "like",
+                                             "printf",
+                                             "substr",
+                                             "sqlite_drop_column",
+                                             "sqlite_rename_test",
+                                             "sqlite_rename_quotefix",
+                                             "length",
+                                             "raise",
+                                             NULL };
     return listed(function, functions);
 }
 
 static bool may_set(const char *pragma)
 {
-    static const char *const pragmas[] = { "application_id", "cache_size",        "cell_size_check", "foreign_key_check",
-                                           "foreign_keys",   "integrity_check",   "journal_mode",    "mmap_size",
-                                           "quick_check",    "synchronous",       "table_xinfo",     "temp_store",
-                                           "user_version",   "wal_autocheckpoint", NULL };
+    static const char *const pragmas[] = { "application_id",    "cache_size",         "cell_size_check",
+                                           "foreign_key_check", "foreign_keys",       "integrity_check",
+                                           "journal_mode",      "mmap_size",          "quick_check",
+                                           "synchronous",       "table_xinfo",        "temp_store",
+                                           "user_version",      "wal_autocheckpoint", NULL };
     return listed(pragma, pragmas);
 }
 
@@ -92,8 +104,8 @@ static int authorize(void *store, int action, const char *a, const char *b, cons
 
 /* ---- files ---- */
 
-/* A rollback journal may name a super-journal, of a transaction over several databases, which SQLite removes when it has
- * rolled back. A journal that came with a store could so name any file of ours. No statement here writes to two
+/* A rollback journal may name a super-journal, of a transaction over several databases, which SQLite removes when it
+ * has rolled back. A journal that came with a store could so name any file of ours. No statement here writes to two
  * databases. */
 static int open_no_super_journal(sqlite3_vfs *self, const char *name, sqlite3_file *file, int flags, int *out)
 {

@@ -1,7 +1,7 @@
 /* The tables that this wattlaw knows, and whether a file has them.
  *
- * schema.sql and views.sql are run in a scratch database in memory, which then tells their tables, columns and views:
- * what a version adds is known here without being said twice.
+ * schema.sql and views.sql are run in a scratch database in memory, from which their tables, columns and views are
+ * read, so that additions of a version need no second list here.
  */
 #include "store/internal.h"
 
@@ -181,7 +181,8 @@ static int check_code(struct wl_store *s, struct wl_schema *shapes, const char *
     return 0;
 }
 
-/* Types and names of sqlite_schema can lie: what an entry is stands in its SQL, which SQLite begins like this. */
+/* Types and names in sqlite_schema can be forged: the kind of an entry follows from its SQL, which SQLite begins like
+ * this. */
 static const char code_sql[] = "SELECT name, sql FROM main.sqlite_schema WHERE sql IS NOT NULL "
                                "AND substr(sql, 1, 13) NOT IN ('CREATE TABLE ', 'CREATE INDEX ') "
                                "AND substr(sql, 1, 20) <> 'CREATE UNIQUE INDEX '";

@@ -1,5 +1,6 @@
-/* The columns of a struct wl_settings: included in the initialiser of a map, with SETTINGS_PREFIX (text before each column) and
- * SETTINGS_BASE (where the struct is in the row, bytes) defined. No include guard: it is included once per map. */
+/* The columns of a struct wl_settings: included in the initialiser of a map, with SETTINGS_PREFIX (text before each
+ * column) and SETTINGS_BASE (where the struct is in the row, bytes) defined. No include guard: it is included once per
+ * map. */
 /* clang-format off */
 #define SETTING_FIELD(member, type) { SETTINGS_PREFIX #member, type, (SETTINGS_BASE) + offsetof(struct wl_settings, member) },
 #define SETTING_OBSERVED(member, ...) SETTING_FIELD(member, F_TEXT)

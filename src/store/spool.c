@@ -6,9 +6,9 @@
  * was cut off, or one of an earlier round.
  *
  * Who opens the store for writing and finds the file of a run that nobody looks after stores its readings and removes
- * it. That a reading is stored once is the matter of the table's key: it does not matter how often, or how far, that was
- * done before. The lock of the run is held meanwhile, so that nobody begins a new file under the same name. Who opens the
- * store for reading sees these readings beside the stored ones, and leaves both files as they are.
+ * it. That a reading is stored once is the matter of the table's key: it does not matter how often, or how far, that
+ * was done before. The lock of the run is held meanwhile, so that nobody begins a new file under the same name. Who
+ * opens the store for reading sees these readings beside the stored ones, and leaves both files as they are.
  */
 #include "store/internal.h"
 
@@ -96,7 +96,7 @@ int wl_store_spool_add(struct wl_store *s, const struct wl_sample_row *v, size_t
     return 0;
 }
 
-/* Serials go on, so that an old block that happens to begin right behind a new one is seen to be old. */
+/* Serials continue, so that an old block directly after a new one is recognised as old. */
 void wl_store_spool_restart(struct wl_store *s) { s->spool->end = 0; }
 
 void wl_store_spool_close(struct wl_store *s)
@@ -119,8 +119,8 @@ static const struct wl_sample_row *whole_block(const struct wl_file_mapping *m, 
     return (const void *)(m->p + at + sizeof *b); /* a multiple of 8 from the beginning of a page */
 }
 
-/* `sql` takes a reading into channels of its run alone: what lies in a file beside a store that others sent is not to be
- * trusted. */
+/* `sql` takes a reading into channels of its run alone: what lies in a file beside a store that others sent is not to
+ * be trusted. */
 static int insert_rows(struct wl_store *s, const char *sql, int64_t run, const struct wl_sample_row *v, size_t n,
                        struct wl_err *e)
 {
@@ -130,7 +130,8 @@ static int insert_rows(struct wl_store *s, const char *sql, int64_t run, const s
     return rc;
 }
 
-static int insert_blocks(struct wl_store *s, const char *sql, int64_t run, const struct wl_file_mapping *m, struct wl_err *e)
+static int insert_blocks(struct wl_store *s, const char *sql, int64_t run, const struct wl_file_mapping *m,
+                         struct wl_err *e)
 {
     struct block b;
     uint32_t serial = 0;
@@ -245,10 +246,9 @@ static int read_spool(struct wl_store *s, int64_t run, struct wl_arena *a, struc
 }
 
 /* A reading that a writer stores meanwhile is seen once. */
-static const char overlay_sql[] =
-    "CREATE TEMP VIEW sample AS SELECT channel, t_ns, value FROM main.sample UNION ALL "
-    "SELECT channel, t_ns, value FROM temp.spooled p WHERE NOT EXISTS "
-    "(SELECT 1 FROM main.sample m WHERE m.channel = p.channel AND m.t_ns = p.t_ns)";
+static const char overlay_sql[] = "CREATE TEMP VIEW sample AS SELECT channel, t_ns, value FROM main.sample UNION ALL "
+                                  "SELECT channel, t_ns, value FROM temp.spooled p WHERE NOT EXISTS "
+                                  "(SELECT 1 FROM main.sample m WHERE m.channel = p.channel AND m.t_ns = p.t_ns)";
 
 int wl_spool_overlay(struct wl_store *s, struct wl_err *e)
 {
@@ -260,8 +260,10 @@ int wl_spool_overlay(struct wl_store *s, struct wl_err *e)
     for (size_t i = 0; i < n && rc == 0; i++) {
         if (wl_store_locked(s, wl_lock_of_run(runs[i])) == 1) continue; /* its wattlaw stores them itself */
         if (!made)
-            rc = wl_sql_script(s, "CREATE TEMP TABLE spooled(channel INTEGER NOT NULL, t_ns INTEGER NOT NULL, "
-                                  "value REAL, PRIMARY KEY(channel, t_ns)) WITHOUT ROWID", e);
+            rc = wl_sql_script(s,
+                               "CREATE TEMP TABLE spooled(channel INTEGER NOT NULL, t_ns INTEGER NOT NULL, "
+                               "value REAL, PRIMARY KEY(channel, t_ns)) WITHOUT ROWID",
+                               e);
         made = true;
         if (rc == 0) rc = read_spool(s, runs[i], a, e);
     }

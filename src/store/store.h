@@ -81,8 +81,8 @@ int wl_store_add_campaign(struct wl_store *s, const char *name, const char *expe
 int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct wl_arena *a,
                        struct wl_err *e) WL_MUST_CHECK;
 
-/* At most one process runs a campaign, and one campaign of a store runs at a time: holds locks until close. WL_EPERM
- * when another process does; the message tells which of the two. */
+/* At most one process runs a campaign, and one campaign of a store runs at a time: holds locks until close. WL_EPERM if
+ * another process does; the message names the conflict. */
 int wl_store_lock_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
 /* Would wl_store_lock_campaign be refused? Takes nothing; 0: a campaign that is not there yet. */
@@ -136,7 +136,7 @@ struct wl_run_end {
     double sampler_cpu; /* that the measuring was bound to; NAN: none, or another one on each node */
     struct wl_cooldown cooldown;
     struct wl_slurm_energy slurm;
-    double idle_s; /* rest before and behind the job that was measured; NAN: none */
+    double idle_s; /* duration of the idle measurement before and after the job; NAN: none */
     const struct wl_run_begin
         *began; /* on the first node, whose clock the run's times are of; NULL: as wl_store_run_begin said */
     const struct wl_node_row *nodes; /* none: it ran on its host alone */

@@ -57,8 +57,8 @@ static const struct wl_opt shared_rows[] = {
       .help = "worker processes (ranks) to start on this machine; not with mpirun or srun; default: 1" },
     { "threads", WL_INT, AT(threads), "1", 1, 1024, .help = "compute threads of each worker" },
     { "loader-threads", WL_INT, AT(loader_threads), "1", 0, 1024,
-      .help = "threads of each worker that read data ahead; 0: read each batch when it is needed" },
-    { "pin", WL_FLAG, AT(pin), .help = "bind each worker to as many CPU cores as it has threads (default no)" },
+      .help = "threads of each worker that read data ahead; 0: read each batch when needed" },
+    { "pin", WL_FLAG, AT(pin), .help = "bind each worker to one CPU core per thread (default no)" },
     { "comm", WL_CHOICE, AT(comm), "auto", .choices = "auto", .help = "communication between ranks" },
     { "backend", WL_CHOICE, AT(backend), "auto", .choices = "auto",
       .help = "compute back-end; cpu: oneDNN; ref: plain C, slow, for comparison; auto: the first available" },
@@ -68,7 +68,7 @@ static const struct wl_opt shared_rows[] = {
     { "precision", WL_CHOICE, AT(precision), "f32", .choices = "f32|bf16",
       .help = "arithmetic; bf16: activations and products in bf16, parameters, gradients and statistics in f32" },
     { "allow-slow-bf16", WL_FLAG, AT(allow_slow_bf16),
-      .help = "allow bf16 on a processor without bf16 instructions, where it is slower than f32 (default no)" },
+      .help = "allow bf16 on a processor without bf16 instructions (slower than f32) (default no)" },
 
     { "recompute", WL_CHOICE, AT(recompute), "no", .choices = "no|yes",
       .help = "activation (gradient) checkpointing; yes: recompute most activations in the backward pass, for the "

@@ -42,5 +42,5 @@ refused("'for that' refers", "  --wait s                      longest wait for t
 refused("'if not given': write (default VALUE)", "  --pue X                       power usage effectiveness; 1 if not given")
 refused("0 rows", "")
 
-done = subprocess.run([tool, "--wattlaw-only", sys.argv[2]], capture_output=True, text=True, check=False)
+done = subprocess.run([tool, sys.argv[2]], capture_output=True, text=True, check=False)
 assert done.returncode == 0, done.stdout + done.stderr
