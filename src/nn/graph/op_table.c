@@ -69,7 +69,7 @@ static double filter_backward_flops(const struct wl_graph *g, const struct wl_no
  * of each triplet the weights are summed over the orders and multiplied with an edge's features. */
 static double triplet_flops(const struct wl_graph *g, const struct wl_node *n)
 {
-    enum { ANGULAR = 8 }; /* index of the input */
+    enum { ANGULAR = 3 }; /* index of the input: x, residual, radial, angular */
     const double b = (double)n->par[0]->dims.d[0], both = (double)n->par[0]->dims.d[1];
     const double f = (double)n->out->dims.d[1], orders = (double)n->in[ANGULAR]->dims.d[1];
     return 2 * g->mean_rows[WL_EDGES] * (b * both + b * f * f) + 2 * g->mean_rows[WL_TRIPLETS] * (b * orders + b * f);

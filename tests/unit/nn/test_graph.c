@@ -1,4 +1,5 @@
 #include "nn/graph/graph.h"
+#include "nn/graph/op_table.h"
 #include "nn/graph/shapes.h"
 
 #include <setjmp.h>
@@ -242,6 +243,38 @@ static void test_first_loss_counts(void **state)
     assert_true(!g->nodes[0]->counts && g->nodes[1]->counts && !g->nodes[2]->counts);
 }
 
+/* The products of the bases with their weights and of the edges' features are by edge, the sums over orders and
+ * features by triplet. */
+static void flops_of_a_triplet_convolution_are_those_counted_by_hand(void **state)
+{
+    (void)state;
+    enum { E = 20, T = 60, F = 8, BILINEAR = 4, ORDERS = 3, RADIALS = 2, BOTH = ORDERS * RADIALS };
+    static const double rows[WL_ROW_KINDS] = { [WL_EDGES] = 10, [WL_TRIPLETS] = 30 };
+    struct wl_arena *arena = wl_arena_new(NULL);
+    struct wl_graph *g = wl_graph_new(arena);
+    struct wl_err e = { 0 };
+    const struct wl_edges edges = {
+        .counts = wl_input(g, "counts", WL_I32, WL_DIMS(WL_ROW_KINDS)),
+        .edge_start = wl_input(g, "edge_start", WL_I32, WL_DIMS(7)),
+        .source = wl_input(g, "source", WL_I32, WL_DIMS(E)),
+        .reverse = wl_input(g, "reverse", WL_I32, WL_DIMS(E)),
+        .triplet_start = wl_input(g, "triplet_start", WL_I32, WL_DIMS(7)),
+    };
+    const struct wl_triplet_conv conv = {
+        .bilinear = BILINEAR,
+        .radial = wl_input(g, "radial", WL_F32, WL_DIMS(E, BOTH)),
+        .angular = wl_input(g, "angular", WL_F32, WL_DIMS(T, ORDERS)),
+        .residual = wl_input(g, "residual", WL_F32, WL_DIMS(E, F)),
+    };
+    wl_mean_rows(g, rows);
+    wl_triplet_conv(g, "conv", edges, wl_input(g, "x", WL_F32, WL_DIMS(E, F)), conv);
+    if (wl_graph_check(g, &e)) fail_msg("%s", e.msg);
+    const double by_edge = 2.0 * 10 * (BILINEAR * BOTH + BILINEAR * F * F);
+    const double by_triplet = 2.0 * 30 * (BILINEAR * ORDERS + BILINEAR * F);
+    assert_true(wl_node_flops(g, g->nodes[g->n_nodes - 1]) == by_edge + by_triplet);
+    wl_arena_free(arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -255,6 +288,7 @@ int main(void)
         cmocka_unit_test(test_again),
         cmocka_unit_test(test_again_refuses),
         cmocka_unit_test(test_first_loss_counts),
+        cmocka_unit_test(flops_of_a_triplet_convolution_are_those_counted_by_hand),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
