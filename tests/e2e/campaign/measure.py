@@ -223,7 +223,7 @@ def sampler_cpu_binds_wattlaw_and_not_the_job(bench):
     check(bench.rows("wattlaw.db", "SELECT sampler_cpu FROM run") == [(cpu,), (None,)])
 
     r = bench.run("measure", "--sampler-cpu", "1023", "--", "true", status=1)
-    contains(r.stderr, "sampler_cpu: CPU 1023 may not be used by this process; these may: ")
+    contains(r.stderr, "sampler_cpu: CPU 1023 is not available to this process; available: ")
     check(bench.rows("wattlaw.db", "SELECT count(*) FROM run") == [(2,)], "a refused run is stored")
     bench.write("a.ini", "[campaign]\nname = c\n[launch]\ncommand = sleep .1\n[measure]\nsampler_cpu = 1023\n")
     contains(bench.run("sweep", "a.ini", status=1).stderr, "CPU 1023 may not be used")
