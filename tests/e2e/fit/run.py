@@ -51,7 +51,7 @@ CASES = {
 
 
 def run(program, line, folder=HERE):
-    """The exit status; standard output and, behind a line of dashes, standard error."""
+    """The exit status; standard output and, after a line of dashes, standard error."""
     done = subprocess.run([program, *line], cwd=folder, capture_output=True, text=True)
     return done.returncode, done.stdout + ("----\n" + done.stderr if done.stderr else "")
 

@@ -88,12 +88,12 @@ FORMATS = [("scrapes.prom", scrapes(DCGM), []), ("power.prom", scrapes(["DCGM_FI
            ("bare.txt", dmon(False), ["--start", str(START), "--period", "1s", "--uuids", ",".join(UUIDS)])]
 with Place() as p:
     for name, text, options in FORMATS:
-        told, r = p.imports(p.write(name, text), *options)
-        expect(abs(told["energy_j"] - JOULES) < 1e-3 * JOULES, f"{name}: {told}", r)
-        expect(told["energy_lo_j"] <= JOULES * 1.001 and told["energy_hi_j"] >= JOULES * .999, f"{name}: interval: {told}")
+        summary, r = p.imports(p.write(name, text), *options)
+        expect(abs(summary["energy_j"] - JOULES) < 1e-3 * JOULES, f"{name}: {summary}", r)
+        expect(summary["energy_lo_j"] <= JOULES * 1.001 and summary["energy_hi_j"] >= JOULES * .999, f"{name}: interval: {summary}")
         expect(re.search(r"^energy 30\.0 kJ \([0-9.]+ to [0-9.]+ kJ\), mean 500 W$", r.stdout, re.M), f"{name}: one unit", r)
-        expect(told["time_s"] == SECONDS and told["source"] == "dcgm" and len(told["devices"]) == 2, f"{name}: {told}")
-        expect(told["started"] == "2023-11-14T22:13:20Z" and told["broken"] == 0, f"{name}: {told}")
+        expect(summary["time_s"] == SECONDS and summary["source"] == "dcgm" and len(summary["devices"]) == 2, f"{name}: {summary}")
+        expect(summary["started"] == "2023-11-14T22:13:20Z" and summary["broken"] == 0, f"{name}: {summary}")
     expect(p.rows("SELECT count(*), sum(status = 'done') FROM run") == [(5, 5)], "five runs")
     expect(p.rows("SELECT DISTINCT sensor FROM device") == [("dcgm",)], "the source is said")
     expect(("dcgm:" + UUIDS[0], "n1") in p.rows("SELECT uuid, host FROM device"), "by UUID")
@@ -112,14 +112,14 @@ with Place() as p:
     r = p.run("import", "dcgm", "scrapes.prom")
     expect(r.returncode == 1 and "already imported, as run 1" in r.stderr, "twice", r)
     expect(p.rows("SELECT count(*) FROM run") == [(1,)], "no second run")
-    told, r = p.imports("scrapes.prom", "--gpus", "n2", "--from", "2023-11-14T22:13:30Z", "--to", f"{START + 40}")
-    expect(told["time_s"] == 30 and abs(told["energy_j"] - 30 * WATTS[1]) < 7 and len(told["devices"]) == 1, f"a part: {told}", r)
+    summary, r = p.imports("scrapes.prom", "--gpus", "n2", "--from", "2023-11-14T22:13:30Z", "--to", f"{START + 40}")
+    expect(summary["time_s"] == 30 and abs(summary["energy_j"] - 30 * WATTS[1]) < 7 and len(summary["devices"]) == 1, f"a part: {summary}", r)
     expect(p.rows("SELECT workload, workers FROM observations WHERE run = 1") == [("train", 2)], "named")
 
-# What is wrong is told, with its place.
+# Errors are reported with file and line.
 with Place() as p:
-    told, r = p.imports(p.write("cut.prom", scrapes(["DCGM_FI_DEV_POWER_USAGE"]) + "???\nDCGM_FI_DEV_POWER_USAGE{UUID=\"GPU-6"))
-    expect(told["broken"] == 2 and "left out: cut.prom:184: not a metric" in r.stderr and "cut.prom:185: last line" in r.stderr,
+    summary, r = p.imports(p.write("cut.prom", scrapes(["DCGM_FI_DEV_POWER_USAGE"]) + "???\nDCGM_FI_DEV_POWER_USAGE{UUID=\"GPU-6"))
+    expect(summary["broken"] == 2 and "left out: cut.prom:184: not a metric" in r.stderr and "cut.prom:185: last line" in r.stderr,
            "lines that make no sense", r)
     for args, why, status in (
             (["dcgm", p.write("bare.txt", dmon(False))], "bare.txt:3: the time of this reading is unknown: give --start", 1),

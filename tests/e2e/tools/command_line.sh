@@ -29,7 +29,7 @@ for c in $commands; do
     expect 0 "usage: wattlaw $c" "$wattlaw" "$c" --help
     [ ! -s "$tmp/err" ] || { echo "$c --help wrote to stderr"; bad=1; }
     expect 2 "unknown option --no-such-option" "$wattlaw" "$c" --no-such-option
-    grep -q "usage: wattlaw $c" "$tmp/err" || { echo "$c: no usage behind the error"; bad=1; }
+    grep -q "usage: wattlaw $c" "$tmp/err" || { echo "$c: no usage after the error"; bad=1; }
     if [ -w /dev/full ] && "$wattlaw" "$c" --help >/dev/full 2>"$tmp/err"; then
         echo "$c --help into a full disk ended with status 0"
         bad=1

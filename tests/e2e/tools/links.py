@@ -9,7 +9,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 
 
 def text_of(path):
-    """Without blocks of code, in which brackets are no links."""
+    """Without blocks of code, in which brackets are not links."""
     with open(path, encoding="utf-8") as file:
         return re.sub(r"(?m)^    .*$", "", file.read())
 

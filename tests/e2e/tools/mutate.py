@@ -99,7 +99,7 @@ def planted(folder):
 
 
 def refused(folder):
-    """A table that does not fit is told, with its line, before anything is planted."""
+    """A table that does not fit is reported, with its line, before anything is planted."""
     table, good = os.path.join(folder, "tools", "mutations", "a.txt"), FILES["tools/mutations/a.txt"]
     for bad, why in ((good.replace("int unused = 0;", "int unused = 7;"), "a.txt:8: src/a/a.c has this text 0 times"),
                      (good.replace("- int unused = 0;", "- int"), "a.txt:8: src/a/a.c has this text 7 times"),

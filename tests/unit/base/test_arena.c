@@ -49,8 +49,8 @@ static void children_freed_early_leave_nothing_in_the_parent(void **state)
         wl_arena_free(i % 2 ? x : y);
         wl_arena_free(i % 2 ? y : x);
     }
-    char *behind = wl_alloc(a, 1);
-    assert_true(behind - before < 256); /* both lie in the first block */
+    char *after = wl_alloc(a, 1);
+    assert_true(after - before < 256); /* both lie in the first block */
     wl_defer(oldest, note, "o");
     wl_defer(a, note, "2");
     wl_arena_free(oldest);

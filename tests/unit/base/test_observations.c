@@ -59,7 +59,7 @@ static void runs_follow_settings_labels_and_epochs(void **state)
         { 1, "1", 1, 0 },    { 1, "1", 2, 0 },    { 2, "1", 1, 1 },
         { 1, "2", 1, 2 },    { 2, "1", 2, 1 },                       /* interleaved */
         { 4, NULL, 1, 3 },   { 4, NULL, 2, 3 },   { 4, NULL, 1, 4 }, /* epochs start again: a new run */
-        { 8, NULL, NAN, 5 }, { 8, NULL, NAN, 6 },                    /* a row a run */
+        { 8, NULL, NAN, 5 }, { 8, NULL, NAN, 6 },                    /* one row per run */
         { NAN, "1", 1, 7 },  { NAN, "1", 2, 7 },
     };
     struct wl_arena *a = wl_arena_new(NULL);

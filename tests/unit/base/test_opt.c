@@ -270,7 +270,7 @@ static void no_option_takes_the_end_for_its_value(void **state)
     assert_true(wl_str_eq(f->o.name, "--") && wl_str_eq(f->o.maps.v[0], "--"));
 }
 
-/* A preset's values stand where the command line says nothing, whichever comes first. */
+/* A preset's values apply where the command line says nothing, whichever comes first. */
 static void test_presets(void **state)
 {
     struct fixture *f = *state;

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* What stands on stderr after the call, up to the last byte. */
+/* What is on stderr after the call, up to the last byte. */
 static char captured[1 << 17];
 
 static int begin(void)

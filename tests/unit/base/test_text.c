@@ -86,7 +86,7 @@ static void csv_skips_a_byte_order_mark(void **state)
     (void)state;
     struct wl_csv csv;
     const char *path = csv_file("\xef\xbb\xbf"
-                                "# c\nname,t\nx,1\n"); /* the mark stands in front of a comment */
+                                "# c\nname,t\nx,1\n"); /* the mark is in front of a comment */
     assert_int_equal(wl_csv_open(&csv, path, ',', a, &e), 0);
     assert_int_equal(wl_csv_column(&csv, "name"), 0);
     assert_int_equal(wl_csv_next(&csv, &e), 1);

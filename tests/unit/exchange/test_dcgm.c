@@ -1,4 +1,4 @@
-/* DCGM's readings: the text of dcgm-exporter, what dcgmi dmon prints, the JSON of Prometheus; what is no value, and what is
+/* DCGM's readings: the text of dcgm-exporter, what dcgmi dmon prints, the JSON of Prometheus; invalid values, and what is
  * no line of theirs. */
 #include "exchange/exchange.h"
 
@@ -174,7 +174,7 @@ static void reads_dmon(void **state)
     reads(p, DMON);
     has(series(p, "GPU-a", "power_w"), 0, T0, 65.123);
     has(series(p, "GPU-a", "energy_j"), 0, T0, 4335301.032);
-    has(series(p, "gpu1", "sm_util_pct"), 0, T0, 5); /* whose UUID nobody has told */
+    has(series(p, "gpu1", "sm_util_pct"), 0, T0, 5); /* whose UUID is not known */
     noted(&p->d.notes, "GPU-a: sm_util_pct: 1 reading is missing: DCGM had no value");
     assert_int_equal(p->d.n_broken, 0);
 }
@@ -209,7 +209,7 @@ static void reads_json_of_prometheus(void **state)
     refuses(p, WL_EINVAL, "{\"status\":", ":1:10: ");
 }
 
-/* ---- what is no value ---- */
+/* ---- invalid values ---- */
 
 static void takes_no_sentinel_for_a_value(void **state)
 {
@@ -273,7 +273,7 @@ static void takes_a_split_gpu_once(void **state)
     noted(&p->d.notes, "GPU-a is split into MIG instances: power and energy are of all of them");
 }
 
-/* ---- what is no line ---- */
+/* ---- invalid lines ---- */
 
 static void names_broken_lines(void **state)
 {

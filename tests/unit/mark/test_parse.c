@@ -56,7 +56,7 @@ static void test_not_finite(void **state)
     }
 }
 
-/* Each broken line is refused, with a message that stands on the place and names the cause. */
+/* Each broken line is refused, with a message that names place and cause. */
 static void test_broken(void **state)
 {
     static const struct {

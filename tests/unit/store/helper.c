@@ -111,7 +111,8 @@ void end_run(struct place *p, struct wl_store *s, int64_t run, int64_t epochs, d
     OK(wl_store_run_end(s, run, &end, &derived, &p->e));
 }
 
-void kill_worker(struct place *p, void (*work)(struct place *p, int tell), bool begun, long us, void *told, size_t size)
+void kill_worker(struct place *p, void (*work)(struct place *p, int tell), bool begun, long us, void *progress_seen,
+                 size_t size)
 {
     char next[64];
     int fd[2];
@@ -123,10 +124,10 @@ void kill_worker(struct place *p, void (*work)(struct place *p, int tell), bool 
         _exit(0);
     }
     close(fd[1]);
-    if (begun && read(fd[0], told, size) != (ssize_t)size) fail_msg("the worker told nothing");
+    if (begun && read(fd[0], progress_seen, size) != (ssize_t)size) fail_msg("the worker reported nothing");
     nanosleep(&(struct timespec) { .tv_nsec = us * 1000 }, NULL);
     kill(pid, SIGKILL);
-    while (read(fd[0], next, size) == (ssize_t)size) memcpy(told, next, size);
+    while (read(fd[0], next, size) == (ssize_t)size) memcpy(progress_seen, next, size);
     close(fd[0]);
     waitpid(pid, NULL, 0);
 }

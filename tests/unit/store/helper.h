@@ -54,9 +54,9 @@ int64_t begin_run(struct place *p, struct wl_store *s, int64_t trial, int64_t re
 int64_t add_channel(struct place *p, struct wl_store *s, int64_t run, const char *uuid);
 
 /* Runs `work` in a child, which writes what it has done, `size` bytes, into `tell` again and again, and kills it `us`
- * microseconds behind its start, or with `begun` behind its first word. told: the last word; left alone if there was
- * none. */
-void kill_worker(struct place *p, void (*work)(struct place *p, int tell), bool begun, long us, void *told,
+ * microseconds after its start, or with `begun` after its first word. progress_seen: the last word; unchanged if there
+ * was none. */
+void kill_worker(struct place *p, void (*work)(struct place *p, int tell), bool begun, long us, void *progress_seen,
                  size_t size);
 
 /* Ends a run as done with `epochs` epochs of `time_s` seconds and 100 J on one GPU. */

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What the child tells after each call that returned. */
+/* What the child reports after each call that returned. */
 struct progress {
     int64_t samples, done; /* readings stored, runs ended */
 };
@@ -16,7 +16,7 @@ struct progress {
 /* Runs the repeats of a campaign, each with many small batches of readings, until it is killed. */
 static void work(struct place *p, int tell)
 {
-    struct progress told = { 0 };
+    struct progress progress_seen = { 0 };
     struct wl_store *s;
     OK(wl_store_open(&s, p->store, WL_STORE_CREATE, p->arena, &p->e));
     int64_t trial = add_trial(p, s, 2);
@@ -26,12 +26,12 @@ static void work(struct place *p, int tell)
             struct wl_sample_row v[50];
             for (int64_t i = 0; i < 50; i++) v[i] = (struct wl_sample_row) { channel, batch * 50 + i, 100 };
             OK(wl_store_add_samples(s, v, 50, &p->e));
-            told.samples += 50;
-            if (write(tell, &told, sizeof told) != sizeof told) return;
+            progress_seen.samples += 50;
+            if (write(tell, &progress_seen, sizeof progress_seen) != sizeof progress_seen) return;
         }
         end_run(p, s, run, 2, 1);
-        told.done++;
-        if (write(tell, &told, sizeof told) != sizeof told) return;
+        progress_seen.done++;
+        if (write(tell, &progress_seen, sizeof progress_seen) != sizeof progress_seen) return;
     }
 }
 
@@ -50,7 +50,7 @@ static int64_t readings_stored(struct place *p, struct wl_store *s, const struct
     return n;
 }
 
-static void check_after_kill(struct place *p, struct progress told)
+static void check_after_kill(struct place *p, struct progress progress_seen)
 {
     struct wl_store *s;
     struct wl_run_rows runs;
@@ -64,8 +64,8 @@ static void check_after_kill(struct place *p, struct progress told)
         if (runs.v[i].status == WL_RUN_DONE) assert_true(runs.v[i].epochs_seen == 2 && runs.v[i].energy_j == 100);
         if (runs.v[i].status == WL_RUN_INTERRUPTED) assert_non_null(strstr(runs.v[i].error, "without closing"));
     }
-    assert_true(done >= told.done);
-    assert_true(readings_stored(p, s, &runs) >= told.samples);
+    assert_true(done >= progress_seen.done);
+    assert_true(readings_stored(p, s, &runs) >= progress_seen.samples);
     wl_store_close(s);
 }
 
@@ -74,9 +74,9 @@ static void killed_at_any_instant(void **state)
     struct place *p = *state;
     for (long i = 0; i < 20; i++) {
         p->store = wl_strf(p->arena, "%s/%ld.db", p->dir, i);
-        struct progress told = { 0 };
-        kill_worker(p, work, false, 500 + i * i * 150, &told, sizeof told);
-        check_after_kill(p, told); /* 0.5 ms: while the file is made; 55 ms: many runs on */
+        struct progress progress_seen = { 0 };
+        kill_worker(p, work, false, 500 + i * i * 150, &progress_seen, sizeof progress_seen);
+        check_after_kill(p, progress_seen); /* 0.5 ms: while the file is made; 55 ms: many runs on */
     }
 }
 

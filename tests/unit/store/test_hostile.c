@@ -1,4 +1,4 @@
-/* Files that are no store, damaged stores, and places that cannot be written: one clear message each. */
+/* Files that are not stores, damaged stores, and places that cannot be written: one clear message each. */
 #include "helper.h"
 
 #include "store/internal.h"
@@ -43,7 +43,7 @@ static void what_is_no_store(void **state)
     FAILS(WL_ENOENT, "no store here", open_it(p, WL_STORE_WRITE));
     write_bytes(p, "time_s,workers\n1,2\n", 19);
     never_opens(p, "not an SQLite database");
-    write_bytes(p, "SQLite format 3", 16); /* and nothing behind it */
+    write_bytes(p, "SQLite format 3", 16); /* and nothing after it */
     never_opens(p, "not an SQLite database");
     unsigned char noise[8192];
     for (size_t i = 0; i < sizeof noise; i++) noise[i] = (unsigned char)(i * 2654435761u >> 13);
@@ -122,7 +122,8 @@ static void a_journal_that_names_a_file_removes_nothing(void **state)
         if (rollback) sql(p, "PRAGMA journal_mode = DELETE");
         for (int mode = WL_STORE_READ; mode <= WL_STORE_CREATE; mode++) {
             put_journal(p, precious);
-            if (open_it(p, mode) == 0 && mode == WL_STORE_READ) fail_msg("read as if nothing were to be undone");
+            if (open_it(p, mode) == 0 && mode == WL_STORE_READ)
+                fail_msg("read although a transaction has to be undone");
             assert_true(wl_is_file(precious));
         }
     }

@@ -39,7 +39,7 @@ static const char *spool_of(struct place *p, int64_t run)
     return wl_strf(p->arena, "%s-spool-%lld", p->store, (long long)run);
 }
 
-/* A store whose process died behind so many blocks, as closing without an end leaves it. */
+/* A store whose process died after so many blocks, as closing without an end leaves it. */
 struct left {
     int64_t run, channel;
     const char *spool;
@@ -186,7 +186,7 @@ static void torn_at_any_byte(void **state)
     }
 }
 
-/* What is no spool is left where it is, and the store opens all the same. */
+/* A file that is not a spool stays where it is, and the store opens all the same. */
 static void foreign_files_stay(void **state)
 {
     struct place *p = *state;
@@ -253,7 +253,7 @@ static void none_where_machines_share_the_disk(void **state)
     unsetenv("WATTLAW_JOURNAL");
 }
 
-/* A quota stands in for the full disk. The half block is none. */
+/* A quota stands in for the full disk. The half block does not count. */
 static void a_full_disk_is_told(void **state)
 {
     struct place *p = *state;
@@ -286,15 +286,15 @@ struct progress {
 static void work(struct place *p, int tell)
 {
     struct wl_sample_row v[7 * BLOCK];
-    struct progress told = { 0 };
+    struct progress progress_seen = { 0 };
     struct wl_store *s = create_store(p);
-    begin_spooled(p, s, &told.channel);
+    begin_spooled(p, s, &progress_seen.channel);
     for (int64_t at = 0;; at += BLOCK) {
-        add_block(p, s, told.channel, at);
-        told.readings = at + BLOCK;
-        if (write(tell, &told, sizeof told) != sizeof told) return;
+        add_block(p, s, progress_seen.channel, at);
+        progress_seen.readings = at + BLOCK;
+        if (write(tell, &progress_seen, sizeof progress_seen) != sizeof progress_seen) return;
         if (at / BLOCK % 7 != 6) continue;
-        for (int64_t i = 0; i < 7 * BLOCK; i++) v[i] = reading(told.channel, at + BLOCK - 7 * BLOCK + i);
+        for (int64_t i = 0; i < 7 * BLOCK; i++) v[i] = reading(progress_seen.channel, at + BLOCK - 7 * BLOCK + i);
         OK(wl_store_add_samples(s, v, 7 * BLOCK, &p->e));
         wl_store_spool_restart(s);
     }
@@ -305,10 +305,11 @@ static void killed_at_any_instant(void **state)
     struct place *p = *state;
     for (long i = 0; i < 30; i++) {
         p->store = wl_strf(p->arena, "%s/%ld.db", p->dir, i);
-        struct progress told;
-        kill_worker(p, work, true, i * 137, &told, sizeof told);
-        size_t n = stored_by(p, i % 2 ? WL_STORE_WRITE : WL_STORE_READ, told.channel);
-        assert_true(n == (size_t)told.readings || n == (size_t)told.readings + BLOCK); /* that it had no time to tell */
+        struct progress progress_seen;
+        kill_worker(p, work, true, i * 137, &progress_seen, sizeof progress_seen);
+        size_t n = stored_by(p, i % 2 ? WL_STORE_WRITE : WL_STORE_READ, progress_seen.channel);
+        assert_true(n == (size_t)progress_seen.readings ||
+                    n == (size_t)progress_seen.readings + BLOCK); /* that it had no time to tell */
     }
 }
 
