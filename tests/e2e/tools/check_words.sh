@@ -10,7 +10,7 @@ trap 'rm -rf "$tmp"' EXIT
 mkdir "$tmp/tools"
 cp "$root"/tools/{check-words,words.txt} "$tmp/tools/"
 git -C "$tmp" init -q
-line=$(printf 'It st%ss be%s the proxy.' and hind)
+line=$(printf 'It st%ss be%s the door.' and hind)
 echo "$line" > "$tmp/text.md"
 echo 'A stand-in for NVML runs behind a reverse proxy; there is no longer one.' > "$tmp/right.md"
 git -C "$tmp" add .
