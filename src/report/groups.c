@@ -3,6 +3,7 @@
 #include "report/groups.h"
 
 #include "report/labels.h"
+#include "settings/settings.h"
 
 #include <string.h>
 
@@ -25,15 +26,6 @@ bool wl_report_groups_have_column(const struct wl_report_data *g, const char *co
 
 /* ---- names ---- */
 
-/* Text of a setting, and of its absence. */
-static const struct setting_text {
-    const char *column, *before, *after, *missing;
-} setting_texts[] = {
-    { "workload", "", "", "no workload" },           { "hardware", "", "", "unknown hardware" },
-    { "power_cap_w", "cap ", " W", "no power cap" }, { "module_cap_w", "module cap ", " W", "no module cap" },
-    { "clock_mhz", "", " MHz", "no clock limit" },   { "mem_clock_mhz", "memory ", " MHz", "no memory clock limit" },
-};
-
 static char *spaced(const char *column, struct wl_arena *a)
 {
     char *words = wl_strdup(a, column);
@@ -52,11 +44,10 @@ static char *column_words(const char *column, struct wl_arena *a)
 /* "local batch 16", "cap 250 W", "resnet50": a part of a group's key in words. */
 static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
 {
-    for (size_t i = 0; i < WL_COUNT(setting_texts); i++) {
-        const struct setting_text *w = &setting_texts[i];
-        if (!wl_str_eq(key->column, w->column)) continue;
-        return *key->value ? wl_strf(a, "%s%s%s", w->before, key->value, w->after) : wl_strdup(a, w->missing);
-    }
+    const struct wl_setting *r = wl_setting_find(key->column);
+    if (r && r->missing)
+        return *key->value ? wl_strf(a, "%s%s%s", r->before ? r->before : "", key->value, r->after ? r->after : "")
+                           : wl_strdup(a, r->missing);
     char *column = column_words(key->column, a);
     return *key->value ? wl_strf(a, "%s %s", column, key->value) : wl_strf(a, "no %s", column);
 }

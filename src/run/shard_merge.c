@@ -185,10 +185,8 @@ static int plan_run(const struct merge *m, int64_t *run, struct wl_err *e)
 {
     struct wl_settings set = wl_settings_none;
     int64_t campaign, trial;
-    set.power_cap_w = m->v[0].run.set.power_cap_w;
-    set.module_cap_w = m->v[0].run.set.module_cap_w;
-    set.clock_mhz = m->v[0].run.set.clock_mhz;
-    set.mem_clock_mhz = m->v[0].run.set.mem_clock_mhz;
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (r->is_cap) wl_setting_set_real(r, &set, wl_setting_real(r, &m->v[0].run.set));
     int rc = wl_store_add_campaign(m->to, "measure", "", WL_VERSION, &campaign, e);
     if (rc == 0) rc = wl_store_add_trial(m->to, campaign, &set, NULL, &trial, e);
     return rc ? rc : wl_store_plan_run(m->to, &(struct wl_run_plan) { .trial = trial }, run, e);

@@ -68,19 +68,11 @@ static void add_extra(struct wl_cmd_settings *list, const char *extra, struct wl
 struct wl_cmd_settings wl_cmd_settings(const struct wl_settings *set, struct wl_arena *a)
 {
     struct wl_cmd_settings list = { 0 };
-    if (set->workload) add(&list, "workload", set->workload, false, a);
-    if (set->hardware) add(&list, "hardware", set->hardware, false, a);
-    add_number(&list, "nodes", set->nodes, a);
-    add_number(&list, "workers", set->workers, a);
-    add_number(&list, "local_batch", set->local_batch, a);
-    add_number(&list, "global_batch", set->global_batch, a);
-    add_number(&list, "accumulation", set->accumulation, a);
-    add_number(&list, "epochs", set->epochs, a);
-    add_number(&list, "threads", set->threads, a);
-    add_number(&list, "power_cap_w", set->power_cap_w, a);
-    add_number(&list, "module_cap_w", set->module_cap_w, a);
-    add_number(&list, "clock_mhz", set->clock_mhz, a);
-    add_number(&list, "mem_clock_mhz", set->mem_clock_mhz, a);
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        const char *text = wl_setting_string(r, set);
+        if (text) add(&list, r->name, text, false, a);
+        add_number(&list, r->name, wl_setting_real(r, set), a);
+    }
     add_extra(&list, set->extra, a);
     return list;
 }

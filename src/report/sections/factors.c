@@ -2,18 +2,9 @@
 #include "report/groups.h"
 #include "report/sections/law_tables.h"
 #include "report/sections/sections.h"
+#include "settings/settings.h"
 
 #include <math.h>
-
-/* The factors that the report looks for; a level is a value of the column. */
-static const struct factor {
-    const char *column, *id, *title, *what, *unit;
-} factors[] = {
-    { "power_cap_w", "power-cap", "Power caps", "power cap", "W" },
-    { "module_cap_w", "module-cap", "Power caps of modules", "module power cap", "W" },
-    { "clock_mhz", "clock", "Clocks", "SM clock", "MHz" },
-    { "mem_clock_mhz", "mem-clock", "Memory clocks", "memory clock", "MHz" },
-};
 
 /* Does the column have two values among the finished runs? No value is one: uncapped. */
 static bool varies(const struct wl_report_data *g, const char *column)
@@ -75,10 +66,10 @@ static size_t common_counts(const struct wl_factor_group *group, double counts[2
 }
 
 /* Levels are side by side in their order, at 0, 1, 2 ... */
-static struct wl_figure_axis level_axis(const struct wl_factor_group *group, const struct factor *factor,
+static struct wl_figure_axis level_axis(const struct wl_factor_group *group, const struct wl_setting *factor,
                                         struct wl_arena *a)
 {
-    struct wl_figure_axis axis = { .label = factor->what, .unit = factor->unit, .min = NAN, .max = NAN };
+    struct wl_figure_axis axis = { .label = factor->label, .unit = factor->unit, .min = NAN, .max = NAN };
     axis.ticks = (struct wl_reals) { wl_new_array(a, double, group->n_levels), group->n_levels };
     for (size_t l = 0; l < group->n_levels; l++) {
         axis.ticks.v[l] = (double)l;
@@ -124,24 +115,24 @@ static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, d
 }
 
 /* " At 390 W the power cap never acted.", for each level of which that is so. */
-static const char *idle_levels(const struct wl_factor_group *group, const struct factor *factor, struct wl_arena *a)
+static const char *idle_levels(const struct wl_factor_group *group, const struct wl_setting *factor, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
     for (size_t l = 0; l < group->n_levels; l++)
         if (group->levels[l].achieved.caps_acted_pct <= 0)
-            wl_text_addf(&t, " At %s %s the %s never acted.", group->levels[l].value, factor->unit, factor->what);
+            wl_text_addf(&t, " At %s %s the %s never acted.", group->levels[l].value, factor->unit, factor->label);
     return t.n ? t.s : "";
 }
 
 static struct wl_figure *tradeoff_figure(const struct wl_report_data *g, const struct wl_factor_group *group,
-                                         const struct factor *factor)
+                                         const struct wl_setting *factor)
 {
     double counts[2];
     size_t n = common_counts(group, counts);
     char *title = title_of(group, g->arena);
     struct wl_figure *f =
-        wl_figure_new(g->arena, wl_strf(g->arena, "tradeoff-%s-%s", factor->id, wl_slug(title, g->arena)),
-                      wl_strf(g->arena, "Speed and energy by %s, %s", factor->what, title));
+        wl_figure_new(g->arena, wl_strf(g->arena, "tradeoff-%s-%s", factor->section, wl_slug(title, g->arena)),
+                      wl_strf(g->arena, "Speed and energy by %s, %s", factor->label, title));
     f->x = level_axis(group, factor, g->arena);
     f->y = (struct wl_figure_axis) { .label = wl_strf(g->arena, "ratio to %s", group->levels[group->highest].value),
                                      .zero = true,
@@ -174,15 +165,15 @@ static const struct wl_report_column level_columns[] = {
     WL_REPORT_LAW_COLUMNS,
 };
 
-static void level_rows(const struct wl_report_data *g, const struct wl_factor_group *group, const struct factor *factor,
-                       struct wl_report_table *t)
+static void level_rows(const struct wl_report_data *g, const struct wl_factor_group *group,
+                       const struct wl_setting *factor, struct wl_report_table *t)
 {
     for (size_t l = 0; l < group->n_levels; l++) {
         const struct wl_factor_level *level = &group->levels[l];
         const struct wl_law_estimate *law = level->law.law;
         if (!law) continue;
         wl_report_table_text(t, title_of(group, g->arena));
-        wl_report_table_text(t, factor->what);
+        wl_report_table_text(t, factor->label);
         wl_report_table_text(t, level->value);
         wl_report_table_real(t, (double)level->law.n_runs);
         wl_report_table_real(t, level->achieved.clock_mhz);
@@ -205,12 +196,12 @@ static const struct wl_report_column test_columns[] = {
     { .id = "why", .label = "because", .text = true },
 };
 
-static void test_row(const struct wl_report_data *g, const struct wl_factor_group *group, const struct factor *factor,
-                     struct wl_report_table *t)
+static void test_row(const struct wl_report_data *g, const struct wl_factor_group *group,
+                     const struct wl_setting *factor, struct wl_report_table *t)
 {
     const struct wl_factor_tests *tests = group->tests;
     wl_report_table_text(t, title_of(group, g->arena));
-    wl_report_table_text(t, factor->what);
+    wl_report_table_text(t, factor->label);
     wl_report_table_real(t, (double)group->compared);
     wl_report_table_real(t, tests ? tests->f : NAN);
     wl_report_table_real(t, tests ? tests->p : NAN);
@@ -227,21 +218,21 @@ int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d,
                            *tests = wl_report_table_new(g->arena, "factors", "Does the factor change the exponent?",
                                                         test_columns, WL_COUNT(test_columns));
     struct wl_section *s = NULL;
-    for (size_t i = 0; i < WL_COUNT(factors); i++) {
-        struct wl_factor_options options = { .factor = factors[i].column,
+    for (const struct wl_setting *factor = wl_settings_table; factor->name; factor++) {
+        struct wl_factor_options options = { .factor = factor->name,
                                              .margin = 0.05,
                                              .law = { .drop_epochs = g->options.drop_epochs } };
         struct wl_factor_result r;
-        if (!varies(g, factors[i].column)) continue;
+        if (!factor->section || !varies(g, factor->name)) continue;
         int rc = wl_factor_compare(&g->observations, &options, &r, g->arena, e);
         if (rc) return rc;
         if (!s) s = wl_document_section(d, "factors", "Caps and clocks");
         for (size_t k = 0; k < r.n; k++) {
-            struct wl_figure *f = is_drawn(&r, k) ? tradeoff_figure(g, &r.groups[k], &factors[i]) : NULL;
+            struct wl_figure *f = is_drawn(&r, k) ? tradeoff_figure(g, &r.groups[k], factor) : NULL;
             if (f && !wl_figure_empty(f)) wl_section_figure(d, s, f);
             levels->simulated = tests->simulated = levels->simulated || r.groups[k].simulated;
-            level_rows(g, &r.groups[k], &factors[i], levels);
-            test_row(g, &r.groups[k], &factors[i], tests);
+            level_rows(g, &r.groups[k], factor, levels);
+            test_row(g, &r.groups[k], factor, tests);
         }
     }
     if (levels->n_rows) wl_section_table(d, s, levels);
