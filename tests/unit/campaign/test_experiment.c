@@ -259,6 +259,10 @@ static void errors_name_their_location(void **state)
           NULL,
           { "exp.ini:4: [measure] carbon_csv: /no/such.csv" } },
         { NAME "[launch]\ncommand = j\n", "measure.country=ZZ", { "--set: [measure] country: 'ZZ'" } },
+        { NAME "[sweep]\nprecision = f32,f16\n[launch]\ncommand = j {precision}\n",
+          NULL,
+          { "exp.ini:4", "precision = 'f16'", "expected one of f32|bf16" } },
+        { NAME "[sweep]\nprecison = f32\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "did you mean precision?" } },
         { NAME "[sweep]\nlr = ,\n[launch]\ncommand = j {lr}\n", NULL, { "exp.ini:4", "list of values" } },
         { NAME "[sweep]\ndata = 1\n[launch]\ncommand = j {data}\n", NULL, { "exp.ini:4", "already has a meaning" } },
         { NAME "[sweep]\nmy key = 1\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "letters, digits and _" } },
@@ -350,6 +354,18 @@ static void reference_workloads_have_a_default_command(void **state)
         "--accumulation {accumulation} --threads {threads} --pin --seed {seed} --train-samples {samples}");
 }
 
+static void a_choice_of_the_table_becomes_an_option_of_the_default_command(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NAME "[sweep]\nworkload = resnet50\nlocal_batch = 8\nepochs = 1\nprecision = f32, bf16\n"),
+                     0);
+    assert_non_null(strstr(x.launch.command, " --precision {precision}"));
+    assert_null(strstr(x.launch.command, "--recompute"));
+    assert_int_equal(x.n_user, 1);
+    assert_int_equal(parse(NAME "[sweep]\nprecision = f32\n[launch]\ncommand = job {precision}\n"), 0);
+    assert_string_equal(x.launch.command, "job {precision}");
+}
+
 /* The key reference and the option rows have the same keys. */
 static void the_reference_names_every_key(void **state)
 {
@@ -363,6 +379,9 @@ static void the_reference_names_every_key(void **state)
                 if (*c == '-') *c = '_';
             if (!strstr(guide, key)) fail_msg("docs/reference/experiment-keys.md does not name [%s] %s", s->name, key);
         }
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (r->type == WL_SETTING_CHOICE && !strstr(guide, wl_strf(a, "| `%s` |", r->name)))
+            fail_msg("docs/reference/experiment-keys.md does not name [sweep] %s", r->name);
 }
 
 int main(void)
@@ -382,6 +401,7 @@ int main(void)
         TEST(placeholders_are_filled_word_by_word),
         TEST(mpirun_is_only_used_for_several_workers),
         TEST(reference_workloads_have_a_default_command),
+        TEST(a_choice_of_the_table_becomes_an_option_of_the_default_command),
         TEST(the_reference_names_every_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

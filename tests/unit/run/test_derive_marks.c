@@ -106,6 +106,17 @@ static void settings_come_from_rank_0(void **state)
     wl_arena_free(a);
 }
 
+/* A setting without a column is a pair of the JSON text, sorted; other words of the mark are not settings. */
+static void choices_of_the_start_mark_are_settings(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_mark_row row = { 1000, 0, "start", "workload=net workers=1 recompute=no size=tiny precision=bf16" };
+    struct wl_derived d = derived_from(&(struct wl_mark_rows) { &row, 1 }, a);
+    assert_string_equal(d.actual.extra, "{\"precision\": \"bf16\", \"recompute\": \"no\"}");
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -113,6 +124,7 @@ int main(void)
         cmocka_unit_test(other_ranks_alone_define_no_epochs),
         cmocka_unit_test(metrics_and_their_definitions_come_from_rank_0),
         cmocka_unit_test(settings_come_from_rank_0),
+        cmocka_unit_test(choices_of_the_start_mark_are_settings),
     };
     return cmocka_run_group_tests_name("derive_marks", tests, NULL, NULL);
 }
