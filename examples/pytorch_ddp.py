@@ -42,7 +42,7 @@ def options():
     return p.parse_args()
 
 
-def images(n, classes, size, seed):
+def generated_images(n, classes, size, seed):
     """n noisy gratings [n,3,size,size]; the class [n] is their slope."""
     g = torch.Generator().manual_seed(seed)
     label = torch.arange(n) % classes
@@ -98,11 +98,11 @@ def train(rank, workers, o):
     dist.init_process_group("gloo")
     wattlaw.start(workload="pytorch_ddp", workers=workers, local_batch=o.local_batch,
                   global_batch=workers * o.local_batch, epochs=o.epochs, threads=o.threads)
-    wattlaw.define("val_top1", better="larger", label="accuracy on held-out pictures", main=True)
+    wattlaw.define("val_top1", better="larger", label="accuracy on held-out images", main=True)
 
     with wattlaw.phase("load"):
-        images = images(o.samples, o.classes, o.image_size, o.seed)
-        val_images = images(o.samples // 4, o.classes, o.image_size, o.seed + 1)
+        images = generated_images(o.samples, o.classes, o.image_size, o.seed)
+        val_images = generated_images(o.samples // 4, o.classes, o.image_size, o.seed + 1)
     shares = DistributedSampler(images, seed=o.seed, drop_last=True)
     batches = DataLoader(images, o.local_batch, sampler=shares, drop_last=True)
     val_batches = DataLoader(val_images, o.local_batch, sampler=DistributedSampler(val_images, shuffle=False))
