@@ -2,6 +2,7 @@
 
 import contextlib
 import sqlite3
+import tempfile
 
 from harness import *
 from toy_campaign import BASIC, states
@@ -101,23 +102,41 @@ def a_process_that_cleared_its_environment_ends_with_the_guard(bench):
             subprocess.run(["rm", "-r", bench.path(name)], check=True)
 
 
-def a_process_that_cleared_its_environment_is_ended_by_the_next_sweep(bench):
+@contextlib.contextmanager
+def own_cgroups(bench):
+    """A cgroup for the cgroups of our jobs: any other wattlaw of the machine ends what it finds left next to its own."""
     machine = json.loads(bench.run("doctor", "--json").stdout)["machine"]
     if not machine["job_cgroups"]:
         raise Skip(machine["no_job_cgroups"])
-    sweep = write_runaway(bench)
-    p = bench.start(*sweep)
+    folder = tempfile.mkdtemp(prefix="test-leftovers-", dir=machine["job_cgroups"])
+    try:
+        yield folder
+    finally:
+        bench.wait_until("its cgroup is empty", lambda: not open(f"{folder}/cgroup.procs").read())
+        for inner in filter(os.path.isdir, [f"{folder}/{name}" for name in os.listdir(folder)]):
+            os.rmdir(inner)
+        os.rmdir(folder)
+
+
+def a_process_that_cleared_its_environment_is_ended_by_the_next_sweep(bench):
+    with own_cgroups(bench) as parent:
+        next_sweep_ends_it(bench, parent)
+
+
+def next_sweep_ends_it(bench, parent):
+    sweep, env = write_runaway(bench), {**bench.env, "WATTLAW_CGROUP": parent}
+    p = bench.start(*sweep, env=env)
     pid = runaway_of(bench, p)
     with open(f"/proc/{pid}/cgroup") as f:
         ours = [line.strip().partition("::")[2] for line in f if "wattlaw-job-" in line]
     kill_with_its_guard(bench, p)
     check(not gone(pid), "it ended by itself")
-    again = bench.start(*sweep)
+    again = bench.start(*sweep, env=env)
     bench.wait_until("it has ended", lambda: gone(pid))
     bench.write("go", "")
     _, err = again.communicate(timeout=PATIENCE_S)
     contains(err, "of a job whose wattlaw had been killed")
-    check(ours and not os.path.exists(machine["job_cgroups"] + "/" + os.path.basename(ours[0])), "its cgroup is left:", ours)
+    check(ours and not os.path.exists(f"{parent}/{os.path.basename(ours[0])}"), "its cgroup is left:", ours)
 
 
 main([a_job_whose_guard_was_killed_is_ended,

@@ -3,6 +3,7 @@
 #include "job/job.h"
 #include "job/kill.h"
 
+#include <errno.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -189,14 +190,26 @@ static void the_process_tree_ends_with_its_owner(void **state)
     assert_true(gone(stray));
 }
 
-/* From here on jobs of the test get their own cgroup; false: this machine has none for us. */
+static char cgroups[4096]; /* parent of the cgroups of our jobs */
+
+/* From here on jobs of the test get their own cgroup; false: this machine has none for us. They are in a cgroup of this
+ * test, since any other wattlaw ends what it finds left next to its own. */
 static bool with_cgroup(void)
 {
-    const char *why;
+    const char *why = "", *parent;
     unsetenv("WATTLAW_CGROUP");
-    struct wl_cgroup *c = wl_cgroup_new(&why, a);
-    if (!c) print_message("no cgroup of our own: %s\n", why);
-    return c != NULL;
+    if (!*cgroups && (parent = wl_cgroup_parent(&why, a))) {
+        snprintf(cgroups, sizeof cgroups, "%s/test-job-XXXXXX", parent);
+        if (!mkdtemp(cgroups)) *cgroups = '\0';
+    }
+    if (!*cgroups) print_message("no cgroup of our own: %s\n", why);
+    if (*cgroups) setenv("WATTLAW_CGROUP", cgroups, 1);
+    return *cgroups;
+}
+
+static void remove_cgroups(void)
+{
+    for (int i = 0; *cgroups && i < POLLS_MAX && rmdir(cgroups) < 0 && errno == EBUSY; i++) usleep(10000);
 }
 
 static void without_cgroup(void) { setenv("WATTLAW_CGROUP", "no", 1); }
@@ -399,5 +412,6 @@ int main(int argc, char **argv)
         unlink(path);
     }
     rmdir(dir);
+    remove_cgroups();
     return failed;
 }
