@@ -96,5 +96,6 @@ void wl_opts_argv(const struct wl_opt *rows, const void *in, struct wl_strs *to,
 
 /* The row of this name (either spelling), or NULL. */
 const struct wl_opt *wl_opts_find(const struct wl_opt *rows, const char *name);
+bool wl_opt_has_choice(const char *choices, const char *s); /* is s one of "f32|bf16"? */
 
 #endif

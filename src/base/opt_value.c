@@ -42,7 +42,7 @@ static bool parse_flag(const char *s, bool *out)
     return false;
 }
 
-static bool has_choice(const char *choices, const char *s)
+bool wl_opt_has_choice(const char *choices, const char *s)
 {
     size_t n = strlen(s);
     for (const char *c = choices; c && n; c = strchr(c, '|') ? strchr(c, '|') + 1 : NULL)
@@ -90,7 +90,7 @@ bool wl_opt_set(const struct wl_opt *o, void *out, const char *s, bool more, str
         return true;
     }
     case WL_CHOICE:
-        if (!has_choice(o->choices, s)) return false;
+        if (!wl_opt_has_choice(o->choices, s)) return false;
         *(const char **)f = wl_strdup(a, s);
         return true;
     case WL_STR: *(const char **)f = wl_strdup(a, s); return true;

@@ -58,10 +58,6 @@ static int set_user_axis(struct reader *r, const char *key, const char *value, c
         if (!*values.v[i]) values.n = 0;
     if (values.n == 0)
         return wl_fail(e, WL_EINVAL, "%s: [sweep] %s = '%s': expected a list of values", where, key, value);
-    const struct wl_setting *known = wl_setting_find(key);
-    for (size_t i = 0; known && rc == 0 && i < values.n; i++)
-        rc = wl_setting_check(known, values.v[i], wl_strf(r->a, "%s: [sweep]", where), e);
-    if (rc < 0) return rc;
     struct wl_experiment *x = r->x;
     for (size_t i = 0; i < x->n_user; i++)
         if (wl_str_eq(x->user[i].key, key)) {
@@ -235,10 +231,24 @@ static const char *default_command(const struct wl_experiment *x, struct wl_aren
                  "--accumulation {accumulation} --threads {threads} --pin --seed {seed}%s",
                  x->data.path ? " --data {data}" : "", x->data.samples ? " --train-samples {samples}" : "");
     for (size_t i = 0; i < x->n_user; i++) {
-        const struct wl_setting *known = wl_setting_find(x->user[i].key);
-        if (known) wl_text_addf(&t, " --%s {%s}", known->option, known->name);
+        const struct wl_setting *choice = wl_setting_find_choice(x->user[i].key);
+        if (choice) wl_text_addf(&t, " --%s {%s}", choice->option, choice->name);
     }
     return t.s;
+}
+
+/* The reference workloads know these values; a command of the user's own may have others. */
+static int check_choices(struct reader *r, struct wl_err *e)
+{
+    for (size_t i = 0; i < r->x->n_user; i++) {
+        const struct wl_user_axis *axis = &r->x->user[i];
+        const struct wl_setting *choice = wl_setting_find_choice(axis->key);
+        for (size_t k = 0; choice && choice->choices && k < axis->values.n; k++)
+            if (!wl_opt_has_choice(choice->choices, axis->values.v[k]))
+                return wl_fail(e, WL_EINVAL, "%s: [sweep] %s = '%s': expected one of %s",
+                               location_of(r, "sweep", axis->key), axis->key, axis->values.v[k], choice->choices);
+    }
+    return 0;
 }
 
 static int complete(struct reader *r, struct wl_err *e)
@@ -252,6 +262,8 @@ static int complete(struct reader *r, struct wl_err *e)
                            "reference workloads",
                            r->ini->path);
         x->launch.command = default_command(x, r->a);
+        int rc = check_choices(r, e);
+        if (rc < 0) return rc;
     }
     if (wl_str_eq(x->campaign.scaling, "weak") && x->data.samples == 0)
         return wl_fail(e, WL_EINVAL,

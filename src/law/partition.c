@@ -149,6 +149,19 @@ static void separate_by(struct split *s, const struct wl_obs_column *column, boo
     if (varies(texts, s->obs->n) || (names && *texts[0])) refine_all(s, column->name, texts);
 }
 
+/* Two values among those that are known? A run that does not say its choice (a store of an older version, a CSV with
+ * blanks) is not of another kind for that; a cap that is missing is a level, no cap. */
+static bool known_values_vary(const char *const *texts, size_t n)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < n; i++) {
+        if (!*texts[i]) continue;
+        if (first && strcmp(first, texts[i]) != 0) return true;
+        first = texts[i];
+    }
+    return false;
+}
+
 /* The settings that always name the group, and those that separate it where they vary. */
 static void by_setting(struct split *s)
 {
@@ -157,7 +170,9 @@ static void by_setting(struct split *s)
         struct wl_err none;
         bool always = r->group == WL_GROUP_ALWAYS;
         if (!always && r->group != WL_GROUP_VARIES) continue;
-        if (wl_obs_find(s->obs, r->name, &column, &none) == 0) separate_by(s, &column, always);
+        if (wl_obs_find(s->obs, r->name, &column, &none) < 0) continue;
+        if (r->type == WL_SETTING_CHOICE && !known_values_vary(column_texts(s, &column), s->obs->n)) continue;
+        separate_by(s, &column, always);
     }
 }
 
@@ -223,6 +238,7 @@ static void by_campaign_settings(struct split *s)
 {
     for (size_t c = 0; c < s->obs->n_extra; c++) {
         const struct wl_obs_column *column = &s->obs->extra[c];
+        if (wl_setting_find_choice(column->name)) continue; /* by_setting has decided */
         if (column->setting && !wl_str_eq(column->name, s->rule->excluded_column))
             by_other_setting(s, column->name, column_texts(s, column));
     }

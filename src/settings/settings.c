@@ -34,6 +34,12 @@ const struct wl_setting *wl_setting_find(const char *name)
     return NULL;
 }
 
+const struct wl_setting *wl_setting_find_choice(const char *name)
+{
+    const struct wl_setting *r = wl_setting_find(name);
+    return r && r->type == WL_SETTING_CHOICE ? r : NULL;
+}
+
 const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind)
 {
     for (const struct wl_setting *r = wl_settings_table; r->name; r++)
@@ -69,15 +75,6 @@ void wl_setting_set_string(const struct wl_setting *r, struct wl_settings *set, 
 {
     WL_CHECK(r->type == WL_SETTING_TEXT);
     *(const char **)((char *)set + r->offset) = value;
-}
-
-int wl_setting_check(const struct wl_setting *r, const char *value, const char *where, struct wl_err *e)
-{
-    size_t n = strlen(value);
-    for (const char *c = r->choices; c; c = strchr(c, '|') ? strchr(c, '|') + 1 : NULL)
-        if (n && strcspn(c, "|") == n && strncmp(c, value, n) == 0) return 0;
-    return !r->choices ? 0
-                       : wl_fail(e, WL_EINVAL, "%s: %s = '%s': expected one of %s", where, r->name, value, r->choices);
 }
 
 static int by_name(const void *x, const void *y)

@@ -63,22 +63,20 @@ struct wl_setting {
     const char *label;                    /* "power cap": head of a column */
     const char *before, *after, *missing; /* in a title: "cap 250 W", "no power cap" */
     const char *acted;                    /* of a cap: the column with the share of it that limited the device, % */
-    const char *section, *title;          /* of a cap: id and title of its section of the report */
+    const char *section;                  /* of a cap: id of its figures in the report */
     int digits;                           /* significant digits in a table; 0: all */
     bool in_runs;                         /* a column of the report's table of runs */
 };
 /* First what is not a cap, then the caps, as in the key of a trial; ends with a NULL name. */
 extern const struct wl_setting wl_settings_table[];
 
-const struct wl_setting *wl_setting_find(const char *name); /* NULL: no such setting */
+const struct wl_setting *wl_setting_find(const char *name);        /* NULL: no such setting */
+const struct wl_setting *wl_setting_find_choice(const char *name); /* the same among choices */
 const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind);
 double wl_setting_real(const struct wl_setting *r, const struct wl_settings *set);        /* NAN for a text */
 const char *wl_setting_string(const struct wl_setting *r, const struct wl_settings *set); /* NULL for a number */
 void wl_setting_set_real(const struct wl_setting *r, struct wl_settings *set, double value);
 void wl_setting_set_string(const struct wl_setting *r, struct wl_settings *set, const char *value);
-
-/* Is this a value of the choice? WL_EINVAL says what was expected; `where`: "exp.ini:7". */
-int wl_setting_check(const struct wl_setting *r, const char *value, const char *where, struct wl_err *e) WL_MUST_CHECK;
 
 /* The text of `extra` from pairs, which are sorted by name; NULL where there are none. */
 struct wl_setting_pair {

@@ -2,19 +2,13 @@
 #include "report/sections/runs.h"
 
 #include "report/sections/sections.h"
+#include "settings/settings.h"
 
 #include <math.h>
 
+/* Around those of the settings. */
+static const struct wl_report_column number_column = { .id = "run", .label = "run" };
 static const struct wl_report_column run_columns[] = {
-    { .id = "run", .label = "run" },
-    { .id = "workload", .label = "workload", .text = true },
-    { .id = "workers", .label = "workers" },
-    { .id = "local_batch", .label = "local batch" },
-    { .id = "global_batch", .label = "global batch" },
-    { .id = "power_cap_w", .label = "power cap", .unit = "W", .digits = 4 },
-    { .id = "module_cap_w", .label = "module power cap", .unit = "W", .digits = 4 },
-    { .id = "clock_mhz", .label = "clock", .unit = "MHz", .digits = 4 },
-    { .id = "mem_clock_mhz", .label = "memory clock", .unit = "MHz", .digits = 4 },
     { .id = "repeat", .label = "repeat" },
     { .id = "status", .label = "status", .text = true },
     { .id = "time_s", .label = "wall time", .unit = "s", .metric = "run-time", .digits = 4 },
@@ -64,14 +58,13 @@ char *wl_report_run_reason(const struct wl_run_row *run, struct wl_arena *a)
 static void add_row(struct wl_report_table *t, const struct wl_run_row *run)
 {
     wl_report_table_real(t, (double)run->id);
-    wl_report_table_text(t, run->set.workload);
-    wl_report_table_real(t, run->set.workers);
-    wl_report_table_real(t, run->set.local_batch);
-    wl_report_table_real(t, run->set.global_batch);
-    wl_report_table_real(t, run->set.power_cap_w);
-    wl_report_table_real(t, run->set.module_cap_w);
-    wl_report_table_real(t, run->set.clock_mhz);
-    wl_report_table_real(t, run->set.mem_clock_mhz);
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        if (!r->in_runs) continue;
+        if (r->type == WL_SETTING_TEXT)
+            wl_report_table_text(t, wl_setting_string(r, &run->set));
+        else
+            wl_report_table_real(t, wl_setting_real(r, &run->set));
+    }
     wl_report_table_real(t, (double)run->repeat);
     wl_report_table_text(t, wl_run_status_names[run->status]);
     wl_report_table_real(t, run->time_s);
@@ -99,10 +92,35 @@ static void add_row(struct wl_report_table *t, const struct wl_run_row *run)
     t->simulated = t->simulated || run->simulated;
 }
 
+static const struct wl_report_column *all_columns(size_t *n, struct wl_arena *a)
+{
+    struct wl_report_column *v = NULL;
+    size_t cap = 0;
+    *n = 0;
+    WL_GROW(a, v, *n, cap);
+    v[(*n)++] = number_column;
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        if (!r->in_runs) continue;
+        WL_GROW(a, v, *n, cap);
+        v[(*n)++] = (struct wl_report_column) { .id = r->name,
+                                                .label = r->label,
+                                                .unit = r->is_cap ? r->unit : NULL,
+                                                .digits = r->digits,
+                                                .text = r->type == WL_SETTING_TEXT };
+    }
+    for (size_t i = 0; i < WL_COUNT(run_columns); i++) {
+        WL_GROW(a, v, *n, cap);
+        v[(*n)++] = run_columns[i];
+    }
+    return v;
+}
+
 void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d)
 {
     struct wl_section *s = wl_document_section(d, "runs", "Runs");
-    struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", run_columns, WL_COUNT(run_columns));
+    size_t n_columns;
+    const struct wl_report_column *columns = all_columns(&n_columns, g->arena);
+    struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", columns, n_columns);
     t->caption = "In the order of execution. Wall time and energy are those of the whole job.";
     for (size_t i = 0; i < g->runs.n; i++) add_row(t, &g->runs.v[i]);
     wl_section_table(d, s, t);

@@ -259,9 +259,12 @@ static void errors_name_their_location(void **state)
           NULL,
           { "exp.ini:4: [measure] carbon_csv: /no/such.csv" } },
         { NAME "[launch]\ncommand = j\n", "measure.country=ZZ", { "--set: [measure] country: 'ZZ'" } },
-        { NAME "[sweep]\nprecision = f32,f16\n[launch]\ncommand = j {precision}\n",
+        { NAME "[sweep]\nworkload = resnet50\nlocal_batch = 8\nepochs = 1\nprecision = f32,f16\n",
           NULL,
-          { "exp.ini:4", "precision = 'f16'", "expected one of f32|bf16" } },
+          { "exp.ini:7", "precision = 'f16'", "expected one of f32|bf16" } },
+        { NAME "[sweep]\nworkload = resnet50\nlocal_batch = 8\nepochs = 1\nhardware = a\n",
+          NULL,
+          { "exp.ini:7", "{hardware} does not occur" } },
         { NAME "[sweep]\nprecison = f32\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "did you mean precision?" } },
         { NAME "[sweep]\nlr = ,\n[launch]\ncommand = j {lr}\n", NULL, { "exp.ini:4", "list of values" } },
         { NAME "[sweep]\ndata = 1\n[launch]\ncommand = j {data}\n", NULL, { "exp.ini:4", "already has a meaning" } },
@@ -364,6 +367,7 @@ static void a_choice_of_the_table_becomes_an_option_of_the_default_command(void 
     assert_int_equal(x.n_user, 1);
     assert_int_equal(parse(NAME "[sweep]\nprecision = f32\n[launch]\ncommand = job {precision}\n"), 0);
     assert_string_equal(x.launch.command, "job {precision}");
+    assert_int_equal(parse(NAME "[sweep]\nprecision = fp16, amp\n[launch]\ncommand = job {precision}\n"), 0);
 }
 
 /* The key reference and the option rows have the same keys. */

@@ -125,6 +125,29 @@ static void settings_of_a_campaign_separate(void **state)
     wl_arena_free(a);
 }
 
+/* Runs of an older version do not say their precision: they are not of another kind for that. */
+static void a_choice_separates_only_where_two_values_are_known(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 0);
+    n += series(rows + n, "net", false, 8, 0);
+    const char *half[] = { NULL, NULL, NULL, "f32", "f32", "f32" },
+               *both[] = { "f32", "f32", "f32", "bf16", "bf16", "bf16" };
+    struct wl_law_result r;
+    struct wl_err e;
+    for (int known = 0; known < 2; known++) {
+        struct wl_observations obs = table_of(rows, n, a);
+        wl_obs_add_extra(&obs, "precision", known ? both : half, a);
+        obs.extra[0].setting = true;
+        assert_int_equal(wl_law_fit(&obs, &usual, &r, a, &e), 0);
+        titles(&r, a,
+               known ? "net, precision bf16, local_batch 8 | net, precision f32, local_batch 8" : "net, local_batch 8");
+    }
+    wl_arena_free(a);
+}
+
 static void by_names_the_columns(void **state)
 {
     (void)state;
@@ -163,6 +186,7 @@ int main(void)
         cmocka_unit_test(accumulation_separates_at_one_worker_count),
         cmocka_unit_test(accumulation_that_follows_workers_does_not_separate),
         cmocka_unit_test(settings_of_a_campaign_separate),
+        cmocka_unit_test(a_choice_separates_only_where_two_values_are_known),
         cmocka_unit_test(by_names_the_columns),
         cmocka_unit_test(series_that_are_not_comparable_are_noted),
     };
