@@ -14,9 +14,9 @@ struct wl_hypothesis_test wl_breusch_pagan(const struct wl_ols *o, const double 
     struct wl_err e;
     size_t columns = o->k - o->intercept;
     double *v = wl_new_array(a, double, o->n);
+    const struct wl_ols_data data = { .n = o->n, .columns = columns, .y = v, .x = x, .intercept = true };
     for (size_t i = 0; i < o->n; i++) v[i] = o->residual[i] * o->residual[i];
-    if (!(o->df > 0) || !columns || wl_ols_fit(&squares, v, x, o->n, columns, true, a, &e) || isnan(squares.r2))
-        return no_test;
+    if (!(o->df > 0) || !columns || wl_ols_fit(&squares, &data, a, &e) || isnan(squares.r2)) return no_test;
     double statistic = (double)o->n * squares.r2, df = (double)columns;
     return (struct wl_hypothesis_test) { statistic, df, NAN, wl_chi2_sf(statistic, df) };
 }
@@ -34,8 +34,8 @@ struct wl_hypothesis_test wl_ramsey_reset(const struct wl_ols *o, const double *
         v[i + columns * n] = z * z;
         v[i + (columns + 1) * n] = z * z * z;
     }
-    if (!o->intercept || !(sd > 0) || wl_ols_fit(&wide, y, v, n, columns + POWERS, true, a, &e) || !(wide.df > 0))
-        return no_test;
+    const struct wl_ols_data data = { .n = n, .columns = columns + POWERS, .y = y, .x = v, .intercept = true };
+    if (!o->intercept || !(sd > 0) || wl_ols_fit(&wide, &data, a, &e) || !(wide.df > 0)) return no_test;
     double f = fmax(o->sse - wide.sse, 0) / POWERS / (wide.sse / wide.df);
     return (struct wl_hypothesis_test) { f, POWERS, wide.df, wl_f_sf(f, POWERS, wide.df) };
 }

@@ -12,6 +12,7 @@ struct call {
     double *jacobian; /* [n,k] scratch */
 };
 
+/* Parameters as cminpack_funcder_mn has them; `what` is 1 for residuals, 2 for the Jacobian. */
 static int evaluate(void *p, int m, int k, const double *theta, double *residual, double *jacobian, int stride,
                     int what)
 {
@@ -28,14 +29,14 @@ static int evaluate(void *p, int m, int k, const double *theta, double *residual
     return 0;
 }
 
-/* Errors from (J'J)^-1 at the solution, through the least squares of J; NAN where J is singular.
- */
+/* Errors from (J'J)^-1 at the solution, through the least squares of J; NAN where J is singular. */
 static void errors(struct wl_nls *out, struct call *call, const double *residual, struct wl_arena *a)
 {
+    const struct wl_ols_data data = { .n = out->n, .columns = out->k, .y = residual, .x = call->jacobian };
     struct wl_ols o;
     double *scratch = wl_new_array(a, double, out->n);
     call->problem->residual_fn(out->theta, scratch, call->jacobian, call->problem->data);
-    if (wl_ols_fit(&o, residual, call->jacobian, out->n, out->k, false, a, NULL)) return;
+    if (wl_ols_fit(&o, &data, a, NULL)) return;
     for (size_t j = 0; j < out->k; j++) out->se[j] = out->sigma * sqrt(o.inverse[j + j * out->k]);
     for (size_t j = 0; j < out->k * out->k; j++) out->cov[j] = out->sigma * out->sigma * o.inverse[j];
 }

@@ -238,20 +238,20 @@ static int take_weights(struct scaled *s, const double *weights, struct wl_err *
     return 0;
 }
 
-int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double *weights, size_t n, size_t columns,
-               bool intercept, struct wl_arena *a, struct wl_err *e)
+int wl_ols_fit(struct wl_ols *o, const struct wl_ols_data *data, struct wl_arena *a, struct wl_err *e)
 {
-    *o = (struct wl_ols) { .n = n, .k = columns + intercept, .intercept = intercept, .condition = 1 };
-    if (n < o->k || !n || !o->k || n > INT32_MAX / (columns + 1))
-        return wl_fail(e, WL_EINVAL, "least squares: %zu rows are too few for %zu coefficients", n, o->k);
-    int rc = check_finite(y, n, "the response", e);
-    if (!rc) rc = check_finite(x, n * columns, "a column", e);
+    size_t n = data->n, columns = data->columns, k = columns + data->intercept;
+    *o = (struct wl_ols) { .n = n, .k = k, .intercept = data->intercept, .condition = 1 };
+    if (n < k || !n || !k || n > INT32_MAX / (columns + 1))
+        return wl_fail(e, WL_EINVAL, "least squares: %zu rows are too few for %zu coefficients", n, k);
+    int rc = check_finite(data->y, n, "the response", e);
+    if (!rc) rc = check_finite(data->x, n * columns, "a column", e);
     if (rc) return rc;
-    o->df = (double)(n - o->k);
-    struct scaled s = { .n = (int)n, .p = (int)columns, .x = x, .y = y };
+    o->df = (double)(n - k);
+    struct scaled s = { .n = (int)n, .p = (int)columns, .x = data->x, .y = data->y };
     reserve(o, &s, columns, a);
     rc = wl_blas_open(&s.blas, e);
-    if (!rc) rc = take_weights(&s, weights, e);
+    if (!rc) rc = take_weights(&s, data->weights, e);
     if (!rc) rc = scale_columns(o, &s, e);
     if (!rc) rc = factorise(o, &s, a, e);
     if (rc) return rc;
@@ -266,10 +266,9 @@ int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double 
     return 0;
 }
 
-int wl_ols_fit(struct wl_ols *o, const double *y, const double *x, size_t n, size_t columns, bool intercept,
-               struct wl_arena *a, struct wl_err *e)
+int wl_ols_line(struct wl_ols *o, const double *y, const double *x, size_t n, struct wl_arena *a, struct wl_err *e)
 {
-    return wl_wls_fit(o, y, x, NULL, n, columns, intercept, a, e);
+    return wl_ols_fit(o, &(struct wl_ols_data) { n, 1, y, x, NULL, true }, a, e);
 }
 
 double wl_ols_half_width(const struct wl_ols *o, size_t j, double level)

@@ -4,6 +4,15 @@
 
 #include "base/base.h"
 
+/* A linear model's data. */
+struct wl_ols_data {
+    size_t n, columns;
+    const double *y;       /* [n] response */
+    const double *x;       /* [n, columns] */
+    const double *weights; /* [n] > 0, inverse variances up to a factor; NULL: ordinary least squares, all 1 */
+    bool intercept;
+};
+
 /* Least squares of y on k coefficients: the intercept (coefficient 0, if there is one) and the columns of x in their
  * order. Solved by Householder QR of the columns, centred (with an intercept) and scaled to length 1: no normal
  * equations. What n = k leaves undefined (sigma, errors, tests) is NAN. With weights w the sums of squares, sigma and
@@ -28,15 +37,13 @@ struct wl_ols {
     double *mean, *scale, *r_inverse; /* internal: [p] centres and lengths, [p,p] inverse of R */
 };
 
-/* Fits x [n, columns] with an intercept or without. WL_EINVAL: fewer rows than coefficients, a value that is not
- * finite (row named), a response whose squares are not, a constant column, columns that are linear combinations of each
- * other. */
-int wl_ols_fit(struct wl_ols *o, const double *y, const double *x, size_t n, size_t columns, bool intercept,
-               struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* WL_EINVAL: fewer rows than coefficients, a value that is not finite (row named), a response whose squares are not, a
+ * weight that is not positive, a constant column, columns that are linear combinations of each other. */
+int wl_ols_fit(struct wl_ols *o, const struct wl_ols_data *data, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* The same with weights [n] > 0, inverse variances up to a factor; NULL: all 1. */
-int wl_wls_fit(struct wl_ols *o, const double *y, const double *x, const double *weights, size_t n, size_t columns,
-               bool intercept, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* The line y = b[0] + b[1] x, x [n], without weights. */
+int wl_ols_line(struct wl_ols *o, const double *y, const double *x, size_t n, struct wl_arena *a,
+                struct wl_err *e) WL_MUST_CHECK;
 
 /* Prediction at one point x0 [columns], with the confidence interval of the mean and the prediction interval of one
  * more observation (run). lo and hi are the ends of t intervals of the given level; NAN without residual degrees of

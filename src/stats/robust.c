@@ -73,7 +73,8 @@ int wl_huber(const double *x, const double *y, size_t n, double level, struct wl
 {
     struct wl_ols line;
     double *weights = wl_new_array(a, double, n), *scratch = wl_new_array(a, double, n), last = NAN;
-    int rc = wl_ols_fit(&line, y, x, n, 1, true, a, e);
+    const struct wl_ols_data weighted = { n, 1, y, x, weights, .intercept = true };
+    int rc = wl_ols_line(&line, y, x, n, a, e);
     if (rc) return rc;
     if (!(line.df > 0)) return wl_fail(e, WL_EINVAL, "Huber's line: no degrees of freedom");
     for (int round = 0; round < 1000; round++) {
@@ -87,7 +88,7 @@ int wl_huber(const double *x, const double *y, size_t n, double level, struct wl
         }
         last = line.b[1];
         for (size_t i = 0; i < n; i++) weights[i] = fmin(1, huber_t * scale / fabs(line.residual[i]));
-        rc = wl_wls_fit(&line, y, x, weights, n, 1, true, a, e);
+        rc = wl_ols_fit(&line, &weighted, a, e);
         if (rc) return rc;
     }
     return wl_fail(e, WL_EINVAL, "Huber's line: no convergence in 1000 iterations");

@@ -163,8 +163,8 @@ static void interval(const struct scan *s, double level, struct wl_segmented *ou
                               : s->grid[last];
 }
 
-int wl_segmented_fit(const double *x, const double *y, size_t n, double level, size_t draws, struct wl_segmented *out,
-                     struct wl_arena *a, struct wl_err *e)
+int wl_segmented_fit(const double *x, const double *y, size_t n, const struct wl_segmented_options *options,
+                     struct wl_segmented *out, struct wl_arena *a, struct wl_err *e)
 {
     double lo, hi;
     size_t m = inner_range(x, n, &lo, &hi, a);
@@ -179,16 +179,18 @@ int wl_segmented_fit(const double *x, const double *y, size_t n, double level, s
     scan_breaks(s, lo, hi);
     out->breakpoint = s->breakpoint;
     out->sse = fmax(s->straight - s->top, 0);
-    interval(s, level, out);
+    interval(s, options->level, out);
     const struct wl_blas *blas;
     int rc = wl_blas_open(&blas, e);
     if (rc) return rc;
-    if (draws && s->straight > 0) out->p = monte_carlo_p(blas, &s->line, s->grid, s->top / s->straight, draws, a);
+    if (options->draws && s->straight > 0)
+        out->p = monte_carlo_p(blas, &s->line, s->grid, s->top / s->straight, options->draws, a);
 
     double *columns = wl_new_array(a, double, 2 * n);
+    const struct wl_ols_data data = { .n = n, .columns = 2, .y = y, .x = columns, .intercept = true };
     struct wl_ols line;
     for (size_t i = 0; i < n; i++) columns[i] = x[i], columns[i + n] = fmax(0, x[i] - s->breakpoint);
-    rc = wl_ols_fit(&line, y, columns, n, 2, true, a, e);
+    rc = wl_ols_fit(&line, &data, a, e);
     if (rc) return rc;
     out->b0 = line.b[0];
     out->slope1 = line.b[1];

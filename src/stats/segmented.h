@@ -16,7 +16,11 @@ struct wl_segmented {
     double sse, df; /* df = n - 4 */
     double p;
 };
-int wl_segmented_fit(const double *x, const double *y, size_t n, double level, size_t draws, struct wl_segmented *out,
-                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+struct wl_segmented_options {
+    double level; /* of the interval lo to hi */
+    size_t draws;
+};
+int wl_segmented_fit(const double *x, const double *y, size_t n, const struct wl_segmented_options *options,
+                     struct wl_segmented *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

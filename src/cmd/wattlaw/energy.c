@@ -228,17 +228,34 @@ struct findings {
     struct wl_strs uncovered; /* runs not covered by the file of carbon intensities */
 };
 
-/* `metric` and `value` are the target; NULL: there is none. */
-static int analyse(const struct energy_options *o, const char *source, const struct wl_observations *obs,
-                   const char *metric, double value, struct findings *out, struct wl_arena *a, struct wl_err *e)
+struct input {
+    const char *source; /* store, campaign folder or CSV file */
+    struct wl_observations obs;
+    const char *metric; /* of the target; NULL: there is none */
+    double target;      /* the value that the metric must reach */
+};
+
+static int read_input(struct energy_options *o, struct input *in, struct wl_strs *uncovered, struct wl_arena *a,
+                      struct wl_err *e)
 {
-    struct wl_energy_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
-    struct wl_law_options law = { .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY };
-    int rc = wl_energy_law_fit(obs, &how, &out->energy, a, e);
-    if (rc == 0) rc = wl_law_fit(obs, &law, &out->scaling, a, e);
-    struct wl_target_options target = { .by = o->by, .metric = metric, .value = value };
-    if (rc == 0 && metric) rc = wl_analysis_metrics(source, &target.others, a, e);
-    return rc || !metric ? rc : wl_target_reach(obs, &target, &out->target, a, e);
+    int rc = wl_analysis_footprint(in->source, &o->footprint, uncovered, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0 && o->target) rc = wl_scaling_target_parse(o->target, &in->metric, &in->target, a, e);
+    if (rc == 0) rc = wl_analysis_read_metric(in->source, &o->map, in->metric, &in->obs, a, e);
+    if (rc || !o->footprint.intensity) return rc;
+    return wl_analysis_add_carbon(in->source, o->footprint.intensity, &in->obs, uncovered, a, e);
+}
+
+static int analyse(const struct energy_options *o, const struct input *in, struct findings *out, struct wl_arena *a,
+                   struct wl_err *e)
+{
+    struct wl_energy_law_options energy = { .by = o->by, .drop_epochs = o->drop_epochs };
+    struct wl_law_options scaling = { .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY };
+    int rc = wl_energy_law_fit(&in->obs, &energy, &out->energy, a, e);
+    if (rc == 0) rc = wl_law_fit(&in->obs, &scaling, &out->scaling, a, e);
+    struct wl_target_options target = { .by = o->by, .metric = in->metric, .value = in->target };
+    if (rc == 0 && in->metric) rc = wl_analysis_metrics(in->source, &target.others, a, e);
+    return rc || !in->metric ? rc : wl_target_reach(&in->obs, &target, &out->target, a, e);
 }
 
 static void print_json(const struct energy_options *o, const char *source, const struct findings *found,
@@ -261,20 +278,13 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     struct energy_options *o = opts;
     if (rest->args.n != 1 || rest->command)
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
-    struct wl_observations obs = { 0 };
+    struct input in = { .source = rest->args.v[0], .target = NAN };
     struct findings found = { 0 };
-    const char *metric = NULL;
-    double value = NAN;
-    int rc = wl_analysis_footprint(rest->args.v[0], &o->footprint, &found.uncovered, a, e);
-    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
-    if (rc == 0 && o->target) rc = wl_scaling_target_parse(o->target, &metric, &value, a, e);
-    if (rc == 0) rc = wl_analysis_read_metric(rest->args.v[0], &o->map, metric, &obs, a, e);
-    if (rc == 0 && o->footprint.intensity)
-        rc = wl_analysis_add_carbon(rest->args.v[0], o->footprint.intensity, &obs, &found.uncovered, a, e);
-    if (rc == 0) rc = analyse(o, rest->args.v[0], &obs, metric, value, &found, a, e);
+    int rc = read_input(o, &in, &found.uncovered, a, e);
+    if (rc == 0) rc = analyse(o, &in, &found, a, e);
     if (rc) return rc;
     if (o->json) {
-        print_json(o, rest->args.v[0], &found, a);
+        print_json(o, in.source, &found, a);
     } else {
         print_result(o, &found.energy, a);
         if (in_full(o, found.scaling.n))

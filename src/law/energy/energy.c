@@ -148,7 +148,8 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
         return;
     }
     double *x = column(g, WORKER_H, a), *y = column(g, KWH, a);
-    if (wl_ols_fit(&o, y, x, g->n, 1, false, a, &e) == 0) {
+    const struct wl_ols_data through_origin = { .n = g->n, .columns = 1, .y = y, .x = x };
+    if (wl_ols_fit(&o, &through_origin, a, &e) == 0) {
         g->origin = term(&o, 0, 0);
         g->origin_r2 = o.r2;
     }
@@ -156,7 +157,7 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
         g->reason = "all runs have the same worker-hours: a line with a base cannot be fitted";
         return;
     }
-    if (wl_ols_fit(&o, y, x, g->n, 1, true, a, &e)) {
+    if (wl_ols_line(&o, y, x, g->n, a, &e)) {
         g->reason = wl_strdup(a, e.msg);
         return;
     }
@@ -170,7 +171,7 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
     if (g->slope.value < 0)
         wl_strs_addf(a, &g->notes,
                      "energy falls with worker-hours: over this range something else drives it; do not extrapolate");
-    if (wl_ols_fit(&o, column(g, LN_KWH, a), column(g, LN_WORKER_H, a), g->n, 1, true, a, &e) == 0)
+    if (wl_ols_line(&o, column(g, LN_KWH, a), column(g, LN_WORKER_H, a), g->n, a, &e) == 0)
         g->exponent = term(&o, 1, 1);
 }
 
@@ -216,7 +217,8 @@ static const char *fit_drivers(struct wl_energy_law_group *g, struct wl_arena *a
         for (size_t i = 0; i < g->n; i++) x[i + c * g->n] = v[i];
     }
     if (!standardise(y, g->n)) return "the rate does not vary";
-    if (wl_ols_fit(&o, y, x, g->n, 2, true, a, &e)) return wl_strdup(a, e.msg);
+    const struct wl_ols_data data = { .n = g->n, .columns = 2, .y = y, .x = x, .intercept = true };
+    if (wl_ols_fit(&o, &data, a, &e)) return wl_strdup(a, e.msg);
     wl_ols_vif(&o, vif);
     g->vif = vif[0]; /* of two columns both have the same */
     g->by_samples = term(&o, 1, 0);

@@ -54,8 +54,9 @@ static int fit_common(struct wl_factor_tests *out, const struct wl_factor_group 
         design[i] = p->x[i];
         if (p->level_of[i] != g->base) design[i + column_of[p->level_of[i]] * p->n] = 1;
     }
+    const struct wl_ols_data data = { .n = p->n, .columns = columns, .y = p->y, .x = design, .intercept = true };
     struct wl_ols o;
-    int rc = wl_ols_fit(&o, p->y, design, p->n, columns, true, a, e);
+    int rc = wl_ols_fit(&o, &data, a, e);
     if (rc) return rc;
     double half = wl_ols_half_width(&o, 1, WL_LAW_CONFIDENCE);
     out->sse_common = o.sse;

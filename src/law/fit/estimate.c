@@ -8,10 +8,9 @@ struct wl_law_estimate wl_law_estimate_line(const char *name, const double *y, c
                                             size_t n, struct wl_arena *a)
 {
     struct wl_law_estimate out = { .name = name, .n = n };
+    const struct wl_ols_data data = { n, 1, y, x, weights, .intercept = true };
     struct wl_err e;
-    if (wl_wls_fit(&out.line, y, x, weights, n, 1, true, a, &e)) {
-        return wl_law_estimate_missing(name, wl_strdup(a, e.msg));
-    }
+    if (wl_ols_fit(&out.line, &data, a, &e)) return wl_law_estimate_missing(name, wl_strdup(a, e.msg));
     const struct wl_ols *o = &out.line;
     double half_alpha = wl_ols_half_width(o, 0, WL_LAW_CONFIDENCE),
            half_beta = wl_ols_half_width(o, 1, WL_LAW_CONFIDENCE);

@@ -79,9 +79,10 @@ static void segmented_errors(const struct data *data, const double *x, double at
 {
     size_t n = data->n;
     double *columns = wl_new_array(a, double, 2 * n);
+    const struct wl_ols_data lines = { .n = n, .columns = 2, .y = data->y, .x = columns, .intercept = true };
     struct wl_ols o;
     for (size_t i = 0; i < n; i++) segmented_columns(x[i], at, &columns[i], &columns[i + n]);
-    bool known = n > 4 && !wl_ols_fit(&o, data->y, columns, n, 2, true, a, NULL);
+    bool known = n > 4 && !wl_ols_fit(&o, &lines, a, NULL);
     for (size_t i = 0; i < 3; i++)
         for (size_t j = 0; j < 3; j++) cov[i + j * MAX_PARAMS] = known ? o.cov[i + j * 3] * o.df / (o.df - 1) : NAN;
 }
@@ -92,7 +93,8 @@ static bool fit_segmented(const struct data *data, struct curve *out, struct wl_
     struct wl_segmented b;
     struct wl_err e;
     for (size_t i = 0; i < data->n; i++) x[i] = log(data->workers[i]);
-    if (wl_segmented_fit(x, data->y, data->n, WL_LAW_CONFIDENCE, 0, &b, a, &e)) return false;
+    if (wl_segmented_fit(x, data->y, data->n, &(struct wl_segmented_options) { WL_LAW_CONFIDENCE, 0 }, &b, a, &e))
+        return false;
     *out =
         (struct curve) { { exp(b.b0), -b.slope1, -b.slope2, exp(b.breakpoint) }, { NAN, NAN, NAN, NAN }, b.sse, { 0 } };
     segmented_errors(data, x, b.breakpoint, out->cov, a);

@@ -45,9 +45,10 @@ static void fit_quadratic(struct wl_law_group *g, struct wl_arena *a)
         columns[i] = x[i];
         columns[i + n] = x[i] * x[i];
     }
+    const struct wl_ols_data data = { .n = n, .columns = 2, .y = y, .x = columns, .intercept = true };
     struct wl_ols o;
     struct wl_err e;
-    if (wl_ols_fit(&o, y, columns, n, 2, true, a, &e)) {
+    if (wl_ols_fit(&o, &data, a, &e)) {
         g->quadratic = missing_quadratic(wl_strdup(a, e.msg));
         return;
     }
@@ -75,7 +76,7 @@ static void fit_breakpoint(struct wl_law_group *g, struct wl_arena *a)
         g->breakpoint = missing_breakpoint("a breakpoint needs at least five worker counts");
         return;
     }
-    if (wl_segmented_fit(x, y, n, WL_LAW_CONFIDENCE, DRAWS, &b, a, &e)) {
+    if (wl_segmented_fit(x, y, n, &(struct wl_segmented_options) { WL_LAW_CONFIDENCE, DRAWS }, &b, a, &e)) {
         g->breakpoint = missing_breakpoint(wl_strdup(a, e.msg));
         return;
     }
@@ -118,9 +119,9 @@ static void find_departures(struct wl_law_group *g, double beyond, struct wl_are
     struct wl_ols runs, configs;
     struct wl_err e;
     wl_law_estimate_points(g, false, &x, &y, a);
-    if (wl_ols_fit(&runs, y, x, base_runs, 1, true, a, &e)) return;
+    if (wl_ols_line(&runs, y, x, base_runs, a, &e)) return;
     wl_law_estimate_points(g, true, &x, &y, a);
-    if (wl_ols_fit(&configs, y, x, base, 1, true, a, &e)) return;
+    if (wl_ols_line(&configs, y, x, base, a, &e)) return;
     g->departure_base = g->configs[base - 1].workers;
     g->departures = wl_new_array(a, struct wl_law_departure, rest);
     g->n_departures = rest;

@@ -59,7 +59,7 @@ static void line_diagnostics_match_statsmodels(void **state)
     struct wl_ols o;
     double x[MOST], y[MOST];
     size_t n = golden_points("robust_data.csv", x, y, MOST, a);
-    assert_int_equal(wl_ols_fit(&o, y, x, n, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&o, y, x, n, a, &e), 0);
     struct wl_hypothesis_test spread = wl_breusch_pagan(&o, x, a), curve = wl_ramsey_reset(&o, y, x, a);
     hold_by_r("breusch_pagan", spread.statistic, 9, a);
     hold_by_r("breusch_pagan p", spread.p, 9, a);
@@ -67,7 +67,7 @@ static void line_diagnostics_match_statsmodels(void **state)
     hold_by_r("reset p", curve.p, 9, a);
     assert_true(spread.df1 == 1 && curve.df1 == 2 && curve.df2 == (double)n - 4);
     double flat[] = { 1, 1, 1, 1 }, ramp[] = { 1, 2, 3, 4 };
-    assert_int_equal(wl_ols_fit(&o, flat, ramp, 4, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&o, flat, ramp, 4, a, &e), 0);
     assert_true(isnan(wl_breusch_pagan(&o, ramp, a).p) && isnan(wl_ramsey_reset(&o, flat, ramp, a).p));
     wl_arena_free(a);
 }
@@ -89,7 +89,8 @@ static void vif_matches_statsmodels(void **state)
         y[n++] = golden_real(&csv, "y");
     }
     assert_int_equal(n, 30);
-    assert_int_equal(wl_ols_fit(&o, y, x, n, 3, true, a, &e), 0);
+    const struct wl_ols_data data = { .n = n, .columns = 3, .y = y, .x = x, .intercept = true };
+    assert_int_equal(wl_ols_fit(&o, &data, a, &e), 0);
     wl_ols_vif(&o, vif);
     for (size_t j = 0; j < 3; j++) hold(wl_strf(a, "vif %zu", j), vif[j], 11, a);
     wl_arena_free(a);

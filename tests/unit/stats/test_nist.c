@@ -10,12 +10,12 @@ struct certified {
     double sigma, r2;
 };
 
-static void hold(const struct certified *c, const double *y, const double *x, size_t n, size_t columns, bool intercept)
+static void hold(const struct certified *c, const struct wl_ols_data *data)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e;
     struct wl_ols o;
-    if (wl_ols_fit(&o, y, x, n, columns, intercept, a, &e)) fail_msg("%s: %s", c->name, e.msg);
+    if (wl_ols_fit(&o, data, a, &e)) fail_msg("%s: %s", c->name, e.msg);
     double worst = 16;
     for (size_t j = 0; j < c->k; j++) {
         worst = fmin(worst, digits(o.b[j], c->b[j]));
@@ -42,7 +42,8 @@ static void norris_matches_nist(void **state)
     double y[N], x[N];
     for (size_t i = 0; i < N; i++) y[i] = norris[i][0], x[i] = norris[i][1];
     const double b[] = { -0.262323073774029, 1.00211681802045 }, se[] = { 0.232818234301152, 0.429796848199937e-3 };
-    hold(&(struct certified) { "Norris", 12, 2, b, se, 0.884796396144373, 0.999993745883712 }, y, x, N, 1, true);
+    hold(&(struct certified) { "Norris", 12, 2, b, se, 0.884796396144373, 0.999993745883712 },
+         &(struct wl_ols_data) { N, 1, y, x, NULL, true });
 }
 
 static void pontius_matches_nist(void **state)
@@ -54,8 +55,8 @@ static void pontius_matches_nist(void **state)
     powers(x, N, 2, columns);
     const double b[] = { 0.673565789473684e-3, 0.732059160401003e-6, -0.316081871345029e-14 };
     const double se[] = { 0.107938612033077e-3, 0.157817399981659e-9, 0.486652849992036e-16 };
-    hold(&(struct certified) { "Pontius", 11, 3, b, se, 0.205177424076185e-3, 0.999999900178537 }, pontius_y, columns,
-         N, 2, true);
+    hold(&(struct certified) { "Pontius", 11, 3, b, se, 0.205177424076185e-3, 0.999999900178537 },
+         &(struct wl_ols_data) { N, 2, pontius_y, columns, NULL, true });
 }
 
 static void line_through_origin_matches_nist(void **state)
@@ -64,10 +65,12 @@ static void line_through_origin_matches_nist(void **state)
     double y1[11], x1[11];
     for (int i = 0; i < 11; i++) y1[i] = 130 + i, x1[i] = 60 + i;
     const double b1[] = { 2.07438016528926 }, se1[] = { 0.165289256198347e-1 };
-    hold(&(struct certified) { "NoInt1", 12, 1, b1, se1, 3.56753034006338, 0.999365492298663 }, y1, x1, 11, 1, false);
+    hold(&(struct certified) { "NoInt1", 12, 1, b1, se1, 3.56753034006338, 0.999365492298663 },
+         &(struct wl_ols_data) { 11, 1, y1, x1, NULL, false });
     const double y2[] = { 3, 4, 4 }, x2[] = { 4, 5, 6 };
     const double b2[] = { 0.727272727272727 }, se2[] = { 0.420827318078432e-1 };
-    hold(&(struct certified) { "NoInt2", 12, 1, b2, se2, 0.369274472937998, 0.993348115299335 }, y2, x2, 3, 1, false);
+    hold(&(struct certified) { "NoInt2", 12, 1, b2, se2, 0.369274472937998, 0.993348115299335 },
+         &(struct wl_ols_data) { 3, 1, y2, x2, NULL, false });
 }
 
 static void longley_matches_nist(void **state)
@@ -83,7 +86,8 @@ static void longley_matches_nist(void **state)
                          -1.03322686717359, -0.511041056535807e-1, 1829.15146461355 };
     const double se[] = { 890420.383607373,  84.9149257747669,  0.334910077722432e-1, 0.488399681651699,
                           0.214274163161675, 0.226073200069370, 455.478499142212 };
-    hold(&(struct certified) { "Longley", 12, 7, b, se, 304.854073561965, 0.995479004577296 }, y, x, N, 6, true);
+    hold(&(struct certified) { "Longley", 12, 7, b, se, 304.854073561965, 0.995479004577296 },
+         &(struct wl_ols_data) { N, 6, y, x, NULL, true });
 }
 
 static void filip_matches_nist(void **state)
@@ -99,8 +103,8 @@ static void filip_matches_nist(void **state)
     const double se[] = { 298.084530995537,     559.779865474950,     466.477572127796,    227.204274477751,
                           71.6478660875927,     15.2897178747400,     2.23691159816033,    0.221624321934227,
                           0.142363763154724e-1, 0.535617408889821e-3, 0.896632837373868e-5 };
-    hold(&(struct certified) { "Filip", 6, 11, b, se, 0.334801051324544e-2, 0.996727416185620 }, y, columns, N, 10,
-         true);
+    hold(&(struct certified) { "Filip", 6, 11, b, se, 0.334801051324544e-2, 0.996727416185620 },
+         &(struct wl_ols_data) { N, 10, y, columns, NULL, true });
 }
 
 /* y = sum of c^j x^j + times * noise, x = 0 .. 20 */
@@ -116,7 +120,8 @@ static void wampler(const char *name, double c, double times, const double *se, 
     }
     for (int j = 0; j <= DEGREE; j++) b[j] = j ? b[j - 1] * c : 1;
     powers(x, N, DEGREE, columns);
-    hold(&(struct certified) { name, 9, DEGREE + 1, b, se, sigma, r2 }, y, columns, N, DEGREE, true);
+    hold(&(struct certified) { name, 9, DEGREE + 1, b, se, sigma, r2 },
+         &(struct wl_ols_data) { N, DEGREE, y, columns, NULL, true });
 }
 
 static void wampler_polynomials_match_nist(void **state)

@@ -67,7 +67,7 @@ static void one_way_anova_matches_nist(void **state)
         size_t n = hidden ? made_up(name, each, treatment, v) : column_of("nist_anova_data.csv", name, treatment, v, a);
         struct wl_ols mean;
         struct wl_err e;
-        assert_int_equal(wl_ols_fit(&mean, v, NULL, n, 0, true, a, &e), 0);
+        assert_int_equal(wl_ols_fit(&mean, &(struct wl_ols_data) { .n = n, .y = v, .intercept = true }, a, &e), 0);
         struct wl_lack_of_fit got = wl_lack_of_fit(treatment, v, n, mean.sse, 1, a);
         double by_f = digits(got.f, f), by_within = digits(got.ss_pure, within);
         print_message("%-7s F %4.1f digits, sum of squares within %4.1f\n", name, by_f, by_within);

@@ -60,7 +60,8 @@ static void like_statsmodels(const char *name, bool intercept)
     struct data d;
     struct wl_ols o;
     read_case(&d, name, a);
-    if (wl_ols_fit(&o, d.y, d.x, d.n, d.columns, intercept, a, &e)) fail_msg("%s", e.msg);
+    const struct wl_ols_data data = { .n = d.n, .columns = d.columns, .y = d.y, .x = d.x, .intercept = intercept };
+    if (wl_ols_fit(&o, &data, a, &e)) fail_msg("%s", e.msg);
     double x0[MOST_COLUMNS]; /* 1.5 times the largest value of each column */
     for (size_t j = 0; j < d.columns; j++) {
         x0[j] = d.x[j * d.n];
@@ -93,9 +94,9 @@ static void units_do_not_matter(void **state)
     struct data d;
     struct wl_ols o, scaled;
     read_case(&d, "line", a);
-    assert_int_equal(wl_ols_fit(&o, d.y, d.x, d.n, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&o, d.y, d.x, d.n, a, &e), 0);
     for (size_t i = 0; i < d.n; i++) d.x[i] *= 1e9;
-    assert_int_equal(wl_ols_fit(&scaled, d.y, d.x, d.n, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&scaled, d.y, d.x, d.n, a, &e), 0);
     agree("slope", scaled.b[1] * 1e9, o.b[1], 13);
     agree("its p", scaled.p[1], o.p[1], 11);
     agree("condition", scaled.condition, 1, 15);
@@ -110,13 +111,14 @@ static void message_says_what_cannot_be_fitted(void **state)
     struct wl_ols o;
     const double y[] = { 1, 2, 4 }, same[] = { 7, 7, 7 }, gap[] = { 1, NAN, 2 }, twins[] = { 1, 2, 4, 2, 4, 8 };
     const double one[] = { 3 };
-    assert_int_equal(wl_ols_fit(&o, y, same, 3, 1, true, a, &e), WL_EINVAL);
+    const struct wl_ols_data collinear = { .n = 3, .columns = 2, .y = y, .x = twins, .intercept = true };
+    assert_int_equal(wl_ols_line(&o, y, same, 3, a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "column 1 is constant"));
-    assert_int_equal(wl_ols_fit(&o, y, gap, 3, 1, true, a, &e), WL_EINVAL);
+    assert_int_equal(wl_ols_line(&o, y, gap, 3, a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "row 2"));
-    assert_int_equal(wl_ols_fit(&o, y, twins, 3, 2, true, a, &e), WL_EINVAL);
+    assert_int_equal(wl_ols_fit(&o, &collinear, a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "combinations"));
-    assert_int_equal(wl_ols_fit(&o, y, one, 1, 1, true, a, &e), WL_EINVAL);
+    assert_int_equal(wl_ols_line(&o, y, one, 1, a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "1 rows are too few for 2 coefficients"));
     wl_arena_free(a);
 }
@@ -129,11 +131,11 @@ static void undefined_values_are_nan(void **state)
     struct wl_err e;
     struct wl_ols o;
     const double y[] = { 5, 3 }, x[] = { 0, 2 }, flat[] = { 2, 2, 2 }, xs[] = { 1, 2, 3 };
-    assert_int_equal(wl_ols_fit(&o, y, x, 2, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&o, y, x, 2, a, &e), 0);
     agree("slope", o.b[1], -1, 15);
     assert_true(o.df == 0 && isnan(o.sigma) && isnan(o.se[1]) && isnan(o.p[1]) && isnan(o.r2_adj) && isnan(o.f));
     assert_true(isnan(wl_ols_half_width(&o, 1, 0.95)) && isnan(wl_ols_predict(&o, x, 0.95).mean_lo));
-    assert_int_equal(wl_ols_fit(&o, flat, xs, 3, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&o, flat, xs, 3, a, &e), 0);
     assert_true(o.b[1] == 0 && o.sigma == 0 && isnan(o.r2));
     wl_arena_free(a);
 }
@@ -146,7 +148,7 @@ static void lack_of_fit_matches_hand_computation(void **state)
     struct wl_err e;
     struct wl_ols o;
     const double x[] = { 1, 2, 3, 1, 2, 3 }, y[] = { 1, 4, 3, 3, 6, 5 };
-    assert_int_equal(wl_ols_fit(&o, y, x, 6, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&o, y, x, 6, a, &e), 0);
     struct wl_lack_of_fit l = wl_lack_of_fit(x, y, 6, o.sse, 2, a);
     agree("SSpe", l.ss_pure, 6, 14);
     agree("F", l.f, (34.0 / 3 - 6) / (6.0 / 3), 13);

@@ -43,7 +43,7 @@ static void hc_errors_match_statsmodels(void **state)
     struct campaign c;
     struct wl_ols o;
     read_campaign(&c, a);
-    assert_int_equal(wl_ols_fit(&o, c.y, c.x, c.n, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&o, c.y, c.x, c.n, a, &e), 0);
     for (int kind = WL_HC0; kind <= WL_HC3; kind++) {
         double se[2];
         wl_ols_hc(&o, c.x, kind, se);
@@ -61,7 +61,7 @@ static void cluster_errors_match_statsmodels(void **state)
     struct wl_ols o;
     double se[2], df[2];
     read_campaign(&c, a);
-    assert_int_equal(wl_ols_fit(&o, c.y, c.x, c.n, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&o, c.y, c.x, c.n, a, &e), 0);
     assert_int_equal(wl_ols_cluster(&o, c.x, &(struct wl_clusters) { c.cluster, c.clusters, WL_CR1 }, se, df, a, &e),
                      0);
     for (int j = 0; j < 2; j++) hold_twice(wl_strf(a, "cr1_se%d", j), se[j], 9, a);
@@ -88,7 +88,7 @@ static void cr2_of_single_rows_is_hc2(void **state)
     size_t own[MOST];
     read_campaign(&c, a);
     for (size_t i = 0; i < c.n; i++) own[i] = i;
-    assert_int_equal(wl_ols_fit(&o, c.y, c.x, c.n, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_line(&o, c.y, c.x, c.n, a, &e), 0);
     assert_int_equal(wl_ols_cluster(&o, c.x, &(struct wl_clusters) { own, c.n, WL_CR2 }, se, df, a, &e), 0);
     wl_ols_hc(&o, c.x, WL_HC2, hc);
     agree("intercept", se[0], hc[0], 12);
@@ -104,7 +104,8 @@ static void weighted_line_matches_statsmodels(void **state)
     struct campaign c;
     struct wl_ols o, same;
     read_campaign(&c, a);
-    assert_int_equal(wl_wls_fit(&o, c.y, c.x, c.weight, c.n, 1, true, a, &e), 0);
+    const struct wl_ols_data data = { c.n, 1, c.y, c.x, c.weight, .intercept = true };
+    assert_int_equal(wl_ols_fit(&o, &data, a, &e), 0);
     for (size_t j = 0; j < 2; j++) {
         hold(wl_strf(a, "wls_b%zu", j), o.b[j], 12, a);
         hold(wl_strf(a, "wls_se%zu", j), o.se[j], 10, a);
@@ -112,11 +113,11 @@ static void weighted_line_matches_statsmodels(void **state)
     hold("wls_r2", o.r2, 10, a);
     hold("wls_sigma", o.sigma, 10, a);
     for (size_t i = 0; i < c.n; i++) c.weight[i] *= 1000;
-    assert_int_equal(wl_wls_fit(&same, c.y, c.x, c.weight, c.n, 1, true, a, &e), 0);
+    assert_int_equal(wl_ols_fit(&same, &data, a, &e), 0);
     agree("weights up to a factor", same.se[1], o.se[1], 12);
     agree("its prediction", wl_ols_predict(&same, c.x, 0.95).mean_lo, wl_ols_predict(&o, c.x, 0.95).mean_lo, 12);
     c.weight[3] = 0;
-    assert_int_equal(wl_wls_fit(&o, c.y, c.x, c.weight, c.n, 1, true, a, &e), WL_EINVAL);
+    assert_int_equal(wl_ols_fit(&o, &data, a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "weight of row 4"));
     wl_arena_free(a);
 }

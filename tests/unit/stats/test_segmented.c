@@ -11,7 +11,7 @@ static void breakpoint_matches_brute_force(void **state)
     struct wl_segmented b;
     double x[MOST], y[MOST];
     size_t n = golden_points("broken_data.csv", x, y, MOST, a);
-    assert_int_equal(wl_segmented_fit(x, y, n, 0.95, 999, &b, a, &e), 0);
+    assert_int_equal(wl_segmented_fit(x, y, n, &(struct wl_segmented_options) { 0.95, 999 }, &b, a, &e), 0);
     agree("break", b.breakpoint, golden_value("broken_values.csv", "at", a), 6);
     agree("break by R", b.breakpoint, golden_value("r_values.csv", "segmented at", a), 8);
     agree("slope 1 by R", b.slope1, golden_value("r_values.csv", "segmented slope1", a), 8);
@@ -40,7 +40,7 @@ static void straight_lines_rarely_have_a_breakpoint(void **state)
             x[i] = (double)(i / 3);
             y[i] = 2 - 0.7 * x[i] + 0.1 * wl_random_normal(99, trial, i);
         }
-        assert_int_equal(wl_segmented_fit(x, y, 18, 0.95, 199, &b, a, &e), 0);
+        assert_int_equal(wl_segmented_fit(x, y, 18, &(struct wl_segmented_options) { 0.95, 199 }, &b, a, &e), 0);
         below += b.p <= 0.05;
         wl_arena_free(a);
     }
@@ -56,14 +56,14 @@ static void exact_and_short_data_have_defined_results(void **state)
     struct wl_segmented b;
     double x[] = { 0, 1, 2, 3, 4, 5 }, y[6];
     for (int i = 0; i < 6; i++) y[i] = 9 - x[i] + 0.5 * fmax(0, x[i] - 2.25);
-    assert_int_equal(wl_segmented_fit(x, y, 6, 0.95, 99, &b, a, &e), 0);
+    assert_int_equal(wl_segmented_fit(x, y, 6, &(struct wl_segmented_options) { 0.95, 99 }, &b, a, &e), 0);
     agree("break", b.breakpoint, 2.25, 6);
     agree("slope 1", b.slope1, -1, 6);
     agree("slope 2", b.slope2, -0.5, 6);
     assert_true(b.lo <= b.breakpoint + 1e-6 && b.breakpoint <= b.hi + 1e-6);
-    assert_int_equal(wl_segmented_fit(x, y, 5, 0.95, 0, &b, a, &e), 0);
+    assert_int_equal(wl_segmented_fit(x, y, 5, &(struct wl_segmented_options) { 0.95, 0 }, &b, a, &e), 0);
     assert_true(isnan(b.p) && b.df == 1);
-    assert_int_equal(wl_segmented_fit(x, y, 4, 0.95, 0, &b, a, &e), WL_EINVAL);
+    assert_int_equal(wl_segmented_fit(x, y, 4, &(struct wl_segmented_options) { 0.95, 0 }, &b, a, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "five different x"));
     wl_arena_free(a);
 }
