@@ -31,7 +31,7 @@ static ptrdiff_t power_of_same_device(const struct wl_derivation *d, size_t c)
 
 static struct wl_sensor_response response_of(const struct wl_channel_row *row)
 {
-    return (struct wl_sensor_response) { row->update_s, row->window_s, row->delay_s, row->most_w };
+    return (struct wl_sensor_response) { row->update_s, row->window_s, row->delay_s, row->power_limit_w };
 }
 
 /* From the readings of power or, where the driver also gives a mean over a known window, from those: the one with the
@@ -56,7 +56,7 @@ static struct wl_energy counter_between(const struct wl_derivation *d, size_t c,
 {
     struct wl_sensor_response g = response_of(&d->channels.v[c]);
     ptrdiff_t power = power_of_same_device(d, c);
-    if (power >= 0) g.max_w = d->channels.v[power].most_w;
+    if (power >= 0) g.max_w = d->channels.v[power].power_limit_w;
     return wl_energy_of_counter(&d->series[c], power < 0 ? NULL : &d->series[power], t0_ns, t1_ns, d->max_gap_ns, &g);
 }
 

@@ -80,7 +80,7 @@ static int store_channel(struct wl_recorder *r, size_t i, struct wl_err *e)
                                   .update_s = g.update_s,
                                   .window_s = g.window_s,
                                   .delay_s = g.delay_s,
-                                  .most_w = g.max_w,
+                                  .power_limit_w = g.max_w,
                                   .calibrated = c->calibration ? c->calibration->date : NULL };
     return wl_store_add_channel(r->store, &row, &r->channel_ids[i], e);
 }

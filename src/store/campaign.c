@@ -1,7 +1,9 @@
 /* Campaigns, their trials, and which repeats are to be run. */
-#include "store/internal.h"
+#include "store/campaign.h"
 
-#include <math.h>
+#include "store/connection.h"
+#include "store/lock.h"
+#include "store/rows.h"
 
 static int newest_text_is(struct wl_store *s, int64_t campaign, const char *text, struct wl_err *e)
 {
@@ -27,7 +29,7 @@ static int find_campaign(struct wl_store *s, const char *name, const char *text,
 int wl_store_add_campaign(struct wl_store *s, const char *name, const char *experiment, const char *version,
                           int64_t *id, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
     return wl_sql_end(s, &tx, find_campaign(s, name, experiment, version, id, e), e);
@@ -35,18 +37,21 @@ int wl_store_add_campaign(struct wl_store *s, const char *name, const char *expe
 
 int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct wl_arena *a, struct wl_err *e)
 {
-    static const struct field map[] = {
-        { "c.id", F_INT, offsetof(struct wl_campaign_row, id) },
-        { "c.name", F_NAME, offsetof(struct wl_campaign_row, name) },
-        { "x.text", F_TEXT, offsetof(struct wl_campaign_row, experiment) },
-        { "x.version", F_TEXT, offsetof(struct wl_campaign_row, version) },
-        { "c.created_wall_ns", F_INT, offsetof(struct wl_campaign_row, created_wall_ns) },
+    static const struct wl_column_map map[] = {
+        { "c.id", WL_COLUMN_INT, offsetof(struct wl_campaign_row, id) },
+        { "c.name", WL_COLUMN_NAME, offsetof(struct wl_campaign_row, name) },
+        { "x.text", WL_COLUMN_TEXT, offsetof(struct wl_campaign_row, experiment) },
+        { "x.version", WL_COLUMN_TEXT, offsetof(struct wl_campaign_row, version) },
+        { "c.created_wall_ns", WL_COLUMN_INT, offsetof(struct wl_campaign_row, created_wall_ns) },
         { NULL },
     };
-    return wl_rows_select(s, map,
-                          "FROM campaign c LEFT JOIN experiment x "
-                          "ON x.id = (SELECT max(id) FROM experiment WHERE campaign = c.id) ORDER BY c.id",
-                          SQL_NONE, sizeof *out->v, &out->v, &out->n, a, e);
+    const struct wl_query q = {
+        .map = map,
+        .from = "FROM campaign c LEFT JOIN experiment x "
+                "ON x.id = (SELECT max(id) FROM experiment WHERE campaign = c.id) ORDER BY c.id",
+        .size = sizeof *out->v,
+    };
+    return wl_rows_select(s, &q, &out->v, &out->n, a, e);
 }
 
 enum { ANY_CAMPAIGN = 0 }; /* no campaign has this number */
@@ -85,19 +90,23 @@ int wl_store_campaign_is_free(struct wl_store *s, int64_t campaign, struct wl_er
 
 static int find_trial(struct wl_store *s, const struct wl_trial_row *row, int64_t *id, struct wl_err *e)
 {
-    static const struct field map[] = {
-        { "campaign", F_INT, offsetof(struct wl_trial_row, campaign) },
-        { "key", F_NAME, offsetof(struct wl_trial_row, key) },
-        { "skipped", F_TEXT, offsetof(struct wl_trial_row, skipped) },
+    static const struct wl_column_map map[] = {
+        { "campaign", WL_COLUMN_INT, offsetof(struct wl_trial_row, campaign) },
+        { "key", WL_COLUMN_NAME, offsetof(struct wl_trial_row, key) },
+        { "skipped", WL_COLUMN_TEXT, offsetof(struct wl_trial_row, skipped) },
 #define SETTINGS_PREFIX ""
 #define SETTINGS_BASE   offsetof(struct wl_trial_row, set)
 #include "store/settings_map.h"
         { NULL },
     };
-    int rc = wl_rows_insert(s, "trial", NULL, 0, map, row, 1, sizeof *row,
-                            "ON CONFLICT(campaign, key) DO UPDATE SET skipped = excluded.skipped "
-                            "WHERE skipped IS NOT excluded.skipped",
-                            e);
+    const struct wl_insert to = {
+        .table = "trial",
+        .map = map,
+        .size = sizeof *row,
+        .suffix = "ON CONFLICT(campaign, key) DO UPDATE SET skipped = excluded.skipped "
+                  "WHERE skipped IS NOT excluded.skipped",
+    };
+    int rc = wl_rows_insert(s, &to, row, 1, e);
     if (rc) return rc;
     rc = wl_sql_find(s, "SELECT id FROM trial WHERE campaign = ?1 AND key = ?2",
                      SQL(sql_int(row->campaign), sql_text(row->key)), id, e);
@@ -109,7 +118,7 @@ int wl_store_add_trial(struct wl_store *s, int64_t campaign, const struct wl_set
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_trial_row row = { .campaign = campaign, .set = *set, .key = wl_settings_key(set, a), .skipped = skipped };
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
     if (rc == 0) rc = wl_sql_end(s, &tx, find_trial(s, &row, id, e), e);
     wl_arena_free(a);
@@ -119,18 +128,23 @@ int wl_store_add_trial(struct wl_store *s, int64_t campaign, const struct wl_set
 int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *out, struct wl_arena *a,
                     struct wl_err *e)
 {
-    static const struct field map[] = {
-        { "id", F_INT, offsetof(struct wl_trial_row, id) },
-        { "campaign", F_INT, offsetof(struct wl_trial_row, campaign) },
-        { "key", F_NAME, offsetof(struct wl_trial_row, key) },
-        { "skipped", F_TEXT, offsetof(struct wl_trial_row, skipped) },
+    static const struct wl_column_map map[] = {
+        { "id", WL_COLUMN_INT, offsetof(struct wl_trial_row, id) },
+        { "campaign", WL_COLUMN_INT, offsetof(struct wl_trial_row, campaign) },
+        { "key", WL_COLUMN_NAME, offsetof(struct wl_trial_row, key) },
+        { "skipped", WL_COLUMN_TEXT, offsetof(struct wl_trial_row, skipped) },
 #define SETTINGS_PREFIX ""
 #define SETTINGS_BASE   offsetof(struct wl_trial_row, set)
 #include "store/settings_map.h"
         { NULL },
     };
-    return wl_rows_select(s, map, "FROM trial WHERE ?1 IN (0, campaign) ORDER BY campaign, id", SQL(sql_int(campaign)),
-                          sizeof *out->v, &out->v, &out->n, a, e);
+    const struct wl_query q = {
+        .map = map,
+        .from = "FROM trial WHERE ?1 IN (0, campaign) ORDER BY campaign, id",
+        .values = SQL(sql_int(campaign)),
+        .size = sizeof *out->v,
+    };
+    return wl_rows_select(s, &q, &out->v, &out->n, a, e);
 }
 
 /* ---- repeats ---- */
@@ -178,14 +192,14 @@ static int plan_one(struct wl_store *s, struct wl_run_plan plan, int64_t *run, s
 
 int wl_store_plan_run(struct wl_store *s, const struct wl_run_plan *plan, int64_t *run, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
     return rc ? rc : wl_sql_end(s, &tx, plan_one(s, *plan, run, e), e);
 }
 
 int wl_store_drop_planned(struct wl_store *s, int64_t campaign, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
     rc =

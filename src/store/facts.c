@@ -1,15 +1,22 @@
 /* What is written while a run goes on: devices, channels, samples, marks, log lines. */
-#include "store/internal.h"
+#include "store/facts.h"
+
+#include "store/maps.h"
 
 #include <math.h>
 
 int wl_store_add_device(struct wl_store *s, const struct wl_device_row *device, int64_t *id, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
-    rc = wl_rows_insert(s, "device", NULL, 0, wl_device_map + 1, device, 1, sizeof *device,
-                        "ON CONFLICT(host, uuid) DO NOTHING", e);
+    const struct wl_insert to = {
+        .table = "device",
+        .map = wl_device_map + 1,
+        .size = sizeof *device,
+        .suffix = "ON CONFLICT(host, uuid) DO NOTHING",
+    };
+    rc = wl_rows_insert(s, &to, device, 1, e);
     if (rc == 0)
         rc = wl_sql_find(s, "SELECT id FROM device WHERE host = ?1 AND uuid = ?2",
                          SQL(sql_text(device->host), sql_text(device->uuid)), id, e);
@@ -18,11 +25,16 @@ int wl_store_add_device(struct wl_store *s, const struct wl_device_row *device, 
 
 int wl_store_add_channel(struct wl_store *s, const struct wl_channel_row *c, int64_t *id, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
-    rc = wl_rows_insert(s, "channel", NULL, 0, wl_channel_map + 1, c, 1, sizeof *c,
-                        "ON CONFLICT(run, device, quantity, scope, variant) DO NOTHING", e);
+    const struct wl_insert to = {
+        .table = "channel",
+        .map = wl_channel_map + 1,
+        .size = sizeof *c,
+        .suffix = "ON CONFLICT(run, device, quantity, scope, variant) DO NOTHING",
+    };
+    rc = wl_rows_insert(s, &to, c, 1, e);
     if (rc == 0)
         rc = wl_sql_find(s,
                          "SELECT id FROM channel WHERE run = ?1 AND device = ?2 AND quantity = ?3 AND scope = ?4 "
@@ -63,7 +75,7 @@ static int insert_samples(struct wl_store *s, const char *sql, size_t at_once, c
 
 int wl_store_add_samples(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     if (n == 0) return 0;
     int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
@@ -75,10 +87,11 @@ int wl_store_add_samples(struct wl_store *s, const struct wl_sample_row *v, size
 
 int wl_store_add_marks(struct wl_store *s, int64_t run, const struct wl_mark_row *v, size_t n, struct wl_err *e)
 {
-    struct sql_tx tx;
+    const struct wl_insert to = { .table = "mark", .map = wl_mark_map, .size = sizeof *v, .run = run };
+    struct wl_sql_tx tx;
     if (n == 0) return 0;
     int rc = wl_sql_begin(s, false, &tx, e);
-    return rc ? rc : wl_sql_end(s, &tx, wl_rows_insert(s, "mark", "run", run, wl_mark_map, v, n, sizeof *v, "", e), e);
+    return rc ? rc : wl_sql_end(s, &tx, wl_rows_insert(s, &to, v, n, e), e);
 }
 
 int wl_store_add_log(struct wl_store *s, int64_t run, const char *level, const char *area, const char *message,

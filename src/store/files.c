@@ -1,5 +1,7 @@
 /* The file of a store and what SQLite keeps beside it, seen before and after SQLite. */
-#include "store/internal.h"
+#include "store/files.h"
+
+#include "store/connection.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +32,7 @@ static int check_header(struct wl_store *s, const struct stat *st, struct wl_err
 }
 
 /* SQLite opens them as files, and would wait for ever for the other end of a pipe. */
-static int check_companions(const struct wl_store *s, struct wl_err *e)
+static int check_sidecars(const struct wl_store *s, struct wl_err *e)
 {
     static const char *const names[] = { "-wal", "-shm", "-journal" };
     struct stat st;
@@ -48,7 +50,7 @@ static int check_folder(struct wl_store *s, struct wl_err *e)
     const char *folder = wl_path_dir(s->arena, s->path);
     int rc = wl_mkdirs(folder, e);
     if (rc == 0 && access(folder, W_OK)) rc = wl_fail_errno(e, "%s: its folder cannot be written to", s->path);
-    return rc ? rc : check_companions(s, e);
+    return rc ? rc : check_sidecars(s, e);
 }
 
 int wl_files_check(struct wl_store *s, struct wl_err *e)
@@ -62,7 +64,7 @@ int wl_files_check(struct wl_store *s, struct wl_err *e)
     if (file) s->file = wl_strdup(s->arena, file);
     free(file);
     int rc = check_header(s, &st, e);
-    if (rc == 0) rc = check_companions(s, e);
+    if (rc == 0) rc = check_sidecars(s, e);
     if (rc) return rc;
     if (s->mode != WL_STORE_READ && access(s->path, W_OK))
         return wl_fail_errno(e, "%s: cannot write to the store", s->path);
@@ -105,7 +107,7 @@ void wl_files_record_identity(struct wl_store *s)
     if (stat(s->file, &st)) return;
     s->dev = st.st_dev;
     s->ino = st.st_ino;
-    s->changed = st.st_mtim;
+    s->mtime = st.st_mtim;
 }
 
 int wl_store_check_exists(const struct wl_store *s, struct wl_err *e)
@@ -119,8 +121,8 @@ int wl_store_check_exists(const struct wl_store *s, struct wl_err *e)
 int wl_store_check_unchanged(const struct wl_store *s, struct wl_err *e)
 {
     struct stat st;
-    if (!s->immutable || (stat(s->file, &st) == 0 && st.st_mtim.tv_sec == s->changed.tv_sec &&
-                          st.st_mtim.tv_nsec == s->changed.tv_nsec && wl_files_wal_size(s) <= 0))
+    if (!s->immutable || (stat(s->file, &st) == 0 && st.st_mtim.tv_sec == s->mtime.tv_sec &&
+                          st.st_mtim.tv_nsec == s->mtime.tv_nsec && wl_files_wal_size(s) <= 0))
         return 0;
     return wl_fail(e, WL_EIO, "%s: its owner has begun to write to it while it was read: run the command again",
                    s->path);

@@ -5,7 +5,9 @@
  * file stays empty. It is a file of its own because closing any descriptor of the database would drop the locks that
  * SQLite holds on it.
  */
-#include "store/internal.h"
+#include "store/lock.h"
+
+#include "store/connection.h"
 
 #include <errno.h>
 #include <fcntl.h>

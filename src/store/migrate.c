@@ -1,8 +1,13 @@
-#include "store/internal.h"
+#include "store/migrate.h"
+
+#include "store/connection.h"
+#include "store/rows.h"
+#include "store/sandbox.h"
+#include "store/schema.h"
 
 /* What brings a file from a version to the next one: migrate_N.sql is run on a file of version N. schema.sql describes
  * the newest; both ways must end in the same tables (tests/unit/store/test_migrate.c compares them). */
-static const struct store_step steps[] = {
+static const struct wl_migration steps[] = {
     { wl_migrate_1_sql },
     { wl_migrate_2_sql },
     { wl_migrate_3_sql },
@@ -32,7 +37,7 @@ static int set_version(struct wl_store *s, int64_t version, struct wl_err *e)
 int wl_store_create(struct wl_store *s, struct wl_err *e)
 {
     char id[64];
-    snprintf(id, sizeof id, "PRAGMA application_id = %d", STORE_APPLICATION_ID);
+    snprintf(id, sizeof id, "PRAGMA application_id = %d", WL_STORE_APPLICATION_ID);
     int rc = wl_sql_script(s, text_of(wl_schema_sql), e);
     if (rc == 0) rc = wl_sql_script(s, text_of(wl_views_sql), e);
     if (rc == 0) rc = wl_sql_script(s, id, e);
@@ -53,14 +58,19 @@ static int drop(struct wl_store *s, const char *type, const char *name, struct w
 static int drop_views(struct wl_store *s, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    static const struct field map[] = { { "name", F_NAME, 0 }, { NULL } };
+    static const struct wl_column_map map[] = { { "name", WL_COLUMN_NAME, 0 }, { NULL } };
     static const char *const types[] = { "view", "trigger" };
     int rc = 0;
     for (size_t t = 0; t < WL_COUNT(types) && rc == 0; t++) {
         const char **names = NULL;
         size_t n = 0;
-        rc = wl_rows_select(s, map, "FROM main.sqlite_schema WHERE type = ?1", SQL(sql_text(types[t])), sizeof *names,
-                            &names, &n, a, e);
+        const struct wl_query q = {
+            .map = map,
+            .from = "FROM main.sqlite_schema WHERE type = ?1",
+            .values = SQL(sql_text(types[t])),
+            .size = sizeof *names,
+        };
+        rc = wl_rows_select(s, &q, &names, &n, a, e);
         for (size_t i = 0; i < n && rc == 0; i++) rc = drop(s, types[t], names[i], e);
     }
     wl_arena_free(a);
@@ -78,7 +88,7 @@ static int fill_total(struct wl_store *s, struct wl_err *e)
     return wl_sql_script(s, "INSERT INTO total SELECT * FROM total_now", e);
 }
 
-static int take_step(struct wl_store *s, const struct store_step *step, int64_t version, struct wl_err *e)
+static int take_step(struct wl_store *s, const struct wl_migration *step, int64_t version, struct wl_err *e)
 {
     int rc = wl_sql_script(s, text_of(step->sql), e);
     if (rc == 0 && step->fill) rc = wl_sql_script(s, text_of(step->fill), e);
@@ -87,7 +97,7 @@ static int take_step(struct wl_store *s, const struct store_step *step, int64_t 
     return rc;
 }
 
-int wl_store_migrate_by(struct wl_store *s, const struct store_step *step, int64_t from, struct wl_err *e)
+int wl_store_migrate_by(struct wl_store *s, const struct wl_migration *step, int64_t from, struct wl_err *e)
 {
     int rc = drop_views(s, e);
     for (int64_t version = 1; step->sql && rc == 0; step++, version++)

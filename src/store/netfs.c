@@ -1,4 +1,4 @@
-#include "store/internal.h"
+#include "store/files.h"
 
 #include <linux/magic.h>
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* The view `observations` as a struct of arrays. */
-#include "store/internal.h"
+#include "store/read.h"
+
+#include "store/connection.h"
+#include "store/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,16 +16,16 @@ struct observed {
     } at[CANONICAL + FURTHER];
     int64_t run;
 };
-#define TEXT(i, name)                                  \
-    {                                                  \
-        name, F_TEXT, offsetof(struct observed, at[i]) \
+#define TEXT(i, name)                                          \
+    {                                                          \
+        name, WL_COLUMN_TEXT, offsetof(struct observed, at[i]) \
     }
-#define REAL(i, name)                                  \
-    {                                                  \
-        name, F_REAL, offsetof(struct observed, at[i]) \
+#define REAL(i, name)                                          \
+    {                                                          \
+        name, WL_COLUMN_REAL, offsetof(struct observed, at[i]) \
     }
 
-static const struct field observed_map[] = {
+static const struct wl_column_map observed_map[] = {
     /* in the order of wl_obs_names */
     TEXT(0, "o.workload"),
     TEXT(1, "o.hardware"),
@@ -61,7 +64,7 @@ static const struct field observed_map[] = {
     REAL(33, "w.mem_clock_acted_pct"),
     TEXT(34, "d.unit"),
     TEXT(35, "CASE d.larger WHEN 1 THEN 'larger' WHEN 0 THEN 'smaller' END"),
-    { "o.run", F_INT, offsetof(struct observed, run) },
+    { "o.run", WL_COLUMN_INT, offsetof(struct observed, run) },
     { NULL },
 };
 static const struct {
@@ -162,15 +165,19 @@ static int add_object(struct setting_columns *list, const struct settings_text *
 static int add_settings(struct wl_store *s, struct wl_observations *out, const struct observed *v, struct wl_arena *a,
                         struct wl_err *e)
 {
-    static const struct field map[] = {
-        { "s.run", F_INT, offsetof(struct settings_text, run) },
-        { "s.extra", F_OBJECT, offsetof(struct settings_text, extra) },
+    static const struct wl_column_map map[] = {
+        { "s.run", WL_COLUMN_INT, offsetof(struct settings_text, run) },
+        { "s.extra", WL_COLUMN_OBJECT, offsetof(struct settings_text, extra) },
         { NULL },
     };
     struct settings_text *texts;
     size_t n;
-    int rc = wl_rows_select(s, map, "FROM setting s WHERE s.extra IS NOT NULL ORDER BY s.run", SQL_NONE, sizeof *texts,
-                            &texts, &n, a, e);
+    const struct wl_query q = {
+        .map = map,
+        .from = "FROM setting s WHERE s.extra IS NOT NULL ORDER BY s.run",
+        .size = sizeof *texts,
+    };
+    int rc = wl_rows_select(s, &q, &texts, &n, a, e);
     struct setting_columns list = { 0 };
     for (size_t i = 0, row = 0; i < n && rc == 0; i++) {
         while (row < out->n && v[row].run < texts[i].run) row++;
@@ -201,7 +208,13 @@ int wl_store_observations_of(struct wl_store *s, int64_t campaign, const char *m
                                "WHERE ?1 IN (0, s.campaign) ORDER BY o.run, o.epoch";
     struct observed *v;
     size_t n;
-    int rc = wl_rows_select(s, observed_map, from, SQL(sql_int(campaign), sql_text(metric)), sizeof *v, &v, &n, a, e);
+    const struct wl_query q = {
+        .map = observed_map,
+        .from = from,
+        .values = SQL(sql_int(campaign), sql_text(metric)),
+        .size = sizeof *v,
+    };
+    int rc = wl_rows_select(s, &q, &v, &n, a, e);
     if (rc) return rc;
     *out = (struct wl_observations) { .source = s->path };
     wl_obs_alloc(out, n, a);

@@ -1,9 +1,17 @@
-#include "store/internal.h"
+#include "store/open.h"
 
-#include <errno.h>
+#include "store/connection.h"
+#include "store/files.h"
+#include "store/migrate.h"
+#include "store/overlay.h"
+#include "store/recover.h"
+#include "store/run.h"
+#include "store/sandbox.h"
+#include "store/schema.h"
+#include "store/spool.h"
+#include "store/sql.h"
+
 #include <pthread.h>
-#include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { BUSY_MS = 10000 };
@@ -57,7 +65,7 @@ static int open_immutable(struct wl_store *s, struct wl_err *e)
 static int open_to_read(struct wl_store *s, struct wl_err *e)
 {
     bool ours = wl_files_writable(s);
-    s->tidy = s->has_wal_mode && ours && wl_files_wal_size(s) < 0;
+    s->remove_sidecars = s->has_wal_mode && ours && wl_files_wal_size(s) < 0;
     if (s->has_wal_mode && !ours && wl_files_wal_size(s) < 0) return open_immutable(s, e);
     return open_db(s, s->path, SQLITE_OPEN_READONLY, e);
 }
@@ -83,10 +91,10 @@ static int first_read(struct wl_store *s, struct wl_err *e)
 }
 
 /* SQLite removes what it has made beside the file when the last connection that may write closes it. */
-static void tidy_up(struct wl_store *s)
+static void remove_sidecars(struct wl_store *s)
 {
-    if (!s->tidy || wl_files_wal_size(s) != 0) return;
-    s->tidy = false;
+    if (!s->remove_sidecars || wl_files_wal_size(s) != 0) return;
+    s->remove_sidecars = false;
     if (open_db(s, s->file, SQLITE_OPEN_READWRITE, NULL)) return;
     sqlite3_busy_timeout(s->db, 0);
     sqlite3_exec(s->db, "PRAGMA application_id", NULL, NULL, NULL);
@@ -122,7 +130,7 @@ static int identify(struct wl_store *s, enum state *state, int64_t *version, str
     if (rc < 0) return rc;
     *state = tables == 0 && id == 0 ? EMPTY : OURS;
     if (*state == EMPTY) return s->mode == WL_STORE_CREATE ? 0 : wl_store_refused(s, "an empty database", e);
-    if (id != STORE_APPLICATION_ID) return wl_store_refused(s, "an SQLite database of another program", e);
+    if (id != WL_STORE_APPLICATION_ID) return wl_store_refused(s, "an SQLite database of another program", e);
     if (*version > WL_STORE_VERSION)
         return wl_fail(e, WL_EINVAL,
                        "%s: was written by a newer wattlaw (store version %lld, this one knows %d): please update",
@@ -169,7 +177,7 @@ static int make_or_migrate(struct wl_store *s, struct wl_err *e)
 /* Another process may do the same at this moment: what is to be done is found out inside the transaction. */
 static int bring_up_to_date(struct wl_store *s, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
     return rc ? rc : wl_sql_end(s, &tx, make_or_migrate(s, e), e);
 }
@@ -252,7 +260,7 @@ void wl_store_close(struct wl_store *s)
     if (s->db) {
         wl_store_rollback(s);
         close_db(s);
-        tidy_up(s);
+        remove_sidecars(s);
     }
     if (s->lock_fd >= 0) close(s->lock_fd);
     s->lock_fd = -1;

@@ -7,7 +7,13 @@
  *   a TEMP table `total`, whose rows each migration makes anew.
  * Readings that a killed run left in its spool: a TEMP table, and a view `sample` of both.
  */
-#include "store/internal.h"
+#include "store/overlay.h"
+
+#include "store/migrate.h"
+#include "store/open.h"
+#include "store/schema.h"
+#include "store/spool.h"
+#include "store/sql.h"
 
 #include <string.h>
 

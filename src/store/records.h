@@ -229,7 +229,7 @@ struct wl_channel_row {
     bool counter, estimated, simulated;
     double update_s, window_s,
         delay_s;            /* how the sensor shows what it measures (struct wl_sensor_response); NAN: not known */
-    double most_w;          /* of power: the device's power limit; NAN: not known */
+    double power_limit_w;   /* of power: the device's power limit; NAN: not known */
     const char *calibrated; /* UTC time of the calibration that they are from; NULL: assumed, if known */
 };
 struct wl_channel_rows {

@@ -1,4 +1,8 @@
-#include "store/internal.h"
+#include "store/rows.h"
+
+#include "store/connection.h"
+#include "store/files.h"
+#include "store/records.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -6,24 +10,24 @@
 
 const char *const wl_run_status_names[] = { "planned", "running", "done", "failed", "interrupted" };
 
-static struct sql_value value_of(const struct field *f, const void *row)
+static struct wl_sql_value value_of(const struct wl_column_map *f, const void *row)
 {
     const char *at = (const char *)row + f->offset;
     switch (f->type) {
-    case F_INT:
-    case F_TIME: return sql_int(*(const int64_t *)at);
-    case F_BOOL: return sql_int(*(const bool *)at);
-    case F_REAL: return sql_real(*(const double *)at);
-    case F_COUNT:
-    case F_WHOLE: {
+    case WL_COLUMN_INT:
+    case WL_COLUMN_TIME: return sql_int(*(const int64_t *)at);
+    case WL_COLUMN_BOOL: return sql_int(*(const bool *)at);
+    case WL_COLUMN_REAL: return sql_real(*(const double *)at);
+    case WL_COLUMN_COUNT:
+    case WL_COLUMN_WHOLE: {
         double v = *(const double *)at;
         /* the column type refuses anything but a whole number */
         return v == floor(v) && fabs(v) < 0x1p62 ? sql_int((int64_t)v) : sql_real(v);
     }
-    case F_TEXT:
-    case F_NAME:
-    case F_OBJECT: return sql_text(*(const char *const *)at);
-    case F_STATUS: break;
+    case WL_COLUMN_TEXT:
+    case WL_COLUMN_NAME:
+    case WL_COLUMN_OBJECT: return sql_text(*(const char *const *)at);
+    case WL_COLUMN_STATUS: break;
     }
     return sql_text(wl_run_status_names[*(const enum wl_run_status *)at]);
 }
@@ -32,7 +36,7 @@ static struct sql_value value_of(const struct field *f, const void *row)
 
 /* A cell that was read: column `number` of `stmt` into the field. */
 struct cell {
-    const struct field *field;
+    const struct wl_column_map *field;
     sqlite3_stmt *stmt;
     int number;
     const char *wrong; /* what it holds in place of what is expected; NULL: nothing is wrong */
@@ -121,16 +125,16 @@ static void read_cell(struct cell *c, void *row, struct wl_arena *a)
     char *at = (char *)row + c->field->offset;
     bool missing = sqlite3_column_type(c->stmt, c->number) == SQLITE_NULL;
     switch (c->field->type) {
-    case F_INT: *(int64_t *)at = read_integer(c, "an integer"); break;
-    case F_TIME: *(int64_t *)at = missing ? WL_NO_NS : read_integer(c, "a time in ns"); break;
-    case F_BOOL: *(bool *)at = !missing && read_integer(c, "0 or 1") != 0; break;
-    case F_REAL: *(double *)at = missing ? NAN : read_real(c); break;
-    case F_COUNT: *(double *)at = missing ? NAN : read_count(c, 0); break;
-    case F_WHOLE: *(double *)at = missing ? NAN : read_count(c, -most); break;
-    case F_TEXT: *(const char **)at = missing ? NULL : read_text(c, a); break;
-    case F_NAME: *(const char **)at = read_text(c, a); break;
-    case F_OBJECT: *(const char **)at = missing ? NULL : read_object(c, a); break;
-    case F_STATUS: *(enum wl_run_status *)at = read_status(c, a); break;
+    case WL_COLUMN_INT: *(int64_t *)at = read_integer(c, "an integer"); break;
+    case WL_COLUMN_TIME: *(int64_t *)at = missing ? WL_NO_NS : read_integer(c, "a time in ns"); break;
+    case WL_COLUMN_BOOL: *(bool *)at = !missing && read_integer(c, "0 or 1") != 0; break;
+    case WL_COLUMN_REAL: *(double *)at = missing ? NAN : read_real(c); break;
+    case WL_COLUMN_COUNT: *(double *)at = missing ? NAN : read_count(c, 0); break;
+    case WL_COLUMN_WHOLE: *(double *)at = missing ? NAN : read_count(c, -most); break;
+    case WL_COLUMN_TEXT: *(const char **)at = missing ? NULL : read_text(c, a); break;
+    case WL_COLUMN_NAME: *(const char **)at = read_text(c, a); break;
+    case WL_COLUMN_OBJECT: *(const char **)at = missing ? NULL : read_object(c, a); break;
+    case WL_COLUMN_STATUS: *(enum wl_run_status *)at = read_status(c, a); break;
     }
 }
 
@@ -147,7 +151,7 @@ static char *table_called(const char *from, const char *alias, size_t n, struct 
 }
 
 /* "trial.extra" of the field "t.extra". What is computed from several cells is named by its expression. */
-static char *column_name(const struct field *f, const char *from, struct wl_arena *a)
+static char *column_name(const struct wl_column_map *f, const char *from, struct wl_arena *a)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz_0123456789";
     size_t n = strspn(f->name, letters), alias = f->name[n] == '.' ? n : 0;
@@ -157,7 +161,7 @@ static char *column_name(const struct field *f, const char *from, struct wl_aren
 }
 
 /* "id 3", "run 3": the first column that says which row it is; else its place in the query. */
-static char *row_name(const struct field *map, sqlite3_stmt *stmt, size_t row, struct wl_arena *a)
+static char *row_name(const struct wl_column_map *map, sqlite3_stmt *stmt, size_t row, struct wl_arena *a)
 {
     static const char *const keys[] = { "id", "run" };
     for (size_t k = 0; k < WL_COUNT(keys); k++) {
@@ -175,13 +179,7 @@ static char *row_name(const struct field *map, sqlite3_stmt *stmt, size_t row, s
     return name;
 }
 
-struct query {
-    const struct field *map;
-    const char *from;
-    size_t size; /* of a struct */
-};
-
-static int wrong_cell(struct wl_store *s, const struct query *q, const struct cell *c, size_t row, struct wl_err *e)
+static int wrong_cell(struct wl_store *s, const struct wl_query *q, const struct cell *c, size_t row, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     int rc = wl_fail(e, WL_EINVAL, "%s: %s (%s) holds %s where %s is expected: the file is damaged or forged", s->path,
@@ -190,7 +188,7 @@ static int wrong_cell(struct wl_store *s, const struct query *q, const struct ce
     return rc;
 }
 
-static int read_row(struct wl_store *s, sqlite3_stmt *stmt, const struct query *q, size_t n, void *row,
+static int read_row(struct wl_store *s, sqlite3_stmt *stmt, const struct wl_query *q, size_t n, void *row,
                     struct wl_arena *a, struct wl_err *e)
 {
     for (int i = 0; q->map[i].name; i++) {
@@ -201,7 +199,7 @@ static int read_row(struct wl_store *s, sqlite3_stmt *stmt, const struct query *
     return 0;
 }
 
-static int read_rows(struct wl_store *s, sqlite3_stmt *stmt, const struct query *q, void *rows, size_t *n,
+static int read_rows(struct wl_store *s, sqlite3_stmt *stmt, const struct wl_query *q, void *rows, size_t *n,
                      struct wl_arena *a, struct wl_err *e)
 {
     char *list = NULL;
@@ -223,83 +221,85 @@ static int read_rows(struct wl_store *s, sqlite3_stmt *stmt, const struct query 
     return rc ? rc : wl_store_check_unchanged(s, e);
 }
 
-int wl_rows_select(struct wl_store *s, const struct field *map, const char *from, const struct sql_value *v, size_t nv,
-                   size_t size, void *rows, size_t *n, struct wl_arena *a, struct wl_err *e)
+int wl_rows_select(struct wl_store *s, const struct wl_query *q, void *rows, size_t *n, struct wl_arena *a,
+                   struct wl_err *e)
 {
     struct wl_text sql = WL_TEXT(a);
-    for (size_t c = 0; map[c].name; c++) wl_text_addf(&sql, "%s%s", c ? ", " : "SELECT ", map[c].name);
-    wl_text_addf(&sql, " %s", from);
+    for (size_t c = 0; q->map[c].name; c++) wl_text_addf(&sql, "%s%s", c ? ", " : "SELECT ", q->map[c].name);
+    wl_text_addf(&sql, " %s", q->from);
     sqlite3_stmt *stmt;
     int rc = wl_sql_get(s, sql.s, &stmt, e);
-    if (rc == 0) rc = wl_sql_bind(s, stmt, v, nv, e);
-    const struct query q = { .map = map, .from = from, .size = size };
-    return rc ? rc : read_rows(s, stmt, &q, rows, n, a, e);
+    if (rc == 0) rc = wl_sql_bind(s, stmt, q->values, q->n_values, e);
+    return rc ? rc : read_rows(s, stmt, q, rows, n, a, e);
 }
 
 int wl_rows_reading(struct wl_store *s, sqlite3_stmt *stmt, int64_t *t_ns, double *value, struct wl_err *e)
 {
-    static const struct field map[] = { { "t_ns", F_INT, 0 }, { "value", F_REAL, 0 }, { NULL } };
+    static const struct wl_column_map map[] = { { "t_ns", WL_COLUMN_INT, 0 },
+                                                { "value", WL_COLUMN_REAL, 0 },
+                                                { NULL } };
     struct cell c[] = { { .field = &map[0], .stmt = stmt, .number = 0 },
                         { .field = &map[1], .stmt = stmt, .number = 1 } };
     read_cell(&c[0], t_ns, NULL);
     read_cell(&c[1], value, NULL);
     if (!c[0].wrong && !c[1].wrong) return 0;
-    const struct query q = { .map = map, .from = "FROM sample" };
+    const struct wl_query q = { .map = map, .from = "FROM sample" };
     return wrong_cell(s, &q, c[0].wrong ? &c[0] : &c[1], 0, e);
 }
 
 /* "INSERT INTO epoch(run, epoch, ...) VALUES (?1, ?2, ...) suffix" */
-static char *insert_sql(struct wl_arena *a, const char *table, const char *key, const struct field *map,
-                        const char *suffix)
+static char *insert_sql(const struct wl_insert *to, struct wl_arena *a)
 {
     struct wl_text sql = WL_TEXT(a), values = WL_TEXT(a);
     int n = 0;
-    wl_text_addf(&sql, "INSERT INTO %s(", table);
-    if (key) wl_text_add(&sql, key), wl_text_addf(&values, "?%d", ++n);
-    for (; map->name; map++) {
-        wl_text_addf(&sql, "%s%s", n ? ", " : "", map->name);
+    wl_text_addf(&sql, "INSERT INTO %s(", to->table);
+    if (to->run) wl_text_add(&sql, "run"), wl_text_addf(&values, "?%d", ++n);
+    for (const struct wl_column_map *c = to->map; c->name; c++) {
+        wl_text_addf(&sql, "%s%s", n ? ", " : "", c->name);
         wl_text_addf(&values, "%s?%d", n ? ", " : "", n + 1);
         n++;
     }
-    wl_text_addf(&sql, ") VALUES (%s) %s", values.s, suffix);
+    wl_text_addf(&sql, ") VALUES (%s) %s", values.s, to->suffix ? to->suffix : "");
     return sql.s;
 }
 
 /* Composed once for each map: writing the text of a row's INSERT took longer than running it. */
-static int insert_statement(struct wl_store *s, const char *table, const char *key, const struct field *map,
-                            const char *suffix, sqlite3_stmt **out, struct wl_err *e)
+static int insert_statement(struct wl_store *s, const struct wl_insert *to, sqlite3_stmt **out, struct wl_err *e)
 {
     for (size_t i = 0; i < s->n_inserts; i++) {
-        const struct insert *known = &s->inserts[i];
-        if (known->map != map || strcmp(known->table, table) != 0 || strcmp(known->suffix, suffix) != 0) continue;
+        const struct wl_cached_insert *known = &s->inserts[i];
+        if (known->map != to->map || strcmp(known->table, to->table) != 0 || !wl_str_eq(known->suffix, to->suffix))
+            continue;
         *out = known->stmt;
         sqlite3_clear_bindings(*out);
         return 0;
     }
-    int rc = wl_sql_get(s, insert_sql(s->arena, table, key, map, suffix), out, e);
+    int rc = wl_sql_get(s, insert_sql(to, s->arena), out, e);
     if (rc) return rc;
     WL_GROW(s->arena, s->inserts, s->n_inserts, s->inserts_cap);
-    s->inserts[s->n_inserts++] = (struct insert) { table, suffix, map, *out };
+    s->inserts[s->n_inserts++] = (struct wl_cached_insert) { to->table, to->suffix, to->map, *out };
     return 0;
 }
 
-int wl_rows_insert(struct wl_store *s, const char *table, const char *key, int64_t id, const struct field *map,
-                   const void *rows, size_t n, size_t size, const char *suffix, struct wl_err *e)
+static int insert_row(struct wl_store *s, const struct wl_insert *to, sqlite3_stmt *stmt, const void *row,
+                      struct wl_err *e)
+{
+    struct wl_sql_value v[WL_MAX_COLUMNS + 1];
+    size_t n = 0;
+    if (to->run) v[n++] = sql_int(to->run);
+    for (const struct wl_column_map *c = to->map; c->name; c++) {
+        WL_CHECK(n < WL_COUNT(v));
+        v[n++] = value_of(c, row);
+    }
+    int rc = wl_sql_bind(s, stmt, v, n, e);
+    return rc ? rc : wl_sql_step(s, stmt, e);
+}
+
+int wl_rows_insert(struct wl_store *s, const struct wl_insert *to, const void *rows, size_t n, struct wl_err *e)
 {
     if (n == 0) return 0;
     sqlite3_stmt *stmt;
-    int rc = insert_statement(s, table, key, map, suffix, &stmt, e);
-    for (size_t i = 0; i < n && rc == 0; i++) {
-        const void *row = (const char *)rows + i * size;
-        struct sql_value v[MAX_FIELDS];
-        size_t k = 0;
-        if (key) v[k++] = sql_int(id);
-        for (const struct field *f = map; f->name; f++) {
-            WL_CHECK(k < MAX_FIELDS);
-            v[k++] = value_of(f, row);
-        }
-        rc = wl_sql_bind(s, stmt, v, k, e);
-        if (rc == 0) rc = wl_sql_step(s, stmt, e);
-    }
+    int rc = insert_statement(s, to, &stmt, e);
+    for (size_t i = 0; i < n && rc == 0; i++) rc = insert_row(s, to, stmt, (const char *)rows + i * to->size, e);
     return rc;
 }

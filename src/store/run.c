@@ -1,9 +1,12 @@
 /* The life of a run: planned -> running -> done, failed or interrupted. */
-#include "store/internal.h"
+#include "store/run.h"
 
-#include <errno.h>
+#include "store/connection.h"
+#include "store/lock.h"
+#include "store/maps.h"
+#include "store/nodes.h"
+
 #include <math.h>
-#include <signal.h>
 #include <unistd.h>
 
 #define COOLDOWN_NONE                                   \
@@ -58,33 +61,11 @@ static int mark_running(struct wl_store *s, int64_t run, const struct wl_run_beg
 /* The lock comes first: a row that says "running" without one is taken for dead. */
 int wl_store_run_begin(struct wl_store *s, int64_t run, const struct wl_run_begin *begin, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_store_lock(s, wl_lock_of_run(run), NULL); /* without locks the pid must do */
     if (rc == 0) return wl_fail(e, WL_EPERM, "%s: run %lld is running in another wattlaw", s->path, (long long)run);
     rc = wl_sql_begin(s, false, &tx, e);
     if (rc == 0) rc = wl_sql_end(s, &tx, mark_running(s, run, begin, e), e);
-    if (rc) wl_store_unlock(s, wl_lock_of_run(run));
-    return rc;
-}
-
-/* A reader that takes in what the dead one left holds the lock for some milliseconds. */
-static int lock_with_retry(struct wl_store *s, int64_t run)
-{
-    int64_t until_ns = wl_now_ns() + WL_NS_PER_S;
-    int rc;
-    while ((rc = wl_store_lock(s, wl_lock_of_run(run), NULL)) == 0 && wl_now_ns() < until_ns)
-        wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 100);
-    return rc;
-}
-
-int wl_store_run_take_over(struct wl_store *s, int64_t run, struct wl_err *e)
-{
-    int rc = lock_with_retry(s, run);
-    if (rc == 0) return wl_fail(e, WL_EPERM, "%s: run %lld is running in another wattlaw", s->path, (long long)run);
-    rc = wl_sql_do(s, "UPDATE run SET pid = ?2 WHERE id = ?1 AND status = 'running'",
-                   SQL(sql_int(run), sql_int(getpid())), e);
-    if (rc == 0) rc = one_changed(s, run, "running", e);
-    if (rc == 0) rc = wl_spool_recover_run(s, run, e);
     if (rc) wl_store_unlock(s, wl_lock_of_run(run));
     return rc;
 }
@@ -128,7 +109,7 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
 int wl_store_run_end(struct wl_store *s, int64_t run, const struct wl_run_end *end, const struct wl_derived *derived,
                      struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, true, &tx, e);
     if (rc) return rc;
     rc = close_run(s, run, end, e);
@@ -161,99 +142,38 @@ static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
 
 static int insert_derived(struct wl_store *s, int64_t run, const struct wl_derived *d, struct wl_err *e)
 {
-    static const struct field actual[] = {
+    static const struct wl_column_map actual[] = {
 #define SETTINGS_PREFIX ""
 #define SETTINGS_BASE   0
 #include "store/settings_map.h"
         { NULL },
     };
-    int rc = wl_rows_insert(s, "actual", "run", run, actual, &d->actual, 1, sizeof d->actual, "", e);
-    if (rc == 0)
-        rc = wl_rows_insert(s, "epoch", "run", run, wl_epoch_map, d->epochs, d->n_epochs, sizeof *d->epochs, "", e);
-    if (rc == 0)
-        rc = wl_rows_insert(s, "energy", "run", run, wl_energy_map, d->energies, d->n_energies, sizeof *d->energies, "",
-                            e);
-    if (rc == 0)
-        rc =
-            wl_rows_insert(s, "metric", "run", run, wl_metric_map, d->metrics, d->n_metrics, sizeof *d->metrics, "", e);
-    if (rc == 0)
-        rc = wl_rows_insert(s, "metric_def", "run", run, wl_metric_def_map, d->metric_defs, d->n_metric_defs,
-                            sizeof *d->metric_defs, "", e);
-    if (rc == 0)
-        rc = wl_rows_insert(s, "phase_energy", "run", run, wl_phase_map, d->phases, d->n_phases, sizeof *d->phases, "",
-                            e);
-    if (rc == 0) rc = wl_rows_insert(s, "stat", NULL, 0, wl_stat_map, d->stats, d->n_stats, sizeof *d->stats, "", e);
-    if (rc == 0)
-        rc = wl_rows_insert(s, "variation", "run", run, wl_variation_map, d->variations, d->n_variations,
-                            sizeof *d->variations, "", e);
+    const struct {
+        struct wl_insert to;
+        const void *rows;
+        size_t n;
+    } parts[] = {
+        { { "actual", actual, sizeof d->actual, run }, &d->actual, 1 },
+        { { "epoch", wl_epoch_map, sizeof *d->epochs, run }, d->epochs, d->n_epochs },
+        { { "energy", wl_energy_map, sizeof *d->energies, run }, d->energies, d->n_energies },
+        { { "metric", wl_metric_map, sizeof *d->metrics, run }, d->metrics, d->n_metrics },
+        { { "metric_def", wl_metric_def_map, sizeof *d->metric_defs, run }, d->metric_defs, d->n_metric_defs },
+        { { "phase_energy", wl_phase_map, sizeof *d->phases, run }, d->phases, d->n_phases },
+        { { "stat", wl_stat_map, sizeof *d->stats }, d->stats, d->n_stats }, /* its channel says the run */
+        { { "variation", wl_variation_map + 1, sizeof *d->variations, run }, d->variations, d->n_variations },
+    };
+    int rc = 0;
+    for (size_t i = 0; i < WL_COUNT(parts) && rc == 0; i++)
+        rc = wl_rows_insert(s, &parts[i].to, parts[i].rows, parts[i].n, e);
     return rc ? rc : wl_sql_do(s, "INSERT INTO total SELECT * FROM total_now WHERE run = ?1", SQL(sql_int(run)), e);
 }
 
 int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *derived, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
     rc = forget_derived(s, run, e);
     if (rc == 0) rc = insert_derived(s, run, derived, e);
     return wl_sql_end(s, &tx, rc, e);
-}
-
-/* ---- after a crash ---- */
-
-/* On a local file system the lock decides, also across containers and boots. On a shared one, locks of other machines
- * may be invisible: there only runs of this host are judged, by boot, lock and, where locks do not work, process id. */
-static int alive(struct wl_store *s, int64_t run, const char *host, const char *boot_id, double pid)
-{
-    int locked = wl_store_locked(s, wl_lock_of_run(run));
-    if (locked >= 0 && !s->network) return locked;
-    struct wl_arena *a = wl_arena_new(NULL);
-    bool here = wl_str_eq(host, wl_host_name(a)), same_boot = wl_str_eq(boot_id, wl_host_boot_id(a));
-    wl_arena_free(a);
-    if (!here) return -1;
-    if (!same_boot) return 0;
-    if (locked >= 0) return locked;
-    if (!(pid >= 1 && pid <= INT32_MAX)) return 0;
-    return kill((pid_t)pid, 0) == 0 || errno != ESRCH;
-}
-
-int wl_store_run_is_alive(struct wl_store *s, const struct wl_run_row *r)
-{
-    return alive(s, r->id, r->host, r->boot_id, r->pid);
-}
-
-struct running {
-    int64_t id;
-    double pid;
-    const char *host, *boot_id;
-};
-
-static int close_if_dead(struct wl_store *s, const struct running *r, size_t *found, struct wl_err *e)
-{
-    if (alive(s, r->id, r->host, r->boot_id, r->pid) != 0) return 0;
-    ++*found;
-    return wl_sql_do(
-        s,
-        "UPDATE run SET status = 'interrupted', error = 'wattlaw (process ' || pid || ') ended without closing "
-        "the run' WHERE id = ?1 AND status = 'running'",
-        SQL(sql_int(r->id)), e);
-}
-
-int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e)
-{
-    static const struct field map[] = {
-        { "id", F_INT, offsetof(struct running, id) },
-        { "pid", F_COUNT, offsetof(struct running, pid) },
-        { "host", F_TEXT, offsetof(struct running, host) },
-        { "boot_id", F_TEXT, offsetof(struct running, boot_id) },
-        { NULL },
-    };
-    struct wl_arena *a = wl_arena_new(NULL);
-    struct running *v;
-    size_t n = 0, dead = 0;
-    int rc = wl_rows_select(s, map, "FROM run WHERE status = 'running'", SQL_NONE, sizeof *v, &v, &n, a, e);
-    for (size_t i = 0; i < n && rc == 0; i++) rc = close_if_dead(s, &v[i], &dead, e);
-    if (found) *found = dead;
-    wl_arena_free(a);
-    return rc;
 }

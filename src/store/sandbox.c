@@ -5,7 +5,9 @@
  * schema: no views or triggers of the file's own, no modules, a list of functions and pragmas, no second database,
  * small limits. What is not on the lists below no statement of ours needs.
  */
-#include "store/internal.h"
+#include "store/sandbox.h"
+
+#include "store/connection.h"
 
 #include <string.h>
 

@@ -3,7 +3,10 @@
  * schema.sql and views.sql are run in a scratch database in memory, from which their tables, columns and views are
  * read, so that additions of a version need no second list here.
  */
-#include "store/internal.h"
+#include "store/schema.h"
+
+#include "store/connection.h"
+#include "store/sql.h"
 
 #include <string.h>
 

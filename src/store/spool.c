@@ -1,16 +1,22 @@
 /* Readings between two transactions: PATH-spool-RUN. docs/adr/054
  *
- * A transaction costs much more than its rows, so the readings of a running run are stored every few seconds, and are
- * appended here meanwhile. What write(2) has taken survives the death of the process. The file is a row of blocks; each
- * transaction starts it over, so that the first block that does not follow on the one before it is its end: one that
- * was cut off, or one of an earlier round.
+ * A transaction costs much more than its rows, so the readings of a running run are stored every few seconds and
+ * appended to this file meanwhile. What write(2) has accepted survives the death of the process. The file is a sequence
+ * of blocks; each transaction starts it over, so that it ends at the first block that does not continue the one before:
+ * a torn block, or one of an earlier round.
  *
- * Who opens the store for writing and finds the file of a run that nobody looks after stores its readings and removes
- * it. That a reading is stored once is the matter of the table's key: it does not matter how often, or how far, that
- * was done before. The lock of the run is held meanwhile, so that nobody begins a new file under the same name. Who
- * opens the store for reading sees these readings beside the stored ones, and leaves both files as they are.
+ * A writer that opens the store and finds the file of a run whose wattlaw is dead stores its readings and removes it,
+ * with the run's lock held, so that nobody begins a new file of that name meanwhile. The key of the table keeps each
+ * reading once, however often and however far this was done before. A reader sees these readings next to the stored
+ * ones and leaves both files as they are.
  */
-#include "store/internal.h"
+#include "store/spool.h"
+
+#include "store/connection.h"
+#include "store/facts.h"
+#include "store/files.h"
+#include "store/lock.h"
+#include "store/sql.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -32,7 +38,7 @@ static const char magic[8] = "wlspool1";
 enum { CHECKED = offsetof(struct block, serial) };
 _Static_assert(sizeof(struct block) == 32 && sizeof(struct wl_sample_row) == 24, "without gaps");
 
-struct spool {
+struct wl_spool {
     int fd;
     int64_t run;
     uint32_t serial;
@@ -47,7 +53,7 @@ static char *spool_path(const struct wl_store *s, int64_t run, struct wl_arena *
     return wl_strf(a, "%s-spool-%" PRId64, s->file, run);
 }
 
-/* ---- writing ---- */
+/* ---- append readings ---- */
 
 void wl_spool_detach(struct wl_store *s)
 {
@@ -59,16 +65,16 @@ int wl_store_spool_open(struct wl_store *s, int64_t run, struct wl_err *e)
 {
     /* Without the run's lock nobody could tell the file of a dead run from that of a living one. */
     if (s->network || wl_store_locked(s, wl_lock_of_run(run)) != 1) return 0;
-    wl_spool_detach(s); /* of a run before, whose readings could not be stored */
-    struct spool *p = wl_new(s->arena, struct spool);
-    *p = (struct spool) { .run = run, .path = spool_path(s, run, s->arena) };
+    wl_spool_detach(s); /* of an earlier run whose readings could not be stored */
+    struct wl_spool *p = wl_new(s->arena, struct wl_spool);
+    *p = (struct wl_spool) { .run = run, .path = spool_path(s, run, s->arena) };
     p->fd = open(p->path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (p->fd < 0) return wl_fail_errno(e, "%s: cannot make the file of readings to be stored", p->path);
     s->spool = p;
     return 1;
 }
 
-static int write_block(struct spool *p, size_t size, struct wl_err *e)
+static int write_block(struct wl_spool *p, size_t size, struct wl_err *e)
 {
     ssize_t n = pwrite(p->fd, p->text, size, p->end);
     if (n == (ssize_t)size) return 0;
@@ -78,7 +84,7 @@ static int write_block(struct spool *p, size_t size, struct wl_err *e)
 
 int wl_store_spool_add(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e)
 {
-    struct spool *p = s->spool;
+    struct wl_spool *p = s->spool;
     size_t size = sizeof(struct block) + n * sizeof *v;
     int rc = n ? wl_store_check_exists(s, e) : 0;
     if (n == 0 || rc < 0) return rc;
@@ -105,10 +111,10 @@ void wl_store_spool_close(struct wl_store *s)
     wl_spool_detach(s);
 }
 
-/* ---- taking in ---- */
+/* ---- ingest the files of dead runs ---- */
 
-/* The block at `at`; NULL: there is none, or not a whole one. */
-static const struct wl_sample_row *whole_block(const struct wl_file_mapping *m, size_t at, int64_t run, struct block *b)
+/* The rows of the block at `at`, with its header in *b; NULL: no block begins there, or a torn one. */
+static const struct wl_sample_row *valid_block(const struct wl_file_mapping *m, size_t at, int64_t run, struct block *b)
 {
     if (m->n - at < sizeof *b) return NULL;
     memcpy(b, m->p + at, sizeof *b);
@@ -119,8 +125,7 @@ static const struct wl_sample_row *whole_block(const struct wl_file_mapping *m, 
     return (const void *)(m->p + at + sizeof *b); /* a multiple of 8 from the beginning of a page */
 }
 
-/* `sql` takes a reading into channels of its run alone: what lies in a file beside a store that others sent is not to
- * be trusted. */
+/* `sql` inserts a reading only into channels of its run: files next to a store that others sent are not trusted. */
 static int insert_rows(struct wl_store *s, const char *sql, int64_t run, const struct wl_sample_row *v, size_t n,
                        struct wl_err *e)
 {
@@ -137,7 +142,7 @@ static int insert_blocks(struct wl_store *s, const char *sql, int64_t run, const
     uint32_t serial = 0;
     int rc = 0;
     for (size_t at = 0; rc == 0; at += sizeof b + (size_t)b.n * sizeof(struct wl_sample_row)) {
-        const struct wl_sample_row *v = whole_block(m, at, run, &b);
+        const struct wl_sample_row *v = valid_block(m, at, run, &b);
         if (!v || (at > 0 && b.serial != serial + 1)) break;
         serial = b.serial;
         rc = insert_rows(s, sql, run, v, (size_t)b.n, e);
@@ -148,24 +153,24 @@ static int insert_blocks(struct wl_store *s, const char *sql, int64_t run, const
 static const char into_store[] = "INSERT INTO sample(channel, t_ns, value) SELECT ?1, ?2, ?3 FROM channel "
                                  "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
 
-/* What does not begin as one of ours is left where it is. One may have been cut off, or be empty. */
+/* A file that does not begin as one of ours is left alone. Ours may be cut off anywhere, or be empty. */
 static bool is_ours(const struct wl_file_mapping *m)
 {
     return m->n == 0 || memcmp(m->p, magic, m->n < sizeof magic ? m->n : sizeof magic) == 0;
 }
 
-/* A link leads to a file that is not beside the store. */
+/* A link leads to a file that is not next to the store. */
 static bool is_regular(const char *path)
 {
     struct stat st;
     return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* Durably, as what is removed then has perhaps reached the disk already. */
-static int take_in(struct wl_store *s, const char *path, int64_t run, struct wl_arena *a, struct wl_err *e)
+/* Durably: the file that is removed then may have reached the disk already. */
+static int ingest_file(struct wl_store *s, const char *path, int64_t run, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_file_mapping m;
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     int rc = wl_file_map(path, "", &m, a, e);
     if (rc < 0 || !is_ours(&m)) return rc;
     if (m.n > 0) {
@@ -180,7 +185,7 @@ int wl_spool_recover_run(struct wl_store *s, int64_t run, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const char *path = spool_path(s, run, a);
-    int rc = is_regular(path) ? take_in(s, path, run, a, e) : 0;
+    int rc = is_regular(path) ? ingest_file(s, path, run, a, e) : 0;
     wl_arena_free(a);
     if (rc == 0) return 0;
     return wl_err_prefix(e, "the last readings of run %" PRId64 ", whose wattlaw was killed, cannot be stored", run);
@@ -194,7 +199,7 @@ static int recover_if_dead(struct wl_store *s, int64_t run, struct wl_err *e)
     return rc;
 }
 
-/* The runs whose files lie beside the store, in no order. */
+/* The runs that have a file next to the store, in no order. */
 static size_t find_runs(const struct wl_store *s, int64_t **runs, struct wl_arena *a)
 {
     size_t n = 0, cap = 0;
@@ -224,9 +229,9 @@ int wl_spool_recover(struct wl_store *s, struct wl_err *e)
     return rc;
 }
 
-/* ---- reading without taking in ---- */
+/* ---- show them to readers ---- */
 
-/* A store may come with files of any size; a spool of ours holds the readings of 30 s. */
+/* Files of any size may come with a store; our own hold the readings of 30 s. */
 enum { MAX_READ_BYTES = 64 << 20 };
 
 static int read_spool(struct wl_store *s, int64_t run, struct wl_arena *a, struct wl_err *e)

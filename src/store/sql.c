@@ -1,4 +1,8 @@
-#include "store/internal.h"
+#include "store/sql.h"
+
+#include "store/connection.h"
+#include "store/files.h"
+#include "store/records.h"
 
 #include <ctype.h>
 #include <math.h>
@@ -69,7 +73,7 @@ int wl_sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct w
     int rc = sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
     if (rc) return wl_sql_fail(s, rc, sql, e);
     WL_GROW(s->arena, s->cache, s->n_cache, s->cache_cap);
-    s->cache[s->n_cache++] = (struct cached) { wl_strdup(s->arena, sql), *out };
+    s->cache[s->n_cache++] = (struct wl_cached_statement) { wl_strdup(s->arena, sql), *out };
     return 0;
 }
 
@@ -89,17 +93,17 @@ static int bind_text(sqlite3_stmt *stmt, int at, const char *text)
     return rc;
 }
 
-static int bind_one(sqlite3_stmt *stmt, int at, const struct sql_value *v)
+static int bind_one(sqlite3_stmt *stmt, int at, const struct wl_sql_value *v)
 {
     switch (v->type) {
-    case SQL_INT: return v->i == WL_NO_NS ? sqlite3_bind_null(stmt, at) : sqlite3_bind_int64(stmt, at, v->i);
-    case SQL_REAL: return isnan(v->r) ? sqlite3_bind_null(stmt, at) : sqlite3_bind_double(stmt, at, v->r);
-    case SQL_TEXT: break;
+    case WL_SQL_INT: return v->i == WL_NO_NS ? sqlite3_bind_null(stmt, at) : sqlite3_bind_int64(stmt, at, v->i);
+    case WL_SQL_REAL: return isnan(v->r) ? sqlite3_bind_null(stmt, at) : sqlite3_bind_double(stmt, at, v->r);
+    case WL_SQL_TEXT: break;
     }
     return v->s ? bind_text(stmt, at, v->s) : sqlite3_bind_null(stmt, at);
 }
 
-int wl_sql_bind(struct wl_store *s, sqlite3_stmt *stmt, const struct sql_value *v, size_t n, struct wl_err *e)
+int wl_sql_bind(struct wl_store *s, sqlite3_stmt *stmt, const struct wl_sql_value *v, size_t n, struct wl_err *e)
 {
     for (size_t i = 0; i < n; i++) {
         int rc = bind_one(stmt, (int)i + 1, &v[i]);
@@ -117,7 +121,7 @@ int wl_sql_step(struct wl_store *s, sqlite3_stmt *stmt, struct wl_err *e)
     return failed;
 }
 
-int wl_sql_do(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, struct wl_err *e)
+int wl_sql_do(struct wl_store *s, const char *sql, const struct wl_sql_value *v, size_t n, struct wl_err *e)
 {
     sqlite3_stmt *stmt;
     int rc = wl_sql_get(s, sql, &stmt, e);
@@ -130,7 +134,7 @@ int wl_sql_do(struct wl_store *s, const char *sql, const struct sql_value *v, si
     return rc;
 }
 
-int wl_sql_find(struct wl_store *s, const char *sql, const struct sql_value *v, size_t n, int64_t *out,
+int wl_sql_find(struct wl_store *s, const char *sql, const struct wl_sql_value *v, size_t n, int64_t *out,
                 struct wl_err *e)
 {
     sqlite3_stmt *stmt;
@@ -178,9 +182,9 @@ static int set_synchronous(struct wl_store *s, const char *sql, struct wl_err *e
     return rc;
 }
 
-int wl_sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_err *e)
+int wl_sql_begin(struct wl_store *s, bool durable, struct wl_sql_tx *tx, struct wl_err *e)
 {
-    *tx = (struct sql_tx) { .ours = sqlite3_get_autocommit(s->db) != 0 };
+    *tx = (struct wl_sql_tx) { .ours = sqlite3_get_autocommit(s->db) != 0 };
     if (!tx->ours) return 0;
     int rc = wl_store_check_exists(s, e);
     if (rc < 0) return rc;
@@ -188,7 +192,7 @@ int wl_sql_begin(struct wl_store *s, bool durable, struct sql_tx *tx, struct wl_
     return rc ? rc : wl_sql_do(s, "BEGIN IMMEDIATE", SQL_NONE, e);
 }
 
-int wl_sql_end(struct wl_store *s, const struct sql_tx *tx, int rc, struct wl_err *e)
+int wl_sql_end(struct wl_store *s, const struct wl_sql_tx *tx, int rc, struct wl_err *e)
 {
     if (!tx->ours) return rc;
     if (rc == 0) rc = wl_sql_do(s, "COMMIT", SQL_NONE, e);
@@ -198,7 +202,7 @@ int wl_sql_end(struct wl_store *s, const struct sql_tx *tx, int rc, struct wl_er
 
 int wl_store_begin(struct wl_store *s, struct wl_err *e)
 {
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     WL_CHECK(sqlite3_get_autocommit(s->db));
     return wl_sql_begin(s, false, &tx, e);
 }

@@ -49,7 +49,7 @@ int wl_dcgm_store(struct wl_store *s, int64_t run, const struct wl_dcgm *d, stru
                                       .update_s = NAN,
                                       .window_s = NAN,
                                       .delay_s = NAN,
-                                      .most_w = NAN };
+                                      .power_limit_w = NAN };
         int64_t channel;
         rc = store_device(s, &d->devices[x->device], &row.device, a, e);
         if (rc == 0) rc = wl_store_add_channel(s, &row, &channel, e);

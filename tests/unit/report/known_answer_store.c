@@ -53,7 +53,7 @@ static int add_device(struct making *k, const struct known_answer_run *r, int64_
                                 .update_s = NAN,
                                 .window_s = NAN,
                                 .delay_s = NAN,
-                                .most_w = NAN };
+                                .power_limit_w = NAN };
     if (rc == 0 && !k->h->no_energy) rc = add_channel(k, &c, power, span_ns, e);
     c.quantity = "cpu_util_pct";
     c.unit = "%";

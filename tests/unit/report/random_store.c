@@ -79,7 +79,7 @@ static int add_channel(struct making *k, int64_t run, int64_t device, int64_t sp
                                 .update_s = PICK_REAL(k, NAN, .1),
                                 .window_s = NAN,
                                 .delay_s = NAN,
-                                .most_w = NAN };
+                                .power_limit_w = NAN };
     struct wl_sample_row samples[20];
     size_t n = below(k, 21);
     int64_t id;

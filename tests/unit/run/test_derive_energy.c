@@ -39,7 +39,7 @@ static struct device *device_of(struct wl_arena *a, bool estimated)
                                                    .update_s = NAN,
                                                    .window_s = NAN,
                                                    .delay_s = NAN,
-                                                   .most_w = NAN };
+                                                   .power_limit_w = NAN };
     for (int i = 0; i < READINGS; i++) {
         v->t_ns[i] = i * S / RATE_HZ;
         v->power_w[i] = 100;

@@ -1,7 +1,7 @@
 /* Killed at any instant: the file stays whole, nothing that was acknowledged is lost, open runs are found. */
 #include "helper.h"
 
-#include "store/internal.h"
+#include "store/sql.h"
 
 #include <signal.h>
 #include <sys/wait.h>

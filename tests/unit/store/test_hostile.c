@@ -1,7 +1,7 @@
 /* Files that are not stores, damaged stores, and places that cannot be written: one clear message each. */
 #include "helper.h"
 
-#include "store/internal.h"
+#include "store/sql.h"
 
 #include <signal.h>
 #include <sqlite3.h>

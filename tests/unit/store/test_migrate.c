@@ -2,7 +2,8 @@
  * nothing. tests/fixtures/store/version-1.sql is what version 1 wrote. */
 #include "helper.h"
 
-#include "store/internal.h"
+#include "store/migrate.h"
+#include "store/sql.h"
 
 #include <ctype.h>
 #include <sqlite3.h>
@@ -110,12 +111,12 @@ static void a_failed_step_changes_nothing(void **state)
 {
     struct place *p = *state;
     struct wl_store *s = create_store(p);
-    static const struct store_step steps[] = { { (const unsigned char *)"CREATE TABLE a(x)" },
+    static const struct wl_migration steps[] = { { (const unsigned char *)"CREATE TABLE a(x)" },
                                                { (const unsigned char *)"CREATE TABLE b(x); CREATE TABLE b(x)" },
                                                { NULL } };
     begin_run(p, s, add_trial(p, s, 2), 1);
     char *before = schema_of(p, p->store);
-    struct sql_tx tx;
+    struct wl_sql_tx tx;
     OK(wl_sql_begin(s, false, &tx, &p->e));
     int rc = wl_store_migrate_by(s, steps, 1, &p->e);
     rc = wl_sql_end(s, &tx, rc, &p->e);

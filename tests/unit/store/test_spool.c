@@ -2,7 +2,8 @@
  */
 #include "helper.h"
 
-#include "store/internal.h"
+#include "store/lock.h"
+#include "store/spool.h"
 
 #include <fcntl.h>
 #include <signal.h>

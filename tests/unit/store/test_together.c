@@ -1,7 +1,8 @@
 /* Several processes at one store, in both journal modes. */
 #include "helper.h"
 
-#include "store/internal.h"
+#include "store/connection.h"
+#include "store/sql.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -241,7 +241,7 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
         add_stat(to, v);
         to->update_s = fmax(to->update_s, c->update_s);
         to->shows =
-            wl_sensor_response_text(&(struct wl_sensor_response) { c->update_s, c->window_s, c->delay_s, c->most_w },
+            wl_sensor_response_text(&(struct wl_sensor_response) { c->update_s, c->window_s, c->delay_s, c->power_limit_w },
                                     c->calibrated, a);
     }
     struct wl_table t = table_with(head, WL_COUNT(head), a);

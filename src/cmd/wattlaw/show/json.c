@@ -171,7 +171,7 @@ static void add_channels(struct wl_json *root, const struct wl_show_details *d)
         wl_json_add_real(o, "update_s", c->update_s);
         wl_json_add_real(o, "window_s", c->window_s);
         wl_json_add_real(o, "delay_s", c->delay_s);
-        wl_json_add_real(o, "most_w", c->most_w);
+        wl_json_add_real(o, "most_w", c->power_limit_w);
         wl_json_add_str(o, "calibrated", c->calibrated);
     }
 }

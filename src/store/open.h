@@ -1,0 +1,55 @@
+/* Opening a store, its transactions and its soundness. */
+#ifndef WL_STORE_OPEN_H
+#define WL_STORE_OPEN_H
+
+#include "base/base.h"
+
+#define WL_STORE_VERSION 15
+#define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
+
+struct wl_store;
+
+enum wl_store_mode {
+    WL_STORE_READ,   /* must exist; also from read-only media, and of any version */
+    WL_STORE_WRITE,  /* must exist; brings an older version up to date */
+    WL_STORE_CREATE, /* as WRITE; makes the file and its folder where they are missing */
+};
+
+/* Opens a store; it is closed with the arena, or earlier by wl_store_close. Opening for writing stores the last
+ * readings of runs whose wattlaw was killed and closes these runs (wl_store_recover); opening for reading shows these
+ * readings beside the stored ones.
+ *
+ * Reading changes nothing: the file stays as it is, byte by byte, in whatever version; where it lacks what the newest
+ * one has, the connection adds it in memory. Files that SQLite needs beside it while it is open (-wal, -shm) are
+ * removed at the end where the folder is ours, and not made where it is not (docs/adr/056).
+ *
+ * The file may come from anybody. Nothing that it holds is executed: its own views and triggers, virtual tables,
+ * computed columns are refused or not used, and a cell of another type than schema.sql has is an error that names it.
+ */
+int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mode, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
+
+/* Opens it for writing to go on with a run whose wattlaw on this host is dead, instead of closing it. WL_EINVAL: the
+ * run is not running any more; WL_EPERM: its wattlaw lives. */
+int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, struct wl_arena *a,
+                      struct wl_err *e) WL_MUST_CHECK;
+
+void wl_store_close(struct wl_store *s); /* NULL and twice are fine */
+const char *wl_store_path(const struct wl_store *s);
+
+/* The version that the file had when it was opened; WL_STORE_VERSION for a new one. */
+int64_t wl_store_version_found(const struct wl_store *s);
+
+/* The store a user means: a file, or the folder of a campaign. WL_ENOENT when there is none. */
+int wl_store_find(const char *given, char **path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Several writes as one. A transaction that is not committed is rolled back by wl_store_rollback or at close;
+ * rollback after a failed write is needed before the next begin. Not nested. */
+int wl_store_begin(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_commit(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+void wl_store_rollback(struct wl_store *s);
+
+/* Reads every page: WL_EINVAL with the first finding. */
+int wl_store_check(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,12 @@
+/* What readers lay over a file that they do not change. */
+#ifndef WL_STORE_OVERLAY_H
+#define WL_STORE_OVERLAY_H
+
+#include "base/base.h"
+
+struct wl_store;
+
+/* Lays over a file of this or an older version what it lacks. */
+int wl_overlay_prepare(struct wl_store *s, int64_t version, struct wl_err *e) WL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,65 @@
+/* Reading a store: the rows of its tables, and observations made of them. */
+#ifndef WL_STORE_READ_H
+#define WL_STORE_READ_H
+
+#include "store/open.h"
+#include "store/records.h"
+
+struct wl_run_filter {
+    int64_t campaign, trial, run; /* 0: any */
+    unsigned statuses;            /* bits 1u << status; 0: any */
+};
+
+/* Runs by campaign, then position and id. */
+int wl_store_runs(struct wl_store *s, const struct wl_run_filter *filter, struct wl_run_rows *out, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
+
+/* All of one run, by time or epoch. */
+int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
+int wl_store_energies(struct wl_store *s, int64_t run, struct wl_energy_rows *out, struct wl_arena *a,
+                      struct wl_err *e) WL_MUST_CHECK;
+int wl_store_phases(struct wl_store *s, int64_t run, struct wl_phase_rows *out, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
+int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
+
+/* What the metrics of a run (0: of all runs of a campaign, 0: of the store) are. Of runs of one workload that do not
+ * agree, the newest counts. By workload, then in the order in which they were said. */
+int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, struct wl_metric_def_rows *out,
+                         struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The names of all metrics that epochs of runs have which observations are made of, in their order. */
+int wl_store_metric_names(struct wl_store *s, struct wl_strs *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
+int wl_store_devices(struct wl_store *s, int64_t run, struct wl_device_rows *out, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
+int wl_store_channels(struct wl_store *s, int64_t run, struct wl_channel_rows *out, struct wl_arena *a,
+                      struct wl_err *e) WL_MUST_CHECK;
+int wl_store_nodes(struct wl_store *s, int64_t run, struct wl_node_rows *out, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
+int wl_store_caps(struct wl_store *s, int64_t run, struct wl_cap_rows *out, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
+int wl_store_read_marks(struct wl_store *s, int64_t run, struct wl_mark_rows *out, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+int wl_store_read_log(struct wl_store *s, int64_t run, struct wl_log_rows *out, struct wl_arena *a,
+                      struct wl_err *e) WL_MUST_CHECK;
+
+/* Of all runs of a campaign (0: of the store), by run and quantity. */
+int wl_store_variations(struct wl_store *s, int64_t campaign, struct wl_variation_rows *out, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
+/* The readings of a channel from begin_ns to end_ns (INT64_MIN, INT64_MAX: all), by time. */
+int wl_store_readings(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_readings *out,
+                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The view `observations`: campaign 0 for all. Only runs that are done and not flagged. */
+int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observations *out, struct wl_arena *a,
+                          struct wl_err *e) WL_MUST_CHECK;
+
+/* The same with `metric` in place of the main metric where it was reported (NULL: nowhere). */
+int wl_store_observations_of(struct wl_store *s, int64_t campaign, const char *metric, struct wl_observations *out,
+                             struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+#endif
