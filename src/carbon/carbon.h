@@ -4,7 +4,7 @@
 #define WL_CARBON_CARBON_H
 
 #include "base/base.h"
-#include "store/store.h"
+#include "store/read.h"
 
 /* Carbon intensity over time. Steps: value i holds from t_ns[i] until the next row, at most 1.5 times the usual
  * (median) spacing of the rows. */

@@ -2,7 +2,7 @@
 #ifndef WL_EXCHANGE_EXCHANGE_H
 #define WL_EXCHANGE_EXCHANGE_H
 
-#include "store/store.h"
+#include "store/read.h"
 
 #include <stdio.h>
 

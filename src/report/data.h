@@ -4,7 +4,7 @@
 
 #include "law/law.h"
 #include "report/report.h"
-#include "store/store.h"
+#include "store/read.h"
 
 /* A group of comparable runs, as it appears in figures and tables. */
 struct wl_report_group {

@@ -4,7 +4,7 @@
 #define WL_REPORT_METRIC_INFO_H
 
 #include "report/report.h"
-#include "store/store.h"
+#include "store/read.h"
 
 enum wl_metric_direction { WL_DIRECTION_UNKNOWN, WL_DIRECTION_MAXIMISE, WL_DIRECTION_MINIMISE };
 

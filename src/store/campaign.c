@@ -3,6 +3,7 @@
 
 #include "store/connection.h"
 #include "store/lock.h"
+#include "store/read.h"
 #include "store/rows.h"
 
 static int newest_text_is(struct wl_store *s, int64_t campaign, const char *text, struct wl_err *e)

@@ -9,9 +9,6 @@
 int wl_store_add_campaign(struct wl_store *s, const char *name, const char *experiment, const char *version,
                           int64_t *id, struct wl_err *e) WL_MUST_CHECK;
 
-int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct wl_arena *a,
-                       struct wl_err *e) WL_MUST_CHECK;
-
 /* At most one process runs a campaign, and one campaign of a store runs at a time: holds locks until close. WL_EPERM if
  * another process does; the message names the conflict. */
 int wl_store_lock_campaign(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
@@ -22,10 +19,6 @@ int wl_store_campaign_is_free(struct wl_store *s, int64_t campaign, struct wl_er
 /* The trial with these settings, made when missing; `skipped` (NULL: can run) is brought up to date. */
 int wl_store_add_trial(struct wl_store *s, int64_t campaign, const struct wl_settings *set, const char *skipped,
                        int64_t *id, struct wl_err *e) WL_MUST_CHECK;
-
-/* campaign 0: all. */
-int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *out, struct wl_arena *a,
-                    struct wl_err *e) WL_MUST_CHECK;
 
 /* Plans a repeat (from 1) unless it is planned, running or done already; one that was interrupted is planned again as
  * the next attempt, one that failed only with retry_failed. *run is the new or the existing row. repeat 0: the next

@@ -5,6 +5,13 @@
 #include "store/open.h"
 #include "store/records.h"
 
+int wl_store_campaigns(struct wl_store *s, struct wl_campaign_rows *out, struct wl_arena *a,
+                       struct wl_err *e) WL_MUST_CHECK;
+
+/* campaign 0: all. */
+int wl_store_trials(struct wl_store *s, int64_t campaign, struct wl_trial_rows *out, struct wl_arena *a,
+                    struct wl_err *e) WL_MUST_CHECK;
+
 struct wl_run_filter {
     int64_t campaign, trial, run; /* 0: any */
     unsigned statuses;            /* bits 1u << status; 0: any */
@@ -13,6 +20,9 @@ struct wl_run_filter {
 /* Runs by campaign, then position and id. */
 int wl_store_runs(struct wl_store *s, const struct wl_run_filter *filter, struct wl_run_rows *out, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
+
+/* Is the wattlaw that measures a running run alive? 1 yes, 0 no, negative: cannot be seen from this host. */
+int wl_store_run_is_alive(struct wl_store *s, const struct wl_run_row *run);
 
 /* All of one run, by time or epoch. */
 int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, struct wl_arena *a,

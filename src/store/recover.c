@@ -3,6 +3,7 @@
 
 #include "store/connection.h"
 #include "store/lock.h"
+#include "store/read.h"
 #include "store/rows.h"
 #include "store/run.h"
 #include "store/spool.h"

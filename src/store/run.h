@@ -69,7 +69,4 @@ int wl_store_derive(struct wl_store *s, int64_t run, const struct wl_derived *de
  * hosts are left alone. */
 int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e) WL_MUST_CHECK;
 
-/* Is the wattlaw that looks after a running run alive? 1 yes, 0 no, negative: cannot be seen from this host. */
-int wl_store_run_is_alive(struct wl_store *s, const struct wl_run_row *run);
-
 #endif

@@ -2,7 +2,7 @@
 
 #include "cmd/wattlaw/footprint.h"
 #include "exchange/exchange.h"
-#include "store/store.h"
+#include "store/read.h"
 
 #include <math.h>
 #include <stdio.h>

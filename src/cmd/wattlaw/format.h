@@ -2,7 +2,7 @@
 #ifndef WL_CMD_WATTLAW_FORMAT_H
 #define WL_CMD_WATTLAW_FORMAT_H
 
-#include "store/store.h"
+#include "store/read.h"
 
 /* Decimals that show two digits of the error, three where there is none. */
 int wl_format_decimals(double error);

@@ -2,7 +2,7 @@
 #ifndef WL_CMD_WATTLAW_RULES_H
 #define WL_CMD_WATTLAW_RULES_H
 
-#include "store/store.h"
+#include "store/read.h"
 
 struct wl_rule_check {
     const char *rule;  /* the rule as text */

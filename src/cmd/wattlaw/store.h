@@ -3,7 +3,7 @@
 #define WL_CMD_WATTLAW_STORE_H
 
 #include "cmd/cmd.h"
-#include "store/store.h"
+#include "store/read.h"
 
 /* Opens the STORE argument (a file or a campaign's folder) for reading; without one, wattlaw.db in the current folder.
  * WL_EUSAGE if there is neither. */
