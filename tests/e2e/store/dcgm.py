@@ -1,4 +1,4 @@
-"""wattlaw import dcgm: known loads in each of DCGM's formats become the joules that they are: dcgm.py WATTLAW"""
+"""wattlaw import dcgm: known loads in each format of DCGM give their known energy: dcgm.py WATTLAW"""
 import json
 import os
 import re
@@ -23,7 +23,7 @@ def expect(condition, what, run=None):
         sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
 
 
-def written(value):
+def format_value(value):
     return f"{value:.6f}" if isinstance(value, float) else str(value)
 
 
@@ -31,12 +31,12 @@ def labels(i):
     return f'{{gpu="{i}",UUID="{UUIDS[i]}",modelName="NVIDIA A100-SXM4-40GB",Hostname="n{i + 1}"}}'
 
 
-def scrapes(names):
-    return "".join(f"# {START + t}\n" + "".join(f"{n}{labels(i)} {written(DCGM[n](i, t))}\n" for n in names for i in (0, 1))
+def scrape_rows(names):
+    return "".join(f"# {START + t}\n" + "".join(f"{n}{labels(i)} {format_value(DCGM[n](i, t))}\n" for n in names for i in (0, 1))
                    for t in range(SECONDS + 1))
 
 
-def dmon(prefix):
+def dmon_rows(prefix):
     head = "#Entity   POWER    TOTEC\n", "ID        W        mJ\n"
     rows = []
     for t in range(SECONDS + 1):
@@ -48,11 +48,11 @@ def dmon(prefix):
 
 def query_range(step):
     result = [{"metric": {"__name__": n, "UUID": UUIDS[i], "Hostname": "n1", "gpu": str(i)},
-               "values": [[START + t, written(DCGM[n](i, t))] for t in range(0, SECONDS + 1, step)]} for n in DCGM for i in (0, 1)]
+               "values": [[START + t, format_value(DCGM[n](i, t))] for t in range(0, SECONDS + 1, step)]} for n in DCGM for i in (0, 1)]
     return json.dumps({"status": "success", "data": {"resultType": "matrix", "result": result}})
 
 
-class Place:
+class Workspace:
     def __init__(self):
         self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-dcgm-")
         self.path = self.folder.name
@@ -71,7 +71,7 @@ class Place:
     def run(self, *args):
         return subprocess.run([wattlaw, *args], cwd=self.path, text=True, capture_output=True, check=False)
 
-    def imports(self, *args):
+    def import_dcgm(self, *args):
         r = self.run("import", "dcgm", "--json-file", "i.json", *args)
         expect(r.returncode == 0, f"import {args}", r)
         with open(os.path.join(self.path, "i.json"), encoding="utf-8") as f:
@@ -83,12 +83,12 @@ class Place:
 
 
 # Each format gives the joules of both GPUs, by the counter; without it by power, with an interval that holds them.
-FORMATS = [("scrapes.prom", scrapes(DCGM), []), ("power.prom", scrapes(["DCGM_FI_DEV_POWER_USAGE"]), []),
-           ("range.json", query_range(15), []), ("stamped.txt", dmon(True), []),
-           ("bare.txt", dmon(False), ["--start", str(START), "--period", "1s", "--uuids", ",".join(UUIDS)])]
-with Place() as p:
+FORMATS = [("scrapes.prom", scrape_rows(DCGM), []), ("power.prom", scrape_rows(["DCGM_FI_DEV_POWER_USAGE"]), []),
+           ("range.json", query_range(15), []), ("stamped.txt", dmon_rows(True), []),
+           ("bare.txt", dmon_rows(False), ["--start", str(START), "--period", "1s", "--uuids", ",".join(UUIDS)])]
+with Workspace() as p:
     for name, text, options in FORMATS:
-        summary, r = p.imports(p.write(name, text), *options)
+        summary, r = p.import_dcgm(p.write(name, text), *options)
         expect(abs(summary["energy_j"] - JOULES) < 1e-3 * JOULES, f"{name}: {summary}", r)
         expect(summary["energy_lo_j"] <= JOULES * 1.001 and summary["energy_hi_j"] >= JOULES * .999, f"{name}: interval: {summary}")
         expect(re.search(r"^energy 30\.0 kJ \([0-9.]+ to [0-9.]+ kJ\), mean 500 W$", r.stdout, re.M), f"{name}: one unit", r)
@@ -107,24 +107,24 @@ with Place() as p:
     expect(r.returncode == 0 and p.rows("SELECT round(energy_j) FROM observations WHERE run = 1") == [(JOULES,)], "rebuilt", r)
 
 # The same again is refused, and leaves no run; a part of it is another run.
-with Place() as p:
-    p.imports(p.write("scrapes.prom", scrapes(DCGM)), "--name", "train", "--workers", "2")
+with Workspace() as p:
+    p.import_dcgm(p.write("scrapes.prom", scrape_rows(DCGM)), "--name", "train", "--workers", "2")
     r = p.run("import", "dcgm", "scrapes.prom")
     expect(r.returncode == 1 and "already imported, as run 1" in r.stderr, "twice", r)
     expect(p.rows("SELECT count(*) FROM run") == [(1,)], "no second run")
-    summary, r = p.imports("scrapes.prom", "--gpus", "n2", "--from", "2023-11-14T22:13:30Z", "--to", f"{START + 40}")
+    summary, r = p.import_dcgm("scrapes.prom", "--gpus", "n2", "--from", "2023-11-14T22:13:30Z", "--to", f"{START + 40}")
     expect(summary["time_s"] == 30 and abs(summary["energy_j"] - 30 * WATTS[1]) < 7 and len(summary["devices"]) == 1, f"a part: {summary}", r)
     expect(p.rows("SELECT workload, workers FROM observations WHERE run = 1") == [("train", 2)], "named")
 
 # Errors are reported with file and line.
-with Place() as p:
-    summary, r = p.imports(p.write("cut.prom", scrapes(["DCGM_FI_DEV_POWER_USAGE"]) + "???\nDCGM_FI_DEV_POWER_USAGE{UUID=\"GPU-6"))
+with Workspace() as p:
+    summary, r = p.import_dcgm(p.write("cut.prom", scrape_rows(["DCGM_FI_DEV_POWER_USAGE"]) + "???\nDCGM_FI_DEV_POWER_USAGE{UUID=\"GPU-6"))
     expect(summary["broken"] == 2 and "left out: cut.prom:184: not a metric" in r.stderr and "cut.prom:185: last line" in r.stderr,
            "lines that make no sense", r)
     for args, why, status in (
-            (["dcgm", p.write("bare.txt", dmon(False))], "bare.txt:3: the time of this reading is unknown: give --start", 1),
+            (["dcgm", p.write("bare.txt", dmon_rows(False))], "bare.txt:3: the time of this reading is unknown: give --start", 1),
             (["dcgm", p.write("other", "hello world\n")], "other: no known DCGM field", 1),
-            (["dcgm", p.write("one", scrapes(DCGM).split(f"# {START + 1}\n", maxsplit=1)[0])], "all readings have the same time", 1),
+            (["dcgm", p.write("one", scrape_rows(DCGM).split(f"# {START + 1}\n", maxsplit=1)[0])], "all readings have the same time", 1),
             (["dcgm", "cut.prom", "--from", "noon"], "--from noon: expected a time", 2),
             (["dcgm", "cut.prom", "--from", str(START + 9), "--to", str(START)], "is not before --to", 2),
             (["dcgm", "missing"], "missing: No such file", 1), (["dcgm"], "files are missing", 2), ([], "expected a tool and files", 2),

@@ -38,21 +38,21 @@ def check(right, what, seen=""):
         wrong.append(f"{what}\n{seen}")
 
 
-def in_terminal(folder, width, args):
+def run_in_terminal(folder, width, args):
     """What wattlaw prints on a terminal that is so wide."""
-    main_end, its_end = pty.openpty()
-    fcntl.ioctl(its_end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    with subprocess.Popen([wattlaw, *args], cwd=folder, stdin=subprocess.DEVNULL, stdout=its_end, stderr=its_end) as p:
-        os.close(its_end)
+    controller, terminal = pty.openpty()
+    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+    with subprocess.Popen([wattlaw, *args], cwd=folder, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal) as p:
+        os.close(terminal)
         out = b""
         with contextlib.suppress(OSError):  # EIO: nobody holds the other end any more
-            while piece := os.read(main_end, 65536):
+            while piece := os.read(controller, 65536):
                 out += piece
-    os.close(main_end)
+    os.close(controller)
     return p.returncode, out.decode().replace("\r\n", "\n")
 
 
-def cells_of(line, head):
+def has_number_in_column(line, head):
     """Is a number under a column of quantities?"""
     for m in COLUMN.finditer(head):
         cell = line[max(m.start() - 3, 0):m.end() + 1]
@@ -70,14 +70,14 @@ def quantities(text):
             continue
         if not line.strip():
             head = None
-        if head and cells_of(line, head):
+        if head and has_number_in_column(line, head):
             yield line, None
         elif not SETTING.search(line):
             for m in QUANTITY.finditer(line):
                 yield line, m.end()
 
 
-def holds_word(line, end, word):
+def is_labelled(line, end, word):
     """The word follows the number, within its parentheses where it has any; a row of a table says it once."""
     return word in (line if end is None or line.startswith("  info") else line[end:end + 60])
 
@@ -86,7 +86,7 @@ def check_text(text, word, what, least):
     found = 0
     for line, end in quantities(text):
         found += 1
-        check(holds_word(line, end, word), f"{what}: not {word}: {line!r}", text)
+        check(is_labelled(line, end, word), f"{what}: not {word}: {line!r}", text)
     check(found >= least, f"{what}: {found} quantities, {least} expected", text)
 
 
@@ -138,30 +138,30 @@ COMMANDS = [
 ]
 
 
-def stores(folder):
+def stores_of_one_provenance_are_labelled(folder):
     for word in "estimated", "simulated":
         store = word + ".db"
         make_store(os.path.join(folder, store), word)
         for width in 60, 80, 200:
             for args, least in COMMANDS:
                 args = [store if a == "STORE" else a for a in args]
-                status, text = in_terminal(folder, width, args)
+                status, text = run_in_terminal(folder, width, args)
                 check(status in (0, 1), f"{args}: status {status}", text)
                 check_text(text, word, f"{' '.join(args)} at {width} columns", least if width == 200 else 0)
 
 
-def mixed(folder):
+def each_row_of_a_mixed_store_has_its_label(folder):
     """Of a store with both, each row says its own."""
     make_store(os.path.join(folder, "mixed.db"), "estimated")
     with contextlib.closing(sqlite3.connect(os.path.join(folder, "mixed.db"))) as db:
         db.execute("UPDATE energy SET estimated = 0 WHERE run = 1")
         db.commit()
-    _, text = in_terminal(folder, 200, ["show", "mixed.db"])
+    _, text = run_in_terminal(folder, 200, ["show", "mixed.db"])
     rows = {line.split()[0]: line for line in text.split("\n") if re.match(r" *\d+ ", line)}
     check("estimated" not in rows["1"] and "estimated" in rows["2"], "show of both", text)
 
 
-def job(epochs):
+def job_script(epochs):
     return "".join(f'printf "0 0 epoch-begin epoch={e}\\n" | sed "s/^0/$(date +%s%N)/" >>"$WATTLAW_MARKS"; sleep .4; '
                    f'printf "0 0 epoch-end epoch={e}\\n" | sed "s/^0/$(date +%s%N)/" >>"$WATTLAW_MARKS"; '
                    for e in range(1, epochs + 1)) + "sleep .2"
@@ -173,18 +173,18 @@ def run(folder, *args, status=0):
     return done
 
 
-def measured(folder, word, sensors):
+def measure_is_labelled(folder, word, sensors):
     """measure and sweep themselves."""
     common = [*sensors, "--store", word + "-m.db", *FOOTPRINT]
-    r = run(folder, "measure", *common, "--idle", "1s", "--json-file", word + ".json", "--", "sh", "-c", job(2))
+    r = run(folder, "measure", *common, "--idle", "1s", "--json-file", word + ".json", "--", "sh", "-c", job_script(2))
     check_text(r.stderr, word, "measure " + word, 6)
     check_text(run(folder, "show", word + "-m.db", "--run", "1").stdout, word, "show --run of " + word, 3)
     with open(os.path.join(folder, word + ".json"), encoding="utf-8") as f:
         return json.load(f), r.stderr
 
 
-def intervals(folder):
-    s, text = measured(folder, "estimated", ["--sensors", "cpu_model,proc"])
+def intervals_hold_the_error_of_the_model(folder):
+    s, text = measure_is_labelled(folder, "estimated", ["--sensors", "cpu_model,proc"])
     chosen = [e for e in s["energies"] if e["chosen"]]
     parts = chosen + [e for e in s["epochs"] if e["energy_j"] is not None]
     check(len(chosen) == 1 and chosen[0]["estimated"], "an estimated run", s)
@@ -195,7 +195,7 @@ def intervals(folder):
     check(carbon, "carbon with an interval", text)
 
 
-def sweep(folder):
+def sweep_is_labelled_with_intervals(folder):
     with open(os.path.join(folder, "job.sh"), "w", encoding="utf-8") as f:
         f.write("sleep .6\n")
     with open(os.path.join(folder, "e.ini"), "w", encoding="utf-8") as f:
@@ -212,13 +212,13 @@ def sweep(folder):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
-        stores(folder)
-        mixed(folder)
-        intervals(folder)
+        stores_of_one_provenance_are_labelled(folder)
+        each_row_of_a_mixed_store_has_its_label(folder)
+        intervals_hold_the_error_of_the_model(folder)
         with open(os.path.join(folder, "power.csv"), "w", encoding="utf-8") as f:
             f.write("t_s,device,quantity,value\n" + "".join(f"{t / 10},gpu0,power_w,100\n" for t in range(40)))
-        measured(folder, "simulated", ["--sensors", "replay", "--replay-file", "power.csv"])
-        sweep(folder)
+        measure_is_labelled(folder, "simulated", ["--sensors", "replay", "--replay-file", "power.csv"])
+        sweep_is_labelled_with_intervals(folder)
 
 
 try:

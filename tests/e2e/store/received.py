@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Received stores that somebody made to do harm: received.py WATTLAW
+"""Malicious stores received from others: received.py WATTLAW
 
-What a file holds is never executed, a cell of any type is an error that names it, and every command ends.
+Nothing in a file is executed, a cell of a wrong type is an error that names it, and every command ends.
 """
 import os
 import shutil
@@ -17,19 +17,19 @@ import past  # noqa: E402
 
 NEWEST = past.newest()
 READERS = [["show"], ["show", "--json"], ["show", "--run", "1", "--json"], ["status"], ["fit", "--json"], ["energy"]]
-LIMIT_S = 60  # a command takes hundredths of a second; one that does not end takes for ever
+LIMIT_S = 60  # a command takes hundredths of a second, unless it hangs
 
 
-class Wrong(Exception):
+class Failed(Exception):
     pass
 
 
 def check(right, what):
     if not right:
-        raise Wrong(what)
+        raise Failed(what)
 
 
-class Place:
+class StoreFolder:
     """A folder with a store in it."""
 
     def __init__(self, program, folder):
@@ -62,7 +62,7 @@ class Place:
             done = subprocess.run([self.program, *arguments], cwd=self.folder, capture_output=True, text=text,
                                   timeout=LIMIT_S, stdin=subprocess.DEVNULL)
         except subprocess.TimeoutExpired:
-            raise Wrong(f"{arguments} does not end") from None
+            raise Failed(f"{arguments} does not end") from None
         check(done.returncode >= 0 and "Sanitizer" not in str(done.stderr),
               f"{arguments} ended with {done.returncode}: {done.stderr}")
         return done
@@ -71,84 +71,84 @@ class Place:
         return self.run(arguments[0], self.store, *arguments[1:])
 
 
-def names_that_are_sql(place):
-    """The name of a view goes on as SQL where it is put between quotes as it is."""
-    victim = os.path.join(place.folder, "victim.db")
+def names_of_views_are_not_run_as_sql(f):
+    """A view's name would continue as SQL if it were quoted without escapes."""
+    victim = os.path.join(f.folder, "victim.db")
     for version in 1, 9, NEWEST:
-        place.make(version)
+        f.make(version)
         with sqlite3.connect(victim) as db:
             db.execute("CREATE TABLE precious(x)")
         name = f'x"; COMMIT; ATTACH \'{victim}\' AS v; DROP TABLE v.precious; BEGIN; --'.replace('"', '""')
-        place.sql(f'CREATE VIEW "{name}" AS SELECT 1', "CREATE VIEW x AS SELECT 1")
+        f.sql(f'CREATE VIEW "{name}" AS SELECT 1', "CREATE VIEW x AS SELECT 1")
         for command in *READERS, ["rebuild"]:
-            place.read(*command)
+            f.read(*command)
         with sqlite3.connect(victim) as db:
             check(db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'precious'").fetchone()[0],
                   f"version {version}: a table of another database was dropped")
         os.remove(victim)
 
 
-def views_of_the_file_are_not_used(place):
-    """Neither those that never end nor those that lie."""
+def views_of_the_file_are_not_used(f):
+    """Neither endless views nor views with false rows."""
     for version in 7, NEWEST:
-        place.make(version)
-        honest = [place.read(*command).stdout for command in READERS]
+        f.make(version)
+        expected = [f.read(*command).stdout for command in READERS]
         for kind, name in ("v", "observations"), ("v", "setting"), ("v", "total_now"), ("v", "capped"), ("v", "json_each"):
             if name != "json_each":
-                place.sql(f"DROP VIEW IF EXISTS {name}")
-            place.sql(f"CREATE VIEW {name} AS WITH RECURSIVE r(run) AS (SELECT 1 UNION ALL SELECT run FROM r) SELECT * FROM r")
-        for command, want in zip(READERS, honest):
-            done = place.read(*command)
+                f.sql(f"DROP VIEW IF EXISTS {name}")
+            f.sql(f"CREATE VIEW {name} AS WITH RECURSIVE r(run) AS (SELECT 1 UNION ALL SELECT run FROM r) SELECT * FROM r")
+        for command, want in zip(READERS, expected):
+            done = f.read(*command)
             check(done.returncode == 0 and done.stdout == want, f"{command}: {done.returncode} {done.stdout} {done.stderr}")
-        done = place.read("rebuild")
+        done = f.read("rebuild")
         check(done.returncode == 0, f"rebuild: {done.stderr}")
         if version == NEWEST:
-            check("r(run)" not in dict(sqlite3.connect(place.store).execute("SELECT name, sql FROM sqlite_schema"))["total_now"],
+            check("r(run)" not in dict(sqlite3.connect(f.store).execute("SELECT name, sql FROM sqlite_schema"))["total_now"],
                   "a writer left a view that is not wattlaw's")
 
 
-def refused(place, text, *commands):
+def check_refused(f, text, *commands):
     for command in commands:
-        done = place.read(*command)
-        check(done.returncode == 1 and place.store in done.stderr and text in done.stderr,
+        done = f.read(*command)
+        check(done.returncode == 1 and f.store in done.stderr and text in done.stderr,
               f"{command}: {done.returncode} {done.stderr}, without \"{text}\"")
 
 
-def tables_that_are_none(place):
+def tables_replaced_by_views_or_modules_are_refused(f):
     for version in 7, NEWEST:
-        place.make(version)
-        place.sql("ALTER TABLE metric RENAME TO m", "CREATE VIEW metric AS SELECT id, run, epoch, name, value FROM m")
+        f.make(version)
+        f.sql("ALTER TABLE metric RENAME TO m", "CREATE VIEW metric AS SELECT id, run, epoch, name, value FROM m")
         if version == NEWEST:
-            refused(place, "no table metric", ["show"], ["rebuild"])
-        place.make(version)
-        place.sql("UPDATE sqlite_schema SET sql = replace(sql, 'flag            TEXT', 'flag TEXT AS (upper(version))') "
+            check_refused(f, "no table metric", ["show"], ["rebuild"])
+        f.make(version)
+        f.sql("UPDATE sqlite_schema SET sql = replace(sql, 'flag            TEXT', 'flag TEXT AS (upper(version))') "
                   "WHERE name = 'run'", defensive=False)
-        refused(place, "run.flag is computed", ["show"], ["rebuild"])
-        place.make(version)
-        place.sql("UPDATE sqlite_schema SET sql = 'CREATE VIRTUAL TABLE metric USING fts5(id, run, epoch, name, value)', rootpage = 0 "
+        check_refused(f, "run.flag is computed", ["show"], ["rebuild"])
+        f.make(version)
+        f.sql("UPDATE sqlite_schema SET sql = 'CREATE VIRTUAL TABLE metric USING fts5(id, run, epoch, name, value)', rootpage = 0 "
                   "WHERE name = 'metric'", "DELETE FROM sqlite_schema WHERE name = 'metric_once'", defensive=False)
-        refused(place, "no such module", ["show"], ["rebuild"])
-    place.make()
-    place.sql("ALTER TABLE run RENAME COLUMN sampler_cpu TO cpu")
-    refused(place, "no column sampler_cpu", ["show"], ["rebuild"])
+        check_refused(f, "no such module", ["show"], ["rebuild"])
+    f.make()
+    f.sql("ALTER TABLE run RENAME COLUMN sampler_cpu TO cpu")
+    check_refused(f, "no column sampler_cpu", ["show"], ["rebuild"])
 
 
-def triggers_of_the_file_do_not_fire(place):
-    place.make()
-    place.sql("CREATE TRIGGER mine AFTER INSERT ON total BEGIN DELETE FROM stat; END")
-    check(place.read("show").returncode == 0, "show does not show a store with a trigger")
-    refused(place, "trigger that wattlaw did not make (\"mine\")", ["rebuild"])
-    place.make(9)
-    place.sql("CREATE TRIGGER mine AFTER INSERT ON total BEGIN DELETE FROM stat; END")
-    check(place.read("rebuild", "--run", "3").returncode == 0, "rebuild")
-    check(sqlite3.connect(place.store).execute("SELECT count(*) FROM stat").fetchone()[0] == 2, "a trigger has fired")
+def triggers_of_the_file_do_not_fire(f):
+    f.make()
+    f.sql("CREATE TRIGGER mine AFTER INSERT ON total BEGIN DELETE FROM stat; END")
+    check(f.read("show").returncode == 0, "show does not show a store with a trigger")
+    check_refused(f, "trigger that wattlaw did not make (\"mine\")", ["rebuild"])
+    f.make(9)
+    f.sql("CREATE TRIGGER mine AFTER INSERT ON total BEGIN DELETE FROM stat; END")
+    check(f.read("rebuild", "--run", "3").returncode == 0, "rebuild")
+    check(sqlite3.connect(f.store).execute("SELECT count(*) FROM stat").fetchone()[0] == 2, "a trigger has fired")
 
 
-def what_the_owner_adds_stays(place):
-    place.make()
-    place.sql("CREATE VIEW my_view AS SELECT 1", "CREATE TABLE my_table(x)", "CREATE INDEX my_index ON my_table(x)")
-    check(place.read("rebuild").returncode == 0, "rebuild")
-    left = {name for name, in sqlite3.connect(place.store).execute("SELECT name FROM sqlite_schema")}
+def additions_of_the_owner_are_kept(f):
+    f.make()
+    f.sql("CREATE VIEW my_view AS SELECT 1", "CREATE TABLE my_table(x)", "CREATE INDEX my_index ON my_table(x)")
+    check(f.read("rebuild").returncode == 0, "rebuild")
+    left = {name for name, in sqlite3.connect(f.store).execute("SELECT name FROM sqlite_schema")}
     check({"my_view", "my_table", "my_index"} <= left, f"of the owner's own is left {left}")
 
 
@@ -174,58 +174,58 @@ CELLS = [
 ]
 
 
-def export_order(command):
+def words_before_the_store(command):
     return command[:2] if command[0] == "export" else command[:1]
 
 
-def cells_of_any_type(place):
+def cells_of_a_wrong_type_are_errors(f):
     for table, column, value, text, command in CELLS:
-        place.make()
+        f.make()
         code = "DELETE FROM sqlite_schema WHERE type = 'trigger' OR name = 'metric_once'"
-        place.sql(code, defensive=False)
-        place.loosen(table)
+        f.sql(code, defensive=False)
+        f.loosen(table)
         key = "channel" if table == "sample" else "run" if table in ("epoch", "metric") else "id"
-        place.sql(f"UPDATE {table} SET {column} = {value} WHERE {key} = 1", defensive=False)
-        front = export_order(command)
-        done = place.run(*front, place.store, *command[len(front):])
-        check(done.returncode == 1 and place.store in done.stderr and text in done.stderr,
+        f.sql(f"UPDATE {table} SET {column} = {value} WHERE {key} = 1", defensive=False)
+        front = words_before_the_store(command)
+        done = f.run(*front, f.store, *command[len(front):])
+        check(done.returncode == 1 and f.store in done.stderr and text in done.stderr,
               f"{table}.{column} = {value}: {done.returncode} {done.stdout} {done.stderr}, without \"{text}\"")
 
 
-def cells_that_are_too_large(place):
-    place.make()
-    place.sql("DROP TRIGGER experiment_keeps", "UPDATE experiment SET text = printf('%.*c', 80000000, 'x')")
-    refused(place, "larger than a store needs", ["status"])
+def cells_that_are_too_large_are_refused(f):
+    f.make()
+    f.sql("DROP TRIGGER experiment_keeps", "UPDATE experiment SET text = printf('%.*c', 80000000, 'x')")
+    check_refused(f, "larger than a store needs", ["status"])
 
 
-def pipes_beside_the_file(place):
-    """SQLite would wait for the other end of a -journal for ever."""
+def pipes_next_to_the_store_do_not_block(f):
+    """SQLite would wait for ever for the other end of a -journal."""
     for name in "-journal", "-wal", "-shm":
-        place.make()
-        os.mkfifo(place.store + name)
-        done = place.read("show")
-        check(done.returncode == 1 and place.store + name in done.stderr, f"{name}: {done.returncode} {done.stderr}")
-    place.make()
-    os.mkfifo(place.store + "-lock")
-    os.mkfifo(place.store + "-spool-1")
-    check(place.read("status").returncode == 0, "a lock file that is a pipe")
+        f.make()
+        os.mkfifo(f.store + name)
+        done = f.read("show")
+        check(done.returncode == 1 and f.store + name in done.stderr, f"{name}: {done.returncode} {done.stderr}")
+    f.make()
+    os.mkfifo(f.store + "-lock")
+    os.mkfifo(f.store + "-spool-1")
+    check(f.read("status").returncode == 0, "a lock file that is a pipe")
 
 
-def links_beside_the_file(place):
-    """A lock file that is a link to something else is not made there."""
-    place.make()
-    elsewhere = os.path.join(place.folder, "elsewhere")
-    os.symlink(elsewhere, place.store + "-lock")
-    place.run("measure", "--store", place.store, "--", "true")
+def no_file_is_made_through_a_link(f):
+    """A lock file that is a symbolic link is not followed."""
+    f.make()
+    elsewhere = os.path.join(f.folder, "elsewhere")
+    os.symlink(elsewhere, f.store + "-lock")
+    f.run("measure", "--store", f.store, "--", "true")
     check(not os.path.exists(elsewhere), "the lock file was made through a link")
 
 
-def not_utf8(place):
-    """Arguments, the environment's host name and metrics of other encodings: what Python reads are texts."""
-    store = os.path.join(place.folder, "bytes.db")
+def text_that_is_not_utf8_is_escaped(f):
+    """Arguments, names and metrics in other encodings: Python can read all texts of the store."""
+    store = os.path.join(f.folder, "bytes.db")
     script = b"printf 'wattlaw: epoch-begin epoch=1\\nwattlaw: metric gr\xf6\xdfe=1\\nwattlaw: epoch-end epoch=1\\n'; " \
              b"printf 'a torn \xe2\x82 tail\\n' >&2; exit 3"
-    done = place.run(b"measure", b"--store", store.encode(), b"--name", b"net\xff\xfe", b"--", b"sh", b"-c", script,
+    done = f.run(b"measure", b"--store", store.encode(), b"--name", b"net\xff\xfe", b"--", b"sh", b"-c", script,
                      b"caf\xe9", text=False)
     check(done.returncode == 3, f"measure: {done.returncode} {done.stderr}")
     db = sqlite3.connect(store)
@@ -233,16 +233,25 @@ def not_utf8(place):
         try:
             db.execute(f"SELECT * FROM {table}").fetchall()
         except sqlite3.OperationalError as error:
-            raise Wrong(f"{table} cannot be read: {error}") from None
+            raise Failed(f"{table} cannot be read: {error}") from None
     command = db.execute("SELECT command FROM run").fetchone()[0]
     check("caf\\xe9" in command and "gr\\xf6\\xdfe" in command, f"command: {command}")
     check(db.execute("SELECT workload FROM setting").fetchone()[0] == "net\\xff\\xfe", "the name")
-    check(place.run("show", store).returncode == 0, "show")
+    check(f.run("show", store).returncode == 0, "show")
 
 
-TESTS = [names_that_are_sql, views_of_the_file_are_not_used, tables_that_are_none, triggers_of_the_file_do_not_fire,
-         what_the_owner_adds_stays, cells_of_any_type, cells_that_are_too_large, pipes_beside_the_file,
-         links_beside_the_file, not_utf8]
+TESTS = [
+    names_of_views_are_not_run_as_sql,
+    views_of_the_file_are_not_used,
+    tables_replaced_by_views_or_modules_are_refused,
+    triggers_of_the_file_do_not_fire,
+    additions_of_the_owner_are_kept,
+    cells_of_a_wrong_type_are_errors,
+    cells_that_are_too_large_are_refused,
+    pipes_next_to_the_store_do_not_block,
+    no_file_is_made_through_a_link,
+    text_that_is_not_utf8_is_escaped,
+]
 
 
 def main():
@@ -253,9 +262,9 @@ def main():
             continue
         with tempfile.TemporaryDirectory(prefix="wattlaw-hostile-") as folder:
             try:
-                test(Place(os.path.abspath(sys.argv[1]), folder))
+                test(StoreFolder(os.path.abspath(sys.argv[1]), folder))
                 print(f"{test.__name__}: ok")
-            except Wrong as wrong:
+            except Failed as wrong:
                 failed = True
                 print(f"{test.__name__}: {wrong}")
     sys.exit(failed)

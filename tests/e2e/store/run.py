@@ -48,7 +48,7 @@ def make_store(path):
 
 
 def add_devices(path, n):
-    """n more GPUs in run 2, each like the one that is there."""
+    """Adds n GPUs to run 2, like the one that it has."""
     with sqlite3.connect(path) as db:
         for i in range(1, n + 1):
             db.execute("INSERT INTO device(host, uuid, sensor, number, name) VALUES ('node1', ?, 'nvml', ?, 'V100')",
@@ -62,8 +62,8 @@ def add_devices(path, n):
                           VALUES (2, ?, 'gpu', 'counter', 100, 50, 0.9, 1)""", (device,))
 
 
-def skip_two_more(path):
-    """Two more trials that cannot be run, for the same reason as trial 3."""
+def add_two_skipped_trials(path):
+    """Adds two trials that cannot be run, for the same reason as trial 3."""
     with sqlite3.connect(path) as db:
         db.row_factory = sqlite3.Row
         row = dict(db.execute("SELECT * FROM trial WHERE id = 3").fetchone())
@@ -72,8 +72,8 @@ def skip_two_more(path):
             db.execute(f"INSERT INTO trial({','.join(row)}) VALUES ({','.join('?' * len(row))})", tuple(row.values()))
 
 
-def plan_another(path):
-    """A run 4 that has not begun."""
+def plan_run_4(path):
+    """Plans run 4, which has not begun."""
     with sqlite3.connect(path) as db:
         db.execute("INSERT INTO run(trial, repeat, attempt, position) SELECT trial, 9, 1, 9 FROM run WHERE id = 1")
 
@@ -91,7 +91,7 @@ def compare(name, text):
         return []
     with open(path) as file:
         want = file.read()
-    return [] if text == want else [f"{name}: is\n{text}\nand not\n{want}"]
+    return [] if text == want else [f"{name}: is\n{text}\ninstead of\n{want}"]
 
 
 def check_case(program, folder, name, arguments, status):
@@ -105,15 +105,15 @@ def check_case(program, folder, name, arguments, status):
     return wrong + compare(name, text)
 
 
-def the_store_of_this_folder(program, folder):
-    """Without a STORE, wattlaw.db."""
+def the_default_store_is_wattlaw_db(program, folder):
+    """Without STORE, status reads wattlaw.db of the current folder."""
     status, text = run(program, os.path.join(folder, "lab1"), ["status"])
     same = run(program, folder, ["status", "lab1"])[1]
     return [] if status == 0 and text == same else [f"status without a store: {status}\n{text}"]
 
 
-def exported_file_is_whole(program, folder):
-    """-o leaves the old file where writing fails, and no file beside it."""
+def a_failed_export_keeps_the_old_file(program, folder):
+    """-o keeps the old file when it fails, and leaves no temporary file."""
     target = os.path.join(folder, "out.csv")
     status, _ = run(program, folder, ["export", "observations", "lab1", "-o", "out.csv"])
     with open(target) as file:
@@ -138,15 +138,15 @@ def main():
         make_store(os.path.join(folder, "lab1.db"))
         make_store(os.path.join(folder, "many.db"))
         make_store(os.path.join(folder, "early.db"))
-        plan_another(os.path.join(folder, "early.db"))
+        plan_run_4(os.path.join(folder, "early.db"))
         add_devices(os.path.join(folder, "many.db"), 19)
-        skip_two_more(os.path.join(folder, "many.db"))
+        add_two_skipped_trials(os.path.join(folder, "many.db"))
         with open(os.path.join(folder, "notes.txt"), "w") as file:
             file.write("not a store, but a note that is long enough to be one\n")
         for name, (arguments, status) in CASES.items():
             wrong += check_case(program, folder, name, arguments, status)
-        wrong += the_store_of_this_folder(program, folder)
-        wrong += exported_file_is_whole(program, folder)
+        wrong += the_default_store_is_wattlaw_db(program, folder)
+        wrong += a_failed_export_keeps_the_old_file(program, folder)
     for text in wrong:
         print(text)
     sys.exit(1 if wrong else 0)

@@ -24,7 +24,7 @@ wattlaw = os.path.abspath(sys.argv[1])
 wrong = []
 
 
-def unsafe(c):
+def is_control(c):
     n = ord(c)
     return ((n < 0x20 and c not in "\n\t") or 0x7f <= n <= 0x9f or n in (0xad, 0x61c, 0x180e, 0xfeff) or 0x200b <= n <= 0x200f
             or 0x2028 <= n <= 0x202e or 0x2060 <= n <= 0x206f or 0xfff9 <= n <= 0xfffb or 0xe0000 <= n <= 0xe007f)
@@ -49,7 +49,7 @@ def run(folder, *args, status=None, shows="\\x1b]52", env=None, raw=()):
         except UnicodeDecodeError as e:
             check(False, f"{what}: {name} is not UTF-8: {e}", out)
             continue
-        found = sorted({c for c in text if unsafe(c)})
+        found = sorted({c for c in text if is_control(c)})
         check(not found, f"{what}: {name} has {found}", text[:3000])
         check("\nerror: fake" not in text and not text.startswith("error: fake"), f"{what}: a line of its own", text[:3000])
     both = (done.stdout + done.stderr).decode(errors="replace")
@@ -63,8 +63,8 @@ def make_store(path):
         db.executescript(f.read())
         for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             db.execute(f'DROP TRIGGER "{name}"')
-        more_runs(db)
-        poison(db)
+        add_runs(db)
+        make_texts_hostile(db)
         db.commit()
 
 
@@ -79,7 +79,7 @@ def copy_row(db, table, where, **changed):
         db.execute(f"INSERT INTO {table}({','.join(row)}) VALUES ({','.join('?' * len(row))})", tuple(row.values()))
 
 
-def more_runs(db):
+def add_runs(db):
     for i, workers in enumerate((4, 8, 16)):
         trial, run_id = 10 + i, 10 + i
         copy_row(db, "trial", "id = 2", id=trial, key=f"copy workers={workers}", workers=workers)
@@ -89,7 +89,7 @@ def more_runs(db):
         db.execute("UPDATE epoch SET time_s = ? WHERE run = ?", (1.1 / workers ** 0.9, run_id))
 
 
-def poison(db):
+def make_texts_hostile(db):
     db.execute("UPDATE campaign SET name = name || ?", (HOSTILE,))
     db.execute("UPDATE experiment SET version = version || ?", (HOSTILE,))
     db.execute("UPDATE trial SET workload = workload || ?, extra = ?, skipped = skipped || ?",
@@ -104,7 +104,7 @@ def poison(db):
     db.execute("UPDATE metric SET name = name || ?", (HOSTILE,))
 
 
-def commands_on_a_store(folder):
+def texts_of_a_store_are_escaped(folder):
     make_store(os.path.join(folder, "h.db"))
     run(folder, "status", "h.db", status=0)
     run(folder, "show", "h.db", status=0)
@@ -137,7 +137,7 @@ def json_is_lossless(folder):
     check(json.loads(out.split("\n")[0])["workload"] == "resnet50" + HOSTILE, "export --format jsonl", out[:500])
 
 
-def data_on_a_terminal(folder):
+def exported_data_is_escaped_on_a_terminal(folder):
     """Data go to files and programs as they are; somebody who forgets the file looks at them."""
     ours, its = os.openpty()
     with subprocess.Popen([wattlaw, "export", "observations", "h.db"], cwd=folder, stdout=its, stderr=its):
@@ -148,11 +148,11 @@ def data_on_a_terminal(folder):
                 seen += piece
     os.close(ours)
     text = seen.replace(b"\r\n", b"\n").decode()
-    found = sorted({c for c in text if unsafe(c)})
+    found = sorted({c for c in text if is_control(c)})
     check(not found and "\\x1b]52" in text and "µ" in text, f"export on a terminal has {found}", text[:3000])
 
 
-def names_in_errors(folder):
+def names_in_errors_are_escaped(folder):
     name = "x" + HOSTILE.replace("/", "_")
     for args in (("fit", name), ("show", name), ("status", name), ("export", "observations", name), ("sweep", name), ("audit", name),
                  ("restore", "--" + name), (name,), ("help", name), ("measure", "--rate-hz", name, "--", "true"),
@@ -169,7 +169,7 @@ def names_in_errors(folder):
     run(folder, "sweep", "e.ini", status=1)
 
 
-def summary_of_measure(folder):
+def marks_in_the_summary_are_escaped(folder):
     """A program under measurement prints what it likes; what wattlaw says of it is filtered."""
     job = os.path.join(folder, "job" + HOSTILE.replace("/", "_"))
     mark = "0 0 %s\n"
@@ -190,7 +190,8 @@ def summary_of_measure(folder):
 
 def main():
     with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
-        for test in commands_on_a_store, json_is_lossless, data_on_a_terminal, names_in_errors, summary_of_measure:
+        for test in (texts_of_a_store_are_escaped, json_is_lossless, exported_data_is_escaped_on_a_terminal,
+                     names_in_errors_are_escaped, marks_in_the_summary_are_escaped):
             test(folder)
 
 

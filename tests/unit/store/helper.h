@@ -1,4 +1,4 @@
-/* A temporary folder a test, and a small campaign in a store. */
+/* A temporary folder for each test, and a small campaign in a store. */
 #ifndef WL_TESTS_STORE_HELPER_H
 #define WL_TESTS_STORE_HELPER_H
 
@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 /* What a test works in; made by set_up, removed by tear_down. */
-struct place {
+struct fixture {
     struct wl_arena *arena;
     char *dir, *store; /* store: a path in dir that does not exist yet */
     struct wl_err e;
@@ -30,36 +30,36 @@ int tear_down(void **state);
 #define OK(call)                                               \
     do {                                                       \
         int rc_ = (call);                                      \
-        if (rc_) fail_msg("%s: %d: %s", #call, rc_, p->e.msg); \
+        if (rc_) fail_msg("%s: %d: %s", #call, rc_, f->e.msg); \
     } while (0)
 
 /* Fails with this code and a message that holds the text. */
 #define FAILS(code_, text, call)                                                          \
     do {                                                                                  \
-        p->e = (struct wl_err) { 0 };                                                     \
+        f->e = (struct wl_err) { 0 };                                                     \
         int rc_ = (call);                                                                 \
-        if (rc_ != (code_)) fail_msg("%s: %d, not %d: %s", #call, rc_, code_, p->e.msg);  \
-        if (!strstr(p->e.msg, text)) fail_msg("\"%s\" is not in \"%s\"", text, p->e.msg); \
+        if (rc_ != (code_)) fail_msg("%s: %d, not %d: %s", #call, rc_, code_, f->e.msg);  \
+        if (!strstr(f->e.msg, text)) fail_msg("\"%s\" is not in \"%s\"", text, f->e.msg); \
     } while (0)
 
-struct wl_store *create_store(struct place *p);
+struct wl_store *create_store(struct fixture *f);
 
 /* resnet50 with these workers and local batch 16, as a trial of the campaign "test". */
-int64_t add_trial(struct place *p, struct wl_store *s, double workers);
+int64_t add_trial(struct fixture *f, struct wl_store *s, double workers);
 
 /* Plans and begins a repeat. */
-int64_t begin_run(struct place *p, struct wl_store *s, int64_t trial, int64_t repeat);
+int64_t begin_run(struct fixture *f, struct wl_store *s, int64_t trial, int64_t repeat);
 
 /* A GPU's power channel of a run. */
-int64_t add_channel(struct place *p, struct wl_store *s, int64_t run, const char *uuid);
+int64_t add_channel(struct fixture *f, struct wl_store *s, int64_t run, const char *uuid);
 
-/* Runs `work` in a child, which writes what it has done, `size` bytes, into `tell` again and again, and kills it `us`
- * microseconds after its start, or with `begun` after its first word. progress_seen: the last word; unchanged if there
- * was none. */
-void kill_worker(struct place *p, void (*work)(struct place *p, int tell), bool begun, long us, void *progress_seen,
-                 size_t size);
+/* Runs `work` in a child, which writes its progress, `size` bytes, to `progress_fd` again and again, and kills it `us`
+ * microseconds after its start, or with `begun` after its first report. *progress_seen: the last report; unchanged if
+ * there was none. */
+void kill_worker(struct fixture *f, void (*work)(struct fixture *f, int progress_fd), bool begun, long us,
+                 void *progress_seen, size_t size);
 
 /* Ends a run as done with `epochs` epochs of `time_s` seconds and 100 J on one GPU. */
-void end_run(struct place *p, struct wl_store *s, int64_t run, int64_t epochs, double time_s);
+void end_run(struct fixture *f, struct wl_store *s, int64_t run, int64_t epochs, double time_s);
 
 #endif

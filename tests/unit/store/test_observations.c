@@ -21,24 +21,24 @@ static struct wl_epoch_row epoch(int64_t number, double time_s)
     };
 }
 
-static int64_t gpu(struct place *p, struct wl_store *s, const char *uuid)
+static int64_t gpu(struct fixture *f, struct wl_store *s, const char *uuid)
 {
     struct wl_device_row device = { .host = "node1", .uuid = uuid, .sensor = "nvml", .number = 0 };
     int64_t id;
-    OK(wl_store_add_device(s, &device, &id, &p->e));
+    OK(wl_store_add_device(s, &device, &id, &f->e));
     return id;
 }
 
-static void read(struct place *p, struct wl_store *s, struct wl_observations *obs)
+static void read(struct fixture *f, struct wl_store *s, struct wl_observations *obs)
 {
-    OK(wl_store_observations(s, 0, obs, p->arena, &p->e));
+    OK(wl_store_observations(s, 0, obs, f->arena, &f->e));
 }
 
-static void a_row_an_epoch_with_the_chosen_energy(void **state)
+static void each_epoch_is_a_row_with_the_chosen_energy(void **state)
 {
-    struct place *p = *state;
-    struct wl_store *s = create_store(p);
-    int64_t run = begin_run(p, s, add_trial(p, s, 2), 1), one = gpu(p, s, "GPU-1"), two = gpu(p, s, "GPU-2");
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    int64_t run = begin_run(f, s, add_trial(f, s, 2), 1), one = gpu(f, s, "GPU-1"), two = gpu(f, s, "GPU-2");
     const struct wl_epoch_row epochs[] = { epoch(1, 10), epoch(2, 8) };
     struct wl_energy_row energies[] = {
         energy(0, one, "counter", 500, true), energy(0, two, "counter", 600, true),
@@ -61,10 +61,10 @@ static void a_row_an_epoch_with_the_chosen_energy(void **state)
                             .n_metrics = 3 };
     d.actual.hardware = "V100";
     d.actual.workers = 99; /* the trial's setting counts */
-    OK(wl_store_run_end(s, run, &wl_run_end_none, &d, &p->e));
+    OK(wl_store_run_end(s, run, &wl_run_end_none, &d, &f->e));
 
     struct wl_observations obs;
-    read(p, s, &obs);
+    read(f, s, &obs);
     assert_int_equal(obs.n, 2);
     assert_int_equal(obs.runs, 1);
     assert_string_equal(obs.hardware[0], "V100");
@@ -72,19 +72,19 @@ static void a_row_an_epoch_with_the_chosen_energy(void **state)
     assert_true(obs.epoch[0] == 1 && obs.time_s[0] == 10 && obs.samples[0] == 64 && obs.updates[0] == 4);
     assert_true(obs.energy_j[0] == 300 && isnan(obs.energy_j[1]));
     struct wl_obs_column lo, hi;
-    OK(wl_obs_find(&obs, "energy_lo_j", &lo, &p->e));
-    OK(wl_obs_find(&obs, "energy_hi_j", &hi, &p->e));
+    OK(wl_obs_find(&obs, "energy_lo_j", &lo, &f->e));
+    OK(wl_obs_find(&obs, "energy_hi_j", &hi, &f->e));
     assert_true(lo.real[0] == 270 && hi.real[0] == 350);
     assert_true(obs.estimated[0] == 1 && obs.estimated[1] == 0 && obs.simulated[0] == 0);
     assert_string_equal(obs.metric[0], "val_top1");
     assert_true(obs.metric_value[0] == 0.25);
     assert_string_equal(obs.metric[1], "train_loss");
     struct wl_strs names;
-    OK(wl_store_metric_names(s, &names, p->arena, &p->e));
+    OK(wl_store_metric_names(s, &names, f->arena, &f->e));
     assert_true(names.n == 2 && wl_str_eq(names.v[0], "train_loss") && wl_str_eq(names.v[1], "val_top1"));
 
     struct wl_run_rows rows;
-    OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, p->arena, &p->e));
+    OK(wl_store_runs(s, &(struct wl_run_filter) { .run = run }, &rows, f->arena, &f->e));
     assert_true(rows.v[0].energy_j == 1100 && rows.v[0].epoch_time_s == 9);
     assert_string_equal(rows.v[0].metric, "val_top1"); /* its last value, though the last epoch has none */
     assert_true(rows.v[0].metric_value == 0.25);
@@ -92,9 +92,9 @@ static void a_row_an_epoch_with_the_chosen_energy(void **state)
 
 static void a_run_without_epochs_is_one_row(void **state)
 {
-    struct place *p = *state;
-    struct wl_store *s = create_store(p);
-    int64_t run = begin_run(p, s, add_trial(p, s, 2), 1), one = gpu(p, s, "GPU-1");
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    int64_t run = begin_run(f, s, add_trial(f, s, 2), 1), one = gpu(f, s, "GPU-1");
     const struct wl_energy_row whole = energy(0, one, "integral", 50, true);
     const struct wl_metric_row metric = { NAN, "train_loss", 3 };
     const struct wl_derived d = {
@@ -102,78 +102,78 @@ static void a_run_without_epochs_is_one_row(void **state)
     };
     struct wl_run_end end = wl_run_end_none;
     end.at = (struct wl_anchor) { 1000 + 3 * WL_NS_PER_S, 0 };
-    OK(wl_store_run_end(s, run, &end, &d, &p->e));
+    OK(wl_store_run_end(s, run, &end, &d, &f->e));
     struct wl_observations obs;
-    read(p, s, &obs);
+    read(f, s, &obs);
     assert_int_equal(obs.n, 1);
     assert_true(isnan(obs.epoch[0]) && obs.time_s[0] == 3 && obs.energy_j[0] == 50 && obs.metric_value[0] == 3);
     struct wl_strs names;
-    OK(wl_store_metric_names(s, &names, p->arena, &p->e));
+    OK(wl_store_metric_names(s, &names, f->arena, &f->e));
     assert_int_equal(names.n, 0); /* of no epoch */
 }
 
-static void only_good_runs_count(void **state)
+static void only_finished_unflagged_runs_count(void **state)
 {
-    struct place *p = *state;
-    struct wl_store *s = create_store(p);
-    int64_t trial = add_trial(p, s, 2);
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    int64_t trial = add_trial(f, s, 2);
     struct wl_run_end end = wl_run_end_none;
-    end_run(p, s, begin_run(p, s, trial, 1), 3, 1);
+    end_run(f, s, begin_run(f, s, trial, 1), 3, 1);
     end.status = WL_RUN_FAILED;
-    OK(wl_store_run_end(s, begin_run(p, s, trial, 2), &end, NULL, &p->e));
+    OK(wl_store_run_end(s, begin_run(f, s, trial, 2), &end, NULL, &f->e));
     end.status = WL_RUN_DONE;
     end.flag = "the power cap was changed by someone else";
-    OK(wl_store_run_end(s, begin_run(p, s, trial, 3), &end, NULL, &p->e));
-    begin_run(p, s, trial, 4);
+    OK(wl_store_run_end(s, begin_run(f, s, trial, 3), &end, NULL, &f->e));
+    begin_run(f, s, trial, 4);
     struct wl_observations obs;
-    read(p, s, &obs);
+    read(f, s, &obs);
     assert_int_equal(obs.n, 3);
     assert_int_equal(obs.runs, 1);
 }
 
-static void other_settings_become_columns(void **state)
+static void extra_settings_become_columns(void **state)
 {
-    struct place *p = *state;
-    struct wl_store *s = create_store(p);
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
     struct wl_settings set = wl_settings_none;
     int64_t campaign, other, trial;
-    OK(wl_store_add_campaign(s, "a", "", "0.1.0", &campaign, &p->e));
-    OK(wl_store_add_campaign(s, "b", "", "0.1.0", &other, &p->e));
+    OK(wl_store_add_campaign(s, "a", "", "0.1.0", &campaign, &f->e));
+    OK(wl_store_add_campaign(s, "b", "", "0.1.0", &other, &f->e));
     set.extra = "{\"lr\":0.1,\"size\":\"tiny\"}";
     set.threads = 2;
-    OK(wl_store_add_trial(s, campaign, &set, NULL, &trial, &p->e));
-    end_run(p, s, begin_run(p, s, trial, 1), 2, 1);
+    OK(wl_store_add_trial(s, campaign, &set, NULL, &trial, &f->e));
+    end_run(f, s, begin_run(f, s, trial, 1), 2, 1);
     set.extra = "{\"lr\":0.2}";
-    OK(wl_store_add_trial(s, campaign, &set, NULL, &trial, &p->e));
-    end_run(p, s, begin_run(p, s, trial, 1), 1, 1);
+    OK(wl_store_add_trial(s, campaign, &set, NULL, &trial, &f->e));
+    end_run(f, s, begin_run(f, s, trial, 1), 1, 1);
     set.extra = NULL;
-    OK(wl_store_add_trial(s, other, &set, NULL, &trial, &p->e));
-    end_run(p, s, begin_run(p, s, trial, 1), 1, 1);
+    OK(wl_store_add_trial(s, other, &set, NULL, &trial, &f->e));
+    end_run(f, s, begin_run(f, s, trial, 1), 1, 1);
 
     struct wl_observations obs;
     struct wl_obs_column lr, size, threads;
-    read(p, s, &obs);
+    read(f, s, &obs);
     assert_int_equal(obs.n, 4);
-    OK(wl_obs_find(&obs, "lr", &lr, &p->e));
-    OK(wl_obs_find(&obs, "size", &size, &p->e));
-    OK(wl_obs_find(&obs, "threads", &threads, &p->e));
+    OK(wl_obs_find(&obs, "lr", &lr, &f->e));
+    OK(wl_obs_find(&obs, "size", &size, &f->e));
+    OK(wl_obs_find(&obs, "threads", &threads, &f->e));
     assert_true(lr.real[0] == 0.1 && lr.real[1] == 0.1 && lr.real[2] == 0.2 && isnan(lr.real[3]));
     assert_string_equal(size.text[1], "tiny");
     assert_null(size.text[2]);
     assert_true(threads.real[3] == 2);
-    OK(wl_store_observations(s, other, &obs, p->arena, &p->e));
+    OK(wl_store_observations(s, other, &obs, f->arena, &f->e));
     assert_int_equal(obs.n, 1);
-    FAILS(WL_ENOENT, "no column \"lr\"", wl_obs_find(&obs, "lr", &lr, &p->e));
+    FAILS(WL_ENOENT, "no column \"lr\"", wl_obs_find(&obs, "lr", &lr, &f->e));
 }
 
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(a_row_an_epoch_with_the_chosen_energy),
+        TEST(each_epoch_is_a_row_with_the_chosen_energy),
         TEST(a_run_without_epochs_is_one_row),
-        TEST(only_good_runs_count),
-        TEST(other_settings_become_columns),
+        TEST(only_finished_unflagged_runs_count),
+        TEST(extra_settings_become_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

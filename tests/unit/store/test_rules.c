@@ -1,11 +1,12 @@
-/* What the file itself forbids, whoever opens it: facts stay, runs are closed once, no repeat counts twice. */
+/* What the constraints and triggers of the file forbid to any program: changing facts, reopening a run, a second run of
+ * a repeat. */
 #include "helper.h"
 
 #include <sqlite3.h>
 
 static int exec_sql(void *db, const char *sql, char **message) { return sqlite3_exec(db, sql, NULL, NULL, message); }
 
-/* The statement fails and SQLite says why. */
+/* The statement fails, and the message of SQLite holds `why`. */
 static void refused(sqlite3 *db, const char *sql, const char *why)
 {
     char *message = NULL;
@@ -21,31 +22,31 @@ static void accepted(sqlite3 *db, const char *sql)
     if (exec_sql(db, sql, &message) != SQLITE_OK) fail_msg("%s: %s", sql, message);
 }
 
-static sqlite3 *raw(struct place *p)
+static sqlite3 *raw(struct fixture *f)
 {
     sqlite3 *db;
-    assert_int_equal(sqlite3_open(p->store, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(f->store, &db), SQLITE_OK);
     return db;
 }
 
 static void facts_cannot_be_changed(void **state)
 {
-    struct place *p = *state;
-    struct wl_store *s = create_store(p);
-    int64_t run = begin_run(p, s, add_trial(p, s, 2), 1), channel = add_channel(p, s, run, "GPU-0");
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    int64_t run = begin_run(f, s, add_trial(f, s, 2), 1), channel = add_channel(f, s, run, "GPU-0");
     const struct wl_sample_row sample = { channel, 1, 2 };
     const struct wl_mark_row mark = { 1, 0, "start", "" };
-    OK(wl_store_add_samples(s, &sample, 1, &p->e));
-    OK(wl_store_add_marks(s, run, &mark, 1, &p->e));
-    OK(wl_store_add_log(s, run, "info", "test", "message", &p->e));
+    OK(wl_store_add_samples(s, &sample, 1, &f->e));
+    OK(wl_store_add_marks(s, run, &mark, 1, &f->e));
+    OK(wl_store_add_log(s, run, "info", "test", "message", &f->e));
     wl_store_close(s);
 
-    sqlite3 *db = raw(p);
+    sqlite3 *db = raw(f);
     static const char *const tables[] = { "campaign", "experiment", "device", "channel", "sample", "mark", "log" };
     for (size_t i = 0; i < WL_COUNT(tables); i++) {
         const char *column = strcmp(tables[i], "sample") == 0 ? "value" : "id";
-        refused(db, wl_strf(p->arena, "UPDATE %s SET %s = %s", tables[i], column, column), "append-only");
-        refused(db, wl_strf(p->arena, "DELETE FROM %s", tables[i]), "append-only");
+        refused(db, wl_strf(f->arena, "UPDATE %s SET %s = %s", tables[i], column, column), "append-only");
+        refused(db, wl_strf(f->arena, "DELETE FROM %s", tables[i]), "append-only");
     }
     refused(db, "UPDATE trial SET workers = 3", "append-only");
     refused(db, "DELETE FROM trial", "append-only");
@@ -59,13 +60,13 @@ static void facts_cannot_be_changed(void **state)
     sqlite3_close(db);
 }
 
-static void a_repeat_is_run_once(void **state)
+static void a_repeat_has_one_run_that_is_open_or_done(void **state)
 {
-    struct place *p = *state;
-    struct wl_store *s = create_store(p);
-    begin_run(p, s, add_trial(p, s, 2), 1);
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    begin_run(f, s, add_trial(f, s, 2), 1);
     wl_store_close(s);
-    sqlite3 *db = raw(p);
+    sqlite3 *db = raw(f);
     refused(db, "INSERT INTO run(trial, repeat, attempt, status) VALUES (1, 1, 2, 'done')", "UNIQUE");
     refused(db, "INSERT INTO run(trial, repeat, attempt, status) VALUES (1, 1, 2, 'planned')", "UNIQUE");
     accepted(db, "INSERT INTO run(trial, repeat, attempt, status) VALUES (1, 1, 2, 'failed')");
@@ -76,15 +77,15 @@ static void a_repeat_is_run_once(void **state)
 }
 
 /* The view has exactly the documented columns, in that order. */
-static void the_view_has_its_columns(void **state)
+static void the_observations_view_has_the_documented_columns(void **state)
 {
-    struct place *p = *state;
+    struct fixture *f = *state;
     static const char *const names[] = { "workload",     "hardware",    "nodes",     "workers", "local_batch",
                                          "global_batch", "power_cap_w", "clock_mhz", "run",     "epoch",
                                          "time_s",       "energy_j",    "samples",   "updates", "metric",
                                          "metric_value", "estimated",   "simulated" };
-    wl_store_close(create_store(p));
-    sqlite3 *db = raw(p);
+    wl_store_close(create_store(f));
+    sqlite3 *db = raw(f);
     sqlite3_stmt *stmt;
     assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM observations", -1, &stmt, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_column_count(stmt), WL_COUNT(names));
@@ -102,8 +103,8 @@ int main(void)
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(facts_cannot_be_changed),
-        TEST(a_repeat_is_run_once),
-        TEST(the_view_has_its_columns),
+        TEST(a_repeat_has_one_run_that_is_open_or_done),
+        TEST(the_observations_view_has_the_documented_columns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
