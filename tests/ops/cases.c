@@ -1,7 +1,10 @@
 #include "cases.h"
 
-#include <stdio.h>
-#include <stdlib.h>
+#include "gradient_check.h"
+
+#include "nn/simd/simd.h"
+
+#include <math.h>
 #include <string.h>
 
 int64_t below(struct draw *d, int64_t n) { return (int64_t)wl_random_below(d->seed, d->number, d->i++, (uint64_t)n); }
@@ -36,72 +39,145 @@ void same_bits(const char *what, struct floats x, struct floats y, const char *l
     if (memcmp(x.v, y.v, x.n * sizeof *x.v)) fail_msg("%s: other bits; repeat: %s", what, line);
 }
 
-char *repeat_line(struct wl_arena *a, const char *program, const char *op, uint64_t number, enum wl_dtype precision,
-                  const struct wl_tensor *x, const struct wl_tensor *y)
+void products_on_one_thread(const char *what, struct floats two, struct floats one, const char *line)
 {
-    return wl_strf(a, "%s %s %llu%s (%s%s%s)", program, op, (unsigned long long)number,
-                   precision == WL_BF16 ? " bf16" : "", x ? wl_strf(a, "x %s", wl_dims_text(a, wl_tensor_dims(x))) : "",
-                   x ? ", y " : "y ", wl_dims_text(a, wl_tensor_dims(y)));
+    if (wl_str_eq(wl_simd()->name, "x86-64-v4"))
+        same_bits(what, two, one, line);
+    else
+        compare(what, two, one, 1e-12, line);
 }
 
-/* ---- the program ---- */
+/* ---- a case ---- */
 
-/* A case, or all of an operation. */
-struct subject {
-    const struct cases *of;
-    const void *op;
-    uint64_t number;
-    enum wl_dtype precision;
+struct wl_tensor *case_input(struct twin *t, const char *name, struct wl_dims dims)
+{
+    struct wl_tensor *x = wl_input(t->g, name, WL_F32, dims);
+    wl_want_gradient(t->g, x);
+    return x;
+}
+
+void fill_tokens(struct twin *t, uint64_t seed)
+{
+    for (size_t i = 0; i < t->g->n_tensors; i++) {
+        const struct wl_tensor *in = t->g->tensors[i];
+        if (in->role != WL_ROLE_INPUT || in->dtype != WL_I32) continue;
+        int32_t *to = wl_plan_input(t->plan, in);
+        const bool lengths = !strcmp(in->name, "lengths"), positions = !strcmp(in->name, "positions");
+        const int64_t limit = lengths ? t->s + 1 : positions ? t->s : t->vocabulary;
+        for (int64_t k = 0; k < wl_dims_count(&in->dims); k++)
+            to[k] = (int32_t)wl_random_below(seed, wl_hash_fnv1a(in->name), (uint64_t)k, (uint64_t)limit);
+        if (lengths) to[0] = (int32_t)t->s;
+    }
+}
+
+const struct op_case *find_case(const struct op_family *f, const char *op)
+{
+    for (size_t i = 0; i < f->n_ops; i++)
+        if (!strcmp(op, f->ops[i].name)) return &f->ops[i];
+    return NULL;
+}
+
+static void fill_padding(const struct twin *t)
+{
+    float *target = wl_plan_input(t->plan, t->target);
+    const struct wl_dims *size = wl_tensor_dims(t->y);
+    const int64_t n = wl_dims_count(size);
+    for (int64_t i = t->rows * (n / size->d[0]); i < n; i++) target[i] = NAN;
+}
+
+struct twin case_twin(const struct op_family *f, const struct op_case *op, uint64_t number, struct wl_plan_opts opts,
+                      struct wl_arena *a)
+{
+    struct draw d = { 3, number ^ wl_hash_fnv1a(op->name), 0 };
+    struct twin t = { .g = wl_graph_new(a), .number = number, .vocabulary = 2 };
+    op->build(&t, &d);
+    if (!wl_op_is_loss(t.y->producer->op)) {
+        t.target = wl_input(t.g, "target", WL_F32, *wl_tensor_dims(t.y));
+        wl_mean_square(t.g, "loss", t.y, t.target, (struct wl_loss) { .weight = 100 });
+    }
+    opts.keep_values = true;
+    opts.slow_bf16 = true;
+    struct wl_err e = { 0 };
+    if (wl_plan_new(&t.plan, t.g, &opts, NULL, a, &e)) fail_msg("%s", e.msg);
+    fill_inputs(t.plan, t.g, number, 2);
+    fill_state(t.plan, number);
+    if (t.rows) fill_padding(&t);
+    if (f->fill) f->fill(&t, number);
+    return t;
+}
+
+/* ---- what is compared ---- */
+
+/* The line that runs a case alone, "test_ops conv2d 7 gradient", with the shapes of its input and result. */
+static char *repeat_line(const struct op_case *op, const char *test, const struct twin *t, struct wl_arena *a)
+{
+    return wl_strf(a, "test_ops %s %llu %s (%s%sy %s)", op->name, (unsigned long long)t->number, test,
+                   t->x ? wl_strf(a, "x %s", wl_dims_text(a, wl_tensor_dims(t->x))) : "", t->x ? ", " : "",
+                   wl_dims_text(a, wl_tensor_dims(t->y)));
+}
+
+/* What a plan has computed. */
+struct computed {
+    struct floats y, dx, dw;
 };
 
-static const void *op_at(const struct cases *c, size_t i) { return (const char *)c->ops + i * c->op_size; }
-static const char *name_of(const void *op) { return *(const char *const *)op; }
-
-static void test_op(void **state)
+static struct computed computed(const struct twin *t, struct wl_arena *a)
 {
-    const struct subject *s = *state;
-    struct wl_err e = { 0 };
-    if (wl_backend_precision("cpu", s->precision, true, &e)) {
-        printf("SKIP: %s\n", e.msg);
-        skip();
-    }
-    for (uint64_t i = 0; i < s->of->each; i++) s->of->run(s->op, i, s->precision);
+    train(t->plan);
+    struct computed c = { .y = read_tensor(wl_plan_value, t->plan, t->y, a), .dw = all_gradients(t->plan, a) };
+    if (t->x) c.dx = read_tensor(wl_plan_value_gradient, t->plan, t->x, a);
+    return c;
 }
 
-static void test_alone(void **state)
+static void compare_threads(const struct op_family *f, const struct computed *two, const struct computed *one,
+                            const char *line)
 {
-    const struct subject *s = *state;
-    s->of->run(s->op, s->number, s->precision);
+    if (!f->same_on_one_thread) return;
+    f->same_on_one_thread("one thread, result", two->y, one->y, line);
+    if (two->dx.n) f->same_on_one_thread("one thread, gradient of x", two->dx, one->dx, line);
+    f->same_on_one_thread("one thread, gradients of parameters", two->dw, one->dw, line);
 }
 
-static int run_alone(const struct cases *c, const char *name, const char *number, bool bf16)
+static void compare_evaluation(struct twin *cpu, struct twin *ref, double tolerance, const char *line,
+                               struct wl_arena *a)
 {
-    struct subject s = { c, NULL, strtoull(number, NULL, 10), bf16 ? WL_BF16 : WL_F32 };
-    for (size_t i = 0; i < c->n_ops; i++)
-        if (!strcmp(name, name_of(op_at(c, i)))) s.op = op_at(c, i);
-    if (!s.op) {
-        printf("no operation %s\n", name);
-        return 2;
-    }
-    const struct CMUnitTest one[] = { cmocka_unit_test_prestate(test_alone, &s) };
-    return cmocka_run_group_tests(one, NULL, NULL);
+    struct wl_counts c = { 0 }, r = { 0 };
+    assert_int_equal(wl_plan_eval(cpu->plan, &c, NULL), 0);
+    assert_int_equal(wl_plan_eval(ref->plan, &r, NULL), 0);
+    compare("result in evaluation", read_tensor(wl_plan_value, cpu->plan, cpu->y, a),
+            read_tensor(wl_plan_value, ref->plan, ref->y, a), tolerance, line);
+    assert_int_equal(c.samples, r.samples);
 }
 
-int cases_main(const struct cases *c, int argc, char **argv)
+void run_cpu_case(const struct op_family *f, const struct op_case *op, uint64_t number, enum wl_dtype precision)
 {
-    if (argc > 2) return run_alone(c, argv[1], argv[2], argc > 3 && !strcmp(argv[3], "bf16"));
-    const enum wl_dtype precisions[] = { WL_F32, WL_BF16 };
-    const size_t n = WL_COUNT(precisions) * c->n_ops;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct CMUnitTest *tests = wl_new_array(a, struct CMUnitTest, n + c->n_others);
-    struct subject *subjects = wl_new_array(a, struct subject, n);
-    for (size_t i = 0; i < n; i++) {
-        subjects[i] = (struct subject) { c, op_at(c, i % c->n_ops), 0, precisions[i / c->n_ops] };
-        const char *name = wl_strf(a, "%s %s", name_of(subjects[i].op), wl_dtype_name(subjects[i].precision));
-        tests[i] = (struct CMUnitTest) { name, test_op, NULL, NULL, &subjects[i] };
-    }
-    for (size_t i = 0; i < c->n_others; i++) tests[n + i] = c->others[i];
-    int failed = _cmocka_run_group_tests("cases", tests, n + c->n_others, NULL, NULL);
+    const bool bf16 = precision == WL_BF16;
+    const struct wl_plan_opts on_ref = { .backend = "ref", .precision = precision };
+    const struct wl_plan_opts on_one = { .backend = "cpu", .precision = precision, .threads = 1 };
+    const struct wl_plan_opts on_two = { .backend = "cpu", .precision = precision, .threads = 2 };
+    struct twin ref = case_twin(f, op, number, on_ref, a), cpu = case_twin(f, op, number, on_two, a);
+    struct twin one = case_twin(f, op, number, on_one, a);
+    const char *line = repeat_line(op, wl_dtype_name(precision), &cpu, a);
+    const struct computed got = computed(&cpu, a), want = computed(&ref, a), alone = computed(&one, a);
+
+    /* Output and target may be close, which makes the rounding of the loss's gradient count more. */
+    const double own = bf16 ? op->tolerance_bf16 : op->tolerance, front = bf16 ? 1.5e-5 : 1e-11;
+    const double exact = ref.front ? fmax(own, front) : own, near = fmax(exact, bf16 ? 6e-5 : 1e-9);
+    compare("result", got.y, want.y, exact, line);
+    if (cpu.x) compare("gradient of x", got.dx, want.dx, near, line);
+    compare("gradients of parameters", got.dw, want.dw, near, line);
+    compare_threads(f, &got, &alone, line);
+    same_bits("a second run", got.dw, computed(&cpu, a).dw, line);
+    compare_evaluation(&cpu, &ref, near, line, a);
+    same_bits("gradients after evaluation", got.dw, all_gradients(cpu.plan, a), line);
     wl_arena_free(a);
-    return failed;
+}
+
+void run_gradient_case(const struct op_family *f, const struct op_case *op, uint64_t number)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct twin ref = case_twin(f, op, number, (struct wl_plan_opts) { .backend = "ref" }, a);
+    assert_true(check_gradients(&ref, repeat_line(op, "gradient", &ref, a)) > 0);
+    wl_arena_free(a);
 }
