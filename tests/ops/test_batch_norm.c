@@ -176,7 +176,8 @@ static struct results reference(const struct subject *s, struct wl_arena *a)
                          vector(ch.c, a), vector(ch.c, a), vector(ch.c, a) };
     const bool bf16 = s->type == WL_BF16;
     wl_ref_mean_var(ch, s->x, o.mean.v, o.var.v);
-    wl_ref_batch_norm(ch, 1e-3, s->relu && !s->sum, s->x, o.mean.v, o.var.v, s->gamma, s->beta, o.y.v);
+    struct wl_ref_batch_norm b = { ch, 1e-3, s->relu && !s->sum, s->x, o.mean.v, o.var.v, s->gamma, s->beta, o.y.v };
+    wl_ref_batch_norm(&b);
     for (int64_t i = 0; i < n; i++) {
         if (bf16) o.y.v[i] = rounded(o.y.v[i]);
         if (s->sum) o.y.v[i] += s->z[i];
@@ -185,8 +186,8 @@ static struct results reference(const struct subject *s, struct wl_arena *a)
     }
     memcpy(o.d.v, s->dy, (size_t)n * sizeof(float));
     if (s->relu) wl_ref_relu_backward(n, o.y.v, s->dy, o.d.v);
-    wl_ref_batch_norm_backward(ch, 1e-3, false, s->x, o.y.v, o.d.v, o.mean.v, o.var.v, s->gamma, o.dx.v, o.dgamma.v,
-                               o.dbeta.v);
+    b.relu = false;
+    wl_ref_batch_norm_backward(&(struct wl_ref_batch_norm_grad) { b, o.d.v, o.dx.v, o.dgamma.v, o.dbeta.v });
     return o;
 }
 

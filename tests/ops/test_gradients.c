@@ -74,19 +74,23 @@ static void test_conv(void **state)
     }
 }
 
-static void norm(const struct problem *p, double *y)
+static struct wl_ref_batch_norm norm_of(const struct problem *p, double *y)
 {
     static double mean[FINITE_MAX], var[FINITE_MAX];
     wl_ref_mean_var(p->channels, p->in[0], mean, var);
-    wl_ref_batch_norm(p->channels, 1e-5, p->flag, p->in[0], mean, var, p->in[1], p->in[2], y);
+    return (struct wl_ref_batch_norm) { p->channels, 1e-5, p->flag, p->in[0], mean, var, p->in[1], p->in[2], y };
+}
+
+static void norm(const struct problem *p, double *y)
+{
+    const struct wl_ref_batch_norm b = norm_of(p, y);
+    wl_ref_batch_norm(&b);
 }
 
 static void norm_backward(struct problem *p)
 {
-    static double mean[FINITE_MAX], var[FINITE_MAX];
-    wl_ref_mean_var(p->channels, p->in[0], mean, var);
-    wl_ref_batch_norm_backward(p->channels, 1e-5, p->flag, p->in[0], p->out, p->cotangent, mean, var, p->in[1],
-                               p->gradient[0], p->gradient[1], p->gradient[2]);
+    wl_ref_batch_norm_backward(&(struct wl_ref_batch_norm_grad) { norm_of(p, p->out), p->cotangent, p->gradient[0],
+                                                                  p->gradient[1], p->gradient[2] });
 }
 
 static void test_batch_norm(void **state)

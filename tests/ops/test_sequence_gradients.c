@@ -60,8 +60,14 @@ static void layer_norm_backward(struct problem *p)
     static double z[FINITE_MAX];
     wl_ref_dropout(&p->drop, p->in[1], z);
     wl_ref_add(p->n_out, p->in[0], z, z);
-    wl_ref_layer_norm_backward((struct wl_vectors) { p->matrix.n, p->matrix.f }, 1e-5, z, p->cotangent, p->in[2],
-                               p->gradient[0], p->gradient[2], p->gradient[3]);
+    wl_ref_layer_norm_backward(&(struct wl_ref_layer_norm_grad) { .rows = { p->matrix.n, p->matrix.f },
+                                                                  .eps = 1e-5,
+                                                                  .z = z,
+                                                                  .dy = p->cotangent,
+                                                                  .gamma = p->in[2],
+                                                                  .dz = p->gradient[0],
+                                                                  .dgamma = p->gradient[2],
+                                                                  .dbeta = p->gradient[3] });
     wl_ref_dropout(&p->drop, p->gradient[0], p->gradient[1]);
 }
 

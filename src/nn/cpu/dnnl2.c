@@ -54,14 +54,21 @@ dnnl_status_t wl_dnnl_append_relu(dnnl_post_ops_t ops)
 
 dnnl_status_t wl_dnnl_append_sum(dnnl_post_ops_t ops) { return dnnl_post_ops_append_sum(ops, 1); }
 
-static int create(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_status_t described, const_dnnl_op_desc_t op,
-                  bool add_relu, const_dnnl_primitive_desc_t hint, const char *what, struct wl_err *e)
+struct description {
+    const char *what; /* for messages */
+    const_dnnl_op_desc_t op;
+    dnnl_status_t status; /* of the call that described op */
+    const_dnnl_primitive_desc_t hint;
+    bool add_relu;
+};
+
+static int create(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct description *d, struct wl_err *e)
 {
     dnnl_primitive_attr_t attr = NULL;
-    dnnl_status_t s = described;
-    if (!s) s = wl_dnnl_attributes(&attr, add_relu);
-    if (!s) s = dnnl_primitive_desc_create(pd, op, attr, c->engine, hint);
-    return wl_pd_created(c, pd, attr, s, what, e);
+    dnnl_status_t s = d->status;
+    if (!s) s = wl_dnnl_attributes(&attr, d->add_relu);
+    if (!s) s = dnnl_primitive_desc_create(pd, d->op, attr, c->engine, d->hint);
+    return wl_pd_created(c, pd, attr, s, d->what, e);
 }
 
 int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv_kernel *k, const struct wl_window *v,
@@ -84,22 +91,24 @@ int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv
                                                         a.pad);
         break;
     }
-    return create(c, pd, s, &d, k->relu, hint, "convolution", e);
+    return create(c, pd, &(struct description) { "convolution", &d, s, hint, k->relu }, e);
 }
 
-int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, wl_md src, wl_md weights, wl_md bias,
-                 wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e)
+int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, const struct wl_layouts *l,
+                 const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
     dnnl_inner_product_desc_t d;
     dnnl_status_t s = dnnl_success;
     switch (pass) {
     case WL_PASS_FORWARD:
-        s = dnnl_inner_product_forward_desc_init(&d, dnnl_forward_training, src, weights, bias, dst);
+        s = dnnl_inner_product_forward_desc_init(&d, dnnl_forward_training, l->src, l->weights, l->bias, l->dst);
         break;
-    case WL_PASS_DATA: s = dnnl_inner_product_backward_data_desc_init(&d, src, weights, dst); break;
-    case WL_PASS_WEIGHTS: s = dnnl_inner_product_backward_weights_desc_init(&d, src, weights, bias, dst); break;
+    case WL_PASS_DATA: s = dnnl_inner_product_backward_data_desc_init(&d, l->src, l->weights, l->dst); break;
+    case WL_PASS_WEIGHTS:
+        s = dnnl_inner_product_backward_weights_desc_init(&d, l->src, l->weights, l->bias, l->dst);
+        break;
     }
-    return create(c, pd, s, &d, false, hint, "inner product", e);
+    return create(c, pd, &(struct description) { "inner product", &d, s, hint }, e);
 }
 
 int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_product *product, struct wl_err *e)
@@ -112,24 +121,24 @@ int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_p
     return wl_pd_created(c, pd, attr, s, "matrix product", e);
 }
 
-int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,
-               wl_md src, wl_md dst, struct wl_err *e)
+int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_pooling *pool, bool train, struct wl_err *e)
 {
+    const dnnl_prop_kind_t kind = train ? dnnl_forward_training : dnnl_forward_inference;
+    const struct wl_dnnl_window a = wl_dnnl_window_of(&pool->window);
     dnnl_pooling_v2_desc_t d;
-    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
-    dnnl_status_t s = dnnl_pooling_v2_forward_desc_init(&d, train ? dnnl_forward_training : dnnl_forward_inference, alg,
-                                                        src, dst, a.stride, a.kernel, a.dilation, a.pad, a.pad);
-    return create(c, pd, s, &d, false, NULL, "pooling", e);
+    dnnl_status_t s = dnnl_pooling_v2_forward_desc_init(&d, kind, pool->algorithm, pool->src, pool->dst, a.stride,
+                                                        a.kernel, a.dilation, a.pad, a.pad);
+    return create(c, pd, &(struct description) { "pooling", &d, s }, e);
 }
 
-int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,
-                        wl_md src, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e)
+int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_pooling *pool,
+                        const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
+    const struct wl_dnnl_window a = wl_dnnl_window_of(&pool->window);
     dnnl_pooling_v2_desc_t d;
-    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
-    dnnl_status_t s =
-        dnnl_pooling_v2_backward_desc_init(&d, alg, src, dst, a.stride, a.kernel, a.dilation, a.pad, a.pad);
-    return create(c, pd, s, &d, false, hint, "pooling, backward", e);
+    dnnl_status_t s = dnnl_pooling_v2_backward_desc_init(&d, pool->algorithm, pool->src, pool->dst, a.stride, a.kernel,
+                                                         a.dilation, a.pad, a.pad);
+    return create(c, pd, &(struct description) { "pooling, backward", &d, s, hint }, e);
 }
 
 int wl_pd_concat(struct wl_cpu *c, dnnl_primitive_desc_t *pd, int n, const wl_md *src, struct wl_err *e)
@@ -145,7 +154,8 @@ int wl_pd_concat(struct wl_cpu *c, dnnl_primitive_desc_t *pd, int n, const wl_md
 int wl_pd_add(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool relu, wl_md x, struct wl_err *e)
 {
     dnnl_binary_desc_t d;
-    return create(c, pd, dnnl_binary_desc_init(&d, dnnl_binary_add, x, x, x), &d, relu, NULL, "sum", e);
+    dnnl_status_t s = dnnl_binary_desc_init(&d, dnnl_binary_add, x, x, x);
+    return create(c, pd, &(struct description) { "sum", &d, s, .add_relu = relu }, e);
 }
 
 int wl_pd_relu(struct wl_cpu *c, dnnl_primitive_desc_t *pd, wl_md x, struct wl_err *e)
@@ -153,7 +163,7 @@ int wl_pd_relu(struct wl_cpu *c, dnnl_primitive_desc_t *pd, wl_md x, struct wl_e
     dnnl_eltwise_desc_t d;
     dnnl_status_t s =
         dnnl_eltwise_forward_desc_init(&d, dnnl_forward_training, dnnl_eltwise_relu_use_dst_for_bwd, x, 0, 0);
-    return create(c, pd, s, &d, false, NULL, "relu", e);
+    return create(c, pd, &(struct description) { "relu", &d, s }, e);
 }
 
 int wl_pd_relu_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, wl_md x, struct wl_err *e)
@@ -163,5 +173,5 @@ int wl_pd_relu_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, wl_md x, st
     if (rc) return rc;
     dnnl_eltwise_desc_t d;
     dnnl_status_t s = dnnl_eltwise_backward_desc_init(&d, dnnl_eltwise_relu_use_dst_for_bwd, x, x, 0, 0);
-    return create(c, pd, s, &d, false, hint, "relu, backward", e);
+    return create(c, pd, &(struct description) { "relu, backward", &d, s, hint }, e);
 }

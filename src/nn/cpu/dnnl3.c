@@ -141,23 +141,24 @@ int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv
     return wl_pd_created(c, pd, attr, s, "convolution", e);
 }
 
-int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, wl_md src, wl_md weights, wl_md bias,
-                 wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e)
+int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, const struct wl_layouts *l,
+                 const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t s = wl_dnnl_attributes(&attr, false);
     if (s) return wl_pd_created(c, pd, attr, s, "inner product", e);
     switch (pass) {
     case WL_PASS_FORWARD:
-        s = dnnl_inner_product_forward_primitive_desc_create(pd, c->engine, dnnl_forward_training, src, weights, bias,
-                                                             dst, attr);
+        s = dnnl_inner_product_forward_primitive_desc_create(pd, c->engine, dnnl_forward_training, l->src, l->weights,
+                                                             l->bias, l->dst, attr);
         break;
     case WL_PASS_DATA:
-        s = dnnl_inner_product_backward_data_primitive_desc_create(pd, c->engine, src, weights, dst, hint, attr);
+        s = dnnl_inner_product_backward_data_primitive_desc_create(pd, c->engine, l->src, l->weights, l->dst, hint,
+                                                                   attr);
         break;
     case WL_PASS_WEIGHTS:
-        s = dnnl_inner_product_backward_weights_primitive_desc_create(pd, c->engine, src, weights, bias, dst, hint,
-                                                                      attr);
+        s = dnnl_inner_product_backward_weights_primitive_desc_create(pd, c->engine, l->src, l->weights, l->bias,
+                                                                      l->dst, hint, attr);
         break;
     }
     return wl_pd_created(c, pd, attr, s, "inner product", e);
@@ -173,28 +174,27 @@ int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_p
     return wl_pd_created(c, pd, attr, s, "matrix product", e);
 }
 
-int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,
-               wl_md src, wl_md dst, struct wl_err *e)
+int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_pooling *pool, bool train, struct wl_err *e)
 {
     const dnnl_prop_kind_t kind = train ? dnnl_forward_training : dnnl_forward_inference;
-    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
+    const struct wl_dnnl_window a = wl_dnnl_window_of(&pool->window);
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t s = wl_dnnl_attributes(&attr, false);
     if (!s)
-        s = dnnl_pooling_forward_primitive_desc_create(pd, c->engine, kind, alg, src, dst, a.stride, a.kernel,
-                                                       a.dilation, a.pad, a.pad, attr);
+        s = dnnl_pooling_forward_primitive_desc_create(pd, c->engine, kind, pool->algorithm, pool->src, pool->dst,
+                                                       a.stride, a.kernel, a.dilation, a.pad, a.pad, attr);
     return wl_pd_created(c, pd, attr, s, "pooling", e);
 }
 
-int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,
-                        wl_md src, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e)
+int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_pooling *pool,
+                        const_dnnl_primitive_desc_t hint, struct wl_err *e)
 {
-    const struct wl_dnnl_window a = wl_dnnl_window_of(v);
+    const struct wl_dnnl_window a = wl_dnnl_window_of(&pool->window);
     dnnl_primitive_attr_t attr = NULL;
     dnnl_status_t s = wl_dnnl_attributes(&attr, false);
     if (!s)
-        s = dnnl_pooling_backward_primitive_desc_create(pd, c->engine, alg, src, dst, a.stride, a.kernel, a.dilation,
-                                                        a.pad, a.pad, hint, attr);
+        s = dnnl_pooling_backward_primitive_desc_create(pd, c->engine, pool->algorithm, pool->src, pool->dst, a.stride,
+                                                        a.kernel, a.dilation, a.pad, a.pad, hint, attr);
     return wl_pd_created(c, pd, attr, s, "pooling, backward", e);
 }
 

@@ -90,8 +90,8 @@ struct wl_conv_kernel {
 /* hint is the forward descriptor, in the backward passes. */
 int wl_pd_conv(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_conv_kernel *k, const struct wl_window *v,
                const struct wl_layouts *l, const_dnnl_primitive_desc_t hint, struct wl_err *e);
-int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, wl_md src, wl_md weights, wl_md bias,
-                 wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
+int wl_pd_linear(struct wl_cpu *c, dnnl_primitive_desc_t *pd, enum wl_pass pass, const struct wl_layouts *l,
+                 const_dnnl_primitive_desc_t hint, struct wl_err *e);
 /* dst [m,n] = src [m,k] weights [k,n] + bias [1,n]; or added to dst, or multiplied by `scale` [m,n]
  * (argument WL_ARG_SCALE), element by element. */
 struct wl_product {
@@ -101,10 +101,16 @@ struct wl_product {
 };
 #define WL_ARG_SCALE (DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1)
 int wl_pd_product(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_product *product, struct wl_err *e);
-int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, bool train, dnnl_alg_kind_t alg, const struct wl_window *v,
-               wl_md src, wl_md dst, struct wl_err *e);
-int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, dnnl_alg_kind_t alg, const struct wl_window *v,
-                        wl_md src, wl_md dst, const_dnnl_primitive_desc_t hint, struct wl_err *e);
+/* src [N,C,H,W] to dst [N,C,P,Q]; in the backward pass the layouts are those of the gradients. */
+struct wl_pooling {
+    dnnl_alg_kind_t algorithm;
+    struct wl_window window;
+    wl_md src, dst;
+};
+int wl_pd_pool(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_pooling *pool, bool train,
+               struct wl_err *e);
+int wl_pd_pool_backward(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct wl_pooling *pool,
+                        const_dnnl_primitive_desc_t hint, struct wl_err *e);
 /* dst = the n images src, concatenated by channel. */
 int wl_pd_concat(struct wl_cpu *c, dnnl_primitive_desc_t *pd, int n, const wl_md *src, struct wl_err *e);
 /* dst = a + b, then max(0, .) with relu. */

@@ -18,18 +18,25 @@ static int relu_forward(struct wl_program *p, const struct wl_node *n, struct wl
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false }, { DNNL_ARG_DST, y, true }, { 0 } }, e);
 }
 
-static int add(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when, bool relu,
-               struct wl_buf *a, struct wl_buf *b, struct wl_buf *y, struct wl_err *e)
+/* The step y = a + b, then max(0, .) with relu; all of one shape and layout, y may be a. */
+struct sum {
+    const char *what;
+    unsigned when;
+    bool relu;
+    struct wl_buf *a, *b, *y;
+};
+
+static int emit_sum(struct wl_program *p, const struct wl_node *n, const struct sum *s, struct wl_err *e)
 {
     wl_md md;
     dnnl_primitive_desc_t pd;
-    int rc = wl_cpu_layout(p, a, &md, e);
-    if (!rc) rc = wl_pd_add(wl_cpu_of(p), &pd, relu, md, e);
+    int rc = wl_cpu_layout(p, s->a, &md, e);
+    if (!rc) rc = wl_pd_add(wl_cpu_of(p), &pd, s->relu, md, e);
     if (rc) return rc;
-    return wl_cpu_emit(p, n, what, when, pd,
-                       (struct wl_cpu_arg[]) { { DNNL_ARG_SRC_0, a, false },
-                                               { DNNL_ARG_SRC_1, b, false },
-                                               { DNNL_ARG_DST, y, true },
+    return wl_cpu_emit(p, n, s->what, s->when, pd,
+                       (struct wl_cpu_arg[]) { { DNNL_ARG_SRC_0, s->a, false },
+                                               { DNNL_ARG_SRC_1, s->b, false },
+                                               { DNNL_ARG_DST, s->y, true },
                                                { 0 } },
                        e);
 }
@@ -86,13 +93,13 @@ static int add_forward(struct wl_program *p, const struct wl_node *n, struct wl_
     if (!rc) rc = wl_cpu_in_layout(p, n, b, md, &b, e);
     if (rc) return rc;
     struct wl_buf *y = p->value[n->out->id] = over_a ? a : wl_buf_like(p, a);
-    return add(p, n, "forward", WL_TRAIN | WL_EVAL, n->relu, a, b, y, e);
+    return emit_sum(p, n, &(struct sum) { "forward", WL_TRAIN | WL_EVAL, n->relu, a, b, y }, e);
 }
 
 int wl_cpu_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
                struct wl_err *e)
 {
-    return add(p, n, "sum of gradients", WL_TRAIN, false, a, b, dst, e);
+    return emit_sum(p, n, &(struct sum) { "sum of gradients", WL_TRAIN, false, a, b, dst }, e);
 }
 
 static int relu_backward(struct wl_program *p, const struct wl_node *n, struct wl_buf **d, struct wl_err *e)

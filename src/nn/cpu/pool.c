@@ -9,22 +9,21 @@ static dnnl_alg_kind_t algorithm(const struct wl_node *n)
 
 static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
-    struct wl_window v = wl_pool_window(n);
-    struct wl_buf *x = p->value[n->in[0]->id], *places = NULL;
-    wl_md src, dst;
+    struct wl_pooling pool = { .algorithm = algorithm(n), .window = wl_pool_window(n) };
+    struct wl_buf *x = p->value[n->in[0]->id];
     dnnl_primitive_desc_t pd;
-    int rc = wl_cpu_layout(p, x, &src, e);
-    if (!rc) rc = wl_md_any(wl_cpu_of(p), &dst, p->precision, &n->out->dims, e);
-    if (!rc) rc = wl_pd_pool(wl_cpu_of(p), &pd, p->train, algorithm(n), &v, src, dst, e);
+    int rc = wl_cpu_layout(p, x, &pool.src, e);
+    if (!rc) rc = wl_md_any(wl_cpu_of(p), &pool.dst, p->precision, &n->out->dims, e);
+    if (!rc) rc = wl_pd_pool(wl_cpu_of(p), &pd, &pool, p->train, e);
     if (rc) return rc;
-    wl_md workspace = wl_pd_md(pd, DNNL_ARG_WORKSPACE);
-    if (workspace) places = wl_cpu_buf(p, workspace, &n->out->dims);
+    wl_md layout = wl_pd_md(pd, DNNL_ARG_WORKSPACE);
+    struct wl_buf *workspace = layout ? wl_cpu_buf(p, layout, &n->out->dims) : NULL;
     struct wl_buf *y = p->value[n->out->id] = wl_cpu_buf(p, wl_pd_md(pd, DNNL_ARG_DST), &n->out->dims);
-    p->saved[n->out->id] = (struct wl_saved) { .buf = { places }, .context = pd };
+    p->saved[n->out->id] = (struct wl_saved) { .buf = { workspace }, .context = pd };
     return wl_cpu_emit(p, n, "forward", WL_TRAIN | WL_EVAL, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC, x, false },
                                                { DNNL_ARG_DST, y, true },
-                                               { DNNL_ARG_WORKSPACE, places, true },
+                                               { DNNL_ARG_WORKSPACE, workspace, true },
                                                { 0 } },
                        e);
 }
@@ -32,13 +31,12 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
 static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_saved *saved = &p->saved[n->out->id];
-    struct wl_window v = wl_pool_window(n);
+    struct wl_pooling pool = { .algorithm = algorithm(n), .window = wl_pool_window(n) };
     struct wl_buf *dy = p->gradient[n->out->id], *dx = wl_buf_like(p, p->value[n->in[0]->id]);
-    wl_md src, dst;
     dnnl_primitive_desc_t pd;
-    int rc = wl_cpu_layout(p, dx, &src, e);
-    if (!rc) rc = wl_cpu_layout(p, dy, &dst, e);
-    if (!rc) rc = wl_pd_pool_backward(wl_cpu_of(p), &pd, algorithm(n), &v, src, dst, saved->context, e);
+    int rc = wl_cpu_layout(p, dx, &pool.src, e);
+    if (!rc) rc = wl_cpu_layout(p, dy, &pool.dst, e);
+    if (!rc) rc = wl_pd_pool_backward(wl_cpu_of(p), &pd, &pool, saved->context, e);
     if (!rc)
         rc = wl_cpu_emit(p, n, "backward", WL_TRAIN, pd,
                          (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, dy, false },

@@ -12,7 +12,8 @@
 
 #include "nn/graph/shapes.h"
 
-enum { WL_WINOGRAD_1D_LANES = 16, WL_WINOGRAD_1D_POINTS = 9, WL_WINOGRAD_1D_PLACES = 128 };
+/* LINE: elements of the longest line with its zeros. */
+enum { WL_WINOGRAD_1D_LANES = 16, WL_WINOGRAD_1D_POINTS = 9, WL_WINOGRAD_1D_LINE = 128 };
 
 /* out = t in, row-major. */
 struct wl_winograd_1d_matrix {

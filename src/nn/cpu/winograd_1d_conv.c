@@ -228,16 +228,23 @@ int wl_cpu_winograd_1d_backward_data(struct wl_program *p, const struct wl_node 
 
 /* ---- how long a pass takes ---- */
 
-static int time_move(struct wl_cpu *c, const struct wl_winograd_1d *l, moved *move, int64_t n, size_t from_bytes,
-                     size_t to_bytes, double *seconds, struct wl_err *e)
+struct timed_move {
+    moved *move;
+    int64_t n; /* channels, or blocks of filters */
+    size_t from_bytes, to_bytes;
+};
+
+/* Adds to *seconds. */
+static int time_move(struct wl_cpu *c, const struct wl_winograd_1d *l, struct timed_move m, double *seconds,
+                     struct wl_err *e)
 {
     enum { RUNS = 3 };
-    float *from = wl_host_pages(c->arena, from_bytes, "measuring a kernel", e), *to;
-    if (!from || !(to = wl_host_pages(c->arena, to_bytes, "measuring a kernel", e))) return WL_ENOMEM;
+    float *from = wl_host_pages(c->arena, m.from_bytes, "measuring a kernel", e), *to;
+    if (!from || !(to = wl_host_pages(c->arena, m.to_bytes, "measuring a kernel", e))) return WL_ENOMEM;
     int64_t best_ns = INT64_MAX;
     for (int i = 0; i <= RUNS; i++) { /* the first one touches the memory */
         const int64_t start_ns = wl_now_ns();
-        move(l, n, from, to);
+        m.move(l, m.n, from, to);
         const int64_t ns = wl_now_ns() - start_ns;
         if (i && ns < best_ns) best_ns = ns;
     }
@@ -252,15 +259,17 @@ static int measure_values(struct wl_cpu *c, const struct wl_winograd_1d *l, cons
                           enum wl_pass pass, const struct products *m, double *seconds, struct wl_err *e)
 {
     const size_t x = bytes_of(&WL_DIMS(v->n, v->c, v->h, v->w)), y = bytes_of(&WL_DIMS(v->n, v->k, v->h, v->w));
-    const struct wl_dims of_x = wl_winograd_1d_tile_dims(l, v->c), of_y = wl_winograd_1d_tile_dims(l, v->k);
+    const struct wl_dims x_dims = wl_winograd_1d_tile_dims(l, v->c), y_dims = wl_winograd_1d_tile_dims(l, v->k);
+    const size_t x_tiles = bytes_of(&x_dims), y_tiles = bytes_of(&y_dims);
+    const struct timed_move of_x = pass == WL_PASS_DATA
+                                       ? (struct timed_move) { wl_winograd_1d_input_backward, v->c, x_tiles, x }
+                                       : (struct timed_move) { wl_winograd_1d_input, v->c, x, x_tiles };
+    const struct timed_move of_y = pass == WL_PASS_FORWARD
+                                       ? (struct timed_move) { wl_winograd_1d_output, v->k, y_tiles, y }
+                                       : (struct timed_move) { wl_winograd_1d_output_backward, v->k, y, y_tiles };
     int rc = wl_cpu_time_primitive(c, m->pd, seconds, e);
-    if (rc) return rc;
-    rc = pass == WL_PASS_DATA ? time_move(c, l, wl_winograd_1d_input_backward, v->c, bytes_of(&of_x), x, seconds, e)
-                              : time_move(c, l, wl_winograd_1d_input, v->c, x, bytes_of(&of_x), seconds, e);
-    if (rc) return rc;
-    return pass == WL_PASS_FORWARD
-               ? time_move(c, l, wl_winograd_1d_output, v->k, bytes_of(&of_y), y, seconds, e)
-               : time_move(c, l, wl_winograd_1d_output_backward, v->k, y, bytes_of(&of_y), seconds, e);
+    if (!rc) rc = time_move(c, l, of_x, seconds, e);
+    return rc ? rc : time_move(c, l, of_y, seconds, e);
 }
 
 int wl_cpu_winograd_1d_time(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, double *seconds,
@@ -277,7 +286,9 @@ int wl_cpu_winograd_1d_time(struct wl_cpu *c, const struct wl_window *v, enum wl
     if (!rc) rc = measure_values(c, &l, &part, pass, &m, seconds, e);
     *seconds *= (double)(v->n / part.n);
     if (rc) return rc;
-    return pass == WL_PASS_WEIGHTS
-               ? time_move(c, &l, wl_winograd_1d_filter_backward, blocks, bytes_of(&m.filters), w, seconds, e)
-               : time_move(c, &l, wl_winograd_1d_filter, blocks, w, bytes_of(&m.filters), seconds, e);
+    const size_t points = bytes_of(&m.filters);
+    const struct timed_move filters = pass == WL_PASS_WEIGHTS
+                                          ? (struct timed_move) { wl_winograd_1d_filter_backward, blocks, points, w }
+                                          : (struct timed_move) { wl_winograd_1d_filter, blocks, w, points };
+    return time_move(c, &l, filters, seconds, e);
 }

@@ -85,7 +85,7 @@ bool wl_winograd_1d_init(struct wl_winograd_1d *l, const struct wl_window *v)
         return false;
     for (size_t i = 0; i < WL_COUNT(families); i++) {
         const struct family *f = &families[i];
-        if (f->taps != taps || length + 2 * taps > WL_WINOGRAD_1D_PLACES) continue;
+        if (f->taps != taps || length + 2 * taps > WL_WINOGRAD_1D_LINE) continue;
         *l = (struct wl_winograd_1d) { .n = v->n, .h = v->h, .w = v->w, .down = down, .taps = f->taps, .m = f->m };
         l->points = f->m + f->taps - 1;
         l->tiles = (length + f->m - 1) / f->m;

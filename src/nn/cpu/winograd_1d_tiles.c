@@ -72,18 +72,18 @@ static struct geometry geometry_of(const struct wl_winograd_1d *l, int64_t c)
     return g;
 }
 
-static void get_line(const struct geometry *g, const float *from, float *places)
+static void get_line(const struct geometry *g, const float *from, float *line)
 {
-    for (int64_t i = 0; i < g->length; i++) memcpy(places + i * LANES, from + i * g->along, LANES * sizeof(float));
+    for (int64_t i = 0; i < g->length; i++) memcpy(line + i * LANES, from + i * g->along, LANES * sizeof(float));
 }
 
-static void put_line(const struct geometry *g, const float *places, float *to)
+static void put_line(const struct geometry *g, const float *line, float *to)
 {
-    for (int64_t i = 0; i < g->length; i++) memcpy(to + i * g->along, places + i * LANES, LANES * sizeof(float));
+    for (int64_t i = 0; i < g->length; i++) memcpy(to + i * g->along, line + i * LANES, LANES * sizeof(float));
 }
 
 /* The size of a line between zeros. */
-static size_t places_bytes(const struct wl_winograd_1d *l)
+static size_t line_bytes(const struct wl_winograd_1d *l)
 {
     return (size_t)((l->tiles - 1) * l->m + l->points + l->taps) * LANES * sizeof(float);
 }
@@ -92,24 +92,24 @@ static size_t places_bytes(const struct wl_winograd_1d *l)
 static void block_to_tiles(const struct wl_winograd_1d *l, const struct geometry *g,
                            const struct wl_winograd_1d_matrix *m, int64_t before, const float *value, float *tiles)
 {
-    const struct vectors line = { LANES, l->m * LANES }, tile = { g->point, g->tile_along };
-    float places[WL_WINOGRAD_1D_PLACES * LANES];
-    memset(places, 0, places_bytes(l));
+    const struct vectors line_tiles = { LANES, l->m * LANES }, tile = { g->point, g->tile_along };
+    float line[WL_WINOGRAD_1D_LINE * LANES];
+    memset(line, 0, line_bytes(l));
     for (int64_t i = 0; i < g->lines; i++) {
-        get_line(g, value + i * g->across, places + before * LANES);
-        products(m, l->tiles, places, line, tiles + i * g->tile_across, tile, false);
+        get_line(g, value + i * g->across, line + before * LANES);
+        products(m, l->tiles, line, line_tiles, tiles + i * g->tile_across, tile, false);
     }
 }
 
 static void block_from_tiles(const struct wl_winograd_1d *l, const struct geometry *g,
                              const struct wl_winograd_1d_matrix *m, int64_t before, const float *tiles, float *value)
 {
-    const struct vectors line = { LANES, l->m * LANES }, tile = { g->point, g->tile_along };
-    float places[WL_WINOGRAD_1D_PLACES * LANES];
+    const struct vectors line_tiles = { LANES, l->m * LANES }, tile = { g->point, g->tile_along };
+    float line[WL_WINOGRAD_1D_LINE * LANES];
     for (int64_t i = 0; i < g->lines; i++) {
-        memset(places, 0, places_bytes(l));
-        products(m, l->tiles, tiles + i * g->tile_across, tile, places, line, true);
-        put_line(g, places + before * LANES, value + i * g->across);
+        memset(line, 0, line_bytes(l));
+        products(m, l->tiles, tiles + i * g->tile_across, tile, line, line_tiles, true);
+        put_line(g, line + before * LANES, value + i * g->across);
     }
 }
 
@@ -163,21 +163,33 @@ void wl_winograd_1d_output_backward(const struct wl_winograd_1d *l, int64_t c, c
 
 enum { BLOCK = LANES * LANES };
 
-static void filters(const struct wl_winograd_1d_matrix *m, int64_t blocks, const float *in, int64_t in_block,
-                    int64_t from, float *out, int64_t out_block, int64_t to)
+/* Floats from a block of filters to the next one, and between the vectors of a product. */
+struct filter_strides {
+    int64_t block, apart;
+};
+
+static void filters(const struct wl_winograd_1d_matrix *m, int64_t blocks, const float *in, struct filter_strides from,
+                    float *out, struct filter_strides to)
 {
-    const struct vectors source = { from, LANES }, target = { to, LANES };
+    const struct vectors source = { from.apart, LANES }, target = { to.apart, LANES };
 #pragma omp parallel for schedule(static)
     for (int64_t b = 0; b < blocks; b++)
-        products(m, LANES, in + b * in_block, source, out + b * out_block, target, false);
+        products(m, LANES, in + b * from.block, source, out + b * to.block, target, false);
 }
+
+static struct filter_strides by_tap(const struct wl_winograd_1d *l)
+{
+    return (struct filter_strides) { l->taps * BLOCK, BLOCK };
+}
+
+static struct filter_strides by_point(int64_t blocks) { return (struct filter_strides) { BLOCK, blocks * BLOCK }; }
 
 void wl_winograd_1d_filter(const struct wl_winograd_1d *l, int64_t blocks, const float *w, float *points)
 {
-    filters(&l->filter, blocks, w, l->taps * BLOCK, BLOCK, points, BLOCK, blocks * BLOCK);
+    filters(&l->filter, blocks, w, by_tap(l), points, by_point(blocks));
 }
 
 void wl_winograd_1d_filter_backward(const struct wl_winograd_1d *l, int64_t blocks, const float *points, float *dw)
 {
-    filters(&l->filter_back, blocks, points, BLOCK, blocks * BLOCK, dw, l->taps * BLOCK, BLOCK);
+    filters(&l->filter_back, blocks, points, by_point(blocks), dw, by_tap(l));
 }

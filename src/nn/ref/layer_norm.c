@@ -24,28 +24,28 @@ void wl_ref_layer_norm(struct wl_vectors r, double eps, const wl_real *z, const 
 }
 
 /* With h = (z - mean) inverse and g = gamma dy: dz = inverse (g - mean(g) - h mean(g h)). */
-static void row_backward(int64_t f, double eps, const wl_real *z, const wl_real *dy, const wl_real *gamma, wl_real *dz,
-                         wl_real *dgamma, wl_real *dbeta)
+static void row_backward(const struct wl_ref_layer_norm_grad *b, int64_t row)
 {
+    const int64_t f = b->rows.f;
+    const wl_real *z = b->z + row * f, *dy = b->dy + row * f;
+    wl_real *dz = b->dz + row * f;
     double mean, inverse, sum = 0, along = 0;
-    moments(f, eps, z, &mean, &inverse);
+    moments(f, b->eps, z, &mean, &inverse);
     for (int64_t j = 0; j < f; j++) {
-        double h = ((double)z[j] - mean) * inverse, g = (double)gamma[j] * (double)dy[j];
+        double h = ((double)z[j] - mean) * inverse, g = (double)b->gamma[j] * (double)dy[j];
         sum += g;
         along += g * h;
-        dgamma[j] += (wl_real)((double)dy[j] * h);
-        dbeta[j] += dy[j];
+        b->dgamma[j] += (wl_real)((double)dy[j] * h);
+        b->dbeta[j] += dy[j];
     }
     for (int64_t j = 0; j < f; j++) {
-        double h = ((double)z[j] - mean) * inverse, g = (double)gamma[j] * (double)dy[j];
+        double h = ((double)z[j] - mean) * inverse, g = (double)b->gamma[j] * (double)dy[j];
         dz[j] = (wl_real)(inverse * (g - sum / (double)f - h * along / (double)f));
     }
 }
 
-void wl_ref_layer_norm_backward(struct wl_vectors r, double eps, const wl_real *z, const wl_real *dy,
-                                const wl_real *gamma, wl_real *dz, wl_real *dgamma, wl_real *dbeta)
+void wl_ref_layer_norm_backward(const struct wl_ref_layer_norm_grad *g)
 {
-    for (int64_t j = 0; j < r.f; j++) dgamma[j] = dbeta[j] = 0;
-    for (int64_t i = 0; i < r.n; i++)
-        row_backward(r.f, eps, z + i * r.f, dy + i * r.f, gamma, dz + i * r.f, dgamma, dbeta);
+    for (int64_t j = 0; j < g->rows.f; j++) g->dgamma[j] = g->dbeta[j] = 0;
+    for (int64_t i = 0; i < g->rows.n; i++) row_backward(g, i);
 }

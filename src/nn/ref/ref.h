@@ -19,13 +19,23 @@ void wl_ref_channel_sum(struct wl_channels ch, const wl_real *dy, wl_real *db);
 
 /* mean and biased variance of x [N,C,area] by channel. */
 void wl_ref_mean_var(struct wl_channels ch, const wl_real *x, wl_real *mean, wl_real *var);
-/* y = gamma (x - mean)/sqrt(var + eps) + beta, then max(0, .) with relu. */
-void wl_ref_batch_norm(struct wl_channels ch, double eps, bool relu, const wl_real *x, const wl_real *mean,
-                       const wl_real *var, const wl_real *gamma, const wl_real *beta, wl_real *y);
-/* Through mean and var too, which are those of x. y is read with relu only: dy counts where y > 0. */
-void wl_ref_batch_norm_backward(struct wl_channels ch, double eps, bool relu, const wl_real *x, const wl_real *y,
-                                const wl_real *dy, const wl_real *mean, const wl_real *var, const wl_real *gamma,
-                                wl_real *dx, wl_real *dgamma, wl_real *dbeta);
+/* y = gamma (x - mean)/sqrt(var + eps) + beta, then max(0, .) with relu.  x, y [N,C,area]; the others [C] */
+struct wl_ref_batch_norm {
+    struct wl_channels channels;
+    double eps;
+    bool relu;
+    const wl_real *x, *mean, *var, *gamma, *beta;
+    wl_real *y;
+};
+void wl_ref_batch_norm(const struct wl_ref_batch_norm *b);
+/* Through mean and var too, which are those of x. y is read with relu only: dy counts where y > 0; beta is not read.
+ * dy, dx [N,C,area]  dgamma, dbeta [C] */
+struct wl_ref_batch_norm_grad {
+    struct wl_ref_batch_norm of;
+    const wl_real *dy;
+    wl_real *dx, *dgamma, *dbeta;
+};
+void wl_ref_batch_norm_backward(const struct wl_ref_batch_norm_grad *g);
 
 /* y = max(0, x), dx = dy where y > 0 else 0; n elements. y may be x, dx may be dy. */
 void wl_ref_relu(int64_t n, const wl_real *x, wl_real *y);
@@ -109,8 +119,13 @@ void wl_ref_embed_tokens_backward(struct wl_embedding_size l, const int32_t *tok
 /* y = gamma (z - mean)/sqrt(var + eps) + beta by row of z [n,f]. */
 void wl_ref_layer_norm(struct wl_vectors r, double eps, const wl_real *z, const wl_real *gamma, const wl_real *beta,
                        wl_real *y);
-void wl_ref_layer_norm_backward(struct wl_vectors r, double eps, const wl_real *z, const wl_real *dy,
-                                const wl_real *gamma, wl_real *dz, wl_real *dgamma, wl_real *dbeta);
+struct wl_ref_layer_norm_grad {
+    struct wl_vectors rows;
+    double eps;
+    const wl_real *z, *dy, *gamma; /* [n,f], [n,f], [f] */
+    wl_real *dz, *dgamma, *dbeta;  /* [n,f], [f], [f] */
+};
+void wl_ref_layer_norm_backward(const struct wl_ref_layer_norm_grad *g);
 
 /* Attention (nn.h).  x [N,S,3D]  y [N,S,D]; scratch [2,S,S]. d.n = N, d.f = heads S S. */
 void wl_ref_attention(struct wl_heads h, const struct wl_dropout *d, const wl_real *x, const int32_t *lengths,

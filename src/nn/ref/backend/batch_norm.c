@@ -1,32 +1,45 @@
 #include "nn/ref/backend/backend.h"
 
-static int norm_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+static struct wl_ref_batch_norm settings_of(const struct wl_node *n)
 {
-    (void)e;
-    struct wl_channels ch = wl_channels_of(s->node->in[0]);
-    wl_ref_mean_var(ch, wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 3), wl_step_use_f32(s, r, 4));
-    wl_ref_batch_norm(ch, s->node->u.norm.eps, s->node->relu, wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 3),
-                      wl_step_use_f32(s, r, 4), wl_step_use_f32(s, r, 1), wl_step_use_f32(s, r, 2),
-                      wl_step_use_f32(s, r, 5));
-    return 0;
+    return (struct wl_ref_batch_norm) { wl_channels_of(n->in[0]), n->u.norm.eps, n->relu };
 }
 
 static int norm_eval_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_batch_norm(wl_channels_of(s->node->in[0]), s->node->u.norm.eps, s->node->relu, wl_step_use_f32(s, r, 0),
-                      wl_step_use_f32(s, r, 3), wl_step_use_f32(s, r, 4), wl_step_use_f32(s, r, 1),
-                      wl_step_use_f32(s, r, 2), wl_step_use_f32(s, r, 5));
+    struct wl_ref_batch_norm b = settings_of(s->node);
+    b.x = wl_step_use_f32(s, r, 0);
+    b.gamma = wl_step_use_f32(s, r, 1);
+    b.beta = wl_step_use_f32(s, r, 2);
+    b.mean = wl_step_use_f32(s, r, 3);
+    b.var = wl_step_use_f32(s, r, 4);
+    b.y = wl_step_use_f32(s, r, 5);
+    wl_ref_batch_norm(&b);
     return 0;
+}
+
+static int norm_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+{
+    wl_ref_mean_var(wl_channels_of(s->node->in[0]), wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 3),
+                    wl_step_use_f32(s, r, 4));
+    return norm_eval_run(s, r, e);
 }
 
 static int norm_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_batch_norm_backward(wl_channels_of(s->node->in[0]), s->node->u.norm.eps, s->node->relu,
-                               wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1), wl_step_use_f32(s, r, 2),
-                               wl_step_use_f32(s, r, 3), wl_step_use_f32(s, r, 4), wl_step_use_f32(s, r, 5),
-                               wl_step_use_f32(s, r, 6), wl_step_use_f32(s, r, 7), wl_step_use_f32(s, r, 8));
+    struct wl_ref_batch_norm_grad g = { .of = settings_of(s->node) };
+    g.of.x = wl_step_use_f32(s, r, 0);
+    g.of.y = wl_step_use_f32(s, r, 1);
+    g.dy = wl_step_use_f32(s, r, 2);
+    g.of.mean = wl_step_use_f32(s, r, 3);
+    g.of.var = wl_step_use_f32(s, r, 4);
+    g.of.gamma = wl_step_use_f32(s, r, 5);
+    g.dx = wl_step_use_f32(s, r, 6);
+    g.dgamma = wl_step_use_f32(s, r, 7);
+    g.dbeta = wl_step_use_f32(s, r, 8);
+    wl_ref_batch_norm_backward(&g);
     return 0;
 }
 

@@ -47,9 +47,14 @@ static int layer_norm(struct wl_program *p, const struct wl_node *n, struct wl_e
 static int layer_norm_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    wl_ref_layer_norm_backward(wl_vectors_of(s->node->out), s->node->u.layer_norm.eps, wl_step_use_f32(s, r, 0),
-                               wl_step_use_f32(s, r, 1), wl_step_use_f32(s, r, 2), wl_step_use_f32(s, r, 3),
-                               wl_step_use_f32(s, r, 4), wl_step_use_f32(s, r, 5));
+    wl_ref_layer_norm_backward(&(struct wl_ref_layer_norm_grad) { .rows = wl_vectors_of(s->node->out),
+                                                                  .eps = s->node->u.layer_norm.eps,
+                                                                  .z = wl_step_use_f32(s, r, 0),
+                                                                  .dy = wl_step_use_f32(s, r, 1),
+                                                                  .gamma = wl_step_use_f32(s, r, 2),
+                                                                  .dz = wl_step_use_f32(s, r, 3),
+                                                                  .dgamma = wl_step_use_f32(s, r, 4),
+                                                                  .dbeta = wl_step_use_f32(s, r, 5) });
     const struct wl_dropout d = wl_dropout_in_run(s->context, r);
     if (s->node->in[1]) wl_ref_dropout(&d, wl_step_use_f32(s, r, 3), wl_step_use_f32(s, r, 6));
     return 0;
