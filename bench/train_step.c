@@ -166,14 +166,14 @@ static bool has_products(const struct wl_step *s)
 static bool is_matrix(const struct wl_step *s)
 {
     return has_products(s) &&
-           (wl_str_starts(s->what, "forward") || wl_str_starts(s->what, "backward") || wl_str_starts(s->what, "tiles"));
+           (wl_str_starts(s->pass, "forward") || wl_str_starts(s->pass, "backward") || wl_str_starts(s->pass, "tiles"));
 }
 
 /* Passes of convolutions and matrix products, and their copies and sums, are kinds of their own. */
 static const char *kind_of(const struct wl_step *s, struct wl_arena *a)
 {
     const char *operation = wl_op_name(s->node->op);
-    return has_products(s) ? wl_strf(a, "%s %s", operation, s->what) : operation;
+    return has_products(s) ? wl_strf(a, "%s %s", operation, s->pass) : operation;
 }
 
 struct kind {

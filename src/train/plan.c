@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* Was the kernel chosen by measurement? A recomputed step has the choice of the first time. */
-static bool is_chosen(const struct wl_plan_step *s) { return s->choice && !s->again; }
+static bool is_chosen(const struct wl_plan_step *s) { return s->choice && !s->recompute; }
 
 /* The options of one rank. */
 static struct wl_plan_opts plan_opts(const struct wl_train_opts *o)

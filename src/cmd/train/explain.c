@@ -82,7 +82,7 @@ static void print_steps(const struct explain *x)
         struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
         const struct wl_plan_buffer *b = result(&s);
         wl_table_cellf(&t, "%zu", i);
-        const char *const cells[] = { s.again ? "again" : when(&s), s.operation, s.name, s.pass, s.implementation };
+        const char *const cells[] = { s.recompute ? "again" : when(&s), s.operation, s.name, s.pass, s.implementation };
         for (size_t k = 0; k < WL_COUNT(cells); k++) wl_table_cell(&t, cells[k]);
         if (b) {
             wl_table_cellf(&t, "%s %s", wl_dtype_name(b->dtype), wl_dims_text(x->arena, &b->dims));
@@ -207,7 +207,7 @@ static void add_step(struct wl_json *list, const struct wl_plan_step *s)
     wl_json_add_str(o, "kernel", s->implementation);
     wl_json_add_bool(o, "training", s->training);
     wl_json_add_bool(o, "evaluation", s->evaluation);
-    wl_json_add_bool(o, "again", s->again);
+    wl_json_add_bool(o, "again", s->recompute);
     wl_json_add_real(o, "flops_per_sample", s->flops);
     if (s->choice) add_choice(wl_json_add_object(o, "choice"), s->choice);
     struct wl_json *buffers = wl_json_add_array(o, "buffers");

@@ -17,9 +17,9 @@ struct boxed {
     int n_boxes;
 };
 
-static void protect(const struct boxed *b, int how)
+static void protect(const struct boxed *b, int protection)
 {
-    for (int i = 0; i < b->n_boxes; i++) WL_CHECK(mprotect(b->boxes[i].at, b->boxes[i].bytes, how) == 0);
+    for (int i = 0; i < b->n_boxes; i++) WL_CHECK(mprotect(b->boxes[i].at, b->boxes[i].bytes, protection) == 0);
 }
 
 static void unlock(const struct boxed *b) { protect(b, PROT_READ | PROT_WRITE); }

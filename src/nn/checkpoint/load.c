@@ -197,20 +197,20 @@ static int get_tensor(const struct wl_checkpoint *c, int fd, size_t i, void *to,
 static int distribute(const struct wl_checkpoint *c, int fd, struct wl_plan *plan, struct wl_comm *comm,
                       struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_err own = { 0 };
+    struct wl_err failure = { 0 };
     int bad = 0;
     for (size_t i = 0; i < wl_plan_state_count(plan); i++) {
         struct wl_arena *once = wl_arena_new(a);
         size_t bytes = wl_plan_state(plan, i).count * sizeof(float);
         float *x = wl_alloc(once, bytes);
-        if (comm->rank == 0 && !bad) bad = get_tensor(c, fd, i, x, bytes, &own);
+        if (comm->rank == 0 && !bad) bad = get_tensor(c, fd, i, x, bytes, &failure);
         int rc = comm->ops->broadcast(comm, x, bytes, 0, e);
-        if (!rc && !bad) bad = wl_plan_state_write(plan, i, x, &own);
+        if (!rc && !bad) bad = wl_plan_state_write(plan, i, x, &failure);
         wl_arena_free(once);
         if (rc) return rc;
     }
-    bad = wl_comm_agree(comm, bad, &own);
-    if (bad) *e = own;
+    bad = wl_comm_agree(comm, bad, &failure);
+    if (bad) *e = failure;
     return bad;
 }
 

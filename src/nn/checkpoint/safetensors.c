@@ -75,9 +75,9 @@ static int bad(const struct wl_safetensors *s, const char *name, const char *why
 }
 
 /* What a tensor's shape needs; SIZE_MAX: more than there can be. */
-static size_t bytes_of(const struct wl_safetensor *t, size_t each)
+static size_t bytes_of(const struct wl_safetensor *t, size_t size)
 {
-    size_t n = each;
+    size_t n = size;
     for (int i = 0; i < t->dims; i++)
         if (__builtin_mul_overflow(n, (size_t)t->dim[i], &n)) return SIZE_MAX;
     return n;

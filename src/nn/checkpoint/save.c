@@ -134,12 +134,12 @@ int wl_checkpoint_save(const char *dir, int64_t update, int64_t keep, struct wl_
 {
     int rc = wl_mkdirs(dir, e);
     if (rc) return rc;
-    struct wl_arena *own = wl_arena_new(a);
-    char *path = wl_strf(own, "%s/checkpoint-%010lld.wlc", dir, (long long)update);
+    struct wl_arena *scratch = wl_arena_new(a);
+    char *path = wl_strf(scratch, "%s/checkpoint-%010lld.wlc", dir, (long long)update);
     describe(head, plan);
-    rc = write_file(path, head, plan, own, e);
+    rc = write_file(path, head, plan, scratch, e);
     if (!rc) sync_folder(dir);
-    if (!rc) rc = remove_old(dir, keep, own, e);
-    wl_arena_free(own);
+    if (!rc) rc = remove_old(dir, keep, scratch, e);
+    wl_arena_free(scratch);
     return rc;
 }

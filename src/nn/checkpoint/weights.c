@@ -142,12 +142,12 @@ static int put_all(FILE *f, const char *path, struct wl_plan *plan, struct wl_ar
 
 int wl_safetensors_save(const char *path, struct wl_plan *plan, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_arena *own = wl_arena_new(a);
+    struct wl_arena *scratch = wl_arena_new(a);
     struct wl_atomic_file to;
     int rc = wl_atomic_file_open(&to, path, WL_ATOMIC_FILE_USER, e);
     if (!rc && !wl_atomic_file_stream(&to)) rc = wl_fail_errno(e, "%s: cannot write", path);
-    if (!rc) rc = put_all(to.stream, path, plan, own, e);
-    wl_arena_free(own);
+    if (!rc) rc = put_all(to.stream, path, plan, scratch, e);
+    wl_arena_free(scratch);
     if (!rc) return wl_atomic_file_commit(&to, e);
     wl_atomic_file_discard(&to);
     return rc;

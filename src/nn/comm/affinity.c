@@ -61,15 +61,15 @@ static const char *cpus_text(const cpu_set_t *set, struct wl_arena *a)
 
 static cpu_set_t share_of(const struct wl_comm *c, int threads, const int *order)
 {
-    cpu_set_t own;
-    CPU_ZERO(&own);
-    for (int i = 0; i < threads; i++) CPU_SET((size_t)order[c->node_rank * threads + i], &own);
-    return own;
+    cpu_set_t share;
+    CPU_ZERO(&share);
+    for (int i = 0; i < threads; i++) CPU_SET((size_t)order[c->node_rank * threads + i], &share);
+    return share;
 }
 
 void wl_comm_pin(const struct wl_comm *c, int threads)
 {
-    cpu_set_t may, own;
+    cpu_set_t may, share;
     if (sched_getaffinity(0, sizeof may, &may)) {
         wl_log(WL_WARN, "comm", "not pinned: the system does not say which CPUs this process may use");
         return;
@@ -81,11 +81,11 @@ void wl_comm_pin(const struct wl_comm *c, int threads)
         wl_log(WL_INFO, "comm", "left on CPU %s, as it was started: too few for %d worker%s of %d thread%s",
                cpus_text(&may, a), c->node_size, c->node_size == 1 ? "" : "s", threads, threads == 1 ? "" : "s");
     } else {
-        own = share_of(c, threads, order);
-        if (sched_setaffinity(0, sizeof own, &own))
-            wl_log(WL_WARN, "comm", "not pinned: the system refused CPU %s", cpus_text(&own, a));
+        share = share_of(c, threads, order);
+        if (sched_setaffinity(0, sizeof share, &share))
+            wl_log(WL_WARN, "comm", "not pinned: the system refused CPU %s", cpus_text(&share, a));
         else
-            wl_log(WL_INFO, "comm", "pinned to CPU %s of %s", cpus_text(&own, a), cpus_text(&may, a));
+            wl_log(WL_INFO, "comm", "pinned to CPU %s of %s", cpus_text(&share, a), cpus_text(&may, a));
     }
     wl_arena_free(a);
 }

@@ -24,36 +24,36 @@ static const struct wl_comm_ops *find(const char *name, struct wl_err *e)
     return NULL;
 }
 
-static const char *choose(const struct wl_comm_opts *how)
+static const char *choose(const struct wl_comm_opts *opts)
 {
-    if (!wl_str_eq(how->backend, "auto")) return how->backend;
-    return wl_comm_launched() ? "mpi" : how->workers > 1 ? "shm" : "null";
+    if (!wl_str_eq(opts->backend, "auto")) return opts->backend;
+    return wl_comm_launched() ? "mpi" : opts->workers > 1 ? "shm" : "null";
 }
 
-int wl_comm_open(struct wl_comm **c, const struct wl_comm_opts *how, struct wl_arena *a, struct wl_err *e)
+int wl_comm_open(struct wl_comm **c, const struct wl_comm_opts *opts, struct wl_arena *a, struct wl_err *e)
 {
-    if (how->workers > 1 && wl_comm_launched())
+    if (opts->workers > 1 && wl_comm_launched())
         return wl_fail(
             e, WL_EUSAGE,
             "mpirun or srun started this rank, and %lld workers were asked for besides: use one or the other",
-            (long long)how->workers);
-    const struct wl_comm_ops *ops = find(choose(how), e);
+            (long long)opts->workers);
+    const struct wl_comm_ops *ops = find(choose(opts), e);
     if (!ops) return e->code;
     if (ops->unavailable) return wl_fail(e, WL_EUNAVAIL, "communication by %s: %s", ops->name, ops->unavailable);
     struct wl_comm *made = wl_new(a, struct wl_comm);
     *made = (struct wl_comm) { .ops = ops, .size = 1, .node_size = 1, .nodes = 1, .arena = a };
-    int rc = ops->open(made, how, e);
+    int rc = ops->open(made, opts, e);
     if (rc) return rc;
     *c = made;
     return 0;
 }
 
 /* How many ranks failed and, by a sum of one number a rank, the first of them. */
-static int count_failed(struct wl_comm *c, bool own, int *count, int *first, struct wl_err *e)
+static int count_failed(struct wl_comm *c, bool this_rank, int *count, int *first, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(c->arena);
     double *failed = wl_new_array(a, double, (size_t)c->size);
-    failed[c->rank] = own;
+    failed[c->rank] = this_rank;
     int rc = c->ops->all_reduce_sum_f64(c, failed, (size_t)c->size, e);
     *count = 0;
     *first = -1;

@@ -19,7 +19,7 @@ struct wl_comm_ops {
     const char *unavailable; /* why it was not built; NULL: usable, and every callback below is set */
 
     /* Fills in this rank's end, whose arena is set; called by wl_comm_open. */
-    int (*open)(struct wl_comm *c, const struct wl_comm_opts *how, struct wl_err *e);
+    int (*open)(struct wl_comm *c, const struct wl_comm_opts *opts, struct wl_err *e);
 
     /* buf[i] = sum over ranks of buf[i], in rank order within a node. n elements; large ones are cut into pieces here.
      * A buffer inside memory of alloc_shared (at the same place of it on every rank) is reduced in place without a
@@ -65,7 +65,7 @@ struct wl_comm {
 /* The back-ends, NULL-terminated; those that were not built say why. */
 extern const struct wl_comm_ops *const wl_comm_backends[];
 
-/* How the ranks come to be. */
+/* How the ranks are started. */
 struct wl_comm_opts {
     const char *backend; /* "auto", or a name of the table */
     int64_t workers;     /* shm: this process forks so many less one; 0: not asked for */
@@ -77,7 +77,7 @@ struct wl_comm_opts {
  * returns once in every rank: rank 0 is the calling process, the others are its children, die with it and are waited
  * for when its arena goes. So call it before any thread is started. WL_EUNAVAIL names a back-end that was not built,
  * with the reason; WL_EUSAGE: an unknown one, or `workers` together with a launcher. */
-int wl_comm_open(struct wl_comm **c, const struct wl_comm_opts *how, struct wl_arena *a,
+int wl_comm_open(struct wl_comm **c, const struct wl_comm_opts *opts, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
 /* Did mpirun or srun start this process together with others? */

@@ -34,7 +34,7 @@ struct wl_shm_slot {
     struct wl_shm_call call;                      /* the sum in progress, to find ranks that are not in step */
     _Alignas(64) _Atomic uint64_t posted;         /* sums handed over to the background, since the group was joined */
     struct wl_shm_call calls[WL_SHM_PENDING_MAX]; /* number k at k % WL_SHM_PENDING_MAX */
-    _Alignas(64) char mail[WL_SHM_STAGING_BYTES];
+    _Alignas(64) char staging[WL_SHM_STAGING_BYTES];
 };
 
 /* The block that all ranks of a group map; it starts zeroed. */
@@ -45,7 +45,7 @@ struct wl_shm_control {
     struct wl_shm_slot slot[];
 };
 
-/* The same memory of every rank, as this rank sees it. Region 0 is the mail of the slots. */
+/* The same memory of every rank, as this rank sees it. Region 0 holds the staging buffers of the slots. */
 struct wl_shm_region {
     struct wl_shm_region *next;
     int index;
@@ -57,13 +57,13 @@ struct wl_shm_region {
 struct wl_shm {
     struct wl_shm_control *ctl;
     int rank, size;
-    bool cores;                    /* every rank can have one */
+    bool may_spin;                 /* every rank can have a CPU of its own */
     int *pidfd;                    /* of each rank; -1: not open */
-    struct wl_shm_region *regions; /* newest first, the mail last */
-    struct wl_shm_region *mail;
+    struct wl_shm_region *regions; /* newest first, the staging buffers last */
+    struct wl_shm_region *staging;
     uint64_t summed, finished; /* of the sums in the background: this rank's slices, and whole ones */
     struct wl_arena *arena;
-    struct wl_err broken; /* code 0: whole */
+    struct wl_err failure; /* what made the group unusable; code 0: nothing */
 };
 
 size_t wl_shm_control_size(int size);
@@ -75,22 +75,22 @@ void wl_shm_set_peer(struct wl_shm_control *ctl, int rank, int world_rank, pid_t
 int wl_shm_join(struct wl_shm **g, struct wl_shm_control *ctl, int rank, int size, int world_rank, struct wl_arena *a,
                 struct wl_err *e) WL_MUST_CHECK;
 
-/* A meeting of all ranks. WL_EJOB names a rank that died, gave up or left; the group then stays broken, and every
+/* A meeting of all ranks. WL_EJOB names a rank that died, gave up or left; the group then stays unusable: every
  * later call fails alike. */
 int wl_shm_barrier(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
 
-/* Breaks the group: the others' barriers fail. */
+/* Makes the group unusable: the others' barriers fail. */
 void wl_shm_abort(struct wl_shm *g);
 
 /* n_bytes more for every rank. */
 int wl_shm_region_new(struct wl_shm *g, size_t n_bytes, struct wl_shm_region **r, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- shm_sum.c: arithmetic within a group ----------------------------------------------------------------------- */
+/* ---- shm_collectives.c: arithmetic within a group ---------------------------------------------------------------- */
 
 /* Reduces the n floats at `offset` (bytes) of a region to their sum over all ranks, in every part. */
 typedef int wl_shm_reduce(void *of, struct wl_shm_region *r, size_t offset, size_t n, struct wl_err *e);
 
-/* Brings x into a region piece by piece where it does not lie in one, and calls `reduce`. */
+/* Copies x into a region piece by piece where it is not in one, and calls `reduce`. */
 int wl_shm_staged(struct wl_shm *g, float *x, size_t n, wl_shm_reduce *reduce, void *of,
                   struct wl_err *e) WL_MUST_CHECK;
 
@@ -102,9 +102,9 @@ int wl_shm_barrier_sum_slice(struct wl_shm *g, struct wl_shm_region *r, size_t o
 /* The region that holds the n floats x, and where; NULL: none. */
 struct wl_shm_region *wl_shm_region_with(struct wl_shm *g, const float *x, size_t n, size_t *offset);
 
-/* WL_EJOB where the other ranks' calls are not `own`; k says which of their calls: NULL the one in progress, else
+/* WL_EJOB where the other ranks' calls differ from `call`; k says which of their calls: NULL the one in progress, else
  * number *k of those in the background. */
-int wl_shm_check_in_step(struct wl_shm *g, const struct wl_shm_call *own, const uint64_t *k,
+int wl_shm_check_in_step(struct wl_shm *g, const struct wl_shm_call *call, const uint64_t *k,
                          struct wl_err *e) WL_MUST_CHECK;
 
 /* Sums this rank's slice of n floats over the parts and writes it into every part, or into part 0 alone. */
@@ -115,14 +115,14 @@ int wl_shm_sum_f32(struct wl_shm *g, float *x, size_t n, struct wl_err *e) WL_MU
 int wl_shm_sum_f64(struct wl_shm *g, double *x, size_t n, struct wl_err *e) WL_MUST_CHECK;
 int wl_shm_broadcast(struct wl_shm *g, void *p, size_t n_bytes, int root, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- shm_behind.c: sums in the background ------------------------------------------------------------------------ */
+/* ---- shm_overlap.c: sums in the background ----------------------------------------------------------------------- */
 
 /* As the calls of struct wl_comm_ops. */
 int wl_shm_reduce_start(struct wl_shm *g, float *x, size_t n, struct wl_err *e) WL_MUST_CHECK;
 int wl_shm_reduce_poll(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
 int wl_shm_reduce_finish(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
 
-/* ---- cores.c: which CPUs a rank computes on --------------------------------------------------------------------- */
+/* ---- affinity.c: which CPUs a rank computes on ------------------------------------------------------------------- */
 
 /* The CPUs of a set in the order in which ranks take them: the first hardware thread of each core by number, then the
  * second ones. `cpus` is /sys/devices/system/cpu; order has room for CPU_SETSIZE. Returns their number. */

@@ -114,9 +114,9 @@ static int map_control(struct state *s, struct wl_err *e)
 }
 
 /* Ranks of one machine may still not see each other's memory (containers of their own): then each is a node. */
-static int share_memory(struct state *s, const struct wl_comm_opts *how, struct wl_err *e)
+static int share_memory(struct state *s, const struct wl_comm_opts *opts, struct wl_err *e)
 {
-    int rc = split(s, how->ranks_per_node, e);
+    int rc = split(s, opts->ranks_per_node, e);
     if (rc) return rc;
     int bad = map_control(s, e) != 0, any_bad;
     TRY_MPI(MPI_Allreduce(&bad, &any_bad, 1, MPI_INT, MPI_MAX, s->world));
@@ -152,7 +152,7 @@ static int check_launcher(const struct wl_comm *c, struct wl_err *e)
                    (long long)launch_size(), n < words ? n : words, library);
 }
 
-static int open_mpi(struct wl_comm *c, const struct wl_comm_opts *how, struct wl_err *e)
+static int open_mpi(struct wl_comm *c, const struct wl_comm_opts *opts, struct wl_err *e)
 {
     struct state *s = wl_new(c->arena, struct state);
     *s = (struct state) { .comm = c, .world = MPI_COMM_WORLD, .node = MPI_COMM_NULL, .leaders = MPI_COMM_NULL };
@@ -165,7 +165,7 @@ static int open_mpi(struct wl_comm *c, const struct wl_comm_opts *how, struct wl
     TRY_MPI(MPI_Comm_rank(s->world, &c->rank));
     TRY_MPI(MPI_Comm_size(s->world, &c->size));
     int rc = check_launcher(c, e);
-    if (!rc) rc = share_memory(s, how, e);
+    if (!rc) rc = share_memory(s, opts, e);
     if (!rc) rc = count_nodes(s, e);
     if (!rc) rc = wl_shm_join(&s->group, s->control, c->node_rank, c->node_size, c->rank, c->arena, e);
     return rc;
@@ -193,13 +193,13 @@ static int sum_between_leaders(struct state *s, float *x, size_t n, struct wl_er
 static int reduce(void *state, struct wl_shm_region *r, size_t offset, size_t n, struct wl_err *e)
 {
     struct state *s = state;
-    int own = s->comm->node_rank;
+    int rank = s->comm->node_rank;
     int rc = wl_shm_barrier_sum_slice(s->group, r, offset, n, false, e);
     if (!rc) rc = wl_shm_barrier(s->group, e);
-    if (!rc && own == 0) rc = sum_between_leaders(s, (float *)(r->part[0] + offset), n, e);
+    if (!rc && rank == 0) rc = sum_between_leaders(s, (float *)(r->part[0] + offset), n, e);
     if (!rc) rc = wl_shm_barrier(s->group, e);
     if (rc) return rc;
-    if (own != 0) memcpy(r->part[own] + offset, r->part[0] + offset, n * sizeof(float));
+    if (rank != 0) memcpy(r->part[rank] + offset, r->part[0] + offset, n * sizeof(float));
     return wl_shm_barrier(s->group, e);
 }
 

@@ -32,11 +32,11 @@ static int broadcast(struct wl_comm *c, void *p, size_t n_bytes, int root, struc
 
 static void abandon(struct wl_comm *c, int status) { (void)c, (void)status; }
 
-static int open_null(struct wl_comm *c, const struct wl_comm_opts *how, struct wl_err *e)
+static int open_null(struct wl_comm *c, const struct wl_comm_opts *opts, struct wl_err *e)
 {
     (void)c;
-    if (how->workers > 1)
-        return wl_fail(e, WL_EUSAGE, "communication by null is for one worker, not %lld", (long long)how->workers);
+    if (opts->workers > 1)
+        return wl_fail(e, WL_EUSAGE, "communication by null is for one worker, not %lld", (long long)opts->workers);
     return 0;
 }
 

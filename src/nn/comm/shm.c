@@ -67,9 +67,9 @@ static int fork_ranks(struct wl_comm *c, struct wl_shm_control *ctl, struct wl_e
     return 0;
 }
 
-static int open_shm(struct wl_comm *c, const struct wl_comm_opts *how, struct wl_err *e)
+static int open_shm(struct wl_comm *c, const struct wl_comm_opts *opts, struct wl_err *e)
 {
-    c->size = c->node_size = how->workers > 1 ? (int)how->workers : 1;
+    c->size = c->node_size = opts->workers > 1 ? (int)opts->workers : 1;
     struct mapping *m = wl_new(c->arena, struct mapping);
     m->n_bytes = wl_shm_control_size(c->size);
     m->p = mmap(NULL, m->n_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);

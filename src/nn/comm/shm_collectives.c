@@ -47,17 +47,17 @@ static bool same_call(const struct wl_shm_call *a, const struct wl_shm_call *b)
     return a->region == b->region && a->offset == b->offset && a->n == b->n;
 }
 
-int wl_shm_check_in_step(struct wl_shm *g, const struct wl_shm_call *own, const uint64_t *k, struct wl_err *e)
+int wl_shm_check_in_step(struct wl_shm *g, const struct wl_shm_call *call, const uint64_t *k, struct wl_err *e)
 {
     for (int r = 0; r < g->size; r++) {
         const struct wl_shm_slot *s = &g->ctl->slot[r];
         const struct wl_shm_call *other = k ? &s->calls[*k % WL_SHM_PENDING_MAX] : &s->call;
-        if (same_call(own, other)) continue;
+        if (same_call(call, other)) continue;
         wl_shm_abort(g);
         return wl_fail(e, WL_EJOB,
                        "ranks are not in step: rank %d sums %zu numbers at byte %zu of buffer %d, rank %d %zu at byte "
                        "%zu of buffer %d",
-                       atomic_load(&g->ctl->slot[g->rank].world_rank), own->n, own->offset, own->region,
+                       atomic_load(&g->ctl->slot[g->rank].world_rank), call->n, call->offset, call->region,
                        atomic_load(&s->world_rank), other->n, other->offset, other->region);
     }
     return 0;
@@ -74,10 +74,10 @@ void wl_shm_sum_own_slice(const struct wl_shm *g, const struct wl_shm_region *r,
 int wl_shm_barrier_sum_slice(struct wl_shm *g, struct wl_shm_region *r, size_t offset, size_t n, bool everywhere,
                              struct wl_err *e)
 {
-    struct wl_shm_call *own = &g->ctl->slot[g->rank].call;
-    *own = (struct wl_shm_call) { .region = r->index, .offset = offset, .n = n };
+    struct wl_shm_call *call = &g->ctl->slot[g->rank].call;
+    *call = (struct wl_shm_call) { .region = r->index, .offset = offset, .n = n };
     int rc = wl_shm_barrier(g, e);
-    if (!rc) rc = wl_shm_check_in_step(g, own, NULL, e);
+    if (!rc) rc = wl_shm_check_in_step(g, call, NULL, e);
     if (!rc) wl_shm_sum_own_slice(g, r, offset, n, everywhere);
     return rc;
 }
@@ -99,13 +99,13 @@ int wl_shm_staged(struct wl_shm *g, float *x, size_t n, wl_shm_reduce *reduce, v
     struct wl_shm_region *r = wl_shm_region_with(g, x, n, &offset);
     if (r) return reduce(of, r, offset, n, e);
     const size_t piece = WL_SHM_STAGING_BYTES / sizeof *x;
-    char *mail = g->mail->part[g->rank];
+    char *staging = g->staging->part[g->rank];
     for (size_t at = 0; at < n; at += piece) {
         size_t m = n - at < piece ? n - at : piece;
-        memcpy(mail, x + at, m * sizeof *x);
-        int rc = reduce(of, g->mail, 0, m, e);
+        memcpy(staging, x + at, m * sizeof *x);
+        int rc = reduce(of, g->staging, 0, m, e);
         if (rc) return rc;
-        memcpy(x + at, mail, m * sizeof *x);
+        memcpy(x + at, staging, m * sizeof *x);
     }
     return 0;
 }
@@ -127,15 +127,15 @@ int wl_shm_sum_f64(struct wl_shm *g, double *x, size_t n, struct wl_err *e)
     const size_t piece = WL_SHM_STAGING_BYTES / sizeof *x;
     for (size_t at = 0; at < n; at += piece) {
         size_t m = n - at < piece ? n - at : piece;
-        memcpy(g->mail->part[g->rank], x + at, m * sizeof *x);
+        memcpy(g->staging->part[g->rank], x + at, m * sizeof *x);
         int rc = wl_shm_barrier(g, e);
         if (rc) return rc;
         for (size_t i = 0; i < m; i++) {
             double sum = 0;
-            for (int k = 0; k < g->size; k++) sum += ((const double *)g->mail->part[k])[i];
+            for (int k = 0; k < g->size; k++) sum += ((const double *)g->staging->part[k])[i];
             x[at + i] = sum;
         }
-        rc = wl_shm_barrier(g, e); /* nobody reads the mail any more */
+        rc = wl_shm_barrier(g, e); /* nobody reads the staging buffers any more */
         if (rc) return rc;
     }
     return 0;
@@ -145,10 +145,10 @@ int wl_shm_broadcast(struct wl_shm *g, void *p, size_t n_bytes, int root, struct
 {
     for (size_t at = 0; at < n_bytes; at += WL_SHM_STAGING_BYTES) {
         size_t m = n_bytes - at < WL_SHM_STAGING_BYTES ? n_bytes - at : WL_SHM_STAGING_BYTES;
-        if (g->rank == root) memcpy(g->mail->part[root], (char *)p + at, m);
+        if (g->rank == root) memcpy(g->staging->part[root], (char *)p + at, m);
         int rc = wl_shm_barrier(g, e);
         if (rc) return rc;
-        if (g->rank != root) memcpy((char *)p + at, g->mail->part[root], m);
+        if (g->rank != root) memcpy((char *)p + at, g->staging->part[root], m);
         rc = wl_shm_barrier(g, e);
         if (rc) return rc;
     }

@@ -83,7 +83,7 @@ static bool spin_until_past(struct wl_shm *g, uint32_t generation)
     for (int64_t waited = 0; waited < YIELD_NS; waited = wl_now_ns() - start) {
         for (int i = 0; i < 64; i++) {
             if (atomic_load_explicit(now, memory_order_acquire) != generation) return true;
-            if (g->cores && waited < SPIN_NS)
+            if (g->may_spin && waited < SPIN_NS)
                 pause_cpu();
             else
                 sched_yield();
@@ -109,9 +109,9 @@ static int wait_until_past(struct wl_shm *g, uint32_t generation, struct wl_err 
 int wl_shm_barrier(struct wl_shm *g, struct wl_err *e)
 {
     struct wl_shm_control *ctl = g->ctl;
-    if (g->broken.code) {
-        if (e) *e = g->broken;
-        return g->broken.code;
+    if (g->failure.code) {
+        if (e) *e = g->failure;
+        return g->failure.code;
     }
     uint32_t generation = atomic_load(&ctl->generation); /* cannot move before this rank has arrived */
     if (atomic_fetch_add(&ctl->arrived, 1) + 1 == (uint32_t)g->size) {
@@ -123,7 +123,7 @@ int wl_shm_barrier(struct wl_shm *g, struct wl_err *e)
     struct wl_err why = { 0 };
     int rc = wait_until_past(g, generation, &why);
     if (!rc) return 0;
-    g->broken = why;
+    g->failure = why;
     if (e) *e = why;
     return rc;
 }
@@ -141,7 +141,7 @@ static void leave(void *group)
     struct wl_shm *g = group;
     int here = HERE;
     atomic_compare_exchange_strong(&g->ctl->slot[g->rank].state, &here, LEFT);
-    for (struct wl_shm_region *r = g->regions; r != g->mail; r = r->next)
+    for (struct wl_shm_region *r = g->regions; r != g->staging; r = r->next)
         for (int i = 0; i < g->size; i++)
             if (r->part[i]) munmap(r->part[i], r->n_bytes);
     for (int r = 0; r < g->size; r++)
@@ -166,13 +166,13 @@ int wl_shm_join(struct wl_shm **out, struct wl_shm_control *ctl, int rank, int s
     *g = (struct wl_shm) { .ctl = ctl,
                            .rank = rank,
                            .size = size,
-                           .cores = sysconf(_SC_NPROCESSORS_ONLN) >= size,
+                           .may_spin = sysconf(_SC_NPROCESSORS_ONLN) >= size,
                            .pidfd = wl_new_array(a, int, (size_t)size),
                            .arena = a };
-    g->mail = add_region(g, WL_SHM_STAGING_BYTES);
+    g->staging = add_region(g, WL_SHM_STAGING_BYTES);
     for (int r = 0; r < size; r++) {
         g->pidfd[r] = -1;
-        g->mail->part[r] = g->ctl->slot[r].mail;
+        g->staging->part[r] = g->ctl->slot[r].staging;
     }
     wl_shm_set_peer(ctl, rank, world_rank, getpid());
     wl_defer(a, leave, g);
@@ -200,18 +200,18 @@ int wl_shm_region_new(struct wl_shm *g, size_t n_bytes, struct wl_shm_region **o
 {
     struct wl_shm_region *region = add_region(g, n_bytes);
     int fd = -1;
-    void *own = NULL;
-    int made = wl_shm_map(n_bytes, &fd, &own, e);
-    region->part[g->rank] = own;
+    void *memory = NULL;
+    int made = wl_shm_map(n_bytes, &fd, &memory, e);
+    region->part[g->rank] = memory;
     g->ctl->slot[g->rank].fd = fd;
-    struct wl_err broken = { 0 };
-    int rc = wl_shm_barrier(g, &broken); /* all have theirs, or failed */
+    struct wl_err failure = { 0 };
+    int rc = wl_shm_barrier(g, &failure); /* all have theirs, or failed */
     int mapped = made || rc ? 0 : map_parts(g, region, e);
-    if (!rc) rc = wl_shm_barrier(g, &broken); /* all have mapped it */
+    if (!rc) rc = wl_shm_barrier(g, &failure); /* all have mapped it */
     if (fd >= 0) close(fd);
     if (made || mapped) return made ? made : mapped;
     if (rc) {
-        *e = broken;
+        *e = failure;
         return rc;
     }
     *out = region;

@@ -134,21 +134,21 @@ static char *take(char **at, size_t bytes)
 /* Assigns the scratch from `at` on; returns its bytes. */
 static size_t assign_scratch(struct scratch *r, const struct attention *a, bool backward, char *at)
 {
-    const size_t each = wl_dtype_bytes(a->type), head = (size_t)(a->h.s * a->h.f), tile = (size_t)(TILE * a->h.s);
+    const size_t size = wl_dtype_bytes(a->type), head = (size_t)(a->h.s * a->h.f), tile = (size_t)(TILE * a->h.s);
     const bool is_f32 = a->type == WL_F32;
     char *start = at;
-    r->q = take(&at, head * each);
-    r->k = take(&at, head * each);
-    r->v = take(&at, head * each);
-    r->rows = take(&at, (size_t)(TILE * a->h.f) * each);
+    r->q = take(&at, head * size);
+    r->k = take(&at, head * size);
+    r->v = take(&at, head * size);
+    r->rows = take(&at, (size_t)(TILE * a->h.f) * size);
     r->scores = (float *)take(&at, tile * sizeof(float));
-    r->p = is_f32 ? (char *)r->scores : take(&at, tile * each);
+    r->p = is_f32 ? (char *)r->scores : take(&at, tile * size);
     r->numbers = (uint16_t *)take(&at, ((size_t)a->h.s + WL_DROPOUT_MASK_SLACK) * sizeof(uint16_t));
     r->work = take(&at, a->work_bytes);
     if (backward) {
-        r->dy = take(&at, head * each);
+        r->dy = take(&at, head * size);
         r->dscores = (float *)take(&at, tile * sizeof(float));
-        r->ds = is_f32 ? (char *)r->dscores : take(&at, tile * each);
+        r->ds = is_f32 ? (char *)r->dscores : take(&at, tile * size);
         r->dk = (float *)take(&at, head * sizeof(float));
         r->dv = (float *)take(&at, head * sizeof(float));
     }
@@ -170,7 +170,7 @@ struct job {
     struct scratch scratch;
     struct wl_softmax_rows rows;
     const struct wl_simd_loops *loops;
-    size_t each;      /* bytes of an element */
+    size_t size;      /* bytes of an element */
     int64_t features; /* D, of all heads */
     dnnl_status_t status;
 };
@@ -195,14 +195,14 @@ static void product(struct job *j, enum product which, const void *x, const void
  */
 static void collect(const struct job *j, const char *from, int64_t step, char *to, int64_t n)
 {
-    const size_t row = (size_t)j->a->h.f * j->each;
-    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * row, from + (size_t)(i * step) * j->each, row);
+    const size_t row = (size_t)j->a->h.f * j->size;
+    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)i * row, from + (size_t)(i * step) * j->size, row);
 }
 
 static void spread(const struct job *j, const char *from, char *to, int64_t step, int64_t n)
 {
-    const size_t row = (size_t)j->a->h.f * j->each;
-    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)(i * step) * j->each, from + (size_t)i * row, row);
+    const size_t row = (size_t)j->a->h.f * j->size;
+    for (int64_t i = 0; i < n; i++) memcpy(to + (size_t)(i * step) * j->size, from + (size_t)i * row, row);
 }
 
 static struct job job_of(const struct wl_step *s, const struct wl_run *r, int64_t i, const struct wl_buf *scratch,
@@ -213,7 +213,7 @@ static struct job job_of(const struct wl_step *s, const struct wl_run *r, int64_
     const int64_t sample = i / a->h.heads;
     const int32_t length = ((const int32_t *)s->uses[1].buf->at)[sample];
     struct job j = {
-        .a = a, .loops = wl_simd()->of[a->type], .each = wl_dtype_bytes(a->type), .features = a->h.heads * a->h.f
+        .a = a, .loops = wl_simd()->of[a->type], .size = wl_dtype_bytes(a->type), .features = a->h.heads * a->h.f
     };
     j.rows = (struct wl_softmax_rows) { .sample = d.sample + sample,
                                         .head = i % a->h.heads,
@@ -232,12 +232,12 @@ static struct job job_of(const struct wl_step *s, const struct wl_run *r, int64_
 static char *head_at(const struct job *j, const struct wl_buf *b, int64_t i, int64_t features)
 {
     const struct wl_heads *h = &j->a->h;
-    return (char *)b->at + (size_t)(i / h->heads * h->s * features + i % h->heads * h->f) * j->each;
+    return (char *)b->at + (size_t)(i / h->heads * h->s * features + i % h->heads * h->f) * j->size;
 }
 
 static void collect_qkv(struct job *j, const char *x)
 {
-    const size_t part = (size_t)j->features * j->each;
+    const size_t part = (size_t)j->features * j->size;
     collect(j, x, 3 * j->features, j->scratch.q, j->a->h.s);
     collect(j, x + part, 3 * j->features, j->scratch.k, j->a->h.s);
     collect(j, x + 2 * part, 3 * j->features, j->scratch.v, j->a->h.s);
@@ -252,7 +252,7 @@ static bool next_tile(struct job *j)
     return j->rows.n > 0 && !j->status;
 }
 
-static char *tile_of(const struct job *j, char *rows) { return rows + (size_t)(j->rows.from * j->a->h.f) * j->each; }
+static char *tile_of(const struct job *j, char *rows) { return rows + (size_t)(j->rows.from * j->a->h.f) * j->size; }
 
 static void forward(struct job *j, const char *x, char *y, float *log_sum)
 {
@@ -262,20 +262,20 @@ static void forward(struct job *j, const char *x, char *y, float *log_sum)
         product(j, SCORES, tile_of(j, r->q), r->k, r->scores);
         j->loops->softmax(&j->rows, r->scores, r->p, log_sum ? log_sum + j->rows.from : NULL);
         product(j, ROWS, r->p, r->v, r->rows);
-        spread(j, r->rows, y + (size_t)(j->rows.from * j->features) * j->each, j->features, j->rows.n);
+        spread(j, r->rows, y + (size_t)(j->rows.from * j->features) * j->size, j->features, j->rows.n);
     }
 }
 
 static void spread_f32(const struct job *j, const float *from, char *to, int64_t step)
 {
     for (int64_t i = 0; i < j->a->h.s; i++)
-        j->loops->narrow(j->a->h.f, from + i * j->a->h.f, to + (size_t)(i * step) * j->each);
+        j->loops->narrow(j->a->h.f, from + i * j->a->h.f, to + (size_t)(i * step) * j->size);
 }
 
 static void backward(struct job *j, const char *x, const char *dy, char *dx, const float *log_sum)
 {
     const struct scratch *r = &j->scratch;
-    const size_t part = (size_t)j->features * j->each, wide_head = (size_t)(j->a->h.s * j->a->h.f) * sizeof(float);
+    const size_t part = (size_t)j->features * j->size, wide_head = (size_t)(j->a->h.s * j->a->h.f) * sizeof(float);
     const int64_t step = 3 * j->features;
     collect_qkv(j, x);
     collect(j, dy, j->features, r->dy, j->a->h.s);
@@ -288,7 +288,7 @@ static void backward(struct job *j, const char *x, const char *dy, char *dx, con
         product(j, BACK, r->p, tile_of(j, r->dy), r->dv);
         product(j, BACK, r->ds, tile_of(j, r->q), r->dk);
         product(j, ROWS, r->ds, r->k, r->rows);
-        spread(j, r->rows, dx + (size_t)(j->rows.from * step) * j->each, step, j->rows.n);
+        spread(j, r->rows, dx + (size_t)(j->rows.from * step) * j->size, step, j->rows.n);
     }
     spread_f32(j, r->dk, dx + part, step);
     spread_f32(j, r->dv, dx + 2 * part, step);

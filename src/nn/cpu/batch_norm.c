@@ -1,5 +1,5 @@
 /* Batch norm, fused with what follows it into one pass over memory: its relu, or the sum that alone reads it, with that
- * sum's relu. Backward recovers from x or from the result what the relu passed, so no mask is kept. */
+ * sum's relu. Backward recovers from x or from the result what the relu passed, so no mask is saved. */
 #include "nn/cpu/batch_norm_kernels.h"
 
 #include "nn/cpu/cpu.h"
@@ -85,7 +85,7 @@ struct norm {
     struct wl_buf *x, *z, *y, *gamma, *beta, *mean, *var;
 };
 
-static struct wl_step *emit(struct wl_program *p, const struct norm *b, const char *what, unsigned when,
+static struct wl_step *emit(struct wl_program *p, const struct norm *b, const char *pass, unsigned when,
                             int (*run)(const struct wl_step *, const struct wl_run *, struct wl_err *))
 {
     const struct wl_batch_norm_kernels *k = wl_batch_norm_avx512(b->rows.type);
@@ -101,7 +101,7 @@ static struct wl_step *emit(struct wl_program *p, const struct norm *b, const ch
         .dgamma = NONE,
         .dbeta = NONE
     };
-    struct wl_step *s = wl_step_emit(p, b->n, what, when, run);
+    struct wl_step *s = wl_step_emit(p, b->n, pass, when, run);
     s->context = o;
     s->implementation = o->call.kernels->name;
     o->x = reads(p, s, b->x);
@@ -200,17 +200,17 @@ static int backward(struct wl_program *p, const struct wl_node *n, const struct 
 {
     const struct wl_tensor *out = (sum ? sum : n)->out, *other = sum ? other_term(sum, n) : NULL;
     const bool last = wl_gradient_last_holder(p, out), of_y = sum && sum->relu;
-    struct wl_buf *const *kept = p->saved[n->out->id].buf, *dy = p->gradient[out->id];
+    struct wl_buf *const *saved = p->saved[n->out->id].buf, *dy = p->gradient[out->id];
     struct wl_buf *d = !of_y ? NULL : last ? dy : wl_buf_like(p, dy);
     struct wl_buf *dx = !sum && last ? dy : wl_buf_like(p, dy);
-    struct norm b = { .n = n, .x = kept[0], .gamma = p->value[n->par[0]->id], .beta = p->value[n->par[1]->id] };
+    struct norm b = { .n = n, .x = saved[0], .gamma = p->value[n->par[0]->id], .beta = p->value[n->par[1]->id] };
     int rc = find_rows(p, &b, e);
     if (rc) return rc;
     struct wl_step *s = emit(p, &b, sum ? "backward, add" : "backward", WL_TRAIN, run_backward);
     struct context *o = s->context;
     o->call.backward = of_y ? WL_BATCH_NORM_RELU_FROM_Y : n->relu ? WL_BATCH_NORM_RELU_FROM_X : WL_BATCH_NORM_NO_RELU;
-    o->mean = reads(p, s, kept[1]);
-    o->var = reads(p, s, kept[2]);
+    o->mean = reads(p, s, saved[1]);
+    o->var = reads(p, s, saved[2]);
     o->y = of_y ? reads(p, s, p->value[out->id]) : NONE;
     o->dy = reads(p, s, dy);
     o->d = writes(p, s, d);

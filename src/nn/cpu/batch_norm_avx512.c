@@ -79,7 +79,7 @@ INLINE struct total with(struct total t, struct chain s)
     return t;
 }
 
-INLINE void keep(struct total t, struct wl_batch_norm_sums *out)
+INLINE void store_sums(struct total t, struct wl_batch_norm_sums *out)
 {
     for (int h = 0; h < 2; h++) {
         _mm512_storeu_pd(out->v[0] + h * LANES / 2, t.a[h]);
@@ -111,7 +111,7 @@ INLINE void moments(const struct wl_batch_norm_row *r, bool bf16, const void *x,
         for (; i < to; i += step) s0 = squared(s0, c, load(x, bf16, i));
         t = with_squares(t, joined(joined(s0, s1), joined(s2, s3)), c, (to - from) / step);
     }
-    keep(t, sums);
+    store_sums(t, sums);
 }
 
 /* A line in registers. */
@@ -176,7 +176,7 @@ INLINE void reduce(const struct wl_batch_norm_row *r, const struct wl_batch_norm
         for (; i < to; i += step) s0 = reduced(s0, l, relu, bf16, i, x, y, dy, d);
         t = with(t, joined(joined(s0, s1), joined(s2, s3)));
     }
-    keep(t, sums);
+    store_sums(t, sums);
 }
 
 INLINE void spread(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *line,

@@ -75,10 +75,10 @@ struct pass {
     void (*write)(const struct wl_batch_norm_call *c, int64_t block, int64_t n, const struct known *k);
 };
 
-static void add(struct wl_batch_norm_sums *to, const struct wl_batch_norm_sums *what)
+static void add(struct wl_batch_norm_sums *to, const struct wl_batch_norm_sums *part)
 {
     for (int k = 0; k < 2; k++)
-        for (int i = 0; i < WL_BATCH_NORM_LANES; i++) to->v[k][i] += what->v[k][i];
+        for (int i = 0; i < WL_BATCH_NORM_LANES; i++) to->v[k][i] += part->v[k][i];
 }
 
 /* So many bytes of x fit into a core's cache with everything else that is read and written. */
@@ -134,13 +134,13 @@ static void run(const struct wl_batch_norm_call *c, const struct pass *p)
 {
     const int threads = omp_get_max_threads();
     const int64_t images = c->rows.n, left = left_over(&c->rows, threads), whole = c->rows.blocks - left;
-    const int64_t each = whole / threads;
+    const int64_t blocks = whole / threads;
     struct wl_batch_norm_sums *sums = c->room;
     struct known *known = (struct known *)(sums + left * images);
 #pragma omp parallel
     {
 #pragma omp for schedule(static) nowait
-        for (int t = 0; t < threads; t++) run_blocks(c, p, t * each, (t + 1) * each);
+        for (int t = 0; t < threads; t++) run_blocks(c, p, t * blocks, (t + 1) * blocks);
         if (left) {
 #pragma omp for schedule(static)
             for (int64_t b = 0; b < left; b++) p->prepare(c, whole + b, &known[b]);

@@ -44,11 +44,11 @@ static void pack(const struct wl_step *s, const struct wl_run *r, bool transpose
     const float *w = use(s, r, 0);
     float *packed = use(s, r, 1), *scratch = use(s, r, 2);
     const int64_t size = v.in * v.out;
-    const int64_t each = packed_floats(&v);
+    const int64_t stride = packed_floats(&v);
 #pragma omp parallel for schedule(static)
     for (int64_t b = 0; b < v.blocks; b++)
         simd->complex_pack(w + b * size, w + (v.blocks + b) * size, v.in, v.out, transposed, scratch + b * 4 * size,
-                           packed + b * each);
+                           packed + b * stride);
 }
 
 static int pack_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -88,7 +88,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     (void)e;
     const struct wl_complex_size v = wl_complex_size(s->node);
     const struct wl_simd *simd = wl_simd();
-    const int64_t each = packed_floats(&v);
+    const int64_t stride = packed_floats(&v);
     const int64_t rows = rows_of_task(&v), chunks = (v.rows + rows - 1) / rows, x_step = 2 * v.in * v.blocks,
                   y_step = 2 * v.out * v.blocks;
     const float *x = use(s, r, 0), *packed = use(s, r, 1), *bias = use(s, r, 2);
@@ -101,7 +101,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
     for (int64_t i = 0; i < chunks * v.blocks; i++) {
         const int64_t b = i % v.blocks, from = i / v.blocks * rows;
         struct wl_complex_layer l = layer(s->node, &v);
-        l.packed = packed + b * each;
+        l.packed = packed + b * stride;
         l.bias = own_bias + 2 * b * v.out;
         simd->complex_rows(&l, min(v.rows - from, rows), x + from * x_step + 2 * b * v.in, x_step,
                            y + from * y_step + 2 * b * v.out, y_step);
@@ -139,7 +139,7 @@ static int data_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
     (void)e;
     const struct wl_complex_size v = wl_complex_size(s->node);
     const struct wl_simd *simd = wl_simd();
-    const int64_t each = packed_floats(&v);
+    const int64_t stride = packed_floats(&v);
     const int64_t rows = rows_of_task(&v), chunks = (v.rows + rows - 1) / rows, x_step = 2 * v.in * v.blocks,
                   y_step = 2 * v.out * v.blocks;
     const float *y = use(s, r, 0), *dy = use(s, r, 1), *packed = use(s, r, 2);
@@ -148,7 +148,7 @@ static int data_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
     for (int64_t i = 0; i < chunks * v.blocks; i++) {
         const int64_t b = i % v.blocks, from = i / v.blocks * rows, at = from * y_step + 2 * b * v.out;
         struct wl_complex_layer l = layer(s->node, &v);
-        l.packed = packed + b * each;
+        l.packed = packed + b * stride;
         simd->complex_rows_back(&l, min(v.rows - from, rows), y + at, dy + at, g + at, y_step,
                                 dx ? dx + from * x_step + 2 * b * v.in : NULL, x_step);
     }

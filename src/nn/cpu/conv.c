@@ -64,10 +64,10 @@ static int weights_layout(struct wl_program *p, const struct wl_node *n, const s
     return 0;
 }
 
-static int emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when, const struct pass *s,
+static int emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when, const struct pass *s,
                 const struct wl_cpu_arg *args, struct wl_err *e)
 {
-    int rc = wl_cpu_emit(p, n, what, when, s->pd, args, e);
+    int rc = wl_cpu_emit(p, n, pass, when, s->pd, args, e);
     if (!rc) p->steps[p->n_steps - 1]->choice = s->choice;
     return rc;
 }
@@ -117,7 +117,7 @@ static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     const struct wl_node *relu = relu_behind(p, n);
     struct pass s = { .kernel = { .pass = WL_PASS_FORWARD, .relu = relu != NULL } };
     struct wl_buf *x = p->value[n->in[0]->id], *read, *w, *b = NULL, *y, *to;
-    struct wl_saved *kept = &p->saved[n->out->id];
+    struct wl_saved *saved = &p->saved[n->out->id];
     wl_md master, weights;
     s.values.src = x->layout;
     int rc = s.values.src ? 0 : any_layout(p, n->in[0], &s.values.src, e);
@@ -128,13 +128,13 @@ static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (!rc) rc = wl_cpu_in_layout(p, n, x, s.values.src, &x, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, x, wl_pd_md(s.pd, DNNL_ARG_SRC), &read, e);
     if (rc) return rc;
-    kept->context = s.pd;
+    saved->context = s.pd;
     rc = master_layout(p, n, &s.values, &master, e);
     if (!rc) rc = weights_layout(p, n, &s, &weights, e);
     if (!rc) rc = wl_cpu_weights(p, n, master, weights, &n->par[0]->dims, &w, e);
     if (rc) return rc;
-    kept->buf[0] = x;
-    kept->buf[1] = w;
+    saved->buf[0] = x;
+    saved->buf[1] = w;
     if (s.values.bias) b = wl_buf_param(p, n->par[1], NULL, wl_md_bytes(s.values.bias));
     y = p->value[n->out->id] = wl_cpu_buf(p, s.values.dst, &n->out->dims);
     if (relu) p->value[relu->out->id] = y;

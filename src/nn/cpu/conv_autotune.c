@@ -65,8 +65,8 @@ struct trial {
 static int64_t few_samples(const struct wl_window *v)
 {
     const double sample = 2.0 * (double)(v->k * v->p * v->q) * (double)(v->c * v->r * v->s);
-    const int64_t threads = omp_get_max_threads(), each = (int64_t)(measured_flops / sample) + 1;
-    return each * threads < v->n ? each * threads : v->n;
+    const int64_t threads = omp_get_max_threads(), per_thread = (int64_t)(measured_flops / sample) + 1;
+    return per_thread * threads < v->n ? per_thread * threads : v->n;
 }
 
 static int describe(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, dnnl_primitive_desc_t *pd,

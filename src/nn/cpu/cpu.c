@@ -7,9 +7,9 @@
 #include <sys/auxv.h>
 #endif
 
-static void close_cpu(void *what)
+static void close_cpu(void *cpu)
 {
-    struct wl_cpu *c = what;
+    struct wl_cpu *c = cpu;
     dnnl_stream_destroy(c->stream);
     dnnl_engine_destroy(c->engine);
 }

@@ -21,7 +21,7 @@ struct wl_cpu_arg {
 };
 
 /* Compiles the primitive and emits the step that executes it; its scratchpad is added as a buffer. */
-int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                 const_dnnl_primitive_desc_t pd, const struct wl_cpu_arg *args, struct wl_err *e);
 
 /* `from` in the wanted layout: itself, or a copy that a step makes. */

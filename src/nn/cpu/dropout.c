@@ -14,12 +14,12 @@ static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e
     const struct wl_simd_loops *rows = wl_simd_step_loops(x);
     const struct wl_dropout d = wl_dropout_in_run(s->context, r);
     const struct wl_dropout_mask mask = wl_simd_step_mask(&d);
-    const size_t each = wl_dtype_bytes(x->dtype);
+    const size_t size = wl_dtype_bytes(x->dtype);
     const int64_t parts = (d.f + PART - 1) / PART;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < d.n * parts; i++) {
         int64_t row = i / parts, from = i % parts * PART, n = d.f - from < PART ? d.f - from : PART;
-        size_t at = (size_t)(row * d.f + from) * each;
+        size_t at = (size_t)(row * d.f + from) * size;
         rows->dropout(&mask, d.sample + row, from, n, (const char *)x->at + at, (char *)y->at + at,
                       wl_simd_step_thread_scratch(s->uses[1].buf));
     }
@@ -39,13 +39,13 @@ static struct wl_buf *plain_like(struct wl_program *p, const struct wl_buf *b)
     return wl_buf_plain(p, WL_MEM_VALUE, b->dtype, &b->dims);
 }
 
-static void emit(struct wl_program *p, const struct wl_node *n, const char *what, struct wl_buf *from,
+static void emit(struct wl_program *p, const struct wl_node *n, const char *pass, struct wl_buf *from,
                  struct wl_buf *to)
 {
     const struct wl_dims *x = &n->in[0]->dims;
     struct wl_dropout *drop = wl_new(p->arena, struct wl_dropout);
     *drop = wl_dropout_of(p, n, n->u.drop, x->d[0], wl_dims_count(x) / x->d[0]);
-    struct wl_step *s = wl_simd_step_emit(p, n, what, WL_TRAIN, run);
+    struct wl_step *s = wl_simd_step_emit(p, n, pass, WL_TRAIN, run);
     s->context = drop;
     wl_step_reads(p, s, from);
     wl_step_writes(p, s, wl_simd_step_scratch(p, (PART + WL_DROPOUT_MASK_SLACK) * sizeof(uint16_t)));

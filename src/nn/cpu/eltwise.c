@@ -20,7 +20,7 @@ static int relu_forward(struct wl_program *p, const struct wl_node *n, struct wl
 
 /* The step y = a + b, then max(0, .) with relu; all of one shape and layout, y may be a. */
 struct sum {
-    const char *what;
+    const char *pass;
     unsigned when;
     bool relu;
     struct wl_buf *a, *b, *y;
@@ -33,7 +33,7 @@ static int emit_sum(struct wl_program *p, const struct wl_node *n, const struct 
     int rc = wl_cpu_layout(p, s->a, &md, e);
     if (!rc) rc = wl_pd_add(wl_cpu_of(p), &pd, s->relu, md, e);
     if (rc) return rc;
-    return wl_cpu_emit(p, n, s->what, s->when, pd,
+    return wl_cpu_emit(p, n, s->pass, s->when, pd,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_SRC_0, s->a, false },
                                                { DNNL_ARG_SRC_1, s->b, false },
                                                { DNNL_ARG_DST, s->y, true },

@@ -10,12 +10,12 @@ static int embedding_run(const struct wl_step *s, const struct wl_run *r, struct
     const int64_t *y = s->node->out->dims.d, n = y[0] * y[1], f = y[2];
     const int32_t *tokens = s->uses[0].buf->at;
     const struct wl_simd_loops *rows = wl_simd_step_loops(s->uses[4].buf);
-    const size_t each = wl_dtype_bytes(s->uses[4].buf->dtype);
+    const size_t size = wl_dtype_bytes(s->uses[4].buf->dtype);
     const float *word = wl_use_at(s, r, 1), *position = wl_use_at(s, r, 2), *segment = wl_use_at(s, r, 3);
     char *to = s->uses[4].buf->at;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < n; i++)
-        rows->sum3(f, word + tokens[i] * f, position + i % y[1] * f, segment, to + (size_t)(i * f) * each);
+        rows->sum3(f, word + tokens[i] * f, position + i % y[1] * f, segment, to + (size_t)(i * f) * size);
     return 0;
 }
 
@@ -37,7 +37,7 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
 struct columns {
     const int32_t *tokens;
     const char *dy;
-    size_t each;        /* bytes of an element of dy */
+    size_t size;        /* bytes of an element of dy */
     float *table[3];    /* words, positions, segments */
     int64_t rows, s, f; /* rows of dy, of a sample, features */
     const struct wl_simd_loops *loops;
@@ -46,7 +46,7 @@ struct columns {
 static void add_columns(const struct columns *c, int64_t from, int64_t n)
 {
     for (int64_t i = 0; i < c->rows; i++) {
-        const char *row = c->dy + (size_t)(i * c->f + from) * c->each;
+        const char *row = c->dy + (size_t)(i * c->f + from) * c->size;
         c->loops->add_row(n, row, c->table[0] + c->tokens[i] * c->f + from);
         c->loops->add_row(n, row, c->table[1] + i % c->s * c->f + from);
     }
@@ -64,7 +64,7 @@ static int embedding_backward_run(const struct wl_step *s, const struct wl_run *
     const struct wl_buf *dy = s->uses[1].buf;
     struct columns c = { .tokens = s->uses[0].buf->at,
                          .dy = dy->at,
-                         .each = wl_dtype_bytes(dy->dtype),
+                         .size = wl_dtype_bytes(dy->dtype),
                          .rows = y[0] * y[1],
                          .s = y[1],
                          .f = y[2],

@@ -12,13 +12,13 @@ struct sample {
 
 static struct sample sample_of(const struct wl_step *s, const struct wl_buf *x, const struct wl_buf *y, int64_t i)
 {
-    const int64_t *d = s->node->in[0]->dims.d, places = s->node->in[1]->dims.d[1];
+    const int64_t *d = s->node->in[0]->dims.d, positions = s->node->in[1]->dims.d[1];
     const size_t row = (size_t)d[2] * wl_dtype_bytes(x->dtype);
     return (struct sample) { .x = (char *)x->at + (size_t)(i * d[1]) * row,
-                             .y = (char *)y->at + (size_t)(i * places) * row,
-                             .positions = (const int32_t *)s->uses[1].buf->at + i * places,
+                             .y = (char *)y->at + (size_t)(i * positions) * row,
+                             .positions = (const int32_t *)s->uses[1].buf->at + i * positions,
                              .s = d[1],
-                             .p = places,
+                             .p = positions,
                              .row = row };
 }
 

@@ -52,13 +52,13 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     const struct layer_norm *context = s->context;
-    const bool kept = r->training, branch = s->node->in[1];
+    const bool training = r->training, branch = s->node->in[1];
     const struct wl_simd_loops *simd = wl_simd_step_loops(s->uses[4].buf);
     const void *b = branch ? s->uses[s->n_uses - 1].buf->at : NULL;
 #pragma omp parallel for schedule(static)
     for (int64_t from = 0; from < context->rows.n; from += CHUNK) {
         struct wl_layer_norm_rows o =
-            rows_of(s, r, s->uses[3].buf, kept ? s->uses[5].buf : NULL, kept ? s->uses[6].buf : NULL);
+            rows_of(s, r, s->uses[3].buf, training ? s->uses[5].buf : NULL, training ? s->uses[6].buf : NULL);
         o.x_f32 = s->uses[0].buf->dtype != s->uses[4].buf->dtype;
         o.gamma = s->uses[1].buf->at;
         o.beta = s->uses[2].buf->at;
@@ -72,7 +72,7 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
 {
     (void)e;
     struct layer_norm *context = own_of(p, n);
-    struct wl_buf *y = wl_buf_value(p, &n->out->dims), **kept = p->saved[n->out->id].buf, *param[2];
+    struct wl_buf *y = wl_buf_value(p, &n->out->dims), **saved = p->saved[n->out->id].buf, *param[2];
     for (int i = 0; i < 2; i++) param[i] = wl_buf_param(p, n->par[i], NULL, (size_t)context->rows.f * sizeof(float));
     struct wl_step *s = wl_simd_step_emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
     s->context = context;
@@ -82,10 +82,10 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
     wl_step_writes(p, s, scratch(p, &context->rows));
     wl_step_writes(p, s, y);
     if (p->train) {
-        kept[0] = wl_buf_like(p, y);
-        kept[1] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(context->rows.n));
-        wl_step_writes(p, s, kept[0]);
-        wl_step_writes(p, s, kept[1]);
+        saved[0] = wl_buf_like(p, y);
+        saved[1] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(context->rows.n));
+        wl_step_writes(p, s, saved[0]);
+        wl_step_writes(p, s, saved[1]);
     }
     if (n->in[1]) wl_step_reads(p, s, p->value[n->in[1]->id]);
     p->value[n->out->id] = y;
@@ -129,14 +129,14 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
 static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct layer_norm *context = own_of(p, n);
-    struct wl_buf *dy = p->gradient[n->out->id], **kept = p->saved[n->out->id].buf;
+    struct wl_buf *dy = p->gradient[n->out->id], **saved = p->saved[n->out->id].buf;
     struct wl_buf *dz = wl_gradient_last_holder(p, n->out) ? dy : wl_buf_like(p, dy);
     struct wl_buf *branch = n->in[1] && context->drop.drop ? wl_buf_like(p, dy) : NULL;
     struct wl_step *s = wl_simd_step_emit(p, n, "backward", WL_TRAIN, backward_run);
     s->context = context;
     wl_step_reads(p, s, dy);
-    wl_step_reads(p, s, kept[0]);
-    wl_step_reads(p, s, kept[1]);
+    wl_step_reads(p, s, saved[0]);
+    wl_step_reads(p, s, saved[1]);
     wl_step_reads(p, s, p->value[n->par[0]->id]);
     wl_step_writes(p, s, scratch(p, &context->rows));
     wl_step_writes(p, s,

@@ -62,15 +62,15 @@ static void add_arg(struct wl_program *p, struct wl_step *s, struct call *c, con
         wl_step_reads(p, s, a->buf);
 }
 
-int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                 const_dnnl_primitive_desc_t pd, const struct wl_cpu_arg *args, struct wl_err *e)
 {
     struct call *c = wl_new(p->arena, struct call);
     c->cpu = wl_cpu_of(p);
-    int rc = wl_dnnl_check(dnnl_primitive_create(&c->primitive, pd), what, e);
+    int rc = wl_dnnl_check(dnnl_primitive_create(&c->primitive, pd), pass, e);
     if (rc) return rc;
     wl_defer(p->arena, destroy_primitive, c->primitive);
-    struct wl_step *s = wl_step_emit(p, n, what, when, run);
+    struct wl_step *s = wl_step_emit(p, n, pass, when, run);
     s->context = c;
     s->bind = bind;
     s->clone_context = copy;

@@ -31,11 +31,11 @@ static int weights_layout(struct wl_program *p, const struct wl_project_shape *s
 static int shared_copy(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf **out,
                        struct wl_err *e)
 {
-    struct wl_buf **kept = &p->saved[n->out->id].buf[1];
-    *out = *kept;
-    if (*kept) return 0;
-    *out = *kept = wl_buf_value(p, &w->dims);
-    return wl_cpu_reorder(p, n, w, *kept, e);
+    struct wl_buf **saved = &p->saved[n->out->id].buf[1];
+    *out = *saved;
+    if (*saved) return 0;
+    *out = *saved = wl_buf_value(p, &w->dims);
+    return wl_cpu_reorder(p, n, w, *saved, e);
 }
 
 /* What a product reads of the matrix: the parameter, or a copy. */
@@ -69,11 +69,11 @@ static int gelu_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
     const struct wl_buf *u = s->uses[0].buf, *y = s->uses[1].buf;
     const struct wl_simd_loops *rows = wl_simd_step_loops(u);
     const int64_t n = wl_dims_count(&s->node->out->dims);
-    const size_t each = wl_dtype_bytes(u->dtype);
+    const size_t size = wl_dtype_bytes(u->dtype);
 #pragma omp parallel for schedule(static)
     for (int64_t at = 0; at < n; at += PART) {
-        char *x = (char *)u->at + (size_t)at * each;
-        rows->gelu(n - at < PART ? n - at : PART, x, (char *)y->at + (size_t)at * each, r->training ? x : NULL);
+        char *x = (char *)u->at + (size_t)at * size;
+        rows->gelu(n - at < PART ? n - at : PART, x, (char *)y->at + (size_t)at * size, r->training ? x : NULL);
     }
     return 0;
 }
@@ -141,11 +141,11 @@ static int multiply_run(const struct wl_step *s, const struct wl_run *r, struct 
     enum { PART = 1 << 13 };
     const struct wl_simd_loops *rows = wl_simd_step_loops(s->uses[0].buf);
     const int64_t n = wl_dims_count(&s->node->out->dims);
-    const size_t each = wl_dtype_bytes(s->uses[0].buf->dtype);
+    const size_t size = wl_dtype_bytes(s->uses[0].buf->dtype);
 #pragma omp parallel for schedule(static)
     for (int64_t at = 0; at < n; at += PART) {
         char *x[3];
-        for (int i = 0; i < 3; i++) x[i] = (char *)s->uses[i].buf->at + (size_t)at * each;
+        for (int i = 0; i < 3; i++) x[i] = (char *)s->uses[i].buf->at + (size_t)at * size;
         rows->multiply(n - at < PART ? n - at : PART, x[0], x[1], x[2]);
     }
     return 0;

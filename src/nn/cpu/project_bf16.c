@@ -20,10 +20,10 @@ bool wl_project_uses_gemm_bf16(const struct wl_program *p, const struct wl_node 
     return p->precision == WL_BF16 && serves && all_threads() && wl_gemm_bf16();
 }
 
-static struct wl_step *emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+static struct wl_step *emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                             wl_step_run_fn *run)
 {
-    struct wl_step *s = wl_step_emit(p, n, what, when, run);
+    struct wl_step *s = wl_step_emit(p, n, pass, when, run);
     s->implementation = "gemm_bf16";
     return s;
 }

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-struct wl_step *wl_simd_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+struct wl_step *wl_simd_step_emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                                   wl_step_run_fn *run)
 {
-    struct wl_step *s = wl_step_emit(p, n, what, when, run);
+    struct wl_step *s = wl_step_emit(p, n, pass, when, run);
     s->implementation = wl_strf(p->arena, "simd:%s", wl_simd()->name);
     return s;
 }
@@ -20,9 +20,9 @@ struct wl_dropout_mask wl_simd_step_mask(const struct wl_dropout *d)
 
 struct wl_buf *wl_simd_step_scratch(struct wl_program *p, size_t bytes)
 {
-    const size_t each = (bytes + WL_ALIGN - 1) / WL_ALIGN * WL_ALIGN;
+    const size_t stride = (bytes + WL_ALIGN - 1) / WL_ALIGN * WL_ALIGN;
     const int64_t threads = omp_get_max_threads();
-    return wl_buf_new(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(threads, (int64_t)each), NULL, (size_t)threads * each);
+    return wl_buf_new(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(threads, (int64_t)stride), NULL, (size_t)threads * stride);
 }
 
 static int column_sum_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -31,7 +31,7 @@ static int column_sum_run(const struct wl_step *s, const struct wl_run *r, struc
     const struct wl_buf *dy = s->uses[0].buf;
     const struct wl_simd_loops *rows = wl_simd_step_loops(dy);
     const struct wl_vectors m = wl_vectors_of(s->node->out);
-    const size_t each = wl_dtype_bytes(dy->dtype);
+    const size_t size = wl_dtype_bytes(dy->dtype);
     float *db = wl_use_at(s, r, 1);
     const int parts = omp_get_max_threads();
 #pragma omp parallel for schedule(static)
@@ -40,7 +40,7 @@ static int column_sum_run(const struct wl_step *s, const struct wl_run *r, struc
                       n = wl_simd_step_column_cut(m.f, i + 1, parts) - from;
         memset(db + from, 0, (size_t)n * sizeof *db);
         for (int64_t row = 0; row < m.n; row++)
-            rows->add_row(n, (const char *)dy->at + (size_t)(row * m.f + from) * each, db + from);
+            rows->add_row(n, (const char *)dy->at + (size_t)(row * m.f + from) * size, db + from);
     }
     return 0;
 }

@@ -7,7 +7,7 @@
 #include "nn/threads.h"
 
 /* A step with its kernel's name, "simd:v4". */
-struct wl_step *wl_simd_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+struct wl_step *wl_simd_step_emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                                   wl_step_run_fn *run);
 
 /* The loops for values of this buffer's type. */

@@ -60,13 +60,13 @@ static int fastest(struct wl_cpu *c, const struct measured *m, double *seconds, 
 
 int wl_cpu_time_primitive(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e)
 {
-    struct wl_cpu own = *c;
-    own.arena = wl_arena_new(c->arena);
+    struct wl_cpu scratch = *c;
+    scratch.arena = wl_arena_new(c->arena);
     struct measured m = { 0 };
-    int rc = prepare(&own, &m, pd, e);
-    if (!rc) rc = fastest(&own, &m, seconds, e);
+    int rc = prepare(&scratch, &m, pd, e);
+    if (!rc) rc = fastest(&scratch, &m, seconds, e);
     for (int i = 0; i < m.n; i++) dnnl_memory_destroy(m.args[i].memory);
     dnnl_primitive_destroy(m.primitive);
-    wl_arena_free(own.arena);
+    wl_arena_free(scratch.arena);
     return rc;
 }

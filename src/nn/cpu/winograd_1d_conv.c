@@ -23,12 +23,12 @@ static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e
     return 0;
 }
 
-static void emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+static void emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                  const struct context *move, struct wl_buf *from, struct wl_buf *to)
 {
     struct context *o = wl_new(p->arena, struct context);
     *o = *move;
-    struct wl_step *s = wl_step_emit(p, n, what, when, run);
+    struct wl_step *s = wl_step_emit(p, n, pass, when, run);
     s->context = o;
     s->implementation = "winograd";
     wl_step_reads(p, s, from);
@@ -163,9 +163,9 @@ static void from_tiles(const struct pass *s, moved *move, int64_t c, struct wl_b
 }
 
 /* The products of the images that are taken at once. */
-static int multiply(const struct pass *s, const char *what, const struct wl_cpu_arg *args, struct wl_err *e)
+static int multiply(const struct pass *s, const char *pass, const struct wl_cpu_arg *args, struct wl_err *e)
 {
-    int rc = wl_cpu_emit(s->p, s->n, what, s->when, s->products.pd, args, e);
+    int rc = wl_cpu_emit(s->p, s->n, pass, s->when, s->products.pd, args, e);
     if (!rc) s->p->steps[s->p->n_steps - 1]->flops_share = (double)s->v.n / (double)s->images;
     return rc;
 }

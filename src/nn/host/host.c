@@ -135,7 +135,7 @@ static int update_statistics(void *device, const struct wl_statistic *statistics
     for (size_t i = 0; i < count; i++) {
         const struct wl_statistic *s = &statistics[i];
         float *running = s->running->at, share = (float)s->tensor->momentum;
-        const float *sum = s->moment->at;
+        const float *sum = s->sum->at;
         const int64_t n = wl_dims_count(&s->tensor->dims);
         for (int64_t c = 0; c < n; c++) running[c] += share * (sum[c] / (float)micro_batches - running[c]);
     }

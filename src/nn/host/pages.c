@@ -31,9 +31,9 @@ struct pages {
     size_t bytes;
 };
 
-static void release(void *what)
+static void release(void *pages)
 {
-    struct pages *p = what;
+    struct pages *p = pages;
     wl_host_unmap(p->at, p->bytes);
 }
 

@@ -69,13 +69,13 @@ static int plain_inputs(struct wl_program *p, const struct wl_node *n, struct wl
 }
 
 static void emit_forward(struct wl_program *p, const struct wl_node *n, unsigned when, struct wl_buf *const in[],
-                         struct wl_buf *kept)
+                         struct wl_buf *saved)
 {
     struct builder b = begin(p, n, "forward", when, op_of(p, n)->forward);
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++) reads(&b, WL_ROWS_IN + i, in[i]);
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, WL_ROWS_PARAM + i, p->value[n->par[i]->id]);
     writes(&b, WL_ROWS_OUT, p->value[n->out->id]);
-    if (kept) writes(&b, WL_ROWS_SAVED, kept);
+    if (saved) writes(&b, WL_ROWS_SAVED, saved);
     take_scratch(&b, false);
 }
 
@@ -83,17 +83,17 @@ static void emit_forward(struct wl_program *p, const struct wl_node *n, unsigned
 int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_rows_op *op = op_of(p, n);
-    struct wl_buf *in[WL_MAX_INPUTS], *kept = NULL;
+    struct wl_buf *in[WL_MAX_INPUTS], *saved = NULL;
     struct wl_dims dims;
     int rc = plain_inputs(p, n, in, e);
     if (rc) return rc;
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) wl_lower_plain_param(p, n->par[i]);
     p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
-    if (p->train && op->saved_dims && op->saved_dims(n, &dims)) kept = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &dims);
-    p->saved[n->out->id].buf[0] = kept;
+    if (p->train && op->saved_dims && op->saved_dims(n, &dims)) saved = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &dims);
+    p->saved[n->out->id].buf[0] = saved;
     if (op->table) p->saved[n->out->id].context = op->table(wl_rules_of(p, n)->kernels, n, p->arena);
-    emit_forward(p, n, kept ? WL_TRAIN : WL_TRAIN | WL_EVAL, in, kept);
-    if (kept) emit_forward(p, n, WL_EVAL, in, NULL);
+    emit_forward(p, n, saved ? WL_TRAIN : WL_TRAIN | WL_EVAL, in, saved);
+    if (saved) emit_forward(p, n, WL_EVAL, in, NULL);
     return 0;
 }
 

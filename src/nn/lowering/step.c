@@ -2,10 +2,10 @@
 
 #include "nn/lowering/lowering.h"
 
-struct wl_step *wl_step_emit_uses(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+struct wl_step *wl_step_emit_uses(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                                   wl_step_run_fn *run, struct wl_buf *const *reads, struct wl_buf *const *writes)
 {
-    struct wl_step *s = wl_step_emit(p, n, what, when, run);
+    struct wl_step *s = wl_step_emit(p, n, pass, when, run);
     for (; *reads; reads++) wl_step_reads(p, s, *reads);
     for (; *writes; writes++) wl_step_writes(p, s, *writes);
     return s;

@@ -6,7 +6,7 @@
 
 /* A step that reads some buffers, then writes others. The first NULL ends a list, so an optional buffer comes last:
  * wl_step_emit_uses(p, n, "backward weights", WL_TRAIN, run, WL_BUFS(x, dy), WL_BUFS(dw, db)). */
-struct wl_step *wl_step_emit_uses(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+struct wl_step *wl_step_emit_uses(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                                   wl_step_run_fn *run, struct wl_buf *const *reads, struct wl_buf *const *writes);
 #define WL_BUFS(...) ((struct wl_buf *const[]) { __VA_ARGS__, NULL })
 

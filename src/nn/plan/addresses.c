@@ -90,9 +90,9 @@ void wl_plan_assign_memory(struct wl_plan *p, size_t bucket_bytes)
     }
     f->input_bytes = place_in_order(p, WL_MEM_INPUT);
     f->output_bytes = place_in_order(p, WL_MEM_OUTPUT);
-    size_t statistics = place_in_order(p, WL_MEM_STATISTIC), moments = place_in_order(p, WL_MEM_STATISTIC_SUM);
+    size_t statistics = place_in_order(p, WL_MEM_STATISTIC), sums = place_in_order(p, WL_MEM_STATISTIC_SUM);
     p->statistic_floats = statistics / sizeof(float);
-    f->statistic_bytes = statistics + moments;
+    f->statistic_bytes = statistics + sums;
     const struct wl_memory_bytes values = wl_memory_assign_values(&p->program);
     f->value_bytes = values.total;
     f->live_bytes = values.live;
@@ -106,7 +106,7 @@ static int bind_steps(struct wl_plan *p, struct wl_err *e)
     for (size_t i = 0; i < p->program.n_steps; i++) {
         struct wl_step *s = p->program.steps[i];
         int rc = s->bind ? s->bind(s, e) : 0;
-        if (rc) return wl_err_prefix(e, "%s (%s)", s->node->name, s->what);
+        if (rc) return wl_err_prefix(e, "%s (%s)", s->node->name, s->pass);
     }
     return 0;
 }
@@ -215,7 +215,7 @@ int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
     for (size_t i = 0; i * p->info.param_bytes < p->info.optim_bytes; i++)
         p->slot[i] = p->param + (i + 1) * p->param_floats;
     p->statistic = (float *)base[WL_MEM_STATISTIC];
-    p->moment = (float *)base[WL_MEM_STATISTIC_SUM];
+    p->statistic_sum = (float *)base[WL_MEM_STATISTIC_SUM];
     set_addresses(p, base);
     find_inputs(p);
     return bind_steps(p, e);

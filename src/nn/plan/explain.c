@@ -28,10 +28,10 @@ static struct wl_plan_buffer buffer(const struct wl_plan *p, const struct wl_use
  * of gradients take none. */
 static double pass_flops(const struct wl_graph *g, const struct wl_step *s)
 {
-    if (wl_str_starts(s->what, "backward data") || wl_str_starts(s->what, "backward weights"))
+    if (wl_str_starts(s->pass, "backward data") || wl_str_starts(s->pass, "backward weights"))
         return wl_node_flops(g, s->node);
-    if (wl_str_starts(s->what, "backward")) return wl_node_backward_flops(g, s->node);
-    return wl_str_starts(s->what, "forward") ? wl_node_flops(g, s->node) : 0;
+    if (wl_str_starts(s->pass, "backward")) return wl_node_backward_flops(g, s->node);
+    return wl_str_starts(s->pass, "forward") ? wl_node_flops(g, s->node) : 0;
 }
 
 size_t wl_plan_step_count(const struct wl_plan *p) { return p->program.n_steps; }
@@ -45,11 +45,11 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
     return (struct wl_plan_step) {
         .operation = wl_op_name(s->node->op),
         .name = s->node->name,
-        .pass = s->what,
+        .pass = s->pass,
         .implementation = s->implementation ? s->implementation : "plain C",
         .training = s->when & WL_TRAIN,
         .evaluation = s->when & WL_EVAL,
-        .again = s->again,
+        .recompute = s->recompute,
         .choice = s->choice,
         .flops = s->flops_share * pass_flops(p->program.graph, s) / (double)p->info.batch,
         .buffers = buffers,

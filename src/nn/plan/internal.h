@@ -44,7 +44,7 @@ struct wl_plan {
     size_t memory_bytes;
     float *param, *gradient, *slot[2]; /* param_floats each */
     size_t param_floats;
-    float *statistic, *moment; /* statistic_floats each */
+    float *statistic, *statistic_sum; /* statistic_floats each */
     size_t statistic_floats;
     struct wl_device_io io;
     const void **input_at; /* of the host, by tensor id: what the caller fills; NULL for other tensors */

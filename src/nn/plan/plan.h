@@ -106,7 +106,7 @@ struct wl_plan_info {
     int64_t batch;      /* samples of a micro-batch */
     int64_t parameters; /* elements, without padding of layouts */
     size_t param_bytes, gradient_bytes, optim_bytes, statistic_bytes, input_bytes, output_bytes;
-    size_t value_bytes;    /* the arena of values, their gradients and scratch, shared by lifetime */
+    size_t value_bytes;    /* the arena of values, their gradients and scratch, shared by live range */
     size_t live_bytes;     /* the maximum alive at one step: no placement could take less */
     size_t unshared_bytes; /* what it would take without sharing */
     size_t in_place_bytes; /* what results written over an operand would have taken on top */
@@ -144,7 +144,7 @@ struct wl_plan_step {
     const char *pass;               /* "forward", "backward data", "reorder" */
     const char *implementation;     /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
     bool training, evaluation;      /* runs in these */
-    bool again;                     /* the forward step of this name once more, for the backward pass */
+    bool recompute;                 /* the forward step of this name once more, for the backward pass */
     double flops;                   /* a sample: 2 x multiply-adds of convolutions and matrix products */
     const struct wl_choice *choice; /* the algorithm was chosen by measurement; NULL: there was no choice */
     const struct wl_plan_buffer *buffers;

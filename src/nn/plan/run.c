@@ -19,7 +19,7 @@ static int run_step(const struct job *j, size_t i, struct wl_err *e)
     void *device = p->program.device;
     const struct wl_step *s = p->program.steps[i];
     int rc = ops->step(device, s, &j->run, e);
-    if (rc) return wl_err_prefix(e, "%s (%s)", s->node->name, s->what);
+    if (rc) return wl_err_prefix(e, "%s (%s)", s->node->name, s->pass);
     for (int k = 0; k < s->n_uses && !rc; k++) {
         const struct wl_use *u = &s->uses[k];
         const size_t floats = u->buf->bytes / sizeof(float);

@@ -43,12 +43,12 @@ struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b)
     return like;
 }
 
-struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                              wl_step_run_fn *run)
 {
     struct wl_step *s = wl_new(p->arena, struct wl_step);
     s->node = n;
-    s->what = what;
+    s->pass = pass;
     s->when = when & p->passes;
     s->flops_share = 1;
     s->run = run;
@@ -175,9 +175,9 @@ void wl_lower_statistics(struct wl_program *p, const struct wl_node *n)
     for (int i = 0; i < 2; i++) {
         const struct wl_tensor *t = n->stat[i];
         struct wl_statistic s = { .tensor = t, .running = wl_buf_plain(p, WL_MEM_STATISTIC, WL_F32, &t->dims) };
-        if (p->train) s.moment = wl_buf_plain(p, WL_MEM_STATISTIC_SUM, WL_F32, &t->dims);
+        if (p->train) s.sum = wl_buf_plain(p, WL_MEM_STATISTIC_SUM, WL_F32, &t->dims);
         p->value[t->id] = s.running;
-        p->gradient[t->id] = s.moment;
+        p->gradient[t->id] = s.sum;
         WL_GROW(p->arena, p->statistics, p->n_statistics, p->cap_statistics);
         p->statistics[p->n_statistics++] = s;
     }

@@ -1,7 +1,7 @@
 /* A program: the buffers and steps that a graph is lowered to.
  *
  * Lowering walks the nodes forward, then backward; each back-end's rules emit steps and name the buffers they read
- * and write. A buffer's life runs from the first step that uses it to the last. When all steps exist, the planner
+ * and write. A buffer is live from the first step that uses it to the last. When all steps exist, the planner
  * gives the buffers addresses (memory.c, plan.c) and each step binds to them. Running is a loop over the steps.
  *
  * The gradient of a tensor always has the layout of its value.
@@ -18,13 +18,13 @@
 
 /* What a buffer holds decides where it lives and how long. */
 enum wl_class {
-    WL_MEM_INPUT,         /* filled by the caller: lives always */
-    WL_MEM_OUTPUT,        /* read by the caller after an evaluation: lives always, plain f32 */
+    WL_MEM_INPUT,         /* filled by the caller: always live */
+    WL_MEM_OUTPUT,        /* read by the caller after an evaluation: always live, plain f32 */
     WL_MEM_PARAM,         /* master weights, f32 */
     WL_MEM_GRADIENT,      /* of parameters: side by side in the order in which they become final */
     WL_MEM_STATISTIC,     /* running statistics, side by side */
     WL_MEM_STATISTIC_SUM, /* a step's sums of the micro-batches' statistics */
-    WL_MEM_VALUE,         /* activations, their gradients, scratch: share one arena by lifetime */
+    WL_MEM_VALUE,         /* activations, their gradients, scratch: share one arena by live range */
     WL_MEM_CLASSES
 };
 
@@ -44,7 +44,7 @@ struct wl_buf {
 
 struct wl_run {
     bool training;            /* false: evaluation */
-    bool first;               /* of the micro-batches: overwrite gradients and moments */
+    bool first;               /* of the micro-batches: overwrite gradients and sums of statistics */
     int64_t update;           /* optimiser steps of the training before this one */
     int64_t first_sample;     /* index of the first sample among those of this optimiser step, of all ranks */
     struct wl_counts *counts; /* in the device's memory */
@@ -62,12 +62,12 @@ enum { WL_MAX_USES = 24 };
 
 struct wl_step {
     const struct wl_node *node;
-    const char *what;               /* "forward", "backward data" */
+    const char *pass;               /* "forward", "backward data", "reorder" */
     const char *implementation;     /* the library's name of the kernel; NULL: ours */
     const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
     unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
     double flops_share;             /* of the pass's flops; less than 1: one step of several that take a part each */
-    bool again;                     /* a forward step that runs once more for the backward pass (recompute/) */
+    bool recompute;                 /* a forward step that runs once more for the backward pass (recompute/) */
     int n_uses;
     struct wl_use uses[WL_MAX_USES];
     void *context;                                    /* the back-end's */
@@ -78,10 +78,10 @@ struct wl_step {
     wl_step_run_fn *run; /* called by the device alone */
 };
 
-/* A statistic of a batch norm: the running value and this optimiser step's sum. */
+/* A statistic of a batch norm: the running value, and the sum over this optimiser step's micro-batches. */
 struct wl_statistic {
     const struct wl_tensor *tensor;
-    struct wl_buf *running, *moment;
+    struct wl_buf *running, *sum;
 };
 
 /* A node whose inputs are checked before a run; one of several that would check the same. */
@@ -139,7 +139,7 @@ struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b);      /
 
 /* A step in program order, then its uses: index 0, 1, ... in the order of these calls. They run
  * in the passes that both `when` and p->passes name. */
-struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, const char *what, unsigned when,
+struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                              wl_step_run_fn *run);
 void wl_step_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 /* Of a parameter's gradient the first step that writes it in a backward pass does so in place; what later ones write,
@@ -188,7 +188,7 @@ void wl_gradient_done(struct wl_program *p, const struct wl_tensor *t);
 bool wl_gradient_last_holder(const struct wl_program *p, const struct wl_tensor *t);
 
 /* Batch norm: buffers of the running statistics, and a step after the norm that adds the micro-batch's mean and
- * variance (biased, over n elements a channel) to the moments. */
+ * variance (biased, over n elements a channel) to their sums. */
 void wl_lower_statistics(struct wl_program *p, const struct wl_node *n);
 void wl_lower_statistic_sums(struct wl_program *p, const struct wl_node *n, struct wl_buf *mean, struct wl_buf *var);
 

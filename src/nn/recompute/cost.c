@@ -45,7 +45,7 @@ static size_t kept(const struct cost *c, bool again)
 {
     size_t bytes = 0;
     for (int i = 0; i < c->n_born; i++)
-        if (stays(c, &c->s->life[c->born[i]], again)) bytes += c->s->life[c->born[i]].bytes;
+        if (stays(c, &c->s->bufs[c->born[i]], again)) bytes += c->s->bufs[c->born[i]].bytes;
     return bytes;
 }
 
@@ -54,7 +54,7 @@ static size_t max_forward_bytes(const struct cost *c, bool again)
     const int from = c->g->from, n = c->g->to - from;
     long *change = wl_new_array(c->a, long, (size_t)n + 1);
     for (int i = 0; i < c->n_born; i++) {
-        const struct wl_buf_liveness *l = &c->s->life[c->born[i]];
+        const struct wl_buf_liveness *l = &c->s->bufs[c->born[i]];
         add_interval(change, l->born - from, stays(c, l, again) ? n - 1 : l->forward_last - from, l->bytes);
     }
     return most(change, NULL, n);
@@ -65,7 +65,7 @@ static size_t max_backward_bytes(const struct cost *c)
 {
     int first = c->s->n_steps, end = 0;
     for (int i = 0; i < c->n_born; i++) {
-        const struct wl_buf_liveness *l = &c->s->life[c->born[i]];
+        const struct wl_buf_liveness *l = &c->s->bufs[c->born[i]];
         if (!is_read_back(l)) continue;
         if (l->back_first < first) first = l->back_first;
         end = max(end, l->back_last + 1);
@@ -73,7 +73,7 @@ static size_t max_backward_bytes(const struct cost *c)
     if (first >= end) return 0;
     long *change = wl_new_array(c->a, long, (size_t)(end - first) + 1);
     for (int i = 0; i < c->n_born; i++) {
-        const struct wl_buf_liveness *l = &c->s->life[c->born[i]];
+        const struct wl_buf_liveness *l = &c->s->bufs[c->born[i]];
         if (is_read_back(l)) add_interval(change, 0, l->back_last - first, l->bytes);
     }
     return most(change, c->s->gradients + first, end - first);
@@ -109,14 +109,14 @@ static size_t max_recompute_bytes(const struct cost *c)
     const struct uses *uses = recompute_uses(c);
     const int runs = (int)g->n_steps;
     int end = g->before + 1;
-    for (int i = 0; i < c->n_born; i++) end = max(end, c->s->life[c->born[i]].back_last + 1);
+    for (int i = 0; i < c->n_born; i++) end = max(end, c->s->bufs[c->born[i]].back_last + 1);
     const int n = runs + end - g->before;
     long *change = wl_new_array(c->a, long, (size_t)n + 1);
     size_t *beside = wl_new_array(c->a, size_t, (size_t)n);
     for (int t = 0; t < n; t++) beside[t] = t < runs ? c->s->handed[g->before] : c->s->gradients[g->before + t - runs];
     for (int i = 0; i < c->n_born; i++) {
         const int id = c->born[i];
-        const struct wl_buf_liveness *l = &c->s->life[id];
+        const struct wl_buf_liveness *l = &c->s->bufs[id];
         const bool read = is_read_back(l), keeps = wl_recompute_segment_keeps(c->s, g->to, l);
         const int back = runs + l->back_last - g->before;
         if (keeps && read && l->back_last >= g->before) add_interval(change, 0, back, l->bytes);
@@ -130,7 +130,7 @@ static int *find_born(const struct wl_liveness *s, int from, int to, int *n, str
 {
     int *ids = wl_new_array(a, int, s->program->n_bufs);
     for (size_t b = 0; b < s->program->n_bufs; b++)
-        if (s->life[b].bytes && s->life[b].born >= from && s->life[b].born < to) ids[(*n)++] = (int)b;
+        if (s->bufs[b].bytes && s->bufs[b].born >= from && s->bufs[b].born < to) ids[(*n)++] = (int)b;
     return ids;
 }
 
@@ -145,7 +145,7 @@ struct wl_recompute_segment_cost wl_recompute_segment_cost(const struct wl_liven
         const size_t forward = max_forward_bytes(&c, again),
                      backward = again ? max_recompute_bytes(&c) : max_backward_bytes(&c);
         cost.kept[again] = kept(&c, again);
-        cost.most[again] = forward > backward ? forward : backward;
+        cost.peak[again] = forward > backward ? forward : backward;
     }
     cost.work = g.work;
     return cost;

@@ -22,7 +22,7 @@ struct wl_buf_liveness {
 struct wl_liveness {
     const struct wl_program *program;
     int n_forward, n_steps;
-    struct wl_buf_liveness *life; /* by the buffer's id */
+    struct wl_buf_liveness *bufs; /* by the buffer's id */
     bool *repeatable;             /* by step */
     double *flops, *work;         /* by forward step: what running it takes, flop, NAN where it is
                                    * not known; `work` counts memory too */
@@ -66,7 +66,7 @@ struct wl_program wl_recompute_rewrite(const struct wl_liveness *s, const struct
 struct wl_recompute_segment_cost {
     bool possible;  /* to recompute it */
     size_t kept[2]; /* from its forward pass until its backward pass: [1] when it is recomputed, [0] when not */
-    size_t most[2]; /* alive at once in its passes */
+    size_t peak[2]; /* alive at once in its passes */
     double work;    /* of recomputing it */
 };
 struct wl_recompute_segment_cost wl_recompute_segment_cost(const struct wl_liveness *s, int from, int to,

@@ -38,12 +38,12 @@ static void note_step(struct wl_liveness *s, int i)
     const struct wl_step *step = s->program->steps[i];
     for (int k = 0; k < step->n_uses; k++) {
         const struct wl_use *u = &step->uses[k];
-        struct wl_buf_liveness *l = &s->life[u->buf->id];
+        struct wl_buf_liveness *l = &s->bufs[u->buf->id];
         if (i < s->n_forward)
             note_forward(l, i, u->write);
         else
             note_backward(l, i, u->write);
-        if (u->partial) note_backward(&s->life[u->partial->id], i, true);
+        if (u->partial) note_backward(&s->bufs[u->partial->id], i, true);
         if (u->write) l->once |= !s->repeatable[i];
     }
 }
@@ -54,7 +54,7 @@ static void weigh(struct wl_liveness *s, int i)
     const struct wl_step *step = s->program->steps[i];
     size_t bytes = 0;
     for (int k = 0; k < step->n_uses; k++) bytes += step->uses[k].buf->bytes;
-    if (wl_str_starts(step->what, "forward"))
+    if (wl_str_starts(step->pass, "forward"))
         s->flops[i] = step->flops_share * wl_node_flops(s->program->graph, step->node);
     s->work[i] = (isnan(s->flops[i]) ? 0 : s->flops[i]) + flop_per_byte * (double)bytes;
 }
@@ -62,7 +62,7 @@ static void weigh(struct wl_liveness *s, int i)
 static void add_up_gradients(struct wl_liveness *s)
 {
     for (size_t b = 0; b < s->program->n_bufs; b++) {
-        const struct wl_buf_liveness *l = &s->life[b];
+        const struct wl_buf_liveness *l = &s->bufs[b];
         if (l->born < s->n_forward) continue;
         for (int i = l->born; i <= l->back_last; i++) {
             s->gradients[i] += l->bytes;
@@ -79,7 +79,7 @@ void wl_liveness_init(struct wl_liveness *s, const struct wl_program *p, struct 
         .program = p,
         .n_forward = (int)p->n_forward,
         .n_steps = (int)n,
-        .life = wl_new_array(a, struct wl_buf_liveness, p->n_bufs),
+        .bufs = wl_new_array(a, struct wl_buf_liveness, p->n_bufs),
         .repeatable = wl_new_array(a, bool, n),
         .flops = wl_new_array(a, double, n),
         .work = wl_new_array(a, double, n),
@@ -87,7 +87,7 @@ void wl_liveness_init(struct wl_liveness *s, const struct wl_program *p, struct 
         .handed = wl_new_array(a, size_t, n),
     };
     for (size_t b = 0; b < p->n_bufs; b++) {
-        s->life[b] = (struct wl_buf_liveness) { p->bufs[b]->class == WL_MEM_VALUE ? wl_memory_padded(p, p->bufs[b]) : 0,
+        s->bufs[b] = (struct wl_buf_liveness) { p->bufs[b]->class == WL_MEM_VALUE ? wl_memory_padded(p, p->bufs[b]) : 0,
                                                 WL_NEVER,
                                                 WL_NEVER,
                                                 WL_NEVER,
@@ -95,7 +95,7 @@ void wl_liveness_init(struct wl_liveness *s, const struct wl_program *p, struct 
                                                 WL_NEVER,
                                                 WL_NEVER,
                                                 false };
-        if (s->life[b].bytes > largest) largest = s->life[b].bytes;
+        if (s->bufs[b].bytes > largest) largest = s->bufs[b].bytes;
     }
     s->small = largest / SMALL;
     for (int i = 0; i < s->n_steps; i++) {

@@ -23,14 +23,15 @@ static struct wl_buf *copy_of(struct rewrite *w, const struct wl_buf *b)
     return *copy;
 }
 
-/* What it writes and nobody reads goes to a copy too: the buffer itself may be another value's place by then. */
-static struct wl_step *again(struct rewrite *w, const struct wl_recompute_segment *g, const struct wl_step *step)
+/* What it writes and nobody reads goes to a copy too: the buffer itself may hold another value by then. */
+static struct wl_step *recomputed_step(struct rewrite *w, const struct wl_recompute_segment *g,
+                                       const struct wl_step *step)
 {
     struct wl_step *s = wl_new(w->to.arena, struct wl_step);
     *s = *step;
     s->when = WL_TRAIN;
-    s->again = true;
-    w->to.reorders += wl_str_eq(s->what, "reorder");
+    s->recompute = true;
+    w->to.reorders += wl_str_eq(s->pass, "reorder");
     if (s->clone_context) s->context = s->clone_context(s, w->to.arena);
     for (int k = 0; k < s->n_uses; k++)
         if (s->uses[k].write || g->bufs[s->uses[k].buf->id]) s->uses[k].buf = copy_of(w, s->uses[k].buf);
@@ -41,9 +42,9 @@ static void emit_recompute(struct rewrite *w, const struct wl_recompute_segment 
 {
     const struct wl_liveness *s = w->liveness;
     for (int i = g->from; i < g->to; i++)
-        if (g->steps[i]) append(w, again(w, g, s->program->steps[i]));
+        if (g->steps[i]) append(w, recomputed_step(w, g, s->program->steps[i]));
     for (size_t b = 0; b < s->program->n_bufs; b++)
-        if (g->bufs[b]) w->replaced[b] = !wl_recompute_segment_keeps(s, g->to, &s->life[b]);
+        if (g->bufs[b]) w->replaced[b] = !wl_recompute_segment_keeps(s, g->to, &s->bufs[b]);
 }
 
 /* The step itself where it uses nothing that was made again. */
@@ -62,19 +63,19 @@ static struct wl_step *redirected(struct rewrite *w, struct wl_step *step)
     return s;
 }
 
-static void live(struct wl_buf *b, int i)
+static void extend_live_range(struct wl_buf *b, int i)
 {
     if (b->first < 0) b->first = i;
     b->last = i;
 }
 
-static void find_lives(struct wl_program *p)
+static void find_live_ranges(struct wl_program *p)
 {
     for (size_t b = 0; b < p->n_bufs; b++) p->bufs[b]->first = p->bufs[b]->last = -1;
     for (size_t i = 0; i < p->n_steps; i++)
         for (int k = 0; k < p->steps[i]->n_uses; k++) {
-            live(p->steps[i]->uses[k].buf, (int)i);
-            if (p->steps[i]->uses[k].partial) live(p->steps[i]->uses[k].partial, (int)i);
+            extend_live_range(p->steps[i]->uses[k].buf, (int)i);
+            if (p->steps[i]->uses[k].partial) extend_live_range(p->steps[i]->uses[k].partial, (int)i);
         }
 }
 
@@ -97,6 +98,6 @@ struct wl_program wl_recompute_rewrite(const struct wl_liveness *s, const struct
             if (i >= s->n_forward && segments[k].before == i) emit_recompute(&w, &segments[k]);
         append(&w, i < s->n_forward ? from->steps[i] : redirected(&w, from->steps[i]));
     }
-    find_lives(p);
+    find_live_ranges(p);
     return w.to;
 }

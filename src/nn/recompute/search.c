@@ -26,7 +26,7 @@ static size_t *crossings(const struct wl_liveness *s, struct wl_arena *a)
     for (int i = 1; i < s->n_forward; i++)
         if (s->program->steps[i]->node == s->program->steps[i - 1]->node) cross[i] = SIZE_MAX;
     for (size_t b = 0; b < s->program->n_bufs; b++) {
-        const struct wl_buf_liveness *l = &s->life[b];
+        const struct wl_buf_liveness *l = &s->bufs[b];
         if (!l->bytes || l->born == WL_NEVER || l->born >= s->n_forward) continue;
         for (int i = l->born + 1; i <= l->forward_last; i++)
             cross[i] = i <= l->forward_write || cross[i] == SIZE_MAX ? SIZE_MAX : cross[i] + l->bytes;
@@ -68,7 +68,7 @@ static void find_costs(const struct wl_liveness *s, struct cuts *c, struct wl_ar
 /* Of the paths to a cut with about the same work the one that keeps the fewest bytes. */
 enum { LEVELS = 64 };
 struct path {
-    bool known, again; /* the last segment is recomputed */
+    bool known, recompute; /* the last segment is recomputed */
     size_t kept;
     double work;
     int from, level; /* the path to where the last segment begins */
@@ -83,15 +83,15 @@ struct choice {
 
 static struct path *path_to(const struct choice *c, int cut, int level) { return &c->paths[cut * LEVELS + level]; }
 
-static void extend_path(struct choice *c, int from, int level, int to, bool again, size_t bound)
+static void extend_path(struct choice *c, int from, int level, int to, bool recompute, size_t bound)
 {
     const struct wl_recompute_segment_cost *cost = cost_between(c->cuts, from, to);
     const struct path *w = path_to(c, from, level);
-    if (w->kept + cost->most[again] > bound) return;
+    if (w->kept + cost->peak[recompute] > bound) return;
     struct path next = { .known = true,
-                         .again = again,
-                         .kept = w->kept + cost->kept[again],
-                         .work = w->work + (again ? cost->work : 0),
+                         .recompute = recompute,
+                         .kept = w->kept + cost->kept[recompute],
+                         .work = w->work + (recompute ? cost->work : 0),
                          .from = from,
                          .level = level };
     struct path *best = path_to(c, to, (int)(next.work / c->all_work * (LEVELS - 1)));
@@ -108,8 +108,8 @@ static bool choose(struct choice *c, size_t bound, struct wl_recompute_segment *
     for (int i = 0; i < last; i++)
         for (int level = 0; level < LEVELS; level++)
             for (int j = i + 1; j < cuts && path_to(c, i, level)->known; j++)
-                for (int again = 0; again <= cost_between(c->cuts, i, j)->possible; again++)
-                    extend_path(c, i, level, j, again, bound);
+                for (int recompute = 0; recompute <= cost_between(c->cuts, i, j)->possible; recompute++)
+                    extend_path(c, i, level, j, recompute, bound);
     int level = 0;
     while (level < LEVELS && !path_to(c, last, level)->known) level++;
     if (level == LEVELS) return false;
@@ -117,7 +117,7 @@ static bool choose(struct choice *c, size_t bound, struct wl_recompute_segment *
     *n = 0;
     for (int i = last; i > 0;) {
         const struct path *w = path_to(c, i, level);
-        if (w->again)
+        if (w->recompute)
             WL_CHECK(
                 wl_recompute_segment_find(c->liveness, c->cuts->at[w->from], c->cuts->at[i], &(*segments)[(*n)++], a));
         i = w->from;
@@ -209,7 +209,7 @@ static void describe(const struct wl_liveness *s, const struct wl_recompute_segm
         out->flops += s->flops[i];
     }
     for (size_t b = 0; b < s->program->n_bufs; b++)
-        if (g->bufs[b]) out->bytes += s->life[b].bytes;
+        if (g->bufs[b]) out->bytes += s->bufs[b].bytes;
 }
 
 static void make(struct wl_program *p, const struct wl_liveness *s, const struct candidate *f,

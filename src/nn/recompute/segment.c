@@ -25,7 +25,7 @@ static void want(const struct wl_liveness *s, struct wl_recompute_segment *g)
         const struct wl_step *step = s->program->steps[i];
         for (int k = 0; k < step->n_uses && s->repeatable[i]; k++) {
             const int id = step->uses[k].buf->id;
-            const struct wl_buf_liveness *l = &s->life[id];
+            const struct wl_buf_liveness *l = &s->bufs[id];
             if (!born_in(l, g->from, g->to) || l->back_first == WL_NEVER || wl_recompute_segment_keeps(s, g->to, l))
                 continue;
             g->bufs[id] = true;
@@ -47,7 +47,7 @@ static bool want_reads(const struct wl_liveness *s, struct wl_recompute_segment 
     const struct wl_step *step = s->program->steps[i];
     for (int k = 0; k < step->n_uses; k++) {
         const int id = step->uses[k].buf->id;
-        const struct wl_buf_liveness *l = &s->life[id];
+        const struct wl_buf_liveness *l = &s->bufs[id];
         if (step->uses[k].write || !l->bytes || g->bufs[id]) continue;
         const bool own = born_in(l, g->from, g->to), there = intact(l, i, g->before);
         if (there && (!own || wl_recompute_segment_keeps(s, g->to, l))) continue;

@@ -11,7 +11,7 @@ static void test_evaluation_ends_at_the_loss(void **state)
     for (size_t i = 0; i < p->program.n_steps; i++) {
         const struct wl_step *s = p->program.steps[i];
         if (after_loss) assert_int_equal(s->when, WL_TRAIN);
-        after_loss = after_loss || (s->node->op == WL_OP_CROSS_ENTROPY && !strcmp(s->what, "forward"));
+        after_loss = after_loss || (s->node->op == WL_OP_CROSS_ENTROPY && !strcmp(s->pass, "forward"));
         eval += (s->when & WL_EVAL) != 0;
         train += (s->when & WL_TRAIN) != 0;
     }

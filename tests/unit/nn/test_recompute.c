@@ -116,7 +116,7 @@ static void test_numbers(void **state)
     for (size_t i = 0; i < wl_plan_step_count(p); i++) {
         const struct wl_plan_step s = wl_plan_step(p, i, a);
         if (s.training) train += s.flops;
-        if (!s.again) continue;
+        if (!s.recompute) continue;
         assert_true(s.training && !s.evaluation);
         assert_string_not_equal(s.operation, "cross_entropy");
         assert_string_not_equal(s.pass, "moments");
