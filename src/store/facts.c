@@ -1,4 +1,4 @@
-/* What is written while a run goes on: devices, channels, samples, marks, log lines. */
+/* What is written during a run: devices, channels, samples, marks, log lines. */
 #include "store/facts.h"
 
 #include "store/maps.h"

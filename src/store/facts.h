@@ -1,4 +1,4 @@
-/* What is written while a run goes on: devices, channels, readings, marks, log lines. */
+/* What is written during a run: devices, channels, readings, marks, log lines. */
 #ifndef WL_STORE_FACTS_H
 #define WL_STORE_FACTS_H
 

@@ -1,4 +1,4 @@
-/* The file of a store and what SQLite keeps beside it, seen before and after SQLite. */
+/* The file of a store and the files that SQLite keeps next to it, checked before and after SQLite opens them. */
 #include "store/files.h"
 
 #include "store/connection.h"

@@ -1,4 +1,4 @@
-/* Who is alive: byte locks in PATH-lock, one byte a run or campaign.
+/* Which runs and campaigns are alive: byte locks in PATH-lock, one byte a run or campaign.
  *
  * They are open-file-description locks (F_OFD_SETLK): the kernel drops them when the process dies, however it dies,
  * a process number that is used again does not matter, and two connections of one process do not share them. The

@@ -60,8 +60,8 @@ static int open_immutable(struct wl_store *s, struct wl_err *e)
     return open_db(s, wl_files_immutable_uri(s), SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, e);
 }
 
-/* To read a store in WAL mode SQLite makes files beside it. In a folder of ours they go again; in that of somebody else
- * they would be ours and lock the owner out. */
+/* To read a store in WAL mode SQLite makes files next to it. In a folder of ours they are removed; in that of another
+ * user they would be ours and lock the owner out. */
 static int open_to_read(struct wl_store *s, struct wl_err *e)
 {
     bool ours = wl_files_writable(s);
@@ -71,7 +71,7 @@ static int open_to_read(struct wl_store *s, struct wl_err *e)
 }
 
 /* The first look into the file, which finds out whether it can be read at all: on read-only media SQLite cannot make
- * its shared memory, but when no log was left behind the file is complete. */
+ * its shared memory, but without a log the file is complete. */
 static int first_read(struct wl_store *s, struct wl_err *e)
 {
     int64_t n;
@@ -90,7 +90,7 @@ static int first_read(struct wl_store *s, struct wl_err *e)
     return rc < 0 ? rc : 0;
 }
 
-/* SQLite removes what it has made beside the file when the last connection that may write closes it. */
+/* SQLite removes the files that it made next to the store when the last connection that may write closes it. */
 static void remove_sidecars(struct wl_store *s)
 {
     if (!s->remove_sidecars || wl_files_wal_size(s) != 0) return;

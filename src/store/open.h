@@ -17,10 +17,10 @@ enum wl_store_mode {
 
 /* Opens a store; it is closed with the arena, or earlier by wl_store_close. Opening for writing stores the last
  * readings of runs whose wattlaw was killed and closes these runs (wl_store_recover); opening for reading shows these
- * readings beside the stored ones.
+ * readings with the stored ones.
  *
  * Reading changes nothing: the file stays as it is, byte by byte, in whatever version; where it lacks what the newest
- * one has, the connection adds it in memory. Files that SQLite needs beside it while it is open (-wal, -shm) are
+ * one has, the connection adds it in memory. Files that SQLite needs next to it while it is open (-wal, -shm) are
  * removed at the end where the folder is ours, and not made where it is not (docs/adr/056).
  *
  * The file may come from anybody. Nothing that it holds is executed: its own views and triggers, virtual tables,

@@ -1,15 +1,14 @@
--- The store of one or more campaigns: schema version 9.
+-- The store of one or more campaigns, in the newest version (WL_STORE_VERSION). src/store/migrate.c brings older files to
+-- it, step by step.
 --
 -- Conventions
 --   * Facts (campaign ... log) are append-only; triggers (views.sql) refuse what would change them. Derived tables
 --     (actual ... total) can be rebuilt from the facts at any time and are replaced run by run.
 --   * NULL is "not measured" or "not set", never 0.
---   * Units stand in the names: _ns nanoseconds, _s seconds, _j joules, _w watts, _mhz megahertz.
+--   * Units are in the names: _ns nanoseconds, _s seconds, _j joules, _w watts, _mhz megahertz.
 --   * *_mono_ns and t_ns are CLOCK_MONOTONIC of the run's host (comparable inside one boot_id only);
 --     *_wall_ns are CLOCK_REALTIME since 1970 in UTC. A run has both at both ends, which ties the two clocks.
 --   * estimated = 1: the number comes from a model, not from a meter. simulated = 1: there was no machine.
---
--- The newest schema stands here. src/store/migrate.c brings older files to it, step by step.
 
 -- FACTS ------------------------------------------------------------------------------------------------------
 
@@ -21,7 +20,7 @@ CREATE TABLE campaign(
 ) STRICT;
 
 -- The expanded experiment text a campaign was started with. Starting it again with another text (more repeats,
--- say) adds a row: the newest one counts, the older ones tell what was run before.
+-- say) adds a row: the newest one counts, the older ones show what was run before.
 CREATE TABLE experiment(
   id              INTEGER PRIMARY KEY,
   campaign        INTEGER NOT NULL REFERENCES campaign,
@@ -66,7 +65,7 @@ CREATE TABLE run(
   -- while it runs
   host            TEXT,
   boot_id         TEXT,                   -- /proc/sys/kernel/random/boot_id
-  pid             INTEGER,                -- of the wattlaw that looks after it
+  pid             INTEGER,                -- of the wattlaw that measures it
   folder          TEXT,                   -- its files (log, marks), relative to the store's folder
   command         TEXT,                   -- as given to the shell
   version         TEXT,                   -- of wattlaw
@@ -87,10 +86,10 @@ CREATE TABLE run(
   ticks_skipped   INTEGER,                -- instants that came too late and were left out
   samples_lost    INTEGER,                -- readings that found the ring full
   own_cpu_s       REAL,                   -- CPU time of the measuring itself
-  idle_s          REAL,                   -- rest before and behind the job, measured for its idle power
+  idle_s          REAL,                   -- idle time before and after the job, for its idle power
   cooldown_c      REAL,                   -- it waited until no GPU was warmer; NULL: it did not wait, nor has the next three
   cooldown_s      REAL,                   -- how long that took
-  begin_c         REAL,                   -- temperature of the hottest GPU behind it; NULL: one did not tell
+  begin_c         REAL,                   -- temperature of the hottest GPU after it; NULL: one is unknown
   not_cool        TEXT,                   -- why one was warmer, or may have been; NULL: none was
   slurm_plugin    TEXT,                   -- of Slurm, which meters its nodes; NULL: none, or not told: see slurm_why
   slurm_steps     TEXT,                   -- the steps of the job that were the run: "12.0 12.1"
@@ -171,9 +170,9 @@ CREATE TABLE cap(
   name            TEXT,                   -- product name
   setter          TEXT NOT NULL,          -- nvml, rapl, cpufreq, command, observe ...
   requested       REAL NOT NULL,
-  found           REAL,                   -- put back behind the run; NULL: it was not locked
+  found           REAL,                   -- restored after the run; NULL: it was not locked
   enforced        REAL,                   -- read back before the job started; NULL: cannot be read
-  at_end          REAL,                   -- and behind its end
+  at_end          REAL,                   -- and after its end
   simulated       INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY(run, host, device, kind)
 ) STRICT, WITHOUT ROWID;
@@ -185,7 +184,7 @@ CREATE TABLE mark(
   t_ns            INTEGER NOT NULL,
   rank            INTEGER NOT NULL,
   word            TEXT NOT NULL,          -- start, epoch-begin, epoch-end, step, phase-begin, phase-end, phase, metric, define, stop
-  fields          TEXT NOT NULL           -- "key=value ..." behind the word
+  fields          TEXT NOT NULL           -- "key=value ..." after the word
 ) STRICT;
 CREATE INDEX mark_by_run ON mark(run, t_ns);
 
@@ -251,7 +250,7 @@ CREATE TABLE energy(
   chosen          INTEGER NOT NULL DEFAULT 0,
   energy_lo_j     REAL,                   -- 95 % interval of energy_j
   energy_hi_j     REAL,
-  idle_before_w   REAL,                   -- mean power of the device at rest, before and behind the job
+  idle_before_w   REAL,                   -- mean power of the idle device, before and after the job
   idle_after_w    REAL,
   idle_j          REAL,                   -- what it would have drawn at rest; energy_j - idle_j is above idle
   why             TEXT                    -- why energy_j is NULL

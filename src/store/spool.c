@@ -63,7 +63,7 @@ void wl_spool_detach(struct wl_store *s)
 
 int wl_store_spool_open(struct wl_store *s, int64_t run, struct wl_err *e)
 {
-    /* Without the run's lock nobody could tell the file of a dead run from that of a living one. */
+    /* Without the run's lock, the files of dead and of live runs could not be distinguished. */
     if (s->network || wl_store_locked(s, wl_lock_of_run(run)) != 1) return 0;
     wl_spool_detach(s); /* of an earlier run whose readings could not be stored */
     struct wl_spool *p = wl_new(s->arena, struct wl_spool);

@@ -37,7 +37,7 @@ static int explain(struct wl_store *s, int rc, const char **text)
     case SQLITE_AUTH: *text = "the file asks for what no store needs, and is not trusted"; return WL_EINVAL;
     case SQLITE_TOOBIG: *text = "a cell or a text of the schema is larger than a store needs"; return WL_EINVAL;
     case SQLITE_PERM:
-    case SQLITE_CANTOPEN: *text = "cannot open the file, or make files beside it"; return WL_EPERM;
+    case SQLITE_CANTOPEN: *text = "cannot open the file, or make files next to it"; return WL_EPERM;
     case SQLITE_NOTADB: *text = "not a wattlaw store (not an SQLite database)"; return WL_EINVAL;
     case SQLITE_CORRUPT: *text = "the file is damaged"; return WL_EINVAL;
     case SQLITE_NOMEM: *text = "out of memory"; return WL_ENOMEM;

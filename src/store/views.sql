@@ -20,7 +20,7 @@ SELECT r.id AS run, t.id AS trial, t.campaign AS campaign,
 FROM run r JOIN trial t ON t.id = r.trial LEFT JOIN actual a ON a.run = r.id;
 
 -- The place of a metric among those of a run: quality on held-out data before quality in training, rates before
--- losses; before all of them the one that the workload named as its main one, and behind them baselines. The first one is
+-- losses; before all of them the one that the workload named as its main one, and after them baselines. The first one is
 -- the main metric.
 CREATE VIEW ranked_metric AS
 SELECT m.id, m.run, ifnull(m.epoch, 0) AS epoch, m.name, m.value,
