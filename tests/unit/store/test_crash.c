@@ -151,6 +151,19 @@ static void a_second_connection_leaves_own_runs_open(void **state)
     end_run(f, s, run, 1, 1);
 }
 
+static void only_a_running_run_of_a_dead_process_can_be_taken_over(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f), *second;
+    int64_t trial = add_trial(f, s, 2), done = begin_run(f, s, trial, 1), live = begin_run(f, s, trial, 2);
+    end_run(f, s, done, 1, 1);
+    FAILS(WL_EINVAL, "run 1 is not running", wl_store_open_run(&second, f->store, done, f->arena, &f->e));
+    FAILS(WL_EPERM, "run 2 is running in another", wl_store_open_run(&second, f->store, live, f->arena, &f->e));
+    wl_store_close(s);
+    OK(wl_store_open_run(&second, f->store, live, f->arena, &f->e));
+    end_run(f, second, live, 1, 1);
+}
+
 /* A running run as another host, or this one before a reboot, would have left it. */
 static void store_running_run(struct fixture *f, const char *host, const char *boot_id)
 {
@@ -212,6 +225,7 @@ int main(void)
     const struct CMUnitTest tests[] = { TEST(acknowledged_readings_survive_a_kill),
                                         TEST(live_runs_are_left_alone_and_dead_ones_closed),
                                         TEST(a_second_connection_leaves_own_runs_open),
+                                        TEST(only_a_running_run_of_a_dead_process_can_be_taken_over),
                                         TEST(runs_of_another_host_name_on_a_local_disk_are_closed),
                                         TEST(runs_of_other_hosts_on_a_shared_disk_are_left_alone),
                                         TEST(runs_of_an_earlier_boot_on_a_shared_disk_are_closed),

@@ -272,6 +272,32 @@ static void derived_rows_are_replaced(void **state)
     assert_string_equal(rows.v[0].metric, "val_top1");
 }
 
+static void phases_and_variations_belong_to_their_run(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    int64_t first = begin_run(f, s, add_trial(f, s, 2), 1), second = begin_run(f, s, add_trial(f, s, 4), 1);
+    const struct wl_device_row gpu = { .host = "node1", .uuid = "GPU-0", .sensor = "nvml", .number = NAN };
+    struct wl_phase_row phase = {
+        .phase = "backward", .scope = "gpu", .method = "integral", .spans = 3, .energy_j = 20
+    };
+    OK(wl_store_add_device(s, &gpu, &phase.device, &f->e));
+    const struct wl_variation_row v = { .quantity = "sm_util_pct", .devices = 2, .mean = 88, .cv_pooled_hi = 7 };
+    const struct wl_derived d = {
+        .actual = wl_settings_none, .phases = &phase, .n_phases = 1, .variations = &v, .n_variations = 1
+    };
+    OK(wl_store_derive(s, first, &d, &f->e));
+    OK(wl_store_derive(s, second, &d, &f->e));
+    struct wl_phase_rows phases;
+    struct wl_variation_rows variations;
+    OK(wl_store_phases(s, second, &phases, f->arena, &f->e));
+    assert_true(phases.n == 1 && phases.v[0].spans == 3 && phases.v[0].energy_j == 20);
+    assert_string_equal(phases.v[0].phase, "backward");
+    OK(wl_store_variations(s, 0, &variations, f->arena, &f->e));
+    assert_true(variations.n == 2 && variations.v[0].run == first && variations.v[1].run == second);
+    assert_true(variations.v[1].devices == 2 && variations.v[1].mean == 88 && variations.v[1].cv_pooled_hi == 7);
+}
+
 /* A run with one epoch and three metrics, two of them defined; `unit` is that of val_mae. */
 static int64_t run_with_metric_definitions(struct fixture *f, struct wl_store *s, double workers, const char *unit)
 {
@@ -351,6 +377,7 @@ int main(void)
         TEST(readings_are_read_in_order_of_time),
         TEST(marks_and_log_lines_are_read_as_written),
         TEST(derived_rows_are_replaced),
+        TEST(phases_and_variations_belong_to_their_run),
         TEST(metric_definitions_are_read_with_their_units),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
