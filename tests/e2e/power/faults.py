@@ -84,16 +84,16 @@ def counters(folder):
             f.write(text + "\n")
 
 
-def a_gpu_that_fails(code, text):
-    """Its energy is missing, with the reason."""
+def a_failed_gpu_has_no_energy(code, text):
+    """And a note gives the reason."""
     r = measure(f"power=250; fail=0:*:{code}:0.5", 2.5, "--sensors", "nvml")
     r.expect(r.missing("power_w") > 0 and r.missing("energy_j") > 0, "failed readings are stored")
     r.expect(text in r.notes() and "without a reading" in r.run.stderr, f"note: {r.notes()}")
     r.expect(r.energy("counter") is None and r.energy("integral") is None, "the energy is missing")
 
 
-def a_gpu_that_comes_back():
-    """The counter bridges the gap; the interval of the integral covers it."""
+def a_gap_is_bridged_by_the_counter():
+    """And the interval of the integral contains it."""
     r = measure("power=250; fail=0:*:15:0.5:1.1", 2, "--sensors", "nvml")
     r.expect(r.missing("power_w") > 0 and "without a reading" in r.notes(), "a gap in the middle")
     integral, = [e for e in r.summary["energies"] if e["method"] == "integral"]
@@ -102,8 +102,8 @@ def a_gpu_that_comes_back():
     r.expect(r.energy("counter") and abs(r.energy("counter") / (250 * r.summary["time_s"]) - 1) < 0.05, "the counter continued")
 
 
-def a_call_that_hangs():
-    """Its value has no known instant, and its duration is a gap."""
+def a_stalled_call_is_a_gap():
+    """Its value has no known instant."""
     r = measure("power=250; stall=0.5:5", 7, "--sensors", "nvml")
     r.expect("longer than a second" in r.notes(), f"a stall is noted: {r.notes()}")
     r.expect(r.missing("power_w") > 0, "and stored")
@@ -111,8 +111,8 @@ def a_call_that_hangs():
     r.expect(r.energy("counter") and abs(r.energy("counter") / (250 * r.summary["time_s"]) - 1) < 0.05, "except by the counter")
 
 
-def a_call_that_never_returns(script, options, note_text):
-    """At opening, reading or closing: the run continues with the other sensors and ends in time."""
+def a_call_that_never_returns_does_not_stop_the_run(script, options, note_text):
+    """Whether it opens, reads or closes: the run continues with the other sensors and ends in time."""
     begin = time.monotonic()
     r = measure(f"gpus=2; power=250; {script}", 3, "--sensors", "auto", *options)
     r.expect(r.summary["energies"] and r.summary["means"], "other sensors continue")
@@ -120,8 +120,8 @@ def a_call_that_never_returns(script, options, note_text):
     r.expect(time.monotonic() - begin < 30, "the run ends in time")
 
 
-def a_reading_that_hangs():
-    """Its gap lasts to the end; processes and load of the machine are still read."""
+def a_hanging_reading_is_a_gap_to_the_end():
+    """Processes and load of the machine are still read."""
     r = measure("power=250; hang=*:GetFieldValues:1", 4, "--sensors", "nvml,proc")
     r.expect("had not answered by the end" in r.notes(), f"note: {r.notes()}")
     r.expect(r.missing("power_w") > 0 and r.energy("integral") is None and r.energy("counter") is None, "a gap")
@@ -130,20 +130,20 @@ def a_reading_that_hangs():
     r.expect(late > 0, "other sensors are read after the hang")
 
 
-def a_counter_that_wraps():
-    """A 32-bit counter does after 4.3 MJ: the integral counts."""
+def after_a_counter_wraps_the_integral_counts():
+    """A counter of 32 bits wraps after 4.3 MJ."""
     r = measure("power=250; wrap_j=123650; update_ms=20", 2, "--sensors", "nvml")
     r.expect(r.energy("counter") is None, "a counter that decreased is not used")
     r.expect(r.energy("integral") and abs(r.energy("integral") / (250 * r.summary["time_s"]) - 1) < 0.05, "the integral")
 
 
-def a_library_that_cannot_be_used(options, script):
-    """Missing, not a library, of another driver version, of 2018."""
+def without_a_usable_library_other_sensors_continue(options, script):
+    """The library is missing, not a library, of another driver version, or of 2018."""
     r = measure(script, 0.3, *options)
     r.expect(r.summary["means"], f"{options} {script}: other sensors continue")
 
 
-def a_kernel_that_refuses(code):
+def a_rapl_file_that_fails_has_no_energy(code):
     """An input/output error, the zone removed from /sys, read permission removed."""
     r = measure("init=9", 1.5, "--sensors", "rapl", "--sensor-root", "{folder}/root", setup=counters,
                 fault=f"read energy_uj {code}")
@@ -151,23 +151,34 @@ def a_kernel_that_refuses(code):
     r.expect(r.energy("counter") is None, "and the energy is missing")
 
 
-def a_wall_clock_that_jumps():
-    """The measurements do not change, and a note reports it."""
+def a_jump_of_the_wall_clock_changes_no_result():
+    """And a note reports it."""
     r = measure("power=250", 1.5, "--sensors", "nvml", fault="wall 3600")
     r.expect("the wall clock was set by +3600" in r.notes(), f"a jump is noted: {r.notes()}")
     r.expect(1.4 < r.summary["time_s"] < 60, "the time is right")
 
 
-CASES = [(a_gpu_that_fails, 15, "lost"), (a_gpu_that_fails, 4, "permission"), (a_gpu_that_fails, 999, "NVML"),
-         (a_gpu_that_comes_back,), (a_call_that_hangs,), (a_reading_that_hangs,), (a_counter_that_wraps,),
-         (a_call_that_never_returns, "hang=*:Init", ("--sensor-wait", "1s"), ""),
-         (a_call_that_never_returns, "hang=0:GetUtilizationRates:0.1", ("--sensor-wait", "1s"), ""),
-         (a_call_that_never_returns, "hang=*:Shutdown", (), ""),
-         (a_call_that_never_returns, "hang=1:GetUtilizationRates:1", (), "had not answered by the end"),
-         (a_library_that_cannot_be_used, ("--nvml-library", "/proc/nowhere/libnvidia-ml.so.1"), ""),
-         (a_library_that_cannot_be_used, ("--nvml-library", broken), ""),
-         (a_library_that_cannot_be_used, (), "init=18"), (a_library_that_cannot_be_used, ("--nvml-library", old), ""),
-         (a_kernel_that_refuses, 5), (a_kernel_that_refuses, 19), (a_kernel_that_refuses, 13), (a_wall_clock_that_jumps,)]
+CASES = [
+    (a_failed_gpu_has_no_energy, 15, "lost"),
+    (a_failed_gpu_has_no_energy, 4, "permission"),
+    (a_failed_gpu_has_no_energy, 999, "NVML"),
+    (a_gap_is_bridged_by_the_counter,),
+    (a_stalled_call_is_a_gap,),
+    (a_hanging_reading_is_a_gap_to_the_end,),
+    (after_a_counter_wraps_the_integral_counts,),
+    (a_call_that_never_returns_does_not_stop_the_run, "hang=*:Init", ("--sensor-wait", "1s"), ""),
+    (a_call_that_never_returns_does_not_stop_the_run, "hang=0:GetUtilizationRates:0.1", ("--sensor-wait", "1s"), ""),
+    (a_call_that_never_returns_does_not_stop_the_run, "hang=*:Shutdown", (), ""),
+    (a_call_that_never_returns_does_not_stop_the_run, "hang=1:GetUtilizationRates:1", (), "had not answered by the end"),
+    (without_a_usable_library_other_sensors_continue, ("--nvml-library", "/proc/nowhere/libnvidia-ml.so.1"), ""),
+    (without_a_usable_library_other_sensors_continue, ("--nvml-library", broken), ""),
+    (without_a_usable_library_other_sensors_continue, (), "init=18"),
+    (without_a_usable_library_other_sensors_continue, ("--nvml-library", old), ""),
+    (a_rapl_file_that_fails_has_no_energy, 5),
+    (a_rapl_file_that_fails_has_no_energy, 19),
+    (a_rapl_file_that_fails_has_no_energy, 13),
+    (a_jump_of_the_wall_clock_changes_no_result,),
+]
 
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
     for future in [pool.submit(*case) for case in CASES]:

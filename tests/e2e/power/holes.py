@@ -114,8 +114,8 @@ def job(epochs, length_s):
     return sys.executable, "-S", "-E", "-c", JOB, str(epochs), str(length_s)
 
 
-def drawn(run, epoch=None):
-    """What the simulated GPUs drew in the run or an epoch of it."""
+def true_energy_j(run, epoch=None):
+    """The energy of each simulated GPU in the run or one of its epochs."""
     (t0, t1), = run.rows("SELECT start_mono_ns, stop_mono_ns FROM run" if epoch is None else
                          f"SELECT begin_ns, end_ns FROM epoch WHERE epoch = {epoch}")
     out = subprocess.run([truth, f"{run.folder}/world", str(t0), str(t1)], text=True, capture_output=True, check=True,
@@ -128,7 +128,7 @@ def drawn(run, epoch=None):
 CLOCK_J = 2 * 1e-4 * 300
 
 
-def computed(profile, epochs, more):
+def measure_training(profile, epochs, more):
     """A training job on two simulated GPUs; the truth of the run and of each device and epoch is in the interval, except for one
     in twenty."""
     script = f"gpus=2; profile={profile}; world={{folder}}/world; {more}"
@@ -136,26 +136,26 @@ def computed(profile, epochs, more):
     with start(script, command, "--sensors", "nvml") as (folder, p):
         run = finish(folder, p)
         run.check_energy(epochs, devices=2)
-        run.check_truth(sum(drawn(run)))
-        missed = [(n + 1, e, t) for n in range(epochs) for e, t in zip(run.energies(n + 1), drawn(run, n + 1))
+        run.check_truth(sum(true_energy_j(run)))
+        missed = [(n + 1, e, t) for n in range(epochs) for e, t in zip(run.energies(n + 1), true_energy_j(run, n + 1))
                   if not e[1] - CLOCK_J <= t <= e[2] + CLOCK_J]
         run.expect(len(missed) <= 1 + epochs * 2 // 20, "epochs miss the truth", missed)
-        return run, sum(drawn(run))
+        return run, sum(true_energy_j(run))
 
 
 NO_COUNTER = "fail=*:83:3; fail=*:191:3; fail=*:GetTotalEnergyConsumption:3"
 
 
-def calls_that_take_long(profile, more):
+def slow_nvml_calls_leave_holes(profile, more):
     """NVML calls that occasionally take half a second: their readings have no known instant and leave holes."""
-    run, _ = computed(profile, 4, f"slow=2.2:0.5; {more}")
+    run, _ = measure_training(profile, 4, f"slow=2.2:0.5; {more}")
     run.expect("a reading took longer than 0.1 s" in run.said, "a slow reading fails")
 
 
-def a_counter_that_stops_answering():
-    """For .8 s, of one GPU of two: the counter is chosen for the whole run, since it bridges that; epochs choose separately."""
+def a_counter_bridges_its_own_hole():
+    """One GPU of two fails for 0.8 s: the counter is chosen for the whole run; epochs choose separately."""
     lost = "; ".join(f"fail=0:{call}:999:3.2:4.0" for call in ("83", "191", "GetTotalEnergyConsumption"))
-    run, drawn_j = computed("A100", 5, lost)
+    run, drawn_j = measure_training("A100", 5, lost)
     run.expect([e[3] for e in run.energies()] == ["counter", "counter"], "the run counts by the counter", run.energies())
     run.check_truth(drawn_j, share=0.01)
 
@@ -169,7 +169,7 @@ def rapl(folder):
             f.write(text + "\n")
 
 
-def files_that_take_long():
+def slow_rapl_files_leave_holes():
     """RAPL files that occasionally take half a second."""
     with start("init=9", job(5, 0.9), "--sensors", "rapl", "--sensor-root", "{folder}/root", setup=rapl,
                fault="slow energy_uj 0.5 1.1",
@@ -180,7 +180,7 @@ def files_that_take_long():
         run.check_truth(50 * run.summary["time_s"])
 
 
-def await_file(p, path):
+def wait_for_file(p, path):
     end = time.monotonic() + PATIENCE_S
     while not os.path.exists(path) and p.poll() is None:
         if time.monotonic() > end:
@@ -188,10 +188,10 @@ def await_file(p, path):
         time.sleep(0.002)
 
 
-def stopped(at, sensors, watts):
+def a_stopped_wattlaw_leaves_a_hole(at, sensors, watts):
     """wattlaw is stopped for two seconds: at the job's start, in its middle, across its end."""
     with start("power=250; update_ms=20", job(4, 1.3), "--sensors", sensors) as (folder, p):
-        await_file(p, f"{folder}/epoch-{ {'start': 1, 'middle': 2, 'end': 4}[at] }")
+        wait_for_file(p, f"{folder}/epoch-{ {'start': 1, 'middle': 2, 'end': 4}[at] }")
         if at == "end":
             time.sleep(0.5)
         p.send_signal(signal.SIGSTOP)
@@ -207,7 +207,7 @@ def stopped(at, sensors, watts):
             run.check_truth(watts * run.summary["time_s"], share=0.02)
 
 
-def reasons(script, job_s, method, *expected, sensors=("--sensors", "nvml"), setup=None, fault=None):
+def a_missing_energy_has_its_reason(script, job_s, method, *expected, sensors=("--sensors", "nvml"), setup=None, fault=None):
     """No energy by a method, and why: in the store, in the summary if chosen, in show and in its JSON."""
     with start(script, job(1, job_s), *sensors, setup=setup, fault=fault) as (folder, p):
         run = finish(folder, p)
@@ -222,7 +222,7 @@ def reasons(script, job_s, method, *expected, sensors=("--sensors", "nvml"), set
         run.expect("too short to integrate" not in run.said, "not another one")
 
 
-def three_lost_readings_of_fifteen_minutes():
+def lost_readings_widen_the_interval_a_little():
     """Traces of one reading per second and per 15 s: both have an energy, the first with the uncertainty of three lost readings."""
     def query(step, lost=()):
         values = [[1769860000 + t, f"{200 + 20 * math.sin(t / 50):.3f}"] for t in range(0, 901, step) if t not in lost]
@@ -244,7 +244,7 @@ def three_lost_readings_of_fifteen_minutes():
             sys.exit(f"what is lost widens the interval, a little: {widths}")
 
 
-def the_estimate_keeps_its_rate():
+def the_estimate_is_read_at_every_tick():
     """However expensive /proc/stat is on a busy machine; and show prints the rate of its readings."""
     with start("init=9", job(1, 4), "--sensors", "proc,cpu_model", fault="burn /proc/stat 0.0002") as (folder, p):
         run = finish(folder, p)
@@ -259,14 +259,16 @@ def the_estimate_keeps_its_rate():
 
 LOST = "fail=0:*:999:0.6"
 CASES = [
-    (calls_that_take_long, "V100", ""), (calls_that_take_long, "A100", NO_COUNTER), (calls_that_take_long, "H100", ""),
-    (a_counter_that_stops_answering,), (files_that_take_long,), (three_lost_readings_of_fifteen_minutes,),
-    (the_estimate_keeps_its_rate,),
-    *[(stopped, at, sensors, watts) for at in ("start", "middle", "end") for sensors, watts in (("nvml", 250), ("cpu_model", 0))],
-    (reasons, f"power=250; {LOST}", 2.5, "integral", "missing for more than half", "covered"),
-    (reasons, f"power=250; {LOST}", 2.5, "counter", "missing for more than half", "covered"),
-    (reasons, "power=250; reset_s=1", 2, "counter", "the counter was reset"),
-    (reasons, "power=250; fail=*:83:999:0.1; fail=*:GetTotalEnergyConsumption:999:0.1", 2, "counter", "no reading of the counter"),
+    (slow_nvml_calls_leave_holes, "V100", ""), (slow_nvml_calls_leave_holes, "A100", NO_COUNTER),
+    (slow_nvml_calls_leave_holes, "H100", ""), (a_counter_bridges_its_own_hole,), (slow_rapl_files_leave_holes,),
+    (lost_readings_widen_the_interval_a_little,), (the_estimate_is_read_at_every_tick,),
+    *[(a_stopped_wattlaw_leaves_a_hole, at, sensors, watts)
+      for at in ("start", "middle", "end") for sensors, watts in (("nvml", 250), ("cpu_model", 0))],
+    (a_missing_energy_has_its_reason, f"power=250; {LOST}", 2.5, "integral", "missing for more than half", "covered"),
+    (a_missing_energy_has_its_reason, f"power=250; {LOST}", 2.5, "counter", "missing for more than half", "covered"),
+    (a_missing_energy_has_its_reason, "power=250; reset_s=1", 2, "counter", "the counter was reset"),
+    (a_missing_energy_has_its_reason, "power=250; fail=*:83:999:0.1; fail=*:GetTotalEnergyConsumption:999:0.1", 2, "counter",
+     "no reading of the counter"),
 ]
 
 with concurrent.futures.ThreadPoolExecutor(4) as pool:

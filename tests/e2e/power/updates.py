@@ -72,7 +72,7 @@ class Machine:
             runs.append(self.measure())
             if seen(*runs[-1]):
                 return runs[-1]
-        sys.exit(f"not seen: {what}: {self.remembered()}, {[(off, half, others(s)) for s, off, half in runs]}")
+        sys.exit(f"not seen: {what}: {self.remembered()}, {[(off, half, notes_of_changed_periods(s)) for s, off, half in runs]}")
 
     def pretend(self, energy_s):
         with open(self.file, encoding="utf-8") as f:
@@ -81,7 +81,7 @@ class Machine:
             f.write(re.sub(r"^energy_s = .*$", f"energy_s = {energy_s}", text, flags=re.M))
 
 
-def others(summary):
+def notes_of_changed_periods(summary):
     return [n for n in summary["notes"] if "as often as remembered" in n]
 
 
@@ -96,12 +96,12 @@ with tempfile.TemporaryDirectory() as folder:
 
     # With the remembered periods a run is right to 5 %, and there is no note.
     summary, off, _ = m.until("a narrow interval", lambda s, off, half: half <= NARROW)
-    expect(off <= 0.05 and not others(summary), off, summary["notes"])
+    expect(off <= 0.05 and not notes_of_changed_periods(summary), off, summary["notes"])
 
     # A remembered period that is too short or too long: the run reports it and is right nevertheless, the next one measures it again.
     for wrong_s in 0.06, 0.2:
         def reported(summary, off, half):
-            seen = len(others(summary)) == 2 and half <= NARROW
+            seen = len(notes_of_changed_periods(summary)) == 2 and half <= NARROW
             if not seen:  # a period is forgotten whether or not the other GPU's was found to be wrong
                 m.learn()
                 m.pretend(wrong_s)

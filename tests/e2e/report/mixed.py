@@ -95,7 +95,7 @@ def number(text):
     return None if text is None else float(text)
 
 
-def said_of(label):
+def settings_of_label(label):
     """The settings named in a legend entry: {column: value or None}."""
     if "\u2026" in label:  # shortened in the middle
         return {}
@@ -121,7 +121,7 @@ def check_legends(of, figure, runs):
             found = re.match(r"run (\d+)", note or "")
             if not found or not figure["id"].startswith("epoch-time"):
                 continue
-            for column, value in said_of(label).items():
+            for column, value in settings_of_label(label).items():
                 own = number(runs[int(found[1])].get(column))
                 of.check(own == value, f"{figure['id']}: run {found[1]} has {column} {own} and is drawn as {label}")
 
