@@ -43,23 +43,7 @@ struct wl_node {
     bool counts;                /* of losses: its samples are those of the run */
     struct wl_tensor *residual; /* of operations on rows: an input that is added to the result */
     enum wl_row_kind rows;      /* of operations on rows: which count gives their number */
-    union {
-        struct wl_conv conv;
-        struct wl_batch_norm_opts norm;
-        struct wl_pool pool;
-        struct wl_loss loss;
-        struct wl_dense dense;
-        struct wl_filter filter;
-        struct wl_patch patch;
-        struct wl_fourier fourier;
-        struct wl_complex complex;
-        struct wl_basis basis;
-        double drop; /* dropout: the probability */
-        struct wl_token_tables tables;
-        struct wl_layer_norm layer_norm;
-        struct wl_project project;
-        struct wl_attention attention;
-    } u;
+    union wl_op_opts u;
 };
 
 struct wl_graph_scope {

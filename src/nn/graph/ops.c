@@ -1,6 +1,7 @@
 #include "nn/graph/ops.h"
 
 #include "nn/graph/builder.h"
+#include "nn/graph/input_checks.h"
 #include "nn/graph/shapes.h"
 
 #include <math.h>
@@ -235,6 +236,17 @@ static struct wl_node *loss_node(struct wl_graph *g, enum wl_op op, const char *
     n->u.loss = loss;
     n->counts = !loss.auxiliary && !counts_already(g);
     return n;
+}
+
+int wl_check_labels(const struct wl_node *n, const struct wl_input_values *v, struct wl_err *e)
+{
+    const int64_t rows = n->in[0]->dims.d[0], k = n->in[0]->dims.d[1];
+    const int32_t *labels = wl_input_values_of(n, v, 1);
+    for (int64_t i = 0; i < rows; i++)
+        if (labels[i] >= k)
+            return wl_fail(e, WL_EINVAL, "label %d of sample %lld is beyond the %lld classes", (int)labels[i],
+                           (long long)i, (long long)k);
+    return 0;
 }
 
 struct wl_tensor *wl_cross_entropy(struct wl_graph *g, const char *name, struct wl_tensor *logits,

@@ -294,43 +294,63 @@ struct wl_tensor *wl_relative_l2(struct wl_graph *g, const char *name, struct wl
 
 /* ---- the table of operations ---- */
 
-/* ROW(OP, name, flop of the forward pass, other fields of struct wl_op_info ...); the functions are in op_table.c. */
-#define WL_OPS(ROW)                                                                                     \
-    ROW(CONV, conv2d, matrix_flops)                                                                     \
-    ROW(BATCH_NORM, batch_norm, no_flops)                                                               \
-    ROW(RELU, relu, no_flops, .saves_output = true)                                                     \
-    ROW(ADD, add, no_flops, .saves_output = true, .makes_f32 = has_no_relu, .reads_f32 = always)        \
-    ROW(CONCAT, concat, no_flops)                                                                       \
-    ROW(MAX_POOL, max_pool, no_flops)                                                                   \
-    ROW(AVG_POOL, avg_pool, no_flops)                                                                   \
-    ROW(DROPOUT, dropout, no_flops)                                                                     \
-    ROW(LINEAR, linear, matrix_flops)                                                                   \
-    ROW(EMBED, embed, no_flops, .check_inputs = wl_check_embed)                                         \
-    ROW(DENSE, dense, rows_matrix_flops, .check_inputs = wl_check_rows)                                 \
-    ROW(SEGMENT_SUM, segment_sum, no_flops, .check_inputs = wl_check_segments)                          \
-    ROW(FILTER_CONV, filter_conv, filter_flops, .backward_flops = filter_backward_flops,                \
-        .check_inputs = wl_check_pairs)                                                                 \
-    ROW(EMBED_TOKENS, embed_tokens, no_flops, .check_inputs = wl_check_tokens)                          \
-    ROW(LAYER_NORM, layer_norm, no_flops, .reads_f32 = has_no_branch)                                   \
-    ROW(PROJECT, project, matrix_flops)                                                                 \
-    ROW(ATTENTION, attention, attention_flops)                                                          \
-    ROW(GATHER, gather, no_flops, .check_inputs = wl_check_positions)                                   \
-    ROW(DECODER, decoder, decoder_flops)                                                                \
-    ROW(PATCHES, patches, no_flops)                                                                     \
-    ROW(FROM_PATCHES, from_patches, no_flops)                                                           \
-    ROW(POSITION, position, no_flops, .makes_f32 = always)                                              \
-    ROW(FFT2, fft2, no_flops)                                                                           \
-    ROW(INVERSE_FFT2, inverse_fft2, no_flops)                                                           \
-    ROW(COMPLEX_LINEAR, complex_linear, complex_flops, .saves_output = true)                            \
-    ROW(BESSEL_BASIS, bessel_basis, no_flops, .check_inputs = wl_check_rows)                            \
-    ROW(SPHERICAL_BASIS, spherical_basis, no_flops, .no_backward = true, .check_inputs = wl_check_rows) \
-    ROW(ANGULAR_BASIS, angular_basis, no_flops, .no_backward = true, .check_inputs = wl_check_rows)     \
-    ROW(GATE, gate, rows_matrix_flops, .check_inputs = wl_check_rows)                                   \
-    ROW(EDGE_CONCAT, edge_concat, no_flops, .check_inputs = wl_check_edge_concat)                       \
-    ROW(TRIPLET_CONV, triplet_conv, triplet_flops, .check_inputs = wl_check_triplet_conv)               \
-    ROW(CROSS_ENTROPY, cross_entropy, no_flops, .is_loss = true, .check_inputs = wl_check_labels)       \
-    ROW(MEAN_SQUARE, mean_square, no_flops, .is_loss = true)                                            \
-    ROW(RELATIVE_L2, relative_l2, no_flops, .is_loss = true)
+/* What a node keeps of how its operation was called. */
+union wl_op_opts {
+    struct wl_conv conv;
+    struct wl_batch_norm_opts norm;
+    struct wl_pool pool;
+    struct wl_loss loss;
+    struct wl_dense dense;
+    struct wl_filter filter;
+    struct wl_patch patch;
+    struct wl_fourier fourier;
+    struct wl_complex complex;
+    struct wl_basis basis;
+    double drop; /* dropout: the probability */
+    struct wl_token_tables tables;
+    struct wl_layer_norm layer_norm;
+    struct wl_project project;
+    struct wl_attention attention;
+};
+
+/* ROW(OP, name, flop of the forward pass, check of inputs, other fields of struct wl_op_info ...). op_table.h declares
+ * the functions; those of one operation are beside its constructor. */
+#define WL_OPS(ROW)                                                                                                  \
+    ROW(CONV, conv2d, wl_flops_matrix, wl_check_none)                                                                \
+    ROW(BATCH_NORM, batch_norm, wl_flops_none, wl_check_none)                                                        \
+    ROW(RELU, relu, wl_flops_none, wl_check_none, .saves_output = true)                                              \
+    ROW(ADD, add, wl_flops_none, wl_check_none, .saves_output = true, .makes_f32 = has_no_relu, .reads_f32 = always) \
+    ROW(CONCAT, concat, wl_flops_none, wl_check_none)                                                                \
+    ROW(MAX_POOL, max_pool, wl_flops_none, wl_check_none)                                                            \
+    ROW(AVG_POOL, avg_pool, wl_flops_none, wl_check_none)                                                            \
+    ROW(DROPOUT, dropout, wl_flops_none, wl_check_none)                                                              \
+    ROW(LINEAR, linear, wl_flops_matrix, wl_check_none)                                                              \
+    ROW(EMBED, embed, wl_flops_none, wl_check_embed)                                                                 \
+    ROW(DENSE, dense, wl_flops_rows_matrix, wl_check_rows)                                                           \
+    ROW(SEGMENT_SUM, segment_sum, wl_flops_none, wl_check_segments)                                                  \
+    ROW(FILTER_CONV, filter_conv, wl_flops_filter_conv, wl_check_pairs,                                              \
+        .backward_flops = wl_backward_flops_filter_conv)                                                             \
+    ROW(EMBED_TOKENS, embed_tokens, wl_flops_none, wl_check_tokens)                                                  \
+    ROW(LAYER_NORM, layer_norm, wl_flops_none, wl_check_none, .reads_f32 = has_no_branch)                            \
+    ROW(PROJECT, project, wl_flops_matrix, wl_check_none)                                                            \
+    ROW(ATTENTION, attention, wl_flops_attention, wl_check_none)                                                     \
+    ROW(GATHER, gather, wl_flops_none, wl_check_positions)                                                           \
+    ROW(DECODER, decoder, wl_flops_decoder, wl_check_none)                                                           \
+    ROW(PATCHES, patches, wl_flops_none, wl_check_none)                                                              \
+    ROW(FROM_PATCHES, from_patches, wl_flops_none, wl_check_none)                                                    \
+    ROW(POSITION, position, wl_flops_none, wl_check_none, .makes_f32 = always)                                       \
+    ROW(FFT2, fft2, wl_flops_none, wl_check_none)                                                                    \
+    ROW(INVERSE_FFT2, inverse_fft2, wl_flops_none, wl_check_none)                                                    \
+    ROW(COMPLEX_LINEAR, complex_linear, wl_flops_complex_linear, wl_check_none, .saves_output = true)                \
+    ROW(BESSEL_BASIS, bessel_basis, wl_flops_none, wl_check_rows)                                                    \
+    ROW(SPHERICAL_BASIS, spherical_basis, wl_flops_none, wl_check_rows, .no_backward = true)                         \
+    ROW(ANGULAR_BASIS, angular_basis, wl_flops_none, wl_check_rows, .no_backward = true)                             \
+    ROW(GATE, gate, wl_flops_rows_matrix, wl_check_rows)                                                             \
+    ROW(EDGE_CONCAT, edge_concat, wl_flops_none, wl_check_edge_concat)                                               \
+    ROW(TRIPLET_CONV, triplet_conv, wl_flops_triplet_conv, wl_check_triplet_conv)                                    \
+    ROW(CROSS_ENTROPY, cross_entropy, wl_flops_none, wl_check_labels, .is_loss = true)                               \
+    ROW(MEAN_SQUARE, mean_square, wl_flops_none, wl_check_none, .is_loss = true)                                     \
+    ROW(RELATIVE_L2, relative_l2, wl_flops_none, wl_check_none, .is_loss = true)
 
 enum wl_op {
 #define WL_OP_VALUE(op, ...) WL_OP_##op,

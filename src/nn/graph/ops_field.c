@@ -135,6 +135,13 @@ struct wl_fourier_size wl_fourier_size(const struct wl_node *n)
     };
 }
 
+/* 4 real products for a complex one. */
+double wl_flops_complex_linear(const struct wl_graph *g, const struct wl_node *n)
+{
+    (void)g;
+    return 4 * (double)wl_dims_count(&n->out->dims) * (double)n->par[0]->dims.d[2];
+}
+
 struct wl_tensor *wl_complex_linear(struct wl_graph *g, const char *name, struct wl_tensor *s, struct wl_complex c)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_COMPLEX_LINEAR, name, s, NULL);

@@ -1,5 +1,6 @@
-/* Operations on rows: shapes, and how their parameters start. */
+/* Operations on rows: shapes, how their parameters start, flops, and checks of indices. */
 #include "nn/graph/builder.h"
+#include "nn/graph/input_checks.h"
 #include "nn/graph/shapes.h"
 
 #include <math.h>
@@ -39,6 +40,13 @@ static struct wl_init glorot(int64_t in, int64_t out)
 
 static const struct wl_init zero = { WL_INIT_CONSTANT, 0 };
 
+int wl_check_embed(const struct wl_node *n, const struct wl_input_values *v, struct wl_err *e)
+{
+    int64_t rows;
+    int rc = wl_input_count(n, v, n->rows, n->out->dims.d[0], &rows, e);
+    return rc ? rc : wl_check_indices(n->in[0]->name, wl_input_values_of(n, v, 0), rows, n->par[0]->dims.d[0], e);
+}
+
 struct wl_tensor *wl_embed(struct wl_graph *g, const char *name, struct wl_rows rows, struct wl_tensor *index,
                            int64_t entries, int64_t features)
 {
@@ -64,6 +72,13 @@ struct wl_tensor *wl_dense(struct wl_graph *g, const char *name, struct wl_rows 
     return wl_node_out(g, n, &WL_DIMS(r, k));
 }
 
+int wl_check_segments(const struct wl_node *n, const struct wl_input_values *v, struct wl_err *e)
+{
+    int64_t segments;
+    int rc = wl_input_count(n, v, n->rows, n->out->dims.d[0], &segments, e);
+    return rc ? rc : wl_check_starts(n->in[1]->name, wl_input_values_of(n, v, 1), segments, n->in[0]->dims.d[0], e);
+}
+
 struct wl_tensor *wl_segment_sum(struct wl_graph *g, const char *name, struct wl_rows rows, struct wl_tensor *x,
                                  struct wl_tensor *start)
 {
@@ -72,6 +87,38 @@ struct wl_tensor *wl_segment_sum(struct wl_graph *g, const char *name, struct wl
     wl_node_read(n, rows.counts);
     if (!check(g, n, x, WL_F32, WL_DIMS(0, 0)) || !check(g, n, start, WL_I32, WL_DIMS(0))) return failed(g, n);
     return wl_node_out(g, n, &WL_DIMS(start->dims.d[0] - 1, x->dims.d[1]));
+}
+
+/* A pair's filter is two layers of Gaussians [k] and features [f], and is multiplied with the features of either atom.
+ */
+double wl_flops_filter_conv(const struct wl_graph *g, const struct wl_node *n)
+{
+    const double gaussians = (double)n->u.filter.gaussians, f = (double)n->out->dims.d[1];
+    return 2 * g->mean_rows[WL_EDGES] * (gaussians * f + f * f + 2 * f);
+}
+
+/* There is no gradient by the Gaussians. */
+double wl_backward_flops_filter_conv(const struct wl_graph *g, const struct wl_node *n)
+{
+    return wl_flops_filter_conv(g, n) * (n->in[0]->gradient ? 2 : 1) -
+           2 * g->mean_rows[WL_EDGES] * (double)n->u.filter.gaussians * (double)n->out->dims.d[1];
+}
+
+/* Kernels divide the work by molecules, so a pair must not reach beyond its own. */
+int wl_check_pairs(const struct wl_node *n, const struct wl_input_values *v, struct wl_err *e)
+{
+    const int32_t *atom_start = wl_input_values_of(n, v, 1), *pair_start = wl_input_values_of(n, v, 2),
+                  *pair = wl_input_values_of(n, v, 3);
+    int64_t molecules;
+    int rc = wl_input_count(n, v, WL_MOLECULES, n->in[1]->dims.d[0] - 1, &molecules, e);
+    if (!rc) rc = wl_check_starts(n->in[1]->name, atom_start, molecules, n->in[0]->dims.d[0], e);
+    if (!rc) rc = wl_check_starts(n->in[2]->name, pair_start, molecules, n->in[4]->dims.d[0], e);
+    for (int64_t m = 0; m < molecules && !rc; m++)
+        for (int64_t p = 2 * (int64_t)pair_start[m]; p < 2 * (int64_t)pair_start[m + 1]; p++)
+            if (pair[p] < atom_start[m] || pair[p] >= atom_start[m + 1])
+                rc = wl_fail(e, WL_EINVAL, "%s: pair %lld names atom %d, which is not of molecule %lld", n->in[3]->name,
+                             (long long)p / 2, (int)pair[p], (long long)m);
+    return rc;
 }
 
 struct wl_tensor *wl_filter_conv(struct wl_graph *g, const char *name, struct wl_pairs pairs, struct wl_tensor *x,
@@ -169,6 +216,40 @@ static bool read_edges(struct wl_graph *g, struct wl_node *n, struct wl_edges ed
            check(g, n, edges.reverse, WL_I32, WL_DIMS(e)) && check(g, n, edges.triplet_start, WL_I32, WL_DIMS(starts));
 }
 
+/* Of a node that reads them from input `at` on. */
+struct edges {
+    int64_t atoms, edges;
+    const int32_t *edge_start, *source, *reverse, *triplet_start;
+};
+
+/* Each edge between two atoms has one in the other direction, which backward sums over. */
+static int check_edges(const struct wl_node *n, const struct wl_input_values *v, int at, struct edges *g,
+                       struct wl_err *e)
+{
+    struct wl_tensor *const *in = n->in + at;
+    *g = (struct edges) { .edge_start = wl_input_values_of(n, v, at),
+                          .source = wl_input_values_of(n, v, at + 1),
+                          .reverse = wl_input_values_of(n, v, at + 2),
+                          .triplet_start = wl_input_values_of(n, v, at + 3) };
+    int rc = wl_input_count(n, v, WL_EDGES, in[1]->dims.d[0], &g->edges, e);
+    if (!rc) rc = wl_input_count(n, v, WL_ATOMS, in[0]->dims.d[0] - 1, &g->atoms, e);
+    if (!rc) rc = wl_check_starts(in[0]->name, g->edge_start, g->atoms, g->edges, e);
+    if (!rc) rc = wl_check_indices(in[1]->name, g->source, g->edges, g->atoms, e);
+    if (!rc) rc = wl_check_indices(in[2]->name, g->reverse, g->edges, g->edges, e);
+    for (int64_t i = 0; i < g->atoms && !rc; i++)
+        for (int64_t q = g->edge_start[i]; q < g->edge_start[i + 1] && !rc; q++)
+            if (g->source[g->reverse[q]] != i || g->reverse[g->reverse[q]] != q)
+                rc = wl_fail(e, WL_EINVAL, "%s: edge %lld, from atom %d to %lld, has no edge back", in[2]->name,
+                             (long long)q, (int)g->source[q], (long long)i);
+    return rc;
+}
+
+int wl_check_edge_concat(const struct wl_node *n, const struct wl_input_values *v, struct wl_err *e)
+{
+    struct edges g;
+    return check_edges(n, v, 2, &g, e);
+}
+
 struct wl_tensor *wl_edge_concat(struct wl_graph *g, const char *name, struct wl_edges edges, struct wl_tensor *x,
                                  struct wl_tensor *z)
 {
@@ -179,6 +260,45 @@ struct wl_tensor *wl_edge_concat(struct wl_graph *g, const char *name, struct wl
         !check(g, n, z, WL_F32, WL_DIMS(e, 0)))
         return failed(g, n);
     return wl_node_out(g, n, &WL_DIMS(e, 2 * x->dims.d[1] + z->dims.d[1]));
+}
+
+/* Of each edge the radial functions are weighted [bilinear,orders] and the sum over its triplets is multiplied with W;
+ * of each triplet the weights are summed over the orders and multiplied with an edge's features. */
+double wl_flops_triplet_conv(const struct wl_graph *g, const struct wl_node *n)
+{
+    enum { ANGULAR = 3 }; /* index of the input: x, residual, radial, angular */
+    const double b = (double)n->par[0]->dims.d[0], both = (double)n->par[0]->dims.d[1];
+    const double f = (double)n->out->dims.d[1], orders = (double)n->in[ANGULAR]->dims.d[1];
+    return 2 * g->mean_rows[WL_EDGES] * (b * both + b * f * f) + 2 * g->mean_rows[WL_TRIPLETS] * (b * orders + b * f);
+}
+
+/* The triplets around an atom are those of its edges, and there is room for all of them. Kernels take the edges that
+ * lead to an atom as one block: at most WL_MAX_NEIGHBOURS. */
+static int check_triplets(const struct wl_node *n, const struct wl_input_values *v, const char *name,
+                          const struct edges *g, int64_t room, struct wl_err *e)
+{
+    int64_t triplets;
+    int rc = wl_input_count(n, v, WL_TRIPLETS, room, &triplets, e);
+    if (!rc) rc = wl_check_starts(name, g->triplet_start, g->atoms, triplets, e);
+    for (int64_t i = 0; i < g->atoms && !rc; i++) {
+        const int64_t near = g->edge_start[i + 1] - g->edge_start[i];
+        if (near > WL_MAX_NEIGHBOURS)
+            rc = wl_fail(e, WL_EINVAL, "atom %lld has %lld neighbours, at most %d are expected", (long long)i,
+                         (long long)near, WL_MAX_NEIGHBOURS);
+        else if (g->triplet_start[i + 1] - g->triplet_start[i] != near * (near - 1))
+            rc = wl_fail(e, WL_EINVAL, "%s: %d triplets around atom %lld, its %lld neighbours make %lld", name,
+                         (int)(g->triplet_start[i + 1] - g->triplet_start[i]), (long long)i, (long long)near,
+                         (long long)(near * (near - 1)));
+    }
+    return rc;
+}
+
+int wl_check_triplet_conv(const struct wl_node *n, const struct wl_input_values *v, struct wl_err *e)
+{
+    enum { EDGES_AT = 4 }; /* after x, residual, radial, angular */
+    struct edges g;
+    int rc = check_edges(n, v, EDGES_AT, &g, e);
+    return rc ? rc : check_triplets(n, v, n->in[EDGES_AT + 3]->name, &g, n->in[3]->dims.d[0], e);
 }
 
 struct wl_tensor *wl_triplet_conv(struct wl_graph *g, const char *name, struct wl_edges edges, struct wl_tensor *x,

@@ -1,5 +1,6 @@
 /* Operations on sequences: tokens [N,S], values [N,S,D]. */
 #include "nn/graph/builder.h"
+#include "nn/graph/input_checks.h"
 #include "nn/graph/shapes.h"
 
 static bool check_rank(struct wl_graph *g, const struct wl_node *n, const struct wl_tensor *t, int rank,
@@ -14,6 +15,24 @@ static bool check_rank(struct wl_graph *g, const struct wl_node *n, const struct
 static const struct wl_init zero = { WL_INIT_CONSTANT, 0 }, one = { WL_INIT_CONSTANT, 1 };
 
 static struct wl_init normal(double deviation) { return (struct wl_init) { WL_INIT_NORMAL, deviation }; }
+
+/* Each of n indices of a batch is in [0, limit): "token 30600 of sample 2 is not among the 30522 rows of the table". */
+static int check_samples(const char *what, const char *of, const int32_t *index, int64_t n, int64_t samples,
+                         int64_t limit, struct wl_err *e)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (index[i] < 0 || index[i] >= limit)
+            return wl_fail(e, WL_EINVAL, "%s %d of sample %lld is not among the %lld %s", what, (int)index[i],
+                           (long long)(i / (n / samples)), (long long)limit, of);
+    return 0;
+}
+
+int wl_check_tokens(const struct wl_node *n, const struct wl_input_values *v, struct wl_err *e)
+{
+    const int64_t *y = n->out->dims.d;
+    return check_samples("token", "rows of the table", wl_input_values_of(n, v, 0), y[0] * y[1], y[0],
+                         n->u.tables.vocabulary, e);
+}
 
 struct wl_tensor *wl_embed_tokens(struct wl_graph *g, const char *name, struct wl_tensor *tokens,
                                   struct wl_token_tables opts)
@@ -77,6 +96,12 @@ struct wl_tensor *wl_project(struct wl_graph *g, const char *name, struct wl_ten
     return wl_node_out(g, n, &y);
 }
 
+double wl_flops_attention(const struct wl_graph *g, const struct wl_node *n)
+{
+    (void)g;
+    return 4 * (double)wl_dims_count(&n->out->dims) * (double)n->out->dims.d[1];
+}
+
 struct wl_tensor *wl_attention(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *lengths,
                                struct wl_attention opts)
 {
@@ -100,6 +125,13 @@ struct wl_heads wl_heads_of(const struct wl_node *n)
     return (struct wl_heads) { .n = y[0], .s = y[1], .heads = heads, .f = y[2] / heads };
 }
 
+int wl_check_positions(const struct wl_node *n, const struct wl_input_values *v, struct wl_err *e)
+{
+    const int64_t *x = n->in[0]->dims.d;
+    return check_samples("position", "of its sequence", wl_input_values_of(n, v, 1), x[0] * n->in[1]->dims.d[1], x[0],
+                         x[1], e);
+}
+
 struct wl_tensor *wl_gather(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *positions)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_GATHER, name, x, positions);
@@ -108,6 +140,12 @@ struct wl_tensor *wl_gather(struct wl_graph *g, const char *name, struct wl_tens
         !wl_check_i32(g, n, positions, WL_DIMS(d[0], positions->dims.d[1])))
         return wl_node_failed(g, n);
     return wl_node_out(g, n, &WL_DIMS(d[0] * positions->dims.d[1], d[2]));
+}
+
+double wl_flops_decoder(const struct wl_graph *g, const struct wl_node *n)
+{
+    (void)g;
+    return 2 * (double)wl_dims_count(&n->out->dims) * (double)n->tied->dims.d[1];
 }
 
 struct wl_tensor *wl_decoder(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *embedded)

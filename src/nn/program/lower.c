@@ -251,7 +251,7 @@ static bool same_check(const struct wl_node *x, const struct wl_node *y)
 
 static void add_input_check(struct wl_program *p, const struct wl_node *n)
 {
-    if (!wl_op_info(n->op)->check_inputs) return;
+    if (wl_op_info(n->op)->check_inputs == wl_check_none) return;
     for (size_t i = 0; i < p->n_input_checks; i++) {
         struct wl_input_check *c = &p->input_checks[i];
         if (!same_check(c->node, n)) continue;
