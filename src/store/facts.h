@@ -15,13 +15,14 @@ int wl_store_add_channel(struct wl_store *s, const struct wl_channel_row *channe
  * of the same channel and instant is dropped. */
 int wl_store_add_samples(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
 
-/* Readings of a running run that wait for their transaction (docs/adr/054). What `add` has taken is in the file
- * PATH-spool-RUN and survives the end of this process, however it ends: the next one that opens the store finds it
- * there, stores it and removes the file. `open` makes it, once the run has begun: 1 it is there, 0 this store has none
- * (on a network file system). `restart`: wl_store_add_samples has committed all that was added. `close`: so it has, and
- * no more will come. */
+/* The spool: readings of a running run that are not stored yet, in the file PATH-spool-RUN (docs/adr/054). What was
+ * added survives the end of this process, however it ends: the next writer that opens the store stores it. */
+
+/* Makes the file of a run that has begun: 1, or 0 if this store has none (on a network file system). */
 int wl_store_spool_open(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
 int wl_store_spool_add(struct wl_store *s, const struct wl_sample_row *v, size_t n, struct wl_err *e) WL_MUST_CHECK;
+
+/* After wl_store_add_samples has committed all that was added: empties the file, or removes it. */
 void wl_store_spool_restart(struct wl_store *s);
 void wl_store_spool_close(struct wl_store *s);
 

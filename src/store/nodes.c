@@ -22,11 +22,16 @@ static const struct wl_column_map node_map[] = {
 
 /* The stored columns; readers get further columns derived from the readings. */
 /* clang-format off */
-#define CAP_FACTS                                                                                     \
-    { "host", WL_COLUMN_NAME, CAP(host) }, { "device", WL_COLUMN_NAME, CAP(device) }, { "kind", WL_COLUMN_NAME, CAP(kind) },  \
-    { "name", WL_COLUMN_TEXT, CAP(name) }, { "setter", WL_COLUMN_NAME, CAP(setter) },                                 \
-    { "requested", WL_COLUMN_REAL, CAP(requested) }, { "found", WL_COLUMN_REAL, CAP(found) },                         \
-    { "enforced", WL_COLUMN_REAL, CAP(enforced) }, { "at_end", WL_COLUMN_REAL, CAP(at_end) },                         \
+#define CAP_FACTS                                    \
+    { "host", WL_COLUMN_NAME, CAP(host) },           \
+    { "device", WL_COLUMN_NAME, CAP(device) },       \
+    { "kind", WL_COLUMN_NAME, CAP(kind) },           \
+    { "name", WL_COLUMN_TEXT, CAP(name) },           \
+    { "setter", WL_COLUMN_NAME, CAP(setter) },       \
+    { "requested", WL_COLUMN_REAL, CAP(requested) }, \
+    { "found", WL_COLUMN_REAL, CAP(found) },         \
+    { "enforced", WL_COLUMN_REAL, CAP(enforced) },   \
+    { "at_end", WL_COLUMN_REAL, CAP(at_end) },       \
     { "simulated", WL_COLUMN_BOOL, CAP(simulated) }
 /* clang-format on */
 
