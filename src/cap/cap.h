@@ -20,7 +20,7 @@
 #include "power/power.h"
 #include "settings/settings.h"
 
-const char *wl_cap_kind_name(enum wl_cap_kind k); /* "power_cap_w", "module_cap_w", "clock_mhz", "mem_clock_mhz" */
+const char *wl_cap_kind_name(enum wl_cap_kind k); /* of its setting: "power_cap_w", "clock_mhz" ... */
 const char *wl_cap_kind_unit(enum wl_cap_kind k); /* "W", "MHz" */
 bool wl_cap_is_power(enum wl_cap_kind k);         /* in W; such a limit can always be read */
 

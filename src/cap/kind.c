@@ -6,10 +6,12 @@
 const char *wl_cap_kind_name(enum wl_cap_kind k) { return wl_setting_of_cap(k)->name; }
 const char *wl_cap_kind_unit(enum wl_cap_kind k) { return wl_setting_of_cap(k)->unit; }
 
-bool wl_cap_is_power(enum wl_cap_kind k) { return k == WL_CAP_POWER || k == WL_CAP_MODULE; }
+bool wl_cap_is_power(enum wl_cap_kind k) { return !wl_setting_of_cap(k)->domain; }
 
-const struct wl_cap_request wl_cap_none = { { NAN, NAN, NAN, NAN } };
-_Static_assert(WL_CAP_KINDS == 4, "a value of wl_cap_none for each kind");
+const struct wl_cap_request wl_cap_none = { {
+#define SETTING_CAP(member, option, unit, kind, ...) [kind] = NAN,
+#include "settings/settings.def"
+} };
 
 bool wl_cap_is_requested(const struct wl_cap_request *r)
 {

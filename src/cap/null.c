@@ -27,7 +27,10 @@ static int null_get(const struct wl_control *k, double *set, double *enforced, s
 const struct wl_setter_ops wl_setter_null = {
     .name = "null",
     .help = "sets nothing, for tests",
-    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
+    .kinds = {
+#define SETTING_CAP(member, option, unit, kind, ...) [kind] = true,
+#include "settings/settings.def"
+    },
     .open = null_open,
     .get = null_get,
     .set = wl_indirect_set_nothing,

@@ -10,7 +10,10 @@ static int observe_open(const struct wl_setter_context *p, enum wl_cap_kind kind
 const struct wl_setter_ops wl_setter_observe = {
     .name = "observe",
     .help = "the site has set the cap; it is verified and stored",
-    .kinds = { [WL_CAP_POWER] = true, [WL_CAP_MODULE] = true, [WL_CAP_CLOCK] = true, [WL_CAP_MEM_CLOCK] = true },
+    .kinds = {
+#define SETTING_CAP(member, option, unit, kind, ...) [kind] = true,
+#include "settings/settings.def"
+    },
     .open = observe_open,
     .get = wl_indirect_get,
     .set = wl_indirect_set_nothing,

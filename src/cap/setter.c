@@ -30,14 +30,23 @@ static int open_one(const struct wl_setter_ops *ops, const struct wl_setter_cont
     return wl_fail(e, WL_EUNAVAIL, "the setter %s does not set %s", ops->name, wl_cap_kind_name(kind));
 }
 
+/* The one for CPUs; NULL: they have no such limit. */
+static const struct wl_setter_ops *cpu_setter(enum wl_cap_kind kind)
+{
+    static const struct wl_setter_ops *const setters[] = { &wl_setter_rapl, &wl_setter_cpufreq };
+    for (size_t i = 0; i < WL_COUNT(setters); i++)
+        if (setters[i]->kinds[kind]) return setters[i];
+    return NULL;
+}
+
 int wl_setter_open_direct(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out,
                           const char **fix, struct wl_err *e)
 {
     struct wl_err gpu, cpu;
     int rc = open_one(&wl_setter_nvml, p, kind, out, fix, &gpu);
     if (rc == 0) return 0;
-    if (kind == WL_CAP_MEM_CLOCK || kind == WL_CAP_MODULE) return wl_fail(e, rc, "%s", gpu.msg);
-    const struct wl_setter_ops *ops = kind == WL_CAP_POWER ? &wl_setter_rapl : &wl_setter_cpufreq;
+    const struct wl_setter_ops *ops = cpu_setter(kind);
+    if (!ops) return wl_fail(e, rc, "%s", gpu.msg);
     const char *cpu_fix = NULL;
     int cpu_rc = open_one(ops, p, kind, out, &cpu_fix, &cpu);
     if (cpu_rc == 0) *fix = NULL;
@@ -49,7 +58,7 @@ int wl_setter_open_direct(const struct wl_setter_context *p, enum wl_cap_kind ki
 static bool by_command(const struct wl_cap_opts *o, enum wl_cap_kind kind)
 {
     if (wl_cap_is_power(kind)) return o->command && (kind == WL_CAP_POWER || strstr(o->command, "{scope}"));
-    return kind == WL_CAP_CLOCK && o->clock_command;
+    return wl_setter_command.kinds[kind] && o->clock_command;
 }
 
 int wl_setter_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out, const char **fix,

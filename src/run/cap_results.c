@@ -9,13 +9,9 @@ static const double REACHED = 0.95;
 /* Does a limit of this kind apply to the channel? A GPU may report the power of its module too. */
 static bool limits(enum wl_cap_kind kind, const struct wl_channel *channel)
 {
-    static const enum wl_quantity quantities[WL_CAP_KINDS] = { [WL_CAP_POWER] = WL_POWER,
-                                                               [WL_CAP_MODULE] = WL_POWER,
-                                                               [WL_CAP_CLOCK] = WL_SM_CLOCK,
-                                                               [WL_CAP_MEM_CLOCK] = WL_MEM_CLOCK };
-    bool module = channel->scope == WL_SCOPE_MODULE;
-    return channel->quantity == quantities[kind] && module == (kind == WL_CAP_MODULE) &&
-           channel->scope != WL_SCOPE_GPU_MEMORY;
+    const struct wl_setting *cap = wl_setting_of_cap(kind);
+    return wl_str_eq(wl_quantity_name(channel->quantity), cap->quantity) &&
+           (channel->scope == WL_SCOPE_MODULE) == cap->of_module && channel->scope != WL_SCOPE_GPU_MEMORY;
 }
 
 /* The statistics, over the whole run, of the quantity that a cap limits, and their provenance; NULL: not read. */

@@ -20,8 +20,9 @@ const struct wl_setting wl_settings_table[] = {
 #define SETTING_CAP(member, option, unit_, kind, grid, help, ...)  \
     ROW(member, WL_SETTING_REAL, .unit = unit_, .is_cap = true, .cap = kind, .group = WL_GROUP_VARIES, __VA_ARGS__)
 #include "settings/settings.def"
-#define SETTING_CHOICE(name_, option_, choices_, help_, ...)       \
-    { .name = #name_, .type = WL_SETTING_CHOICE, .option = option_, .choices = choices_, .help = help_, __VA_ARGS__ },
+#define SETTING_CHOICE(name_, option_, def_, choices_, help_, ...)                                            \
+    { .name = #name_, .type = WL_SETTING_CHOICE, .option = option_, .def = def_, .choices = choices_, .help = help_, \
+      __VA_ARGS__ },
 #include "settings/settings.def"
     { 0 },
 };
@@ -46,6 +47,25 @@ const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind)
         if (r->is_cap && r->cap == kind) return r;
     WL_CHECK(false);
     return NULL;
+}
+
+const struct wl_setting *wl_setting_next_cap(const struct wl_setting *after)
+{
+    const struct wl_setting *r = after ? after + 1 : wl_settings_table;
+    while (r->name && !r->is_cap) r++;
+    return r->name ? r : NULL;
+}
+
+const struct wl_setting *wl_setting_next_clock(const struct wl_setting *after)
+{
+    const struct wl_setting *r = wl_setting_next_cap(after);
+    while (r && !r->achieved) r = wl_setting_next_cap(r);
+    return r;
+}
+
+const char *wl_setting_limited(const struct wl_setting *cap, struct wl_arena *a)
+{
+    return cap->domain ? wl_strf(a, "%s clock", cap->domain) : cap->label;
 }
 
 static const void *member(const struct wl_setting *r, const struct wl_settings *set)

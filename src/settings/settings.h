@@ -5,14 +5,13 @@
 
 #include "base/base.h"
 
-/* What a cap limits. */
+/* What a cap limits, in the order of the table. */
 enum wl_cap_kind {
-    WL_CAP_POWER,     /* power of a device, W */
-    WL_CAP_MODULE,    /* power of the module of CPU and GPU that a GPU belongs to, W */
-    WL_CAP_CLOCK,     /* SM clock of a GPU (locked), highest frequency of a CPU; MHz */
-    WL_CAP_MEM_CLOCK, /* memory clock of a GPU (locked), MHz */
+#define SETTING_CAP(member, option, unit, kind, ...) kind,
+#include "settings/settings.def"
     WL_CAP_KINDS
 };
+#define WL_SETTING_CAP_MAX 1e5 /* W or MHz: the largest value that an option or an experiment may ask for */
 
 /* Values. A missing number is NAN, a missing text NULL. */
 struct wl_settings {
@@ -55,7 +54,8 @@ struct wl_setting {
     const char *unit; /* "W"; NULL: a name or a count */
     enum wl_setting_type type;
     size_t offset;                       /* in struct wl_settings; of a choice 0: its value is in `extra` */
-    const char *option, *choices, *help; /* of a choice: "precision", "f32|bf16" (NULL: any word) */
+    const char *option, *choices, *help; /* of a choice: "precision", "f32|bf16" */
+    const char *def;                     /* of a trial that names none; NULL: the workload decides */
     bool observed;                       /* found on the machine: neither swept nor said by a workload */
     bool is_cap;
     enum wl_cap_kind cap; /* of a cap */
@@ -63,6 +63,10 @@ struct wl_setting {
     const char *label;                    /* "power cap": head of a column */
     const char *before, *after, *missing; /* in a title: "cap 250 W", "no power cap" */
     const char *acted;                    /* of a cap: the column with the share of it that limited the device, % */
+    const char *quantity;                 /* of a cap: what it limits, a name of power/quantity.c, */
+    bool of_module;                       /* and whether of the module that a GPU belongs to */
+    const char *domain;                   /* of a clock: "SM", "memory"; NULL: no clock */
+    const char *achieved;                 /* of a clock: the column with the one that the GPUs ran at, MHz */
     const char *section;                  /* of a cap: id of its figures in the report */
     int digits;                           /* significant digits in a table; 0: all */
     bool in_runs;                         /* a column of the report's table of runs */
@@ -73,6 +77,11 @@ extern const struct wl_setting wl_settings_table[];
 const struct wl_setting *wl_setting_find(const char *name);        /* NULL: no such setting */
 const struct wl_setting *wl_setting_find_choice(const char *name); /* the same among choices */
 const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind);
+/* Caps in the order of the table, and those of them with `achieved`. NULL as `after`: the first; NULL: no more. */
+const struct wl_setting *wl_setting_next_cap(const struct wl_setting *after);
+const struct wl_setting *wl_setting_next_clock(const struct wl_setting *after);
+const char *wl_setting_limited(const struct wl_setting *cap, struct wl_arena *a); /* "power cap", "SM clock" */
+
 double wl_setting_real(const struct wl_setting *r, const struct wl_settings *set);        /* NAN for a text */
 const char *wl_setting_string(const struct wl_setting *r, const struct wl_settings *set); /* NULL for a number */
 void wl_setting_set_real(const struct wl_setting *r, struct wl_settings *set, double value);

@@ -7,110 +7,148 @@
 #include <math.h>
 #include <string.h>
 
-enum { CANONICAL = 18, FURTHER = 18 };
+/* ---- the columns ---- */
 
-struct observed {
-    union {
-        const char *text;
-        double real;
-    } at[CANONICAL + FURTHER];
-    int64_t run;
-};
-#define TEXT(i, name)                                          \
-    {                                                          \
-        name, WL_COLUMN_TEXT, offsetof(struct observed, at[i]) \
-    }
-#define REAL(i, name)                                          \
-    {                                                          \
-        name, WL_COLUMN_REAL, offsetof(struct observed, at[i]) \
-    }
-
-static const struct wl_column_map observed_map[] = {
-    /* in the order of wl_obs_names */
-    TEXT(0, "o.workload"),
-    TEXT(1, "o.hardware"),
-    REAL(2, "o.nodes"),
-    REAL(3, "o.workers"),
-    REAL(4, "o.local_batch"),
-    REAL(5, "o.global_batch"),
-    REAL(6, "o.power_cap_w"),
-    REAL(7, "o.clock_mhz"),
-    TEXT(8, "CAST(o.run AS TEXT)"),
-    REAL(9, "o.epoch"),
-    REAL(10, "o.time_s"),
-    REAL(11, "o.energy_j"),
-    REAL(12, "o.samples"),
-    REAL(13, "o.updates"),
-    TEXT(14, "coalesce(m.name, o.metric)"),
-    REAL(15, "CASE WHEN m.name IS NULL THEN o.metric_value ELSE m.value END"),
-    REAL(16, "o.estimated"),
-    REAL(17, "o.simulated"),
-    /* further columns, in the order of `further` */
-    REAL(18, "s.accumulation"),
-    REAL(19, "s.threads"),
-    REAL(20, "r.repeat"),
-    REAL(21, "x.energy_lo_j"),
-    REAL(22, "x.energy_hi_j"),
-    REAL(23, "x.idle_j"),
-    REAL(24, "r.begin_c"),
-    REAL(25, "s.module_cap_w"),
-    REAL(26, "s.mem_clock_mhz"),
-    REAL(27, "x.achieved_clock_mhz"),
-    REAL(28, "x.achieved_mem_clock_mhz"),
-    REAL(29, "x.power_capped_pct"),
-    REAL(30, "w.power_cap_acted_pct"),
-    REAL(31, "w.module_cap_acted_pct"),
-    REAL(32, "w.clock_acted_pct"),
-    REAL(33, "w.mem_clock_acted_pct"),
-    TEXT(34, "d.unit"),
-    TEXT(35, "CASE d.larger WHEN 1 THEN 'larger' WHEN 0 THEN 'smaller' END"),
-    { "o.run", WL_COLUMN_INT, offsetof(struct observed, run) },
-    { NULL },
-};
-static const struct {
-    const char *name;
+struct column {
+    const char *name; /* as exported; of a canonical column NULL: it has the place of its name in wl_obs_names */
+    const char *sql;
     bool setting, text;
-} further[FURTHER] = {
-    { .name = "accumulation", .setting = true },
-    { .name = "threads", .setting = true },
-    { .name = "repeat" },
-    { .name = "energy_lo_j" },
-    { .name = "energy_hi_j" },
-    { .name = "idle_j" },
-    { .name = "begin_temperature_c" },
-    { .name = "module_cap_w", .setting = true },
-    { .name = "mem_clock_mhz", .setting = true },
-    { .name = "achieved_clock_mhz" },
-    { .name = "achieved_mem_clock_mhz" },
-    { .name = "power_capped_pct" },
-    { .name = "power_cap_acted_pct" },
-    { .name = "module_cap_acted_pct" },
-    { .name = "clock_acted_pct" },
-    { .name = "mem_clock_acted_pct" },
-    { .name = "metric_unit", .text = true },
-    { .name = "metric_better", .text = true },
+};
+struct columns {
+    struct column *v; /* the canonical ones first */
+    size_t n, cap, canonical;
 };
 
-static void fill(const struct wl_obs_column *c, size_t at, const struct observed *v, size_t n)
+/* In the order of wl_obs_names. */
+static const struct column canonical[] = {
+    { .sql = "o.workload", .text = true },
+    { .sql = "o.hardware", .text = true },
+    { .sql = "o.nodes" },
+    { .sql = "o.workers" },
+    { .sql = "o.local_batch" },
+    { .sql = "o.global_batch" },
+    { .sql = "o.power_cap_w" },
+    { .sql = "o.clock_mhz" },
+    { .sql = "CAST(o.run AS TEXT)", .text = true },
+    { .sql = "o.epoch" },
+    { .sql = "o.time_s" },
+    { .sql = "o.energy_j" },
+    { .sql = "o.samples" },
+    { .sql = "o.updates" },
+    { .sql = "coalesce(m.name, o.metric)", .text = true },
+    { .sql = "CASE WHEN m.name IS NULL THEN o.metric_value ELSE m.value END" },
+    { .sql = "o.estimated" },
+    { .sql = "o.simulated" },
+};
+static const struct column run_columns[] = {
+    { .name = "repeat", .sql = "r.repeat" },
+    { .name = "energy_lo_j", .sql = "x.energy_lo_j" },
+    { .name = "energy_hi_j", .sql = "x.energy_hi_j" },
+    { .name = "idle_j", .sql = "x.idle_j" },
+    { .name = "begin_temperature_c", .sql = "r.begin_c" },
+};
+static const struct column power_capped = { .name = "power_capped_pct", .sql = "x.power_capped_pct" };
+static const struct column metric_columns[] = {
+    { .name = "metric_unit", .sql = "d.unit", .text = true },
+    { .name = "metric_better", .sql = "CASE d.larger WHEN 1 THEN 'larger' WHEN 0 THEN 'smaller' END", .text = true },
+};
+
+static void add_columns(struct columns *list, const struct column *v, size_t n, struct wl_arena *a)
 {
-    for (size_t i = 0; i < n; i++)
-        if (c->text)
-            c->text[i] = v[i].at[at].text;
-        else
-            c->real[i] = v[i].at[at].real;
+    for (size_t i = 0; i < n; i++) {
+        WL_GROW(a, list->v, list->n, list->cap);
+        list->v[list->n++] = v[i];
+    }
 }
 
-static void add_further(struct wl_observations *out, const struct observed *v, struct wl_arena *a)
+static bool is_canonical(const char *name)
 {
-    for (size_t c = 0; c < FURTHER; c++) {
+    for (size_t i = 0; wl_obs_names[i]; i++)
+        if (strcmp(wl_obs_names[i], name) == 0) return true;
+    return false;
+}
+
+/* The settings that may separate the groups of a law, with a column in the store. */
+static void add_settings_columns(struct columns *list, bool caps, struct wl_arena *a)
+{
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        const struct column c = { r->name, wl_strf(a, "s.%s", r->name), .setting = true };
+        bool separates = r->group != WL_GROUP_NEVER && r->type != WL_SETTING_CHOICE;
+        if (r->is_cap == caps && separates && !is_canonical(r->name)) add_columns(list, &c, 1, a);
+    }
+}
+
+static void add_cap_columns(struct columns *list, struct wl_arena *a)
+{
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_clock(r));)
+        add_columns(list, &(struct column) { r->achieved, wl_strf(a, "x.%s", r->achieved) }, 1, a);
+    add_columns(list, &power_capped, 1, a);
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_cap(r));)
+        add_columns(list, &(struct column) { r->acted, wl_strf(a, "w.%s", r->acted) }, 1, a);
+}
+
+static struct columns all_columns(struct wl_arena *a)
+{
+    struct columns list = { .canonical = WL_COUNT(canonical) };
+    add_columns(&list, canonical, WL_COUNT(canonical), a);
+    add_settings_columns(&list, false, a);
+    add_columns(&list, run_columns, WL_COUNT(run_columns), a);
+    add_settings_columns(&list, true, a);
+    add_cap_columns(&list, a);
+    add_columns(&list, metric_columns, WL_COUNT(metric_columns), a);
+    return list;
+}
+
+/* ---- the rows ---- */
+
+struct observed {
+    int64_t run;
+    union cell {
+        const char *text;
+        double real;
+    } at[]; /* [columns] */
+};
+struct observed_rows {
+    char *v; /* structs of `size` */
+    size_t n, size;
+};
+
+static const struct observed *observed_row(const struct observed_rows *rows, size_t i)
+{
+    return (const void *)(rows->v + i * rows->size);
+}
+
+static const struct wl_column_map *map_of(const struct columns *list, struct wl_arena *a)
+{
+    struct wl_column_map *map = wl_new_array(a, struct wl_column_map, list->n + 2);
+    for (size_t c = 0; c < list->n; c++)
+        map[c] = (struct wl_column_map) { list->v[c].sql, list->v[c].text ? WL_COLUMN_TEXT : WL_COLUMN_REAL,
+                                          offsetof(struct observed, at) + c * sizeof(union cell) };
+    map[list->n] = (struct wl_column_map) { "o.run", WL_COLUMN_INT, offsetof(struct observed, run) };
+    return map;
+}
+
+static void fill(const struct wl_obs_column *c, size_t at, const struct observed_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (c->text)
+            c->text[i] = observed_row(rows, i)->at[at].text;
+        else
+            c->real[i] = observed_row(rows, i)->at[at].real;
+}
+
+static void add_further(struct wl_observations *out, const struct columns *list, const struct observed_rows *rows,
+                        struct wl_arena *a)
+{
+    for (size_t c = list->canonical; c < list->n; c++) {
         WL_GROW(a, out->extra, out->n_extra, out->extra_cap);
         struct wl_obs_column *column = &out->extra[out->n_extra++];
-        *column = (struct wl_obs_column) { .name = further[c].name, .setting = further[c].setting };
-        if (further[c].text)
+        *column = (struct wl_obs_column) { .name = list->v[c].name, .setting = list->v[c].setting };
+        if (list->v[c].text)
             column->text = wl_new_array(a, const char *, out->n);
         else
             column->real = wl_new_array(a, double, out->n);
-        fill(column, CANONICAL + c, v, out->n);
+        fill(column, c, rows);
     }
 }
 
@@ -149,21 +187,21 @@ static const char *setting_text(const struct wl_json *value, struct wl_arena *a)
 }
 
 /* Both lists are in the order of runs; `row` is the run's first. rows.c has seen that the text is an object. */
-static int add_object(struct setting_columns *list, const struct settings_text *of, const struct observed *v,
-                      size_t row, size_t n, struct wl_arena *a, struct wl_err *e)
+static int add_object(struct setting_columns *list, const struct settings_text *of, const struct observed_rows *rows,
+                      size_t row, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_json *object;
     int rc = wl_json_parse(of->extra, "settings", &object, a, e);
     if (rc) return rc;
     for (const char *key = wl_json_key(object, NULL); key; key = wl_json_key(object, key)) {
-        const char *text = setting_text(wl_json_get(object, key), a), **column = column_named(list, key, n, a);
-        for (size_t r = row; r < n && v[r].run == of->run; r++) column[r] = text;
+        const char *text = setting_text(wl_json_get(object, key), a), **column = column_named(list, key, rows->n, a);
+        for (size_t r = row; r < rows->n && observed_row(rows, r)->run == of->run; r++) column[r] = text;
     }
     return 0;
 }
 
-static int add_settings(struct wl_store *s, struct wl_observations *out, const struct observed *v, struct wl_arena *a,
-                        struct wl_err *e)
+static int add_settings(struct wl_store *s, struct wl_observations *out, const struct observed_rows *rows,
+                        struct wl_arena *a, struct wl_err *e)
 {
     static const struct wl_column_map map[] = {
         { "s.run", WL_COLUMN_INT, offsetof(struct settings_text, run) },
@@ -180,8 +218,9 @@ static int add_settings(struct wl_store *s, struct wl_observations *out, const s
     int rc = wl_rows_select(s, &q, &texts, &n, a, e);
     struct setting_columns list = { 0 };
     for (size_t i = 0, row = 0; i < n && rc == 0; i++) {
-        while (row < out->n && v[row].run < texts[i].run) row++;
-        if (row < out->n && v[row].run == texts[i].run) rc = add_object(&list, &texts[i], v, row, out->n, a, e);
+        while (row < rows->n && observed_row(rows, row)->run < texts[i].run) row++;
+        if (row < rows->n && observed_row(rows, row)->run == texts[i].run)
+            rc = add_object(&list, &texts[i], rows, row, a, e);
     }
     for (size_t k = 0; k < list.n && rc == 0; k++) {
         wl_obs_add_extra(out, list.v[k].name, list.v[k].text, a);
@@ -206,25 +245,25 @@ int wl_store_observations_of(struct wl_store *s, int64_t campaign, const char *m
                                "AND m.name = ?2 "
                                "LEFT JOIN metric_def d ON d.run = o.run AND d.name = coalesce(m.name, o.metric) "
                                "WHERE ?1 IN (0, s.campaign) ORDER BY o.run, o.epoch";
-    struct observed *v;
-    size_t n;
+    const struct columns list = all_columns(a);
+    struct observed_rows rows = { .size = sizeof(struct observed) + list.n * sizeof(union cell) };
     const struct wl_query q = {
-        .map = observed_map,
+        .map = map_of(&list, a),
         .from = from,
         .values = SQL(sql_int(campaign), sql_text(metric)),
-        .size = sizeof *v,
+        .size = rows.size,
     };
-    int rc = wl_rows_select(s, &q, &v, &n, a, e);
+    int rc = wl_rows_select(s, &q, &rows.v, &rows.n, a, e);
     if (rc) return rc;
     *out = (struct wl_observations) { .source = s->path };
-    wl_obs_alloc(out, n, a);
-    for (size_t c = 0; c < CANONICAL; c++) {
+    wl_obs_alloc(out, rows.n, a);
+    for (size_t c = 0; c < list.canonical; c++) {
         struct wl_obs_column column;
         WL_CHECK(wl_obs_find(out, wl_obs_names[c], &column, NULL) == 0);
-        fill(&column, c, v, n);
+        fill(&column, c, &rows);
     }
-    add_further(out, v, a);
-    rc = add_settings(s, out, v, a, e);
+    add_further(out, &list, &rows, a);
+    rc = add_settings(s, out, &rows, a, e);
     if (rc == 0) wl_obs_index_runs(out, a);
     return rc;
 }

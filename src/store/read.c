@@ -68,18 +68,28 @@ static const struct wl_column_map run_map[] = {
       WL_COLUMN_REAL, AT(wl_run_row, input_pct) },
     { "x.power_capped_pct", WL_COLUMN_REAL, AT(wl_run_row, power_capped_pct) },
     { "x.thermal_capped_pct", WL_COLUMN_REAL, AT(wl_run_row, thermal_capped_pct) },
-    { "x.achieved_clock_mhz", WL_COLUMN_REAL, AT(wl_run_row, achieved_clock_mhz) },
-    { "x.achieved_mem_clock_mhz", WL_COLUMN_REAL, AT(wl_run_row, achieved_mem_clock_mhz) },
-    { "x.power_cap_acted_pct", WL_COLUMN_REAL, AT(wl_run_row, power_cap_acted_pct) },
-    { "x.module_cap_acted_pct", WL_COLUMN_REAL, AT(wl_run_row, module_cap_acted_pct) },
-    { "x.clock_acted_pct", WL_COLUMN_REAL, AT(wl_run_row, clock_acted_pct) },
-    { "x.mem_clock_acted_pct", WL_COLUMN_REAL, AT(wl_run_row, mem_clock_acted_pct) },
     { "x.metric", WL_COLUMN_TEXT, AT(wl_run_row, metric) },
     { "x.metric_value", WL_COLUMN_REAL, AT(wl_run_row, metric_value) },
     { "(SELECT d.unit FROM metric_def d WHERE d.run = r.id AND d.name = x.metric)", WL_COLUMN_TEXT,
       AT(wl_run_row, metric_unit) },
     { NULL },
 };
+
+/* The columns of run_map, then those of each cap. */
+static const struct wl_column_map *runs_map(struct wl_arena *a)
+{
+    struct wl_column_map *map = wl_new_array(a, struct wl_column_map, WL_COUNT(run_map) + 2 * WL_CAP_KINDS);
+    size_t n = 0;
+    for (; run_map[n].name; n++) map[n] = run_map[n];
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_cap(r));) {
+        size_t at = r->cap * sizeof(double);
+        const char *achieved = r->achieved ? wl_strf(a, "x.%s", r->achieved) : "NULL";
+        map[n++] = (struct wl_column_map) { achieved, WL_COLUMN_REAL, AT(wl_run_row, achieved) + at };
+        map[n++] =
+            (struct wl_column_map) { wl_strf(a, "x.%s", r->acted), WL_COLUMN_REAL, AT(wl_run_row, acted_pct) + at };
+    }
+    return map;
+}
 
 /* WHERE has only the requested conditions, so that SQLite uses their index. */
 static char *runs_from(const struct wl_run_filter *f, struct wl_arena *a)
@@ -101,7 +111,7 @@ int wl_store_runs(struct wl_store *s, const struct wl_run_filter *f, struct wl_r
 {
     const struct wl_sql_value v[] = { sql_int(f->campaign), sql_int(f->trial), sql_int(f->run) };
     const struct wl_query q = {
-        .map = run_map,
+        .map = runs_map(a),
         .from = runs_from(f, a),
         .values = v,
         .n_values = f->run     ? 3

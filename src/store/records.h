@@ -87,10 +87,10 @@ struct wl_run_row {
     double input_pct;                /* share of the epochs' time that ranks waited for input; NAN: unknown */
     double power_capped_pct;         /* share of time in which the power limit, */
     double thermal_capped_pct;       /* and the temperature, held the GPU clocks down; mean over GPUs */
-    double achieved_clock_mhz, achieved_mem_clock_mhz; /* that the GPUs ran at; mean over time and GPUs */
-    /* share of its caps that acted, 0: none ever did; NAN: none was asked for, or it was not seen */
-    double power_cap_acted_pct, module_cap_acted_pct, clock_acted_pct, mem_clock_acted_pct;
-    const char *metric; /* the main metric and its last value */
+    double achieved[WL_CAP_KINDS];   /* of clocks: MHz that the GPUs ran at, mean over time and GPUs */
+    double acted_pct[WL_CAP_KINDS];  /* share of its caps of each kind that acted, 0: none ever did; NAN: none was asked
+                                      * for, or it was not seen */
+    const char *metric;              /* the main metric and its last value */
     double metric_value;
     const char *metric_unit; /* NULL: the workload said none */
 };
@@ -266,7 +266,7 @@ struct wl_node_rows {
 /* A limit of a device during a run, in W or MHz. */
 struct wl_cap_row {
     const char *host, *device; /* device: uuid, "rapl:package-0/long_term", "cpufreq:policy0" */
-    const char *kind;          /* power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz */
+    const char *kind;          /* name of a setting: power_cap_w, clock_mhz ... */
     const char *name, *setter;
     double requested, found, enforced, at_end; /* NAN: not locked, or cannot be read */
     bool simulated;

@@ -52,8 +52,10 @@ static void print_levels(const struct wl_factor_group *g, const char *factor, en
     struct wl_table t = wl_table_new(a);
     const char *const heads[] = { factor, "runs", "worker counts" },
                       *const law[] = { "alpha", "beta", "95 % of beta", "R2" },
-                      *const did[] = { "SM MHz", "memory MHz", "throttled %", "caps acted %" };
+                      *const did[] = { "throttled %", "caps acted %" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], true);
+    for (const struct wl_setting *c = NULL; (c = wl_setting_next_clock(c));)
+        wl_table_column(&t, wl_strf(a, "%s %s", c->domain, c->unit), true);
     for (size_t i = 0; i < WL_COUNT(did); i++) wl_table_column(&t, did[i], true);
     wl_table_provenance_column(&t);
     for (size_t i = 0; i < WL_COUNT(law); i++) wl_table_column(&t, law[i], true);
@@ -63,8 +65,8 @@ static void print_levels(const struct wl_factor_group *g, const char *factor, en
         wl_table_cell(&t, level->value);
         wl_table_int(&t, (double)level->law.n_runs);
         wl_table_int(&t, (double)level->law.n_configs);
-        wl_table_real(&t, level->achieved.clock_mhz, 4);
-        wl_table_real(&t, level->achieved.mem_clock_mhz, 4);
+        for (const struct wl_setting *c = NULL; (c = wl_setting_next_clock(c));)
+            wl_table_real(&t, level->achieved.clock[c->cap], 4);
         wl_table_real(&t, level->achieved.power_capped_pct, 3);
         wl_table_real(&t, level->achieved.caps_acted_pct, 3);
         if (e) {

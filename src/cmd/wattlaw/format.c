@@ -49,10 +49,14 @@ const char *wl_format_throttling(double power_pct, double thermal_pct, struct wl
     return isnan(thermal_pct) ? power : wl_strf(a, "%s, %.1f %% by heat", power, thermal_pct);
 }
 
-const char *wl_format_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a)
+const char *wl_format_clocks(const struct wl_run_row *r, struct wl_arena *a)
 {
-    const char *memory = isnan(mem_mhz) ? "" : wl_strf(a, ", memory %.5g MHz", mem_mhz);
-    return wl_strf(a, "SM %.5g MHz%s on average", sm_mhz, memory);
+    struct wl_text t = WL_TEXT(a);
+    for (const struct wl_setting *c = NULL; (c = wl_setting_next_clock(c));)
+        if (!isnan(r->achieved[c->cap]))
+            wl_text_addf(&t, "%s%s %.5g MHz", t.n ? ", " : "", c->domain, r->achieved[c->cap]);
+    if (t.n) wl_text_add(&t, " on average");
+    return t.s;
 }
 
 const char *wl_format_cooldown(const struct wl_cooldown *c, struct wl_arena *a)
@@ -74,17 +78,15 @@ const char *wl_format_slurm_energy(const struct wl_slurm_energy *s, struct wl_ar
 
 const char *wl_format_caps_acted(const struct wl_run_row *r, struct wl_arena *a)
 {
-    static const char *const names[] = { "power cap", "module power cap", "SM clock", "memory clock" };
-    const double pct[] = { r->power_cap_acted_pct, r->module_cap_acted_pct, r->clock_acted_pct,
-                           r->mem_clock_acted_pct };
     struct wl_text t = WL_TEXT(a);
-    for (size_t i = 0; i < WL_COUNT(pct); i++) {
-        const char *comma = t.n ? ", " : "";
-        if (isnan(pct[i])) continue;
-        if (pct[i] > 0 && pct[i] < 100)
-            wl_text_addf(&t, "%s%s acted on %.0f %% of the devices", comma, names[i], pct[i]);
+    for (const struct wl_setting *c = NULL; (c = wl_setting_next_cap(c));) {
+        const char *comma = t.n ? ", " : "", *name = wl_setting_limited(c, a);
+        double pct = r->acted_pct[c->cap];
+        if (isnan(pct)) continue;
+        if (pct > 0 && pct < 100)
+            wl_text_addf(&t, "%s%s acted on %.0f %% of the devices", comma, name, pct);
         else
-            wl_text_addf(&t, "%s%s %sacted", comma, names[i], pct[i] > 0 ? "" : "never ");
+            wl_text_addf(&t, "%s%s %sacted", comma, name, pct > 0 ? "" : "never ");
     }
     return t.s;
 }

@@ -27,7 +27,7 @@ const char *wl_format_counter_ratio(double counter_j, double integral_j, struct 
 const char *wl_format_throttling(double power_pct, double thermal_pct, struct wl_arena *a);
 
 /* "SM 1005 MHz, memory 1215 MHz on average"; mem_mhz NAN: unknown. */
-const char *wl_format_clocks(double sm_mhz, double mem_mhz, struct wl_arena *a);
+const char *wl_format_clocks(const struct wl_run_row *r, struct wl_arena *a);
 
 /* "to 45 C, waited 12.1 s; the hottest GPU started at 44 C"; "" if no cooldown was requested. */
 const char *wl_format_cooldown(const struct wl_cooldown *c, struct wl_arena *a);

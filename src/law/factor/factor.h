@@ -3,21 +3,21 @@
 #define WL_LAW_FACTOR_FACTOR_H
 
 #include "law/fit/fit.h"
+#include "settings/settings.h"
 
 /* Analysis of covariance of ln(response) over the levels of one factor (docs/adr/072). */
 struct wl_factor_options {
-    const char *factor; /* a column: power_cap_w, module_cap_w, clock_mhz, mem_clock_mhz, local_batch, hardware, an
-                           extra one ... */
+    const char *factor; /* a column: power_cap_w, clock_mhz, local_batch, hardware, an extra one ... */
     const char *base; /* the level that others are compared with; NULL: no cap, else the highest cap, else the first */
     struct wl_law_options law; /* `by` and the rule for epochs; beyond and thorough are not used */
     double margin;             /* equivalence margin: exponents that differ by less count as equal */
 };
 
-/* What the devices did at a level: means over its rows of the columns of these names, NAN where missing. */
+/* What the devices did at a level: means over its rows, NAN where missing. */
 struct wl_factor_achieved {
-    double clock_mhz, mem_clock_mhz; /* achieved_clock_mhz, achieved_mem_clock_mhz */
-    double power_capped_pct;         /* share of the time in which the power limit held clocks down */
-    double caps_acted_pct;           /* of a factor that is a cap: share of its rows whose cap acted; 0: never */
+    double clock[WL_CAP_KINDS]; /* MHz: the column `achieved` of each clock */
+    double power_capped_pct;    /* share of the time in which the power limit held clocks down */
+    double caps_acted_pct;      /* of a factor that is a cap: share of its rows whose cap acted; 0: never */
 };
 
 /* One level. Rows where the factor is missing are the level "uncapped" of caps and clocks; of other factors

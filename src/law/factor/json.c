@@ -20,8 +20,8 @@ static void add_level(struct wl_json *array, const struct wl_factor_level *level
     wl_law_json_interval(o, "beta_ci95", e ? e->beta_lo : NAN, e ? e->beta_hi : NAN);
     wl_json_add_real(o, "r2", e ? e->r2 : NAN);
     wl_json_add_str(o, "basis", e ? e->name : NULL);
-    wl_json_add_real(o, "achieved_clock_mhz", level->achieved.clock_mhz);
-    wl_json_add_real(o, "achieved_mem_clock_mhz", level->achieved.mem_clock_mhz);
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_clock(r));)
+        wl_json_add_real(o, r->achieved, level->achieved.clock[r->cap]);
     wl_json_add_real(o, "power_capped_pct", level->achieved.power_capped_pct);
     wl_json_add_real(o, "caps_acted_pct", level->achieved.caps_acted_pct);
     wl_json_add_str(o, "why", level->reason);

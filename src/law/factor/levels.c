@@ -5,7 +5,6 @@
 #include "law/fit/notes.h"
 #include "law/fit/runs.h"
 #include "law/fit/speedup.h"
-#include "settings/settings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -67,10 +66,11 @@ static struct wl_factor_achieved achieved_by(const struct wl_observations *obs,
                                              const struct wl_law_partition_cell *part)
 {
     const struct wl_setting *cap = cap_setting(part->key->column);
-    return (struct wl_factor_achieved) { .clock_mhz = mean_of(obs, part, "achieved_clock_mhz"),
-                                         .mem_clock_mhz = mean_of(obs, part, "achieved_mem_clock_mhz"),
-                                         .power_capped_pct = mean_of(obs, part, "power_capped_pct"),
-                                         .caps_acted_pct = cap ? mean_of(obs, part, cap->acted) : NAN };
+    struct wl_factor_achieved out = { .power_capped_pct = mean_of(obs, part, "power_capped_pct"),
+                                      .caps_acted_pct = cap ? mean_of(obs, part, cap->acted) : NAN };
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_cap(r));)
+        out.clock[r->cap] = r->achieved ? mean_of(obs, part, r->achieved) : NAN;
+    return out;
 }
 
 static void fit_level(struct wl_factor_level *level, const struct wl_law_partition_cell *part,

@@ -1,6 +1,7 @@
 /* Caps and clocks: what each level costs in speed and gains in energy, and whether it changes the law. */
 #include "report/groups.h"
 #include "report/sections/law_tables.h"
+#include "report/sections/runs.h"
 #include "report/sections/sections.h"
 #include "settings/settings.h"
 
@@ -158,12 +159,21 @@ static const struct wl_report_column level_columns[] = {
     { .id = "factor", .label = "factor", .text = true },
     { .id = "level", .label = "level", .text = true },
     { .id = "runs", .label = "runs" },
-    { .id = "achieved_clock_mhz", .label = "SM clock", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
-    { .id = "achieved_mem_clock_mhz", .label = "memory clock", .unit = "MHz", .metric = "achieved-clock", .digits = 4 },
+};
+static const struct wl_report_column law_columns[] = {
     { .id = "power_capped_pct", .label = "power-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
     { .id = "caps_acted_pct", .label = "caps that acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
     WL_REPORT_LAW_COLUMNS,
 };
+
+static struct wl_report_columns all_level_columns(struct wl_arena *a)
+{
+    struct wl_report_columns v = { 0 };
+    wl_report_columns_add(&v, level_columns, WL_COUNT(level_columns), a);
+    wl_report_clock_columns(&v, "", a);
+    wl_report_columns_add(&v, law_columns, WL_COUNT(law_columns), a);
+    return v;
+}
 
 static void level_rows(const struct wl_report_data *g, const struct wl_factor_group *group,
                        const struct wl_setting *factor, struct wl_report_table *t)
@@ -176,8 +186,7 @@ static void level_rows(const struct wl_report_data *g, const struct wl_factor_gr
         wl_report_table_text(t, factor->label);
         wl_report_table_text(t, level->value);
         wl_report_table_real(t, (double)level->law.n_runs);
-        wl_report_table_real(t, level->achieved.clock_mhz);
-        wl_report_table_real(t, level->achieved.mem_clock_mhz);
+        wl_report_clock_cells(t, level->achieved.clock);
         wl_report_table_real(t, level->achieved.power_capped_pct);
         wl_report_table_real(t, level->achieved.caps_acted_pct);
         wl_report_law_cells(t, law);
@@ -213,8 +222,9 @@ static void test_row(const struct wl_report_data *g, const struct wl_factor_grou
 
 int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
 {
-    struct wl_report_table *levels = wl_report_table_new(g->arena, "factor-levels", "The law at each level",
-                                                         level_columns, WL_COUNT(level_columns)),
+    const struct wl_report_columns columns = all_level_columns(g->arena);
+    struct wl_report_table *levels = wl_report_table_new(g->arena, "factor-levels", "The law at each level", columns.v,
+                                                         columns.n),
                            *tests = wl_report_table_new(g->arena, "factors", "Does the factor change the exponent?",
                                                         test_columns, WL_COUNT(test_columns));
     struct wl_section *s = NULL;

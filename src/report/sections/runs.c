@@ -6,9 +6,9 @@
 
 #include <math.h>
 
-/* Around those of the settings. */
-static const struct wl_report_column number_column = { .id = "run", .label = "run" };
-static const struct wl_report_column run_columns[] = {
+/* Before and after those of the settings and of caps. */
+static const struct wl_report_column number_column[] = { { .id = "run", .label = "run" } };
+static const struct wl_report_column measured_columns[] = {
     { .id = "repeat", .label = "repeat" },
     { .id = "status", .label = "status", .text = true },
     { .id = "time_s", .label = "wall time", .unit = "s", .metric = "run-time", .digits = 4 },
@@ -22,24 +22,8 @@ static const struct wl_report_column run_columns[] = {
     { .id = "input_pct", .label = "input wait", .unit = "%", .metric = "run-input", .digits = 3 },
     { .id = "power_capped", .label = "power-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
     { .id = "thermal_capped", .label = "heat-capped", .unit = "%", .metric = "run-capped", .digits = 3 },
-    { .id = "achieved_clock_mhz",
-      .label = "SM clock achieved",
-      .unit = "MHz",
-      .metric = "achieved-clock",
-      .digits = 4 },
-    { .id = "achieved_mem_clock_mhz",
-      .label = "memory clock achieved",
-      .unit = "MHz",
-      .metric = "achieved-clock",
-      .digits = 4 },
-    { .id = "power_cap_acted_pct", .label = "power cap acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
-    { .id = "module_cap_acted_pct",
-      .label = "module power cap acted",
-      .unit = "%",
-      .metric = "caps-acted",
-      .digits = 3 },
-    { .id = "clock_acted_pct", .label = "clock acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
-    { .id = "mem_clock_acted_pct", .label = "memory clock acted", .unit = "%", .metric = "caps-acted", .digits = 3 },
+};
+static const struct wl_report_column end_columns[] = {
     { .id = "metric", .label = "last metric", .text = true },
     { .id = "metric_value", .label = "its value", .metric = "quality", .digits = 3 },
     { .id = "metric_unit", .label = "its unit", .text = true },
@@ -53,6 +37,23 @@ char *wl_report_run_reason(const struct wl_run_row *run, struct wl_arena *a)
     if (run->error) return wl_strdup(a, run->error);
     if (isfinite(run->signal)) return wl_strf(a, "ended by signal %.0f", run->signal);
     return isfinite(run->exit_status) ? wl_strf(a, "exit status %.0f", run->exit_status) : NULL;
+}
+
+void wl_report_clock_columns(struct wl_report_columns *to, const char *suffix, struct wl_arena *a)
+{
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_clock(r));) {
+        const struct wl_report_column column = { .id = r->achieved,
+                                                 .label = wl_strf(a, "%s%s", wl_setting_limited(r, a), suffix),
+                                                 .unit = r->unit,
+                                                 .metric = "achieved-clock",
+                                                 .digits = 4 };
+        wl_report_columns_add(to, &column, 1, a);
+    }
+}
+
+void wl_report_clock_cells(struct wl_report_table *t, const double mhz[WL_CAP_KINDS])
+{
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_clock(r));) wl_report_table_real(t, mhz[r->cap]);
 }
 
 static void add_row(struct wl_report_table *t, const struct wl_run_row *run)
@@ -78,12 +79,9 @@ static void add_row(struct wl_report_table *t, const struct wl_run_row *run)
     wl_report_table_real(t, run->input_pct);
     wl_report_table_real(t, run->power_capped_pct);
     wl_report_table_real(t, run->thermal_capped_pct);
-    wl_report_table_real(t, run->achieved_clock_mhz);
-    wl_report_table_real(t, run->achieved_mem_clock_mhz);
-    wl_report_table_real(t, run->power_cap_acted_pct);
-    wl_report_table_real(t, run->module_cap_acted_pct);
-    wl_report_table_real(t, run->clock_acted_pct);
-    wl_report_table_real(t, run->mem_clock_acted_pct);
+    wl_report_clock_cells(t, run->achieved);
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_cap(r));)
+        wl_report_table_real(t, run->acted_pct[r->cap]);
     wl_report_table_text(t, run->metric);
     wl_report_table_real(t, run->metric_value);
     wl_report_table_text(t, run->metric_unit);
@@ -92,35 +90,45 @@ static void add_row(struct wl_report_table *t, const struct wl_run_row *run)
     t->simulated = t->simulated || run->simulated;
 }
 
-static const struct wl_report_column *all_columns(size_t *n, struct wl_arena *a)
+static void add_settings_columns(struct wl_report_columns *to, struct wl_arena *a)
 {
-    struct wl_report_column *v = NULL;
-    size_t cap = 0;
-    *n = 0;
-    WL_GROW(a, v, *n, cap);
-    v[(*n)++] = number_column;
     for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
-        if (!r->in_runs) continue;
-        WL_GROW(a, v, *n, cap);
-        v[(*n)++] = (struct wl_report_column) { .id = r->name,
-                                                .label = r->label,
-                                                .unit = r->is_cap ? r->unit : NULL,
-                                                .digits = r->digits,
-                                                .text = r->type == WL_SETTING_TEXT };
+        const struct wl_report_column column = { .id = r->name,
+                                                 .label = r->label,
+                                                 .unit = r->is_cap ? r->unit : NULL,
+                                                 .digits = r->digits,
+                                                 .text = r->type == WL_SETTING_TEXT };
+        if (r->in_runs) wl_report_columns_add(to, &column, 1, a);
     }
-    for (size_t i = 0; i < WL_COUNT(run_columns); i++) {
-        WL_GROW(a, v, *n, cap);
-        v[(*n)++] = run_columns[i];
+}
+
+static void add_acted_columns(struct wl_report_columns *to, struct wl_arena *a)
+{
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_cap(r));) {
+        const struct wl_report_column column = {
+            .id = r->acted, .label = wl_strf(a, "%s acted", r->label), .unit = "%", .metric = "caps-acted", .digits = 3
+        };
+        wl_report_columns_add(to, &column, 1, a);
     }
+}
+
+static struct wl_report_columns all_columns(struct wl_arena *a)
+{
+    struct wl_report_columns v = { 0 };
+    wl_report_columns_add(&v, number_column, WL_COUNT(number_column), a);
+    add_settings_columns(&v, a);
+    wl_report_columns_add(&v, measured_columns, WL_COUNT(measured_columns), a);
+    wl_report_clock_columns(&v, " achieved", a);
+    add_acted_columns(&v, a);
+    wl_report_columns_add(&v, end_columns, WL_COUNT(end_columns), a);
     return v;
 }
 
 void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d)
 {
     struct wl_section *s = wl_document_section(d, "runs", "Runs");
-    size_t n_columns;
-    const struct wl_report_column *columns = all_columns(&n_columns, g->arena);
-    struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", columns, n_columns);
+    const struct wl_report_columns columns = all_columns(g->arena);
+    struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", columns.v, columns.n);
     t->caption = "In the order of execution. Wall time and energy are those of the whole job.";
     for (size_t i = 0; i < g->runs.n; i++) add_row(t, &g->runs.v[i]);
     wl_section_table(d, s, t);

@@ -6,6 +6,14 @@
 #include <math.h>
 #include <stdlib.h>
 
+void wl_report_columns_add(struct wl_report_columns *to, const struct wl_report_column *v, size_t n, struct wl_arena *a)
+{
+    for (size_t i = 0; i < n; i++) {
+        WL_GROW(a, to->v, to->n, to->cap);
+        to->v[to->n++] = v[i];
+    }
+}
+
 struct wl_report_table *wl_report_table_new(struct wl_arena *a, const char *id, const char *title,
                                             const struct wl_report_column *columns, size_t n_columns)
 {

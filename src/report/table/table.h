@@ -13,6 +13,14 @@ struct wl_report_column {
     bool text;          /* left-aligned words */
 };
 
+/* Columns from several lists. */
+struct wl_report_columns {
+    struct wl_report_column *v;
+    size_t n, cap;
+};
+void wl_report_columns_add(struct wl_report_columns *to, const struct wl_report_column *v, size_t n,
+                           struct wl_arena *a);
+
 struct wl_report_cell {
     const char *text; /* NULL: the value is shown */
     double value;     /* NAN with text NULL: an empty cell */

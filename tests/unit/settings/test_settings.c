@@ -46,8 +46,31 @@ static void rows_are_found_by_name_and_by_cap(void **state)
         assert_non_null(r->label);
         if (!r->is_cap) continue;
         assert_ptr_equal(wl_setting_of_cap(r->cap), r);
-        if (!r->unit || !r->acted || !r->missing || !r->section) fail_msg("%s lacks a field of caps", r->name);
+        if (!r->unit || !r->acted || !r->quantity || !r->missing || !r->section)
+            fail_msg("%s lacks a field of caps", r->name);
     }
+}
+
+static void caps_and_clocks_are_gone_over_in_order(void **state)
+{
+    (void)state;
+    struct wl_text caps = WL_TEXT(a), clocks = WL_TEXT(a);
+    int kind = 0;
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_cap(r));) {
+        assert_int_equal(r->cap, kind++);
+        wl_text_addf(&caps, "%s, ", wl_setting_limited(r, a));
+    }
+    for (const struct wl_setting *r = NULL; (r = wl_setting_next_clock(r));) wl_text_addf(&clocks, "%s, ", r->achieved);
+    assert_int_equal(kind, WL_CAP_KINDS);
+    assert_string_equal(caps.s, "power cap, module power cap, SM clock, memory clock, ");
+    assert_string_equal(clocks.s, "achieved_clock_mhz, achieved_mem_clock_mhz, ");
+}
+
+static void the_default_of_a_choice_is_one_of_its_values(void **state)
+{
+    (void)state;
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (r->type == WL_SETTING_CHOICE && !wl_opt_has_choice(r->choices, r->def)) fail_msg("%s: %s", r->name, r->def);
 }
 
 static void values_are_read_through_the_row(void **state)
@@ -69,6 +92,8 @@ int main(void)
         cmocka_unit_test(the_key_has_the_order_of_stores_of_version_1),
         cmocka_unit_test(what_is_missing_is_left_out_of_the_key),
         cmocka_unit_test(rows_are_found_by_name_and_by_cap),
+        cmocka_unit_test(caps_and_clocks_are_gone_over_in_order),
+        cmocka_unit_test(the_default_of_a_choice_is_one_of_its_values),
         cmocka_unit_test(values_are_read_through_the_row),
     };
     a = wl_arena_new(NULL);

@@ -166,6 +166,99 @@ static void extra_settings_become_columns(void **state)
     FAILS(WL_ENOENT, "no column \"lr\"", wl_obs_find(&obs, "lr", &lr, &f->e));
 }
 
+static bool same(double x, double y) { return x == y || (isnan(x) && isnan(y)); }
+
+/* A reading of what a cap limits on a GPU, all over the run. */
+static struct wl_stat_row reading(struct fixture *f, struct wl_store *s, int64_t run, const char *uuid,
+                                  const struct wl_setting *cap, double value)
+{
+    struct wl_channel_row channel = { .run = run,
+                                      .device = gpu(f, s, uuid),
+                                      .quantity = cap->quantity,
+                                      .unit = cap->unit,
+                                      .scope = cap->of_module ? "module" : "gpu",
+                                      .variant = "" };
+    struct wl_stat_row stat = { .epoch = NAN, .readings = 9, .mean = value, .min = value, .max = value };
+    OK(wl_store_add_channel(s, &channel, &stat.channel, &f->e));
+    return stat;
+}
+
+/* A run in which one GPU reached the cap and another one did not. */
+static int64_t capped_run(struct fixture *f, struct wl_store *s, const struct wl_setting *cap)
+{
+    struct wl_run_end end = wl_run_end_none;
+    int64_t run = begin_run(f, s, add_trial(f, s, 2), 1 + cap->cap);
+    const struct wl_stat_row stats[] = { reading(f, s, run, "GPU-1", cap, 990), reading(f, s, run, "GPU-2", cap, 700) };
+    const struct wl_cap_row one = {
+        .host = "node1", .device = "GPU-1", .kind = cap->name, .name = "GPU", .setter = "nvml", .requested = 1000
+    };
+    struct wl_cap_row caps[] = { one, one };
+    caps[1].device = "GPU-2";
+    end.caps = caps, end.n_caps = 2;
+    OK(wl_store_run_end(s, run, &end, &(struct wl_derived) { .actual = wl_settings_none, .stats = stats, .n_stats = 2 },
+                        &f->e));
+    return run;
+}
+
+static double number_in(struct fixture *f, const struct wl_observations *obs, const char *column, size_t row)
+{
+    struct wl_obs_column c;
+    OK(wl_obs_find(obs, column, &c, &f->e));
+    return c.real[row];
+}
+
+/* The table of settings, the views and the readers agree on what each kind of cap limits. */
+static void what_caps_did_is_read_by_kind(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    for (const struct wl_setting *cap = NULL; (cap = wl_setting_next_cap(cap));) capped_run(f, s, cap);
+    struct wl_observations obs;
+    struct wl_run_rows runs;
+    read(f, s, &obs);
+    OK(wl_store_runs(s, &(struct wl_run_filter) { 0 }, &runs, f->arena, &f->e));
+    assert_int_equal(runs.n, WL_CAP_KINDS);
+    for (size_t k = 0; k < runs.n; k++)
+        for (const struct wl_setting *r = NULL; (r = wl_setting_next_cap(r));) {
+            double acted = r->cap == k ? 50 : NAN, clock = r->cap == k && r->achieved ? 845 : NAN;
+            const double is[] = { runs.v[k].acted_pct[r->cap], number_in(f, &obs, r->acted, k),
+                                  runs.v[k].achieved[r->cap], r->achieved ? number_in(f, &obs, r->achieved, k) : NAN };
+            if (!(same(is[0], acted) && same(is[1], acted) && same(is[2], clock) && same(is[3], clock)))
+                fail_msg("run %zu, %s: acted %g and %g, not %g; achieved %g and %g, not %g", k + 1, r->name, is[0],
+                         is[1], acted, is[2], is[3], clock);
+        }
+}
+
+/* The format of the exported table. */
+static void columns_keep_their_order(void **state)
+{
+    static const char *const names[] = {
+        "accumulation",
+        "threads",
+        "repeat",
+        "energy_lo_j",
+        "energy_hi_j",
+        "idle_j",
+        "begin_temperature_c",
+        "module_cap_w",
+        "mem_clock_mhz",
+        "achieved_clock_mhz",
+        "achieved_mem_clock_mhz",
+        "power_capped_pct",
+        "power_cap_acted_pct",
+        "module_cap_acted_pct",
+        "clock_acted_pct",
+        "mem_clock_acted_pct",
+        "metric_unit",
+        "metric_better",
+    };
+    struct fixture *f = *state;
+    struct wl_observations obs;
+    read(f, create_store(f), &obs);
+    assert_int_equal(obs.n_extra, WL_COUNT(names));
+    for (size_t i = 0; i < obs.n_extra; i++) assert_string_equal(obs.extra[i].name, names[i]);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -174,6 +267,8 @@ int main(void)
         TEST(a_run_without_epochs_is_one_row),
         TEST(only_finished_unflagged_runs_count),
         TEST(extra_settings_become_columns),
+        TEST(what_caps_did_is_read_by_kind),
+        TEST(columns_keep_their_order),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,12 +41,10 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_real(o, "input_pct", r->input_pct);
     wl_json_add_real(o, "power_capped_pct", r->power_capped_pct);
     wl_json_add_real(o, "thermal_capped_pct", r->thermal_capped_pct);
-    wl_json_add_real(o, "achieved_clock_mhz", r->achieved_clock_mhz);
-    wl_json_add_real(o, "achieved_mem_clock_mhz", r->achieved_mem_clock_mhz);
-    wl_json_add_real(o, "power_cap_acted_pct", r->power_cap_acted_pct);
-    wl_json_add_real(o, "module_cap_acted_pct", r->module_cap_acted_pct);
-    wl_json_add_real(o, "clock_acted_pct", r->clock_acted_pct);
-    wl_json_add_real(o, "mem_clock_acted_pct", r->mem_clock_acted_pct);
+    for (const struct wl_setting *c = NULL; (c = wl_setting_next_clock(c));)
+        wl_json_add_real(o, c->achieved, r->achieved[c->cap]);
+    for (const struct wl_setting *c = NULL; (c = wl_setting_next_cap(c));)
+        wl_json_add_real(o, c->acted, r->acted_pct[c->cap]);
     wl_cmd_cooldown_json(&r->cooldown, o);
     wl_cmd_slurm_json(&r->slurm, o);
     wl_json_add_str(o, "metric", r->metric);

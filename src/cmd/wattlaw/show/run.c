@@ -27,8 +27,7 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited %.1f %% of the epoch time for data", r->input_pct));
     if (!isnan(r->power_capped_pct))
         line("throttled", wl_format_throttling(r->power_capped_pct, r->thermal_capped_pct, a));
-    if (!isnan(r->achieved_clock_mhz))
-        line("clocks", wl_format_clocks(r->achieved_clock_mhz, r->achieved_mem_clock_mhz, a));
+    line("clocks", wl_format_clocks(r, a));
     line("cooldown", wl_format_cooldown(&r->cooldown, a));
     line("caps", wl_format_caps_acted(r, a));
 }

@@ -108,7 +108,7 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
 static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
                     const struct setting_names *names, struct wl_arena *a)
 {
-    const double measured[] = { r->util_pct, r->input_pct, r->achieved_clock_mhz, r->power_capped_pct };
+    const double measured[] = { r->util_pct, r->input_pct, r->achieved[WL_CAP_CLOCK], r->power_capped_pct };
     const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r);
     wl_table_cellf(t, "%lld", (long long)r->id);
     wl_table_cell(t, wl_run_status_names[r->status]);
