@@ -243,7 +243,7 @@ static int check_choices(struct reader *r, struct wl_err *e)
     for (size_t i = 0; i < r->x->n_user; i++) {
         const struct wl_user_axis *axis = &r->x->user[i];
         const struct wl_setting *choice = wl_setting_find_choice(axis->key);
-        for (size_t k = 0; choice && choice->choices && k < axis->values.n; k++)
+        for (size_t k = 0; choice && k < axis->values.n; k++)
             if (!wl_opt_has_choice(choice->choices, axis->values.v[k]))
                 return wl_fail(e, WL_EINVAL, "%s: [sweep] %s = '%s': expected one of %s",
                                location_of(r, "sweep", axis->key), axis->key, axis->values.v[k], choice->choices);

@@ -44,7 +44,7 @@ static const struct wl_opt sweep_rows[] = {
 #define SETTING_COUNT(member, option, unit_, max_, grid, help_, ...) \
     { .name = option, KEY(WL_INTS, member), .min = 1, .max = max_, .unit = unit_, .help = help_ },
 #define SETTING_CAP(member, option, unit_, kind, grid, help_, ...) \
-    { .name = option, KEY(WL_REALS, cap[kind]), .min = 1, .max = 1e5, .unit = unit_, .help = help_ },
+    { .name = option, KEY(WL_REALS, cap[kind]), .min = 1, .max = WL_SETTING_CAP_MAX, .unit = unit_, .help = help_ },
 #include "settings/settings.def"
     WL_OPT_END,
 };
@@ -137,8 +137,7 @@ static const struct wl_experiment_section sections[] = {
     { "data", data_rows, offsetof(struct wl_experiment, data), "data of the workload" },
     { "measure", measure_rows, offsetof(struct wl_experiment, measure),
       "sampling, marks, and what the energy means in carbon and money" },
-    { "cap", cap_rows, offsetof(struct wl_experiment, cap),
-      "how power_cap_w, module_cap_w, clock_mhz and mem_clock_mhz are set" },
+    { "cap", cap_rows, offsetof(struct wl_experiment, cap), "setters of power caps and clock locks" },
     { "launch", launch_rows, offsetof(struct wl_experiment, launch), "how a run is started" },
     { 0 },
 };
@@ -152,9 +151,14 @@ static void add_note(struct wl_text *notes, const char *note)
 
 static void print_choice(const struct wl_setting *r, enum wl_out to)
 {
-    if (r->type == WL_SETTING_CHOICE)
-        wl_fprint(to, "  %-18s %s%s%s%s\n", r->name, r->help, r->choices ? " (" : "", r->choices ? r->choices : "",
-                  r->choices ? ")" : "");
+    if (r->type == WL_SETTING_CHOICE) wl_fprint(to, "  %-18s %s (%s)\n", r->name, r->help, r->choices);
+}
+
+/* An axis has no default list, but its setting may have a default value. */
+static const char *default_of(const struct wl_opt *o, const char *name)
+{
+    const struct wl_setting *r = wl_setting_find(name);
+    return o->def ? o->def : r ? r->def : NULL;
 }
 
 static void print_key(const struct wl_opt *o, enum wl_out to)
@@ -166,7 +170,8 @@ static void print_key(const struct wl_opt *o, enum wl_out to)
         if (*c == '-') *c = '_';
     const char *blank = o->unit ? " " : "", *unit = o->unit ? o->unit : "";
     if (o->required) add_note(&notes, "must be given");
-    if (o->def && *o->def) add_note(&notes, wl_strf(a, "default %s", o->def));
+    const char *def = default_of(o, name);
+    if (def && *def) add_note(&notes, wl_strf(a, "default %s", def));
     if (o->choices) add_note(&notes, o->choices);
     if (o->min != 0 || o->max != 0) add_note(&notes, wl_strf(a, "%.9g to %.9g%s%s", o->min, o->max, blank, unit));
     wl_fprint(to, "  %-18s %s%s%s%s\n", name, o->help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");

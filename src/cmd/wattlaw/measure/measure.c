@@ -38,34 +38,15 @@ static const struct wl_opt rows[] = {
       .help = "name of the workload in tables (default: from the start mark, else the command's name)" },
     WL_POWER_OPT_ROWS(struct options, power),
     WL_MARK_REGEX_OPT_ROWS(struct options, regex),
-    { .name = "power-cap-w",
-      .type = WL_REAL,
-      .offset = offsetof(struct options, cap.value[WL_CAP_POWER]),
-      .min = 1,
-      .max = 1e5,
-      .unit = "W",
-      .help = "power limit of each device while the command runs" },
-    { .name = "module-cap-w",
-      .type = WL_REAL,
-      .offset = offsetof(struct options, cap.value[WL_CAP_MODULE]),
-      .min = 1,
-      .max = 1e5,
-      .unit = "W",
-      .help = "power limit of the module of each GPU (GH200, GB200) while the command runs" },
-    { .name = "clock-mhz",
-      .type = WL_REAL,
-      .offset = offsetof(struct options, cap.value[WL_CAP_CLOCK]),
-      .min = 1,
-      .max = 1e5,
-      .unit = "MHz",
-      .help = "clock to which each GPU is locked, or maximum clock of the CPUs, while the command runs" },
-    { .name = "mem-clock-mhz",
-      .type = WL_REAL,
-      .offset = offsetof(struct options, cap.value[WL_CAP_MEM_CLOCK]),
-      .min = 1,
-      .max = 1e5,
-      .unit = "MHz",
-      .help = "memory clock to which each GPU is locked while the command runs" },
+#define SETTING_CAP(member, option, unit_, kind, grid, help_, ...) \
+    { .name = option,                                              \
+      .type = WL_REAL,                                             \
+      .offset = offsetof(struct options, cap.value[kind]),         \
+      .min = 1,                                                    \
+      .max = WL_SETTING_CAP_MAX,                                   \
+      .unit = unit_,                                               \
+      .help = help_ " while the command runs" },
+#include "settings/settings.def"
     WL_CAP_OPT_ROWS(struct options, cap_opts, "cap-"),
     { .name = "cap-dry-run",
       .type = WL_FLAG,
