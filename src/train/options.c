@@ -65,14 +65,11 @@ static const struct wl_opt shared_rows[] = {
 
     { "conv", WL_CHOICE, AT(conv), "auto", .choices = "auto|direct|winograd",
       .help = "convolution algorithm; auto: the faster one for each shape, measured once and cached" },
-    { "precision", WL_CHOICE, AT(precision), "f32", .choices = "f32|bf16",
-      .help = "arithmetic; bf16: activations and products in bf16, parameters, gradients and statistics in f32" },
     { "allow-slow-bf16", WL_FLAG, AT(allow_slow_bf16),
       .help = "allow bf16 on a processor without bf16 instructions (slower than f32) (default no)" },
-
-    { "recompute", WL_CHOICE, AT(recompute), "no", .choices = "no|yes",
-      .help = "activation (gradient) checkpointing; yes: recompute most activations in the backward pass, for the "
-              "least memory; results keep the same bits" },
+#define SETTING_CHOICE(name, option, def, choices_, help_, ...) \
+    { option, WL_CHOICE, AT(name), def, .choices = choices_, .help = help_ },
+#include "settings/settings.def"
     { "memory", WL_REAL, AT(memory_gb), NULL, 1e-3, 1e6, "GB",
       .help = "memory limit of a worker's plan, met by recomputing activations; default: no limit" },
 

@@ -3,6 +3,7 @@
 #define WL_TRAIN_OPTIONS_H
 
 #include "base/base.h"
+#include "settings/settings.h"
 
 struct wl_train_task;
 struct wl_workload;
@@ -22,7 +23,9 @@ struct wl_train_opts {
     int64_t warmup_updates, lr_patience;
     /* machine */
     int64_t workers, threads, loader_threads;
-    const char *comm, *conv, *precision, *recompute;
+    const char *comm, *conv;
+#define SETTING_CHOICE(name, ...) const char *name; /* precision, recompute ... */
+#include "settings/settings.def"
     double memory_gb; /* NAN: no limit */
     bool pin, allow_slow_bf16;
     /* checkpoints and output */

@@ -17,16 +17,29 @@ static const char *memory_field(const struct wl_train_opts *o, struct wl_arena *
     return isnan(o->memory_gb) ? "" : wl_strf(a, " memory_gb=%g", o->memory_gb);
 }
 
+static const char *choice_fields(const struct wl_train_opts *o, struct wl_arena *a)
+{
+    struct wl_text text = WL_TEXT(a);
+#define SETTING_CHOICE(name, ...) wl_text_addf(&text, " %s=%s", #name, o->name);
+#include "settings/settings.def"
+    return text.s;
+}
+
 static void mark_start(const struct wl_trainer *t)
 {
     const struct wl_train_opts *o = t->opts;
+    struct wl_settings set = wl_settings_none;
     char host[65] = "";
     gethostname(host, sizeof host - 1);
-    wattlaw_mark_start("workload=%s workers=%d local_batch=%lld global_batch=%lld accumulation=%lld epochs=%lld "
-                       "size=%s%s threads=%lld precision=%s recompute=%s%s recipe=%s host=%s pid=%d",
-                       t->task->workload->name, t->comm->size, (long long)o->local_batch, (long long)t->global_batch,
-                       (long long)o->accumulation, (long long)o->epochs, o->size, attr_fields(t->task),
-                       (long long)o->threads, o->precision, o->recompute, memory_field(o, t->arena),
+    set.workload = t->task->workload->name;
+    set.workers = t->comm->size;
+    set.local_batch = (double)o->local_batch;
+    set.global_batch = (double)t->global_batch;
+    set.accumulation = (double)o->accumulation;
+    set.epochs = (double)o->epochs;
+    set.threads = (double)o->threads;
+    wattlaw_mark_start("%s size=%s%s%s%s recipe=%s host=%s pid=%d", wl_settings_key(&set, t->arena), o->size,
+                       attr_fields(t->task), choice_fields(o, t->arena), memory_field(o, t->arena),
                        o->recipe ? o->recipe : "none", host, (int)getpid());
 }
 

@@ -227,7 +227,8 @@ def marks():
     assert (count("0", "epoch-begin"), count("0", "epoch-end"), count("0", "step")) == (2, 2, 12)
     assert count("1", "epoch-begin") == count("1", "epoch-end") == count("1", "step") == count("1", "metric") == 0
     start = next(l[3] for l in lines if l[2] == "start")
-    for field in ("workload=resnet50", "workers=2", "local_batch=16", "global_batch=32", "accumulation=1", "epochs=2"):
+    for field in ("workload=resnet50", "workers=2", "local_batch=16", "global_batch=32", "accumulation=1", "epochs=2", "size=tiny",
+                  "threads=1", "precision=f32", "recompute=no", "recipe=none"):
         assert field in start.split(), start
     ends = [l[3] for l in lines if l[2] == "epoch-end"]
     assert ends == ["epoch=1 samples=192 updates=6", "epoch=2 samples=192 updates=6"], ends
