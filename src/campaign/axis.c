@@ -68,3 +68,17 @@ const char *wl_sweep_axis_text(const struct wl_sweep_axis *axis, const struct wl
     }
     }
 }
+
+struct wl_settings wl_trial_settings(const struct wl_trial *t)
+{
+    struct wl_settings set = wl_settings_none;
+    for (const struct wl_sweep_axis *axis = axes; axis->key; axis++) {
+        const void *field = (const char *)t + axis->field_offset;
+        const struct wl_setting *r = wl_setting_find(axis->key);
+        int64_t count = axis->type == WL_INTS ? *(const int64_t *)field : 0;
+        if (axis->type == WL_STRS) wl_setting_set_string(r, &set, *(const char *const *)field);
+        if (axis->type == WL_REALS) wl_setting_set_real(r, &set, *(const double *)field);
+        if (count) wl_setting_set_real(r, &set, (double)count);
+    }
+    return set;
+}

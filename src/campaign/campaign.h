@@ -137,6 +137,9 @@ struct wl_trial {
     const char *skip;  /* why it cannot be run; NULL: it can */
 };
 
+/* Its values, given or derived, without those of the user's axes. */
+struct wl_settings wl_trial_settings(const struct wl_trial *t);
+
 struct wl_planned_run {
     size_t trial;   /* index */
     int64_t repeat; /* from 1 */

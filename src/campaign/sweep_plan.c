@@ -124,8 +124,6 @@ int wl_sweep_open(struct wl_sweep *s, struct wl_err *e)
 
 /* ---- the plan ---- */
 
-static double nan_if_zero(int64_t v) { return v ? (double)v : NAN; }
-
 /* User axes and samples have no columns: they are stored as JSON. */
 static const char *extra_json(const struct wl_sweep *s, const struct wl_trial *t)
 {
@@ -145,16 +143,10 @@ static struct wl_settings settings_of(const struct wl_sweep *s, const struct wl_
     bool workers = x->sweep.workers.n || wl_placeholder_used(x, "workers") || wl_placeholder_used(x, "mpirun");
     bool threads = x->sweep.threads.n || wl_placeholder_used(x, "threads");
     bool accumulation = x->sweep.accumulation.n || t->local_batch;
-    struct wl_settings set = wl_settings_none;
-    set.nodes = nan_if_zero(t->nodes);
-    set.workload = t->workload;
-    if (workers) set.workers = (double)t->workers;
-    set.local_batch = nan_if_zero(t->local_batch);
-    set.global_batch = nan_if_zero(t->global_batch);
-    if (accumulation) set.accumulation = (double)t->accumulation;
-    set.epochs = nan_if_zero(t->epochs);
-    if (threads) set.threads = (double)t->threads;
-    wl_settings_set_caps(&set, &t->cap);
+    struct wl_settings set = wl_trial_settings(t);
+    if (!workers) set.workers = NAN;
+    if (!threads) set.threads = NAN;
+    if (!accumulation) set.accumulation = NAN;
     set.extra = extra_json(s, t);
     return set;
 }

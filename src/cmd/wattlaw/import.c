@@ -14,17 +14,19 @@ struct import_options {
     bool json;
     double period_s;
     struct wl_strs gpus, uuids;
-    int64_t workers, nodes, local_batch, global_batch;
+    /* 0: unknown */
+#define SETTING_COUNT(member, ...) int64_t member;
+#include "settings/settings.def"
 };
 
 #define TEXT(name_, help_)                                                                              \
     {                                                                                                   \
         .name = #name_, .type = WL_STR, .offset = offsetof(struct import_options, name_), .help = help_ \
     }
-#define COUNT(option_, field_, help_)                                                                             \
+#define COUNT(option_, field_, unit_, help_)                                                                      \
     {                                                                                                             \
         .name = option_, .type = WL_INT, .offset = offsetof(struct import_options, field_), .def = "0", .min = 0, \
-        .max = WL_NO_MAX, .help = help_                                                                           \
+        .max = WL_NO_MAX, .unit = unit_, .help = help_                                                            \
     }
 
 static const struct wl_opt import_rows[] = {
@@ -53,10 +55,8 @@ static const struct wl_opt import_rows[] = {
       .max = 86400,
       .unit = "s",
       .help = "interval between readings, for a file without times" },
-    COUNT("workers", workers, "number of data-parallel ranks of the job; 0: unknown"),
-    COUNT("nodes", nodes, "number of nodes of the job; 0: unknown"),
-    COUNT("local-batch", local_batch, "samples per worker and pass; 0: unknown"),
-    COUNT("global-batch", global_batch, "number of samples per update; 0: unknown"),
+#define SETTING_COUNT(member, option, unit_, max_, grid, help_, ...) COUNT(option, member, unit_, help_ "; 0: unknown"),
+#include "settings/settings.def"
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct import_options, json),
@@ -170,10 +170,8 @@ static struct wl_settings settings(const struct import *im)
 {
     struct wl_settings set = wl_settings_none;
     set.workload = im->o->name ? im->o->name : wl_path_base(im->files.v[0]);
-    set.workers = known(im->o->workers);
-    set.nodes = known(im->o->nodes);
-    set.local_batch = known(im->o->local_batch);
-    set.global_batch = known(im->o->global_batch);
+#define SETTING_COUNT(member, ...) set.member = known(im->o->member);
+#include "settings/settings.def"
     return set;
 }
 

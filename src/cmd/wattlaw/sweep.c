@@ -5,6 +5,7 @@
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/rules.h"
+#include "cmd/wattlaw/store.h"
 #include "cmd/wattlaw/totals.h"
 
 #include <math.h>
@@ -51,13 +52,10 @@ static void json_trials(const struct wl_grid *g, struct wl_json *to)
     struct wl_json *trials = wl_json_add_array(to, "trials");
     for (size_t i = 0; i < g->n_trials; i++) {
         const struct wl_trial *t = &g->trials[i];
+        const struct wl_settings set = wl_trial_settings(t);
         struct wl_json *o = wl_json_add_object(trials, NULL);
         wl_json_add_str(o, "trial", t->label);
-        wl_json_add_int(o, "workers", t->workers);
-        if (t->local_batch) wl_json_add_int(o, "local_batch", t->local_batch);
-        if (t->global_batch) wl_json_add_int(o, "global_batch", t->global_batch);
-        wl_json_add_int(o, "accumulation", t->accumulation);
-        wl_json_add_int(o, "threads", t->threads);
+        wl_cmd_settings_json(&set, o);
         wl_json_add_str(o, "skipped", t->skip);
     }
 }

@@ -13,7 +13,9 @@ def a_dry_run_shows_and_does_nothing(bench):
              "skipped  local_batch=8 workers=100000: 100000 workers, but", "toy epochs=2 ms=20 workers=1 fail_if=8:none")
     check(os.listdir(bench.folder) == ["a.ini"], os.listdir(bench.folder))
     plan = json.loads(bench.run("sweep", "a.ini", "--dry-run", "--json").stdout)
-    check(len(plan["runs"]) == 8 and plan["trials"][1]["global_batch"] == 16, plan)
+    check(len(plan["runs"]) == 8, plan)
+    check(plan["trials"][1] == {"trial": "local_batch=8 workers=2", "workload": "toy", "workers": 2, "local_batch": 8,
+                                "global_batch": 16, "accumulation": 1, "threads": 1, "skipped": None}, plan)
     again = json.loads(bench.run("sweep", "a.ini", "--dry-run", "--json").stdout)
     check(plan == again)
 

@@ -108,13 +108,13 @@ with Workspace() as p:
 
 # The same again is refused, and leaves no run; a part of it is another run.
 with Workspace() as p:
-    p.import_dcgm(p.write("scrapes.prom", scrape_rows(DCGM)), "--name", "train", "--workers", "2")
+    p.import_dcgm(p.write("scrapes.prom", scrape_rows(DCGM)), "--name", "train", "--workers", "2", "--threads", "8")
     r = p.run("import", "dcgm", "scrapes.prom")
     expect(r.returncode == 1 and "already imported, as run 1" in r.stderr, "twice", r)
     expect(p.rows("SELECT count(*) FROM run") == [(1,)], "no second run")
     summary, r = p.import_dcgm("scrapes.prom", "--gpus", "n2", "--from", "2023-11-14T22:13:30Z", "--to", f"{START + 40}")
     expect(summary["time_s"] == 30 and abs(summary["energy_j"] - 30 * WATTS[1]) < 7 and len(summary["devices"]) == 1, f"a part: {summary}", r)
-    expect(p.rows("SELECT workload, workers FROM observations WHERE run = 1") == [("train", 2)], "named")
+    expect(p.rows("SELECT workload, workers, threads, nodes FROM trial WHERE id = 1") == [("train", 2, 8, None)], "what the job was")
 
 # Errors are reported with file and line.
 with Workspace() as p:
