@@ -25,7 +25,7 @@ static int signal_of_touch(volatile char *at, bool write)
     return WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
-static void test_the_host_dies_where_it_touches_the_memory_of_a_plan(void **state)
+static void test_host_access_to_plan_memory_faults(void **state)
 {
     (void)state;
     struct wl_plan *p = boxed();
@@ -40,7 +40,7 @@ static void test_the_host_dies_where_it_touches_the_memory_of_a_plan(void **stat
     assert_int_equal(signal_of_touch(wl_plan_input(p, g->tensors[0]), true), 0);
 }
 
-static void test_a_plan_on_host_memory_uses_inputs_in_place(void **state)
+static void test_plan_in_host_memory_uses_inputs_in_place(void **state)
 {
     (void)state;
     struct wl_plan *p = plan((struct wl_plan_opts) { .backend = "ref" }, NULL);
@@ -49,7 +49,7 @@ static void test_a_plan_on_host_memory_uses_inputs_in_place(void **state)
     assert_ptr_equal(p->io.output.at, p->io.output.host);
 }
 
-static void test_it_is_chosen_by_name_alone(void **state)
+static void test_boxed_is_chosen_by_name_only(void **state)
 {
     (void)state;
     const struct wl_backend *best = NULL;
@@ -60,7 +60,7 @@ static void test_it_is_chosen_by_name_alone(void **state)
 }
 
 /* A label that is not there is found in what the caller filled in, and the run fails as on other devices. */
-static void test_errors_of_a_run_are_those_of_ref(void **state)
+static void test_run_errors_equal_those_of_ref(void **state)
 {
     (void)state;
     struct wl_plan *p = boxed();
@@ -76,10 +76,10 @@ static void test_errors_of_a_run_are_those_of_ref(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(test_the_host_dies_where_it_touches_the_memory_of_a_plan),
-        WITH_ARENA(test_a_plan_on_host_memory_uses_inputs_in_place),
-        WITH_ARENA(test_it_is_chosen_by_name_alone),
-        WITH_ARENA(test_errors_of_a_run_are_those_of_ref),
+        WITH_ARENA(test_host_access_to_plan_memory_faults),
+        WITH_ARENA(test_plan_in_host_memory_uses_inputs_in_place),
+        WITH_ARENA(test_boxed_is_chosen_by_name_only),
+        WITH_ARENA(test_run_errors_equal_those_of_ref),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,24 +2,24 @@
 #include "network.h"
 
 /* A communicator of two equal ranks that notes what it is given. */
-struct noted {
+struct recorded {
     struct wl_comm comm;
     const float *from[64];
     size_t n[64];
     int calls;
 };
 
-static int doubled(struct wl_comm *c, float *buf, size_t n, struct wl_err *e)
+static int double_f32(struct wl_comm *c, float *buf, size_t n, struct wl_err *e)
 {
     (void)e;
-    struct noted *t = (struct noted *)c;
+    struct recorded *t = (struct recorded *)c;
     t->from[t->calls] = buf;
     t->n[t->calls++] = n;
     for (size_t i = 0; i < n; i++) buf[i] *= 2;
     return 0;
 }
 
-static int doubled_f64(struct wl_comm *c, double *buf, size_t n, struct wl_err *e)
+static int double_f64(struct wl_comm *c, double *buf, size_t n, struct wl_err *e)
 {
     (void)c;
     (void)e;
@@ -27,7 +27,7 @@ static int doubled_f64(struct wl_comm *c, double *buf, size_t n, struct wl_err *
     return 0;
 }
 
-static int broadcast_own(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)
+static int broadcast_same(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)
 {
     (void)c;
     (void)buf;
@@ -37,23 +37,23 @@ static int broadcast_own(struct wl_comm *c, void *buf, size_t bytes, int root, s
     return 0;
 }
 
-static int nothing(struct wl_comm *c, struct wl_err *e)
+static int no_op(struct wl_comm *c, struct wl_err *e)
 {
     (void)c;
     (void)e;
     return 0;
 }
 
-static const struct wl_comm_ops noting = { .name = "noting",
-                                           .all_reduce_sum = doubled,
-                                           .reduce_start = doubled,
-                                           .reduce_poll = nothing,
-                                           .reduce_finish = nothing,
-                                           .all_reduce_sum_f64 = doubled_f64,
-                                           .broadcast = broadcast_own };
+static const struct wl_comm_ops recording = { .name = "recording",
+                                           .all_reduce_sum = double_f32,
+                                           .reduce_start = double_f32,
+                                           .reduce_poll = no_op,
+                                           .reduce_finish = no_op,
+                                           .all_reduce_sum_f64 = double_f64,
+                                           .broadcast = broadcast_same };
 
 /* Rank 0 of another kind: its fingerprint is not ours. */
-static int broadcast_other(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)
+static int broadcast_different(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)
 {
     (void)c;
     (void)root;
@@ -62,10 +62,10 @@ static int broadcast_other(struct wl_comm *c, void *buf, size_t bytes, int root,
     return 0;
 }
 
-static void test_ranks_must_start_alike(void **state)
+static void test_ranks_with_other_parameters_are_refused(void **state)
 {
     (void)state;
-    const struct wl_comm_ops other = { .all_reduce_sum_f64 = doubled_f64, .broadcast = broadcast_other };
+    const struct wl_comm_ops other = { .all_reduce_sum_f64 = double_f64, .broadcast = broadcast_different };
     struct wl_comm comm = { .ops = &other, .size = 2, .arena = a };
     struct wl_plan *p;
     struct wl_err e = { 0 };
@@ -74,10 +74,10 @@ static void test_ranks_must_start_alike(void **state)
 }
 
 /* Each gradient is reduced once, in order, after the last micro-batch only; the update then divides by the ranks. */
-static void test_buckets(void **state)
+static void test_each_gradient_is_reduced_once_in_order(void **state)
 {
     (void)state;
-    struct noted t = { .comm = { .ops = &noting, .size = 2, .arena = a } };
+    struct recorded t = { .comm = { .ops = &recording, .size = 2, .arena = a } };
     struct wl_plan *alone = plan((struct wl_plan_opts) { .bucket_bytes = 4096, .micro_batches = 2 }, NULL);
     struct wl_plan *p = plan((struct wl_plan_opts) { .bucket_bytes = 4096, .micro_batches = 2 }, &t.comm);
     assert_int_equal(train(p, true, false, NULL) | train(alone, true, false, NULL), 0);
@@ -103,7 +103,7 @@ static void test_buckets(void **state)
     assert_memory_equal(p->statistic, alone->statistic, p->statistic_floats * sizeof(float));
 }
 
-static void buckets_wait(const struct wl_plan *p)
+static void assert_buckets_wait(const struct wl_plan *p)
 {
     for (size_t i = 0; i < p->program.n_steps; i++)
         for (int k = 0; k < p->program.steps[i]->n_uses; k++) {
@@ -117,29 +117,29 @@ static void buckets_wait(const struct wl_plan *p)
 }
 
 /* A bucket is not handed out before the last step that writes into it. */
-static void test_buckets_wait(void **state)
+static void test_bucket_waits_for_the_last_write(void **state)
 {
     (void)state;
-    struct noted t = { .comm = { .ops = &noting, .size = 2, .arena = a } };
-    buckets_wait(plan((struct wl_plan_opts) { .bucket_bytes = 4096 }, &t.comm));
+    struct recorded t = { .comm = { .ops = &recording, .size = 2, .arena = a } };
+    assert_buckets_wait(plan((struct wl_plan_opts) { .bucket_bytes = 4096 }, &t.comm));
 }
 
 /* Nor before the first operation that reads a shared parameter, whose gradient comes last. */
-static void test_buckets_wait_for_shared(void **state)
+static void test_bucket_waits_for_shared_parameters(void **state)
 {
     (void)state;
-    struct noted t = { .comm = { .ops = &noting, .size = 2, .arena = a } };
+    struct recorded t = { .comm = { .ops = &recording, .size = 2, .arena = a } };
     struct wl_graph *g = wl_graph_new(a);
     struct wl_tensor *target = wl_input(g, "target", WL_F32, WL_DIMS(BATCH, 40)), *x = target;
     for (int i = 0; i < 2; i++) {
-        if (i) wl_scope_reuse(g, "again");
+        if (i) wl_scope_reuse(g, "second");
         for (int k = 0; k < 3; k++) x = wl_linear(g, wl_strf(a, "fc%d", k), x, 40);
         wl_mean_square(g, "loss", x, target, (struct wl_loss) { 0 });
         if (i) wl_scope_pop(g);
     }
     struct wl_plan *p;
     assert_int_equal(wl_plan_new(&p, g, &(struct wl_plan_opts) { .bucket_bytes = 4096 }, &t.comm, a, NULL), 0);
-    buckets_wait(p);
+    assert_buckets_wait(p);
     assert_string_equal(p->program.steps[p->buckets[0].ready]->node->name, "fc2");
     assert_int_equal(wl_plan_info(p).parameters, 3 * (40 * 40 + 40));
     assert_int_equal(p->n_params, 6);
@@ -149,10 +149,10 @@ static void test_buckets_wait_for_shared(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(test_ranks_must_start_alike),
-        WITH_ARENA(test_buckets),
-        WITH_ARENA(test_buckets_wait),
-        WITH_ARENA(test_buckets_wait_for_shared),
+        WITH_ARENA(test_ranks_with_other_parameters_are_refused),
+        WITH_ARENA(test_each_gradient_is_reduced_once_in_order),
+        WITH_ARENA(test_bucket_waits_for_the_last_write),
+        WITH_ARENA(test_bucket_waits_for_shared_parameters),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

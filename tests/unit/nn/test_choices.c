@@ -62,7 +62,7 @@ static struct wl_choices *load(void)
     return c;
 }
 
-static void test_round_trip(void **state)
+static void test_saved_choices_are_loaded(void **state)
 {
     (void)state;
     assert_int_equal(load()->n, 0); /* no file yet */
@@ -82,7 +82,7 @@ static void test_round_trip(void **state)
     assert_null(wl_choices_find(c, rows[0].question));
 }
 
-static void test_others_stay(void **state)
+static void test_saving_keeps_choices_of_others(void **state)
 {
     (void)state;
     struct wl_choices *mine = table(1), *theirs = wl_choices_new(a);
@@ -101,7 +101,7 @@ static void write_text(const char *text, size_t n)
 
 #define TEXT(s) s, sizeof(s) - 1
 
-static void test_damage(void **state)
+static void test_damaged_files_are_refused_and_replaced(void **state)
 {
     (void)state;
     static const struct {
@@ -131,7 +131,7 @@ static void test_damage(void **state)
     }
 }
 
-static void test_no_folder(void **state)
+static void test_missing_or_impossible_folder(void **state)
 {
     (void)state;
     struct wl_err e = { 0 };
@@ -146,10 +146,10 @@ static void test_no_folder(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_round_trip, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_others_stay, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_damage, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_no_folder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_saved_choices_are_loaded, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_saving_keeps_choices_of_others, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_files_are_refused_and_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_missing_or_impossible_folder, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static int tear_down(void **state)
     return 0;
 }
 
-static void says(const struct wl_graph *g, const char *text)
+static void expect_error(const struct wl_graph *g, const char *text)
 {
     struct wl_err e = { 0 };
     assert_int_equal(wl_graph_check(g, &e), WL_EINVAL);
@@ -62,43 +62,42 @@ static void test_names_and_shapes(void **state)
     assert_true(wl_node_flops(g, g->nodes[0]) == 2.0 * 2 * 64 * 112 * 222 * 3 * 7 * 3);
 }
 
-static void test_shape_errors(void **state)
+static void test_mismatched_shapes_are_refused(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
     wl_scope_push(g, "layer1");
     wl_add(g, "add", image(g, 3, 8), image(g, 4, 8));
     wl_scope_pop(g);
-    says(g, "layer1.add: add of x [2,3,8,8] and x [2,4,8,8]");
+    expect_error(g, "layer1.add: add of x [2,3,8,8] and x [2,4,8,8]");
 
     g = wl_graph_new(a);
     wl_conv2d(g, "c", image(g, 3, 4), (struct wl_conv) { .channels = 8, .kernel = { 5, 5 } });
-    says(g, "c: conv2d of kernel [5,5], stride [1,1], pad [0,0] does not fit [2,3,4,4]");
+    expect_error(g, "c: conv2d of kernel [5,5], stride [1,1], pad [0,0] does not fit [2,3,4,4]");
 
     g = wl_graph_new(a);
     wl_batch_norm(g, "n", wl_linear(g, "fc", image(g, 3, 4), 5), (struct wl_batch_norm_opts) { 0 });
-    says(g, "n: batch_norm needs an input [N,C,H,W], fc is [2,5]");
+    expect_error(g, "n: batch_norm needs an input [N,C,H,W], fc is [2,5]");
 
     g = wl_graph_new(a);
     wl_cross_entropy(g, "loss", wl_linear(g, "fc", image(g, 3, 4), 5), wl_input(g, "labels", WL_I32, WL_DIMS(3)),
                      (struct wl_loss) { 0 });
-    says(g, "they are [2,5] and [3] of i32");
+    expect_error(g, "they are [2,5] and [3] of i32");
 
     g = wl_graph_new(a);
     wl_relu(g, "r", wl_input(g, "labels", WL_I32, WL_DIMS(3)));
-    says(g, "r: relu reads f32, labels is i32");
+    expect_error(g, "r: relu reads f32, labels is i32");
 
     g = wl_graph_new(a);
     wl_conv2d(g, "c", image(g, 3, 4), (struct wl_conv) { .channels = 0, .kernel = { 1, 1 } });
-    says(g, "c.weight: dimensions [0,3,1,1]: each must be at least 1");
+    expect_error(g, "c.weight: dimensions [0,3,1,1]: each must be at least 1");
 
     g = wl_graph_new(a);
     wl_mean_square(g, "loss", image(g, 1, 2), image(g, 1, 3), (struct wl_loss) { 0 });
-    says(g, "loss: mean_square of x [2,1,2,2] and x [2,1,3,3]");
+    expect_error(g, "loss: mean_square of x [2,1,2,2] and x [2,1,3,3]");
 }
 
-/* The first error stays, whatever follows. */
-static void test_concat(void **state)
+static void test_concat_adds_channels(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
@@ -110,16 +109,16 @@ static void test_concat(void **state)
     assert_int_equal(x->readers, 3);
     assert_int_equal(wl_graph_check(g, NULL), 0);
     wl_concat(g, "many", in, WL_MAX_INPUTS + 1);
-    says(g, wl_strf(a, "many: concat of %d inputs, expected at most %d", WL_MAX_INPUTS + 1, WL_MAX_INPUTS));
+    expect_error(g, wl_strf(a, "many: concat of %d inputs, expected at most %d", WL_MAX_INPUTS + 1, WL_MAX_INPUTS));
 
     g = wl_graph_new(a);
     in[0] = image(g, 3, 8);
     in[1] = image(g, 5, 7);
     wl_concat(g, "odd", in, 2);
-    says(g, "odd: concat of x [2,3,8,8] and x [2,5,7,7]");
+    expect_error(g, "odd: concat of x [2,3,8,8] and x [2,5,7,7]");
 }
 
-static void test_first_values(void **state)
+static void test_initial_values_are_set_by_parameter(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
@@ -130,10 +129,11 @@ static void test_first_values(void **state)
     assert_true(g->nodes[0]->par[0]->init.rule == WL_INIT_NORMAL && g->nodes[0]->par[0]->init.scale == 0.5);
     assert_true(g->nodes[0]->par[1]->init.rule == WL_INIT_CONSTANT && g->nodes[0]->par[1]->init.scale == 2);
     wl_init_bias(g, wl_relu(g, "relu", y), (struct wl_init) { 0 });
-    says(g, "relu has no bias");
+    expect_error(g, "relu has no bias");
 }
 
-static void test_sticky(void **state)
+/* The first error stays, whatever follows. */
+static void test_first_error_stays(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
@@ -141,45 +141,45 @@ static void test_sticky(void **state)
     assert_non_null(y);
     y = wl_relu(g, "same", wl_relu(g, "same", y));
     wl_linear(g, "fc", y, -1);
-    says(g, "first: ");
+    expect_error(g, "first: ");
 }
 
-static void test_names_once(void **state)
+static void test_duplicate_names_are_refused(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
     wl_relu(g, "relu", wl_relu(g, "relu", image(g, 1, 1)));
-    says(g, "relu: there is already an operation of this name");
+    expect_error(g, "relu: there is already an operation of this name");
 }
 
-static void test_scopes_and_gradients(void **state)
+static void test_open_scopes_and_late_gradients_are_refused(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
     wl_scope_push(g, "layer1");
-    says(g, "layer1.: the scope was not closed");
+    expect_error(g, "layer1.: the scope was not closed");
 
     g = wl_graph_new(a);
     struct wl_tensor *x = image(g, 1, 2);
     wl_relu(g, "r", x);
     wl_want_gradient(g, x);
-    says(g, "x: a gradient can be requested of an f32 input only, before an operation reads it");
+    expect_error(g, "x: a gradient can be requested of an f32 input only, before an operation reads it");
 
     g = wl_graph_new(a);
     x = image(g, 1, 2);
     wl_want_gradient(g, x);
     wl_mean_square(g, "loss", image(g, 1, 2), wl_relu(g, "r", x), (struct wl_loss) { 0 });
-    says(g, "loss: mean_square has no gradient by r");
+    expect_error(g, "loss: mean_square has no gradient by r");
 }
 
-/* Operations of a second time read the parameters of the first, also inside scopes of either. */
-static void test_again(void **state)
+/* Operations of a reused scope read the parameters of the first one, also inside nested scopes. */
+static void test_reused_scope_shares_parameters(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
     wl_scope_push(g, "net");
     for (int i = 0; i < 3; i++) {
-        if (i) wl_scope_reuse(g, "again%d", i);
+        if (i) wl_scope_reuse(g, "reuse%d", i);
         wl_scope_push(g, "layer%d", 1);
         wl_linear(g, "fc", image(g, 3, 2), 12);
         wl_scope_pop(g);
@@ -189,51 +189,51 @@ static void test_again(void **state)
     wl_scope_pop(g);
     assert_int_equal(wl_graph_check(g, NULL), 0);
     const struct wl_node *const *n = (const struct wl_node *const *)g->nodes;
-    assert_string_equal(n[3]->name, "net.again1.layer1.fc");
-    assert_string_equal(n[8]->out->name, "net.again2.position");
+    assert_string_equal(n[3]->name, "net.reuse1.layer1.fc");
+    assert_string_equal(n[8]->out->name, "net.reuse2.position");
     assert_string_equal(n[0]->par[0]->name, "net.layer1.fc.weight");
     assert_string_equal(n[2]->par[0]->name, "net.position");
     for (int i = 3; i < 9; i++)
         for (int k = 0; k < 2; k++) assert_ptr_equal(n[i]->par[k], n[i % 3]->par[k]);
 }
 
-static struct wl_graph *with_layer(void)
+static struct wl_graph *graph_reusing_a_layer(void)
 {
     struct wl_graph *g = wl_graph_new(a);
     wl_linear(g, "fc", image(g, 3, 2), 4);
-    wl_scope_reuse(g, "again");
+    wl_scope_reuse(g, "reuse");
     return g;
 }
 
-static void test_again_refuses(void **state)
+static void test_impossible_sharing_is_refused(void **state)
 {
     (void)state;
-    struct wl_graph *g = with_layer();
+    struct wl_graph *g = graph_reusing_a_layer();
     wl_linear(g, "fc", image(g, 2, 2), 4);
     wl_scope_pop(g);
-    says(g, "again.fc: reads fc.weight as [4,8], but it is [4,12]");
+    expect_error(g, "reuse.fc: reads fc.weight as [4,8], but it is [4,12]");
 
-    g = with_layer();
+    g = graph_reusing_a_layer();
     wl_linear(g, "fc2", image(g, 3, 2), 4);
     wl_scope_pop(g);
-    says(g, "again.fc2: no operation fc2 has a parameter fc2.weight that could be shared");
+    expect_error(g, "reuse.fc2: no operation fc2 has a parameter fc2.weight that could be shared");
 
-    g = with_layer();
+    g = graph_reusing_a_layer();
     wl_project(g, "fc", wl_input(g, "rows", WL_F32, WL_DIMS(2, 12)), (struct wl_project) { .features = 4 });
     wl_scope_pop(g);
-    says(g, "again.fc: project cannot read the parameters of fc, which is a linear");
+    expect_error(g, "reuse.fc: project cannot read the parameters of fc, which is a linear");
 
-    g = with_layer();
+    g = graph_reusing_a_layer();
     wl_batch_norm(g, "bn", image(g, 3, 2), (struct wl_batch_norm_opts) { 0 });
     wl_scope_pop(g);
-    says(g, "again.bn: batch_norm keeps statistics, which two operations cannot share");
+    expect_error(g, "reuse.bn: batch_norm keeps statistics, which two operations cannot share");
 
-    g = with_layer();
-    says(g, "again.: the scope was not closed");
+    g = graph_reusing_a_layer();
+    expect_error(g, "reuse.: the scope was not closed");
 }
 
 /* Of several losses the first that is evaluated counts the samples. */
-static void test_first_loss_counts(void **state)
+static void test_first_evaluated_loss_counts_samples(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
@@ -279,15 +279,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_and_shapes),
-        cmocka_unit_test(test_shape_errors),
-        cmocka_unit_test(test_concat),
-        cmocka_unit_test(test_first_values),
-        cmocka_unit_test(test_sticky),
-        cmocka_unit_test(test_names_once),
-        cmocka_unit_test(test_scopes_and_gradients),
-        cmocka_unit_test(test_again),
-        cmocka_unit_test(test_again_refuses),
-        cmocka_unit_test(test_first_loss_counts),
+        cmocka_unit_test(test_mismatched_shapes_are_refused),
+        cmocka_unit_test(test_concat_adds_channels),
+        cmocka_unit_test(test_initial_values_are_set_by_parameter),
+        cmocka_unit_test(test_first_error_stays),
+        cmocka_unit_test(test_duplicate_names_are_refused),
+        cmocka_unit_test(test_open_scopes_and_late_gradients_are_refused),
+        cmocka_unit_test(test_reused_scope_shares_parameters),
+        cmocka_unit_test(test_impossible_sharing_is_refused),
+        cmocka_unit_test(test_first_evaluated_loss_counts_samples),
         cmocka_unit_test(flops_of_a_triplet_convolution_are_those_counted_by_hand),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static bool together(const struct wl_live_range *a, const struct wl_live_range *b)
+static bool live_together(const struct wl_live_range *a, const struct wl_live_range *b)
 {
     return a->first <= b->last && b->first <= a->last;
 }
@@ -18,17 +18,17 @@ static bool overlap(const struct wl_live_range *a, const struct wl_live_range *b
     return a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
 }
 
-/* What lives at one step, at most: no arena can be smaller. */
+/* The most bytes live at one step: no arena can be smaller. */
 static size_t lower_bound(const struct wl_live_range *v, size_t n)
 {
-    size_t most = 0;
+    size_t largest = 0;
     for (size_t i = 0; i < n; i++) {
         size_t live = 0;
         for (size_t j = 0; j < n; j++)
             if (v[j].first <= v[i].first && v[i].first <= v[j].last) live += v[j].bytes;
-        if (live > most) most = live;
+        if (live > largest) largest = live;
     }
-    return most;
+    return largest;
 }
 
 static void check(struct wl_live_range *v, size_t n, size_t total)
@@ -36,13 +36,13 @@ static void check(struct wl_live_range *v, size_t n, size_t total)
     for (size_t i = 0; i < n; i++) {
         assert_true(v[i].offset % WL_ALIGN == 0);
         assert_true(v[i].offset + v[i].bytes <= total);
-        for (size_t j = 0; j < i; j++) assert_false(together(&v[i], &v[j]) && overlap(&v[i], &v[j]));
+        for (size_t j = 0; j < i; j++) assert_false(live_together(&v[i], &v[j]) && overlap(&v[i], &v[j]));
     }
     assert_true(total >= lower_bound(v, n));
 }
 
-/* Random pieces: no two that live together overlap, and the arena is not larger than all of them. */
-static void test_random_lives(void **state)
+/* Random pieces: no two that are live at one step overlap, and the arena is not larger than all of them. */
+static void test_random_live_ranges_do_not_overlap(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -62,8 +62,8 @@ static void test_random_lives(void **state)
     wl_arena_free(a);
 }
 
-/* A chain, each piece alive with its neighbours only: two places are enough. */
-static void test_chain(void **state)
+/* A chain, each piece alive with its neighbours only: two slots are enough. */
+static void test_chain_needs_two_slots(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -77,7 +77,7 @@ static void test_chain(void **state)
 }
 
 /* A hole is filled by what fits best, not by what comes first. */
-static void test_best_fit(void **state)
+static void test_hole_is_filled_by_best_fit(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -93,7 +93,7 @@ static void test_best_fit(void **state)
     wl_arena_free(a);
 }
 
-static void test_pages(void **state)
+static void test_pages_are_zeroed_and_aligned(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -110,7 +110,7 @@ static void test_pages(void **state)
 }
 
 /* Small pages where the system grants no huge ones; never more than was asked about, nothing of what is elsewhere. */
-static void test_huge_bytes(void **state)
+static void test_huge_bytes_stay_within_the_range(void **state)
 {
     (void)state;
     enum { N = 8 << 20 };
@@ -130,8 +130,8 @@ static void test_huge_bytes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_lives), cmocka_unit_test(test_chain),      cmocka_unit_test(test_best_fit),
-        cmocka_unit_test(test_pages),        cmocka_unit_test(test_huge_bytes),
+        cmocka_unit_test(test_random_live_ranges_do_not_overlap), cmocka_unit_test(test_chain_needs_two_slots),      cmocka_unit_test(test_hole_is_filled_by_best_fit),
+        cmocka_unit_test(test_pages_are_zeroed_and_aligned),        cmocka_unit_test(test_huge_bytes_stay_within_the_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

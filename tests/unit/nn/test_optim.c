@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-static const struct wl_optim_ops *found(struct wl_optim *o)
+static const struct wl_optim_ops *ops_of(struct wl_optim *o)
 {
     const struct wl_optim_ops *ops = NULL;
     struct wl_err e = { 0 };
@@ -17,7 +17,7 @@ static const struct wl_optim_ops *found(struct wl_optim *o)
 }
 
 /* Two steps of SGD written out in double, as PyTorch's documentation has it. */
-static void test_sgd(void **state)
+static void test_sgd_equals_its_definition(void **state)
 {
     (void)state;
     enum { N = 37 };
@@ -29,7 +29,7 @@ static void test_sgd(void **state)
         for (int step = 0; step < 2; step++) {
             for (int i = 0; i < N; i++) g[i] = (float)wl_random_normal(1, (uint64_t)(2 + step), (uint64_t)i);
             struct wl_optim_span s = { .w = w, .g = g, .slot = { v }, .n = N, .scale = 0.25f, .decay = 0.01f };
-            wl_host_update(found(&o), &o, &s, 0.1);
+            wl_host_update(ops_of(&o), &o, &s, 0.1);
             for (int i = 0; i < N; i++) {
                 double d = 0.25 * (double)g[i] + 0.01 * w_want[i];
                 v_want[i] = 0.9 * v_want[i] + d;
@@ -84,7 +84,7 @@ static void run_adam(const struct wl_json *golden, const struct wl_json *row, st
                                .scale = (float)real_of(golden, "scale"),
                                .decay = (float)real_of(row, "weight_decay") };
     float *g = wl_new_array(a, float, n);
-    const struct wl_optim_ops *ops = found(&o);
+    const struct wl_optim_ops *ops = ops_of(&o);
     s.g = g;
     for (size_t i = 0; i < n; i++) s.w[i] = (float)wl_random_normal(seed, 1, i);
     for (s.step = 1; s.step <= (int64_t)real_of(golden, "steps"); s.step++) {
@@ -95,7 +95,7 @@ static void run_adam(const struct wl_json *golden, const struct wl_json *row, st
     for (int k = 0; k < ops->slots; k++) close_to(ops->slot_name[k], s.slot[k], row);
 }
 
-static void test_adam(void **state)
+static void test_adam_equals_pytorch(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -105,22 +105,22 @@ static void test_adam(void **state)
     wl_arena_free(a);
 }
 
-/* Parts that threads take, the tail after the last whole one included: as one element at a time. */
-static void test_adam_parts(void **state)
+/* Chunks that threads take, the tail after the last whole one included, give what one element at a time gives. */
+static void test_adam_does_not_depend_on_chunks(void **state)
 {
     (void)state;
     enum { N = 100001 };
     struct wl_arena *a = wl_arena_new(NULL);
     float *v[4], x[4];
     struct wl_optim o = { .kind = "adamw" };
-    const struct wl_optim_ops *ops = found(&o);
+    const struct wl_optim_ops *ops = ops_of(&o);
     for (int k = 0; k < 4; k++) {
         v[k] = wl_new_array(a, float, N);
         for (size_t i = 0; i < N; i++) v[k][i] = (float)(0.1 + wl_random_uniform(3, (uint64_t)k, i));
     }
-    const size_t looked_at[] = { 0, 16383, 16384, 50000, N - 1 };
-    for (size_t j = 0; j < WL_COUNT(looked_at); j++) {
-        for (int k = 0; k < 4; k++) x[k] = v[k][looked_at[j]];
+    const size_t samples[] = { 0, 16383, 16384, 50000, N - 1 };
+    for (size_t j = 0; j < WL_COUNT(samples); j++) {
+        for (int k = 0; k < 4; k++) x[k] = v[k][samples[j]];
         struct wl_optim_span one = {
             .w = &x[0], .g = &x[1], .slot = { &x[2], &x[3] }, .n = 1, .scale = 1, .decay = 0.1f, .step = 7
         };
@@ -128,12 +128,12 @@ static void test_adam_parts(void **state)
         all.w = v[0], all.g = v[1], all.slot[0] = v[2], all.slot[1] = v[3], all.n = N;
         wl_host_update(ops, &o, &one, 0.01);
         wl_host_update(ops, &o, &all, 0.01);
-        for (int k = 0; k < 4; k++) assert_true(fabs((double)v[k][looked_at[j]] - (double)x[k]) < 1e-6);
+        for (int k = 0; k < 4; k++) assert_true(fabs((double)v[k][samples[j]] - (double)x[k]) < 1e-6);
     }
     wl_arena_free(a);
 }
 
-static void refuses(struct wl_optim o, const char *message)
+static void expect_error(struct wl_optim o, const char *message)
 {
     const struct wl_optim_ops *ops;
     struct wl_err e = { 0 };
@@ -141,19 +141,19 @@ static void refuses(struct wl_optim o, const char *message)
     assert_string_equal(e.msg, message);
 }
 
-static void test_refused(void **state)
+static void test_bad_settings_are_refused(void **state)
 {
     (void)state;
-    refuses((struct wl_optim) { .kind = "sgdd" }, "optimiser 'sgdd' is not known; did you mean 'sgd'?");
-    refuses((struct wl_optim) { .kind = "adamv" }, "optimiser 'adamv' is not known; did you mean 'adam'?");
-    refuses((struct wl_optim) { .beta2 = 1 }, "beta2 is 1, expected 0 <= beta2 < 1");
-    refuses((struct wl_optim) { .eps = -1 }, "eps is -1, expected more than 0");
-    refuses((struct wl_optim) { .weight_decay = -1 }, "weight decay is -1, expected at least 0");
+    expect_error((struct wl_optim) { .kind = "sgdd" }, "optimiser 'sgdd' is not known; did you mean 'sgd'?");
+    expect_error((struct wl_optim) { .kind = "adamv" }, "optimiser 'adamv' is not known; did you mean 'adam'?");
+    expect_error((struct wl_optim) { .beta2 = 1 }, "beta2 is 1, expected 0 <= beta2 < 1");
+    expect_error((struct wl_optim) { .eps = -1 }, "eps is -1, expected more than 0");
+    expect_error((struct wl_optim) { .weight_decay = -1 }, "weight decay is -1, expected at least 0");
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sgd), cmocka_unit_test(test_adam),
-                                        cmocka_unit_test(test_adam_parts), cmocka_unit_test(test_refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sgd_equals_its_definition), cmocka_unit_test(test_adam_equals_pytorch),
+                                        cmocka_unit_test(test_adam_does_not_depend_on_chunks), cmocka_unit_test(test_bad_settings_are_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

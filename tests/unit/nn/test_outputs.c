@@ -53,7 +53,7 @@ static struct wl_plan *plan_of(const struct with_outputs *w, struct wl_plan_opts
 
 /* What is read of an output is what a plan that keeps every value holds of it, with every back-end and precision; it
  * stays through training, which has no step for it. */
-static void test_outputs(void **state)
+static void test_outputs_equal_kept_values(void **state)
 {
     (void)state;
     static const char *const backends[] = { "cpu", "ref" };
@@ -89,7 +89,7 @@ static void test_outputs(void **state)
     }
 }
 
-static void test_odd_outputs(void **state)
+static void test_inputs_and_losses_are_no_outputs(void **state)
 {
     (void)state;
     for (int which = 0; which < 2; which++) {
@@ -102,7 +102,7 @@ static void test_odd_outputs(void **state)
 }
 
 /* An auxiliary head is trained and not evaluated: its loss is part of the one and not of the other. */
-static void test_auxiliary_loss(void **state)
+static void test_auxiliary_loss_is_not_evaluated(void **state)
 {
     (void)state;
     double loss[2][2]; /* with the auxiliary head; of training, of evaluation */
@@ -137,9 +137,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ARENA(test_evaluation_ends_at_the_loss),
-        WITH_ARENA(test_outputs),
-        WITH_ARENA(test_odd_outputs),
-        WITH_ARENA(test_auxiliary_loss),
+        WITH_ARENA(test_outputs_equal_kept_values),
+        WITH_ARENA(test_inputs_and_losses_are_no_outputs),
+        WITH_ARENA(test_auxiliary_loss_is_not_evaluated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

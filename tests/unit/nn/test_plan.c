@@ -3,7 +3,7 @@
 
 /* ---- options and misuse ---- */
 
-static void refuses(struct wl_plan_opts o, int code, const char *says)
+static void expect_error(struct wl_plan_opts o, int code, const char *says)
 {
     struct wl_plan *p;
     struct wl_err e = { 0 };
@@ -11,19 +11,19 @@ static void refuses(struct wl_plan_opts o, int code, const char *says)
     if (!strstr(e.msg, says)) fail_msg("'%s' does not say '%s'", e.msg, says);
 }
 
-static void test_bad_options(void **state)
+static void test_bad_options_are_refused(void **state)
 {
     (void)state;
-    refuses((struct wl_plan_opts) { .backend = "cpuu" }, WL_EINVAL,
+    expect_error((struct wl_plan_opts) { .backend = "cpuu" }, WL_EINVAL,
             "back-end 'cpuu' is not known; did you mean 'cpu'?");
-    refuses((struct wl_plan_opts) { .threads = -1 }, WL_EINVAL, "threads is -1");
-    refuses((struct wl_plan_opts) { .micro_batches = -1 }, WL_EINVAL, "micro-batches is -1");
-    refuses((struct wl_plan_opts) { .optim.momentum = 1 }, WL_EINVAL, "momentum is 1");
-    refuses((struct wl_plan_opts) { .optim.weight_decay = NAN }, WL_EINVAL, "weight decay is nan");
-    refuses((struct wl_plan_opts) { .optim.kind = "adamm" }, WL_EINVAL, "optimiser 'adamm' is not known");
+    expect_error((struct wl_plan_opts) { .threads = -1 }, WL_EINVAL, "threads is -1");
+    expect_error((struct wl_plan_opts) { .micro_batches = -1 }, WL_EINVAL, "micro-batches is -1");
+    expect_error((struct wl_plan_opts) { .optim.momentum = 1 }, WL_EINVAL, "momentum is 1");
+    expect_error((struct wl_plan_opts) { .optim.weight_decay = NAN }, WL_EINVAL, "weight decay is nan");
+    expect_error((struct wl_plan_opts) { .optim.kind = "adamm" }, WL_EINVAL, "optimiser 'adamm' is not known");
 }
 
-static void test_without_loss(void **state)
+static void test_graph_without_loss_is_evaluated_only(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
@@ -45,7 +45,7 @@ static void test_without_loss(void **state)
 }
 
 /* A batch that no machine holds is refused when the plan is made. */
-static void test_too_large(void **state)
+static void test_batch_beyond_memory_is_refused(void **state)
 {
     (void)state;
     struct wl_graph *g = wl_graph_new(a);
@@ -59,7 +59,7 @@ static void test_too_large(void **state)
     assert_non_null(strstr(e.msg, "of them for activations"));
 }
 
-static void test_wrong_order(void **state)
+static void test_micro_batches_out_of_order_are_refused(void **state)
 {
     (void)state;
     struct wl_err e = { 0 };
@@ -80,7 +80,7 @@ static void test_wrong_order(void **state)
     assert_true(wl_plan_info(p).gradient_bytes == 0 && wl_plan_info(p).optim_bytes == 0);
 }
 
-static void test_bad_label(void **state)
+static void test_label_beyond_the_classes_is_an_error(void **state)
 {
     (void)state;
     struct wl_plan *p = plan((struct wl_plan_opts) { 0 }, NULL);
@@ -103,7 +103,7 @@ static void check_device(const struct wl_device_ops *d)
     assert_true(d->update && d->update_statistics && d->threads && d->machine);
 }
 
-static void test_backends(void **state)
+static void test_backend_tables_are_complete(void **state)
 {
     (void)state;
     size_t n = 0;
@@ -129,7 +129,7 @@ static void test_backends(void **state)
 /* ---- parameters ---- */
 
 /* He's normal for convolutions, U(+-1/sqrt(F)) for the head, the same for each back-end and known by name and seed. */
-static void test_first_values(void **state)
+static void test_initial_values_depend_on_name_and_seed(void **state)
 {
     (void)state;
     size_t n;
@@ -148,13 +148,13 @@ static void test_first_values(void **state)
     assert_memory_equal(w, ref, n * sizeof *w);
     float *other = state_of(plan((struct wl_plan_opts) { .seed = 10 }, NULL), "layer1.conv.weight", &n);
     assert_true(memcmp(w, other, n * sizeof *w));
-    float *fc = state_of(p, "fc.weight", &n), bound = 1 / sqrtf(18 * 64), most = 0;
-    for (size_t i = 0; i < n; i++) most = fmaxf(most, fabsf(fc[i]));
-    assert_true(most <= bound && most > 0.98f * bound);
+    float *fc = state_of(p, "fc.weight", &n), bound = 1 / sqrtf(18 * 64), largest = 0;
+    for (size_t i = 0; i < n; i++) largest = fmaxf(largest, fabsf(fc[i]));
+    assert_true(largest <= bound && largest > 0.98f * bound);
 }
 
 /* What is written comes back bit for bit, padded layouts included, and leaves no trace in other states. */
-static void test_state_round_trip(void **state)
+static void test_written_states_are_read_back(void **state)
 {
     (void)state;
     struct wl_plan *p = plan((struct wl_plan_opts) { 0 }, NULL);
@@ -172,7 +172,7 @@ static void test_state_round_trip(void **state)
         }
 }
 
-static void test_decay_of_weights_only(void **state)
+static void test_decay_weights_only_spares_norms(void **state)
 {
     (void)state;
     size_t n;
@@ -193,7 +193,7 @@ static void test_decay_of_weights_only(void **state)
 /* ---- running statistics ---- */
 
 /* One update moves them by a tenth towards the mean of the micro-batches, with the unbiased variance. */
-static void test_running_statistics(void **state)
+static void test_running_statistics_move_towards_the_mean(void **state)
 {
     (void)state;
     struct wl_plan *p = plan((struct wl_plan_opts) { .backend = "ref", .micro_batches = 2 }, NULL);
@@ -218,12 +218,12 @@ static void test_running_statistics(void **state)
     assert_int_equal(wl_plan_update(p, 0, NULL), 0);
     assert_true(fabs((double)*state_of(p, "layer0.bn.running_mean", &n) - 0.1 * 2 * mean) < 1e-6);
     /* Variance v of the first, 9 v of the second: 1 + .1 (5 v' - 1) with v' = v N/(N-1). */
-    const float *moment = p->program.gradient[p->program.graph->nodes[1]->stat[1]->id]->at;
-    double var = (double)moment[0] / 10;
+    const float *variance_sum = p->program.gradient[p->program.graph->nodes[1]->stat[1]->id]->at;
+    double var = (double)variance_sum[0] / 10;
     assert_true(fabs((double)*state_of(p, "layer0.bn.running_var", &n) - (0.9 + 0.1 * 5 * var)) < 1e-5);
 }
 
-static void test_info(void **state)
+static void test_info_equals_hand_computation(void **state)
 {
     (void)state;
     struct wl_plan_info f = wl_plan_info(plan((struct wl_plan_opts) { .threads = 1 }, NULL));
@@ -276,17 +276,17 @@ static void test_steps_explain_the_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        WITH_ARENA(test_bad_options),
-        WITH_ARENA(test_without_loss),
-        WITH_ARENA(test_too_large),
-        WITH_ARENA(test_wrong_order),
-        WITH_ARENA(test_bad_label),
-        WITH_ARENA(test_backends),
-        WITH_ARENA(test_first_values),
-        WITH_ARENA(test_state_round_trip),
-        WITH_ARENA(test_decay_of_weights_only),
-        WITH_ARENA(test_running_statistics),
-        WITH_ARENA(test_info),
+        WITH_ARENA(test_bad_options_are_refused),
+        WITH_ARENA(test_graph_without_loss_is_evaluated_only),
+        WITH_ARENA(test_batch_beyond_memory_is_refused),
+        WITH_ARENA(test_micro_batches_out_of_order_are_refused),
+        WITH_ARENA(test_label_beyond_the_classes_is_an_error),
+        WITH_ARENA(test_backend_tables_are_complete),
+        WITH_ARENA(test_initial_values_depend_on_name_and_seed),
+        WITH_ARENA(test_written_states_are_read_back),
+        WITH_ARENA(test_decay_weights_only_spares_norms),
+        WITH_ARENA(test_running_statistics_move_towards_the_mean),
+        WITH_ARENA(test_info_equals_hand_computation),
         WITH_ARENA(test_steps_explain_the_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

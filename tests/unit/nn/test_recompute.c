@@ -51,7 +51,7 @@ static struct wl_graph *network(void)
                              (struct wl_loss) { .weight = 0.4, .auxiliary = true });
         wl_scope_pop(g);
     }
-    wl_scope_reuse(g, "again");
+    wl_scope_reuse(g, "second");
     for (int i = 1; i < 4; i++) {
         char name[16];
         snprintf(name, sizeof name, "block%d.conv", i);
@@ -81,7 +81,7 @@ static struct wl_plan *plan(struct wl_plan_opts o)
     return p;
 }
 
-static void refuses(struct wl_plan_opts o, int code, const char *says)
+static void expect_error(struct wl_plan_opts o, int code, const char *says)
 {
     struct wl_plan *p;
     struct wl_err e = { 0 };
@@ -89,18 +89,18 @@ static void refuses(struct wl_plan_opts o, int code, const char *says)
     if (!strstr(e.msg, says)) fail_msg("'%s' does not say '%s'", e.msg, says);
 }
 
-static void test_refused(void **state)
+static void test_impossible_limits_are_refused(void **state)
 {
     (void)state;
-    refuses((struct wl_plan_opts) { .recompute = true, .eval_only = true }, WL_EINVAL, "which this plan does not have");
-    refuses((struct wl_plan_opts) { .memory_bytes = 1 << 30, .keep_values = true }, WL_EINVAL, "exclude each other");
-    refuses((struct wl_plan_opts) { .memory_bytes = 1000 }, WL_ENOMEM, "the plan may take 1.00 kB at most: it takes ");
-    refuses((struct wl_plan_opts) { .memory_bytes = 1000, .recompute = true }, WL_ENOMEM,
+    expect_error((struct wl_plan_opts) { .recompute = true, .eval_only = true }, WL_EINVAL, "which this plan does not have");
+    expect_error((struct wl_plan_opts) { .memory_bytes = 1 << 30, .keep_values = true }, WL_EINVAL, "exclude each other");
+    expect_error((struct wl_plan_opts) { .memory_bytes = 1000 }, WL_ENOMEM, "the plan may take 1.00 kB at most: it takes ");
+    expect_error((struct wl_plan_opts) { .memory_bytes = 1000, .recompute = true }, WL_ENOMEM,
             "a smaller local batch takes");
 }
 
 /* Steps, segments and totals say the same. */
-static void test_numbers(void **state)
+static void test_steps_segments_and_totals_agree(void **state)
 {
     (void)state;
     const struct wl_plan_info keeps = wl_plan_info(plan((struct wl_plan_opts) { .dry = true }));
@@ -111,8 +111,8 @@ static void test_numbers(void **state)
     assert_int_equal(f.total_bytes, f.keeping_bytes - keeps.value_bytes + f.value_bytes);
     assert_true(f.value_bytes < keeps.value_bytes * 2 / 3);
     assert_true(f.recompute_flops > 0 && f.recompute_flops <= f.forward_flops);
-    double train = 0, again = 0, of_segments = 0;
-    size_t runs_again = 0, steps_of_segments = 0;
+    double train = 0, recomputed = 0, of_segments = 0;
+    size_t recomputed_steps = 0, steps_of_segments = 0;
     for (size_t i = 0; i < wl_plan_step_count(p); i++) {
         const struct wl_plan_step s = wl_plan_step(p, i, a);
         if (s.training) train += s.flops;
@@ -120,8 +120,8 @@ static void test_numbers(void **state)
         assert_true(s.training && !s.evaluation);
         assert_string_not_equal(s.operation, "cross_entropy");
         assert_string_not_equal(s.pass, "moments");
-        again += s.flops;
-        runs_again++;
+        recomputed += s.flops;
+        recomputed_steps++;
     }
     for (int i = 0; i < f.segments; i++) {
         const struct wl_plan_segment s = wl_plan_segment(p, (size_t)i);
@@ -129,14 +129,14 @@ static void test_numbers(void **state)
         of_segments += s.flops;
         steps_of_segments += s.steps;
     }
-    assert_int_equal(runs_again, steps_of_segments);
-    assert_int_equal(f.steps, keeps.steps + (int)runs_again);
-    assert_true(fabs(again - f.recompute_flops) < 1 && fabs(of_segments - f.recompute_flops) < 1);
+    assert_int_equal(recomputed_steps, steps_of_segments);
+    assert_int_equal(f.steps, keeps.steps + (int)recomputed_steps);
+    assert_true(fabs(recomputed - f.recompute_flops) < 1 && fabs(of_segments - f.recompute_flops) < 1);
     assert_true(fabs(train - f.train_flops - f.recompute_flops) < 1);
 }
 
 /* What fits is kept. */
-static void test_enough_memory(void **state)
+static void test_enough_memory_recomputes_nothing(void **state)
 {
     (void)state;
     const size_t bytes = wl_plan_info(plan((struct wl_plan_opts) { .dry = true })).total_bytes;
@@ -162,60 +162,60 @@ static float *gradients(struct wl_plan *p, size_t *n, struct wl_counts *c)
 }
 
 /* Every limit is another choice of segments, with more work the lower it is. */
-static void limits(struct wl_plan_opts o)
+static void check_limits(struct wl_plan_opts o)
 {
     enum { LIMITS = 12 };
     o.micro_batches = 2;
     struct wl_plan *keeps = plan(o);
     struct wl_counts want_counts, counts;
-    size_t n, got_n, ways = 0;
+    size_t n, got_n, levels = 0;
     const float *want = gradients(keeps, &n, &want_counts);
     o.recompute = true;
-    const size_t least = wl_plan_info(plan(o)).total_bytes, most = wl_plan_info(keeps).total_bytes;
+    const size_t min_bytes = wl_plan_info(plan(o)).total_bytes, max_bytes = wl_plan_info(keeps).total_bytes;
     o.recompute = false;
     double work = INFINITY;
     for (size_t i = 0; i <= LIMITS; i++) {
-        o.memory_bytes = least + (most - least) * i / LIMITS;
+        o.memory_bytes = min_bytes + (max_bytes - min_bytes) * i / LIMITS;
         struct wl_plan *p = plan(o);
         const struct wl_plan_info f = wl_plan_info(p);
         assert_true(f.total_bytes <= o.memory_bytes);
-        ways += f.recompute_flops < work;
+        levels += f.recompute_flops < work;
         work = f.recompute_flops;
         const float *got = gradients(p, &got_n, &counts);
         assert_int_equal(got_n, n);
         assert_memory_equal(got, want, n * sizeof *got);
         assert_memory_equal(&counts, &want_counts, sizeof counts);
     }
-    assert_true(work == 0 && ways > 3);
+    assert_true(work == 0 && levels > 3);
 }
 
-static void test_limits(void **state)
+static void test_limits_keep_the_bits_f32(void **state)
 {
     (void)state;
-    limits((struct wl_plan_opts) { .threads = 1 });
+    check_limits((struct wl_plan_opts) { .threads = 1 });
 }
 
-static void test_limits_bf16(void **state)
+static void test_limits_keep_the_bits_bf16(void **state)
 {
     (void)state;
-    limits((struct wl_plan_opts) { .threads = 1, .precision = WL_BF16 });
+    check_limits((struct wl_plan_opts) { .threads = 1, .precision = WL_BF16 });
 }
 
-static void test_limits_ref(void **state)
+static void test_limits_keep_the_bits_ref(void **state)
 {
     (void)state;
-    limits((struct wl_plan_opts) { .backend = "ref" });
+    check_limits((struct wl_plan_opts) { .backend = "ref" });
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_refused, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_numbers, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_enough_memory, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_limits, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_limits_bf16, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_limits_ref, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_impossible_limits_are_refused, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_steps_segments_and_totals_agree, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_enough_memory_recomputes_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits_keep_the_bits_f32, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits_keep_the_bits_bf16, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_limits_keep_the_bits_ref, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

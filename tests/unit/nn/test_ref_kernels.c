@@ -40,7 +40,7 @@ static void look_for_kernels(const char *file, char *text, bool used[])
     }
 }
 
-static void test_list_is_complete_and_has_no_kernel_that_is_not_used(void **state)
+static void test_list_has_every_kernel_and_no_unused_one(void **state)
 {
     (void)state;
     bool used[64] = { false };
@@ -68,7 +68,7 @@ static void test_list_is_complete_and_has_no_kernel_that_is_not_used(void **stat
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_list_is_complete_and_has_no_kernel_that_is_not_used),
+        cmocka_unit_test(test_list_has_every_kernel_and_no_unused_one),
     };
     return cmocka_run_group_tests_name("ref_kernels", tests, NULL, NULL);
 }

@@ -24,7 +24,7 @@ static void lr_is(const struct wl_lr_schedule *s, double epoch, double want)
 }
 
 /* Huber's recipe: lr .1 x GBS/256, five epochs of warm-up, halved after five epochs without improvement. */
-static void test_warmup_and_plateau(void **state)
+static void test_warmup_rises_and_plateau_cuts(void **state)
 {
     (void)state;
     struct wl_lr_schedule s = make((struct wl_lr_schedule_opts) { .kind = "plateau",
@@ -48,7 +48,7 @@ static void test_warmup_and_plateau(void **state)
     lr_is(&s, 19, 0.1);
 }
 
-static void test_plateau_floor(void **state)
+static void test_plateau_stops_at_the_minimum(void **state)
 {
     (void)state;
     struct wl_lr_schedule s = make((struct wl_lr_schedule_opts) { .kind = "plateau", .lr = 1, .min_lr = 0.05 });
@@ -56,7 +56,7 @@ static void test_plateau_floor(void **state)
     lr_is(&s, 4, 0.05);
 }
 
-static void test_step(void **state)
+static void test_step_cuts_at_intervals(void **state)
 {
     (void)state;
     struct wl_lr_schedule s = make((struct wl_lr_schedule_opts) { .kind = "step", .lr = 1, .step_epochs = 30 });
@@ -65,7 +65,7 @@ static void test_step(void **state)
     lr_is(&s, 60, 0.01);
 }
 
-static void test_cosine(void **state)
+static void test_cosine_falls_to_the_minimum(void **state)
 {
     (void)state;
     struct wl_lr_schedule s = make(
@@ -78,7 +78,7 @@ static void test_cosine(void **state)
     lr_is(&s, 12, 0.5);
 }
 
-static void test_linear(void **state)
+static void test_linear_falls_to_the_minimum(void **state)
 {
     (void)state;
     struct wl_lr_schedule s = make(
@@ -90,7 +90,7 @@ static void test_linear(void **state)
     lr_is(&s, 12, 0.5);
 }
 
-static void test_constant(void **state)
+static void test_constant_stays(void **state)
 {
     (void)state;
     struct wl_lr_schedule s = make((struct wl_lr_schedule_opts) { .lr = 0.3 });
@@ -100,7 +100,7 @@ static void test_constant(void **state)
     assert_true(isinf(s.best)); /* only plateau looks at losses */
 }
 
-static void test_bad_options(void **state)
+static void test_bad_options_are_refused(void **state)
 {
     (void)state;
     static const struct {
@@ -132,13 +132,13 @@ static void test_bad_options(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_warmup_and_plateau),
-        cmocka_unit_test(test_plateau_floor),
-        cmocka_unit_test(test_step),
-        cmocka_unit_test(test_cosine),
-        cmocka_unit_test(test_linear),
-        cmocka_unit_test(test_constant),
-        cmocka_unit_test(test_bad_options),
+        cmocka_unit_test(test_warmup_rises_and_plateau_cuts),
+        cmocka_unit_test(test_plateau_stops_at_the_minimum),
+        cmocka_unit_test(test_step_cuts_at_intervals),
+        cmocka_unit_test(test_cosine_falls_to_the_minimum),
+        cmocka_unit_test(test_linear_falls_to_the_minimum),
+        cmocka_unit_test(test_constant_stays),
+        cmocka_unit_test(test_bad_options_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
