@@ -61,8 +61,8 @@ static void test_bases_equal_the_golden_values(void **state)
     struct wl_plan *p;
     struct wl_err e = { 0 };
     struct wl_counts seen = { 0 };
-    const struct wl_plan_opts how = { .backend = *state, .eval_only = true, .threads = 2 };
-    if (wl_plan_new(&p, g, &how, NULL, a, &e)) fail_msg("%s", e.msg);
+    const struct wl_plan_opts opts = { .backend = *state, .eval_only = true, .threads = 2 };
+    if (wl_plan_new(&p, g, &opts, NULL, a, &e)) fail_msg("%s", e.msg);
     int32_t *n = wl_plan_input(p, counts);
     n[WL_EDGES] = (int32_t)edges;
     n[WL_TRIPLETS] = (int32_t)triplets;
@@ -73,7 +73,7 @@ static void test_bases_equal_the_golden_values(void **state)
     wl_arena_free(a);
 }
 
-static void test_zeros_of_bessel_functions(void **state)
+static void test_zeros_of_bessel_functions_are_zeros(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -90,7 +90,7 @@ int main(void)
 {
     static char ref[] = "ref";
     const struct CMUnitTest tests[] = { /* state: the back-end, NULL for the best */
-                                        cmocka_unit_test(test_zeros_of_bessel_functions),
+                                        cmocka_unit_test(test_zeros_of_bessel_functions_are_zeros),
                                         cmocka_unit_test(test_bases_equal_the_golden_values),
                                         cmocka_unit_test_prestate(test_bases_equal_the_golden_values, ref)
     };

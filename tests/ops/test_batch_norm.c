@@ -43,7 +43,7 @@ static struct wl_md_rows rows_of(struct shape s, enum layout layout, enum wl_dty
 
 static size_t elements(const struct wl_md_rows *r) { return (size_t)(r->n * r->image_stride); }
 
-static int64_t place(const struct wl_md_rows *r, int64_t i)
+static int64_t offset_of(const struct wl_md_rows *r, int64_t i)
 {
     const int64_t p = i % r->area, c = i / r->area % r->channels, n = i / r->area / r->channels;
     return n * r->image_stride + c / r->lanes * r->block_stride + p * r->pixel_stride + c % r->lanes;
@@ -67,8 +67,8 @@ static void *laid_out(const struct wl_md_rows *r, const float *v, struct wl_aren
     for (int64_t i = 0; i < n; i++) {
         uint32_t bits;
         memcpy(&bits, &v[i], sizeof bits);
-        whole[place(r, i)] = v[i];
-        halves[place(r, i)] = (uint16_t)(bits >> 16);
+        whole[offset_of(r, i)] = v[i];
+        halves[offset_of(r, i)] = (uint16_t)(bits >> 16);
     }
     return r->type == WL_BF16 ? (void *)halves : whole;
 }
@@ -78,7 +78,7 @@ static struct floats read_back(const struct wl_md_rows *r, const void *from, str
     struct floats f = { .n = (size_t)(r->n * r->channels * r->area) };
     f.v = wl_new_array(a, float, f.n);
     for (size_t i = 0; i < f.n; i++) {
-        const int64_t at = place(r, (int64_t)i);
+        const int64_t at = offset_of(r, (int64_t)i);
         uint32_t bits = r->type == WL_BF16 ? (uint32_t)((const uint16_t *)from)[at] << 16 : 0;
         if (r->type == WL_BF16)
             memcpy(&f.v[i], &bits, sizeof bits);
@@ -198,7 +198,7 @@ static void close_to(const char *what, struct floats got, struct floats want, do
 }
 
 /* dx [n], then d: a distance of it is one beside d, since the dx of a single element is 0 but for rounding. */
-static struct floats beside(struct floats dx, struct floats d, struct wl_arena *a)
+static struct floats concatenated(struct floats dx, struct floats d, struct wl_arena *a)
 {
     struct floats both = { wl_new_array(a, float, dx.n + d.n), dx.n + d.n };
     memcpy(both.v, dx.v, dx.n * sizeof(float));
@@ -215,7 +215,7 @@ static void compare(const struct subject *s, const struct results *got, const st
     close_to("variance", got->var, want->var, exact, where);
     close_to("y", got->y, want->y, value, where);
     if (s->relu && s->sum) close_to("d", got->d, want->d, 0, where);
-    close_to("dx", beside(got->dx, want->d, a), beside(want->dx, want->d, a), fmax(value, 1e-10), where);
+    close_to("dx", concatenated(got->dx, want->d, a), concatenated(want->dx, want->d, a), fmax(value, 1e-10), where);
     close_to("dgamma", got->dgamma, want->dgamma, 1e-10, where);
     close_to("dbeta", got->dbeta, want->dbeta, 1e-10, where);
 }
@@ -223,7 +223,7 @@ static void compare(const struct subject *s, const struct results *got, const st
 static const struct shape shapes[] = { { 1, 1, 1 },    { 3, 1, 5 },   { 1, 16, 63 }, { 2, 17, 1 },
                                        { 3, 20, 130 }, { 2, 48, 66 }, { 5, 35, 7 },  { 17, 80, 64 } };
 
-static void in_each_layout(const struct subject *s, struct wl_arena *a)
+static void compare_layouts(const struct subject *s, struct wl_arena *a)
 {
     const struct results want = reference(s, a);
     for (int layout = 0; layout < LAYOUTS; layout++)
@@ -249,7 +249,7 @@ static void test_kernels_equal_ref_in_every_layout(void **state)
                                                                 .relu = flags & 1,
                                                                 .sum = flags & 2 },
                                              a);
-            in_each_layout(&s, a);
+            compare_layouts(&s, a);
             wl_arena_free(a);
         }
 }

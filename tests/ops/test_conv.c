@@ -219,7 +219,7 @@ static void test_winograd_between_bf16(void **state)
 }
 
 /* Each pass chooses for itself, so weights and gradients pass between kernels of both types. */
-static void test_each_pass_chooses_in_bf16(void **state)
+static void test_passes_choose_separately_in_bf16(void **state)
 {
     (void)state;
     need_bf16();
@@ -317,7 +317,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_winograd_equals_ref, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_choices_decide_the_kernel, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_winograd_between_bf16, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_each_pass_chooses_in_bf16, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_passes_choose_separately_in_bf16, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_auto_needs_a_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranks_use_the_same_choices, set_up, tear_down),
     };

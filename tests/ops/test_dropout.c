@@ -22,7 +22,7 @@ struct net {
 };
 
 /* Two masks over ones, x [N,3,10,100], and a loss that trains nothing. */
-static struct net net_new(struct wl_arena *a, struct wl_plan_opts how, int64_t batch, double p)
+static struct net net_new(struct wl_arena *a, struct wl_plan_opts opts, int64_t batch, double p)
 {
     struct net n = { .a = a };
     struct wl_graph *g = wl_graph_new(a);
@@ -32,10 +32,10 @@ static struct net net_new(struct wl_arena *a, struct wl_plan_opts how, int64_t b
     n.y[0] = wl_dropout(g, "one", x, p);
     n.y[1] = wl_dropout(g, "two", x, p);
     wl_mean_square(g, "loss", wl_add(g, "sum", n.y[0], n.y[1]), target, (struct wl_loss) { 0 });
-    how.keep_values = true;
-    if (!how.seed) how.seed = SEED;
+    opts.keep_values = true;
+    if (!opts.seed) opts.seed = SEED;
     struct wl_err e = { 0 };
-    if (wl_plan_new(&n.plan, g, &how, NULL, a, &e)) fail_msg("%s", e.msg);
+    if (wl_plan_new(&n.plan, g, &opts, NULL, a, &e)) fail_msg("%s", e.msg);
     float *ones = wl_plan_input(n.plan, x);
     for (int64_t i = 0; i < batch * FEATURES; i++) ones[i] = 1;
     return n;
@@ -177,7 +177,7 @@ enum { ROWS = 24, HEADS = 2, WIDTH = 16 };
 
 /* Rows of queries, keys and values, x [N,S,3*H*F], the same for each sample, through attention that drops half of its
  * probabilities and a layer norm that drops half of what it adds: what samples differ by is their masks. */
-static struct net attention_new(struct wl_arena *a, struct wl_plan_opts how, int64_t batch)
+static struct net attention_new(struct wl_arena *a, struct wl_plan_opts opts, int64_t batch)
 {
     struct net n = { .a = a };
     struct wl_graph *g = wl_graph_new(a);
@@ -189,14 +189,14 @@ static struct net attention_new(struct wl_arena *a, struct wl_plan_opts how, int
     n.y[0] = wl_attention(g, "attention", x, lengths, (struct wl_attention) { .heads = HEADS, .drop = 0.5 });
     n.y[1] = wl_layer_norm(g, "norm", from, n.y[0], (struct wl_layer_norm) { .drop = 0.5 });
     wl_mean_square(g, "loss", n.y[1], target, (struct wl_loss) { 0 });
-    how.keep_values = true;
-    how.seed = SEED;
+    opts.keep_values = true;
+    opts.seed = SEED;
     struct wl_err e = { 0 };
-    if (wl_plan_new(&n.plan, g, &how, NULL, a, &e)) fail_msg("%s", e.msg);
+    if (wl_plan_new(&n.plan, g, &opts, NULL, a, &e)) fail_msg("%s", e.msg);
     float *v = wl_plan_input(n.plan, x), *w = wl_plan_input(n.plan, from);
-    const int64_t each = ROWS * 3 * HEADS * WIDTH, each_from = ROWS * HEADS * WIDTH;
-    for (int64_t i = 0; i < batch * each; i++) v[i] = (float)wl_random_normal(1, 2, (uint64_t)(i % each));
-    for (int64_t i = 0; i < batch * each_from; i++) w[i] = (float)wl_random_normal(1, 3, (uint64_t)(i % each_from));
+    const int64_t sample = ROWS * 3 * HEADS * WIDTH, mask_sample = ROWS * HEADS * WIDTH;
+    for (int64_t i = 0; i < batch * sample; i++) v[i] = (float)wl_random_normal(1, 2, (uint64_t)(i % sample));
+    for (int64_t i = 0; i < batch * mask_sample; i++) w[i] = (float)wl_random_normal(1, 3, (uint64_t)(i % mask_sample));
     for (int64_t i = 0; i < batch; i++) ((int32_t *)wl_plan_input(n.plan, lengths))[i] = ROWS;
     return n;
 }
@@ -204,14 +204,14 @@ static struct net attention_new(struct wl_arena *a, struct wl_plan_opts how, int
 /* Of the same input no two samples come out alike, or nearly: their masks differ. */
 static void assert_all_differ(const float *y, int64_t samples)
 {
-    const int64_t each = ROWS * HEADS * WIDTH;
+    const int64_t sample = ROWS * HEADS * WIDTH;
     for (int64_t i = 0; i < samples; i++)
         for (int64_t k = 0; k < i; k++) {
             int64_t same = 0;
-            for (int64_t j = 0; j < each; j++) same += y[i * each + j] == y[k * each + j];
-            if (same > each / 20)
-                fail_msg("%lld of %lld numbers of samples %lld and %lld are the same", (long long)same, (long long)each,
-                         (long long)k, (long long)i);
+            for (int64_t j = 0; j < sample; j++) same += y[i * sample + j] == y[k * sample + j];
+            if (same > sample / 20)
+                fail_msg("%lld of %lld numbers of samples %lld and %lld are the same", (long long)same,
+                         (long long)sample, (long long)k, (long long)i);
         }
 }
 
@@ -225,7 +225,7 @@ static void test_attention_draws_the_masks_of_one_batch(void **state)
     for (int which = 0; which < 2; which++) {
         struct floats all = mask(&whole, which);
         assert_all_differ(all.v, 6);
-        for (int again = 0; again < 2; again++)
+        for (int repeat = 0; repeat < 2; repeat++)
             for (int m = 0; m < 3; m++) {
                 train(&parts, m == 0, m == 2);
                 assert_same(mask(&parts, which),

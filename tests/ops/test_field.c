@@ -16,9 +16,9 @@ static void test_inverse_restores_the_field(void **state)
         const int64_t h = sizes[i][0], w = sizes[i][1], f = 5;
         struct wl_arena *a = wl_arena_new(NULL);
         struct wl_graph *g = wl_graph_new(a);
-        struct wl_fourier how = { .height = h, .width = w, .modes = w / 2 + 1, .blocks = 1 };
-        struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(h * w, f)), *s = wl_fft2(g, "s", x, how);
-        struct wl_tensor *back = wl_inverse_fft2(g, "back", s, how);
+        struct wl_fourier fourier = { .height = h, .width = w, .modes = w / 2 + 1, .blocks = 1 };
+        struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(h * w, f)), *s = wl_fft2(g, "s", x, fourier);
+        struct wl_tensor *back = wl_inverse_fft2(g, "back", s, fourier);
         struct wl_plan *p;
         struct wl_err e = { 0 };
         if (wl_plan_new(&p, g, &(struct wl_plan_opts) { .backend = "cpu", .eval_only = true, .keep_values = true },
@@ -31,7 +31,7 @@ static void test_inverse_restores_the_field(void **state)
         double energy = 0, spectrum = 0;
         for (size_t k = 0; k < in.n; k++) energy += (double)in.v[k] * (double)in.v[k];
         for (size_t k = 0; k < modes.n; k++) {
-            const int64_t column = (int64_t)k / (2 * f) % how.modes;
+            const int64_t column = (int64_t)k / (2 * f) % fourier.modes;
             spectrum += (double)modes.v[k] * (double)modes.v[k] * (column && 2 * column != w ? 2 : 1);
         }
         assert_float_equal(spectrum / energy, 1, 1e-5);

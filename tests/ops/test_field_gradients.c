@@ -121,12 +121,12 @@ static void test_patches(void **state)
 {
     (void)state;
     const struct wl_patch_size v = { .n = 2, .c = 3, .h = 4, .w = 6, .side = 2 };
-    double image[144], rows[144], again[144];
+    double image[144], rows[144], restored[144];
     for (int i = 0; i < 144; i++) image[i] = i;
     for (int last = 0; last < 2; last++) {
         wl_ref_to_patches(&v, last, image, rows);
-        wl_ref_from_patches(&v, last, rows, again);
-        assert_memory_equal(image, again, sizeof image);
+        wl_ref_from_patches(&v, last, rows, restored);
+        assert_memory_equal(image, restored, sizeof image);
         /* image 1, square (1,2), channel 2, point (1,0) */
         const int row = (1 * 2 + 1) * 3 + 2, at = last ? (1 * 2 + 0) * 3 + 2 : 2 * 4 + 1 * 2 + 0;
         assert_true(rows[row * 12 + at] == image[((1 * 3 + 2) * 4 + 3) * 6 + 4]);

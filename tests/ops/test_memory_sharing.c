@@ -15,12 +15,12 @@
 
 #include <cmocka.h>
 
-enum { CASES = 30, EVERY = 5, BATCH = 3, OPS = 14, MOST = OPS + 1, CLASSES = 5 };
+enum { CASES = 30, MICRO_EVERY = 5, BATCH = 3, OPS = 14, MAX_VALUES = OPS + 1, CLASSES = 5 };
 
 struct draw {
     struct wl_graph *g;
     uint64_t number, i;
-    struct wl_tensor *values[MOST];
+    struct wl_tensor *values[MAX_VALUES];
     int n;
 };
 
@@ -78,7 +78,7 @@ static struct wl_tensor *operation(struct draw *d, const char *name)
 
 static void add(struct draw *d, struct wl_tensor *value)
 {
-    WL_CHECK(d->n < MOST);
+    WL_CHECK(d->n < MAX_VALUES);
     d->values[d->n++] = value;
 }
 
@@ -154,7 +154,7 @@ static void run_case(uint64_t number)
     if (number % 3 == 0 && !wl_backend_precision("cpu", WL_BF16, true, NULL))
         same_bits(run(a, number, "cpu", WL_BF16, false).gradients, run(a, number, "cpu", WL_BF16, true).gradients,
                   number);
-    if (number % EVERY == 0) { /* the reference is slow */
+    if (number % MICRO_EVERY == 0) { /* the reference is slow */
         double want = run(a, number, "ref", WL_F32, false).loss;
         if (!(fabs(shared.loss - want) <= 1e-4 * want))
             fail_msg("loss %.9g, reference %.9g; repeat: test_sharing %llu", shared.loss, want,

@@ -242,12 +242,12 @@ static void count_ranks(const char *backend, enum wl_dtype precision)
     struct wl_graph *g = wl_graph_new(a);
     struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(ROWS, KINDS));
     struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(ROWS));
-    struct wl_plan_opts how = { .backend = backend, .precision = precision, .eval_only = true, .slow_bf16 = true };
+    struct wl_plan_opts opts = { .backend = backend, .precision = precision, .eval_only = true, .slow_bf16 = true };
     struct wl_plan *p;
     struct wl_counts c = { 0 };
     struct wl_err e = { 0 };
     wl_cross_entropy(g, "loss", x, labels, (struct wl_loss) { .weight = 1 });
-    if (wl_plan_new(&p, g, &how, NULL, a, &e)) fail_msg("%s", e.msg);
+    if (wl_plan_new(&p, g, &opts, NULL, a, &e)) fail_msg("%s", e.msg);
     for (int i = 0; i < ROWS; i++) {
         ((int32_t *)wl_plan_input(p, labels))[i] = i == ROWS - 1 ? -1 : i;
         for (int k = 0; k < KINDS; k++) ((float *)wl_plan_input(p, x))[i * KINDS + k] = (float)(KINDS - k);
@@ -257,7 +257,7 @@ static void count_ranks(const char *backend, enum wl_dtype precision)
     wl_arena_free(a);
 }
 
-static void test_counts(void **state)
+static void test_counts_follow_the_ranks_of_labels(void **state)
 {
     (void)state;
     count_ranks("ref", WL_F32);
@@ -304,7 +304,7 @@ static void test_bf16_is_near_f32(void **state)
 }
 
 /* A step forgets the one before: the same inputs give the same bits, whatever was in the shared memory. */
-static void test_steps_give_the_same_bits_again(void **state)
+static void test_repeated_steps_give_the_same_bits(void **state)
 {
     (void)state;
     if (!has_cpu()) skip();
@@ -324,12 +324,12 @@ static void test_steps_give_the_same_bits_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_counts_follow_the_ranks_of_labels),
         cmocka_unit_test(test_cpu_equals_ref),
         cmocka_unit_test(test_micro_batches_equal_one_batch_cpu),
         cmocka_unit_test(test_micro_batches_equal_one_batch_ref),
         cmocka_unit_test(test_network_learns),
-        cmocka_unit_test(test_steps_give_the_same_bits_again),
+        cmocka_unit_test(test_repeated_steps_give_the_same_bits),
         cmocka_unit_test(test_bf16_is_near_f32),
         cmocka_unit_test(test_network_learns_in_bf16),
         cmocka_unit_test(test_micro_batches_equal_one_batch_bf16),

@@ -133,13 +133,13 @@ static void fill_params(struct wl_plan *p)
     wl_arena_free(a);
 }
 
-static struct wl_plan *plan_of(struct wl_arena *a, struct wl_graph *g, struct wl_plan_opts how)
+static struct wl_plan *plan_of(struct wl_arena *a, struct wl_graph *g, struct wl_plan_opts opts)
 {
     struct wl_plan *p;
     struct wl_err e = { 0 };
-    how.seed = SEED;
-    how.slow_bf16 = true;
-    if (wl_plan_new(&p, g, &how, NULL, a, &e)) fail_msg("%s", e.msg);
+    opts.seed = SEED;
+    opts.slow_bf16 = true;
+    if (wl_plan_new(&p, g, &opts, NULL, a, &e)) fail_msg("%s", e.msg);
     fill_params(p);
     return p;
 }
@@ -199,20 +199,20 @@ static void compare_gradients(struct wl_plan *shared, struct wl_plan *apart, dou
     wl_arena_free(a);
 }
 
-static void check(const struct part *part, struct wl_plan_opts how, double tolerance)
+static void check(const struct part *part, struct wl_plan_opts opts, double tolerance)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    const int micro_batches = how.micro_batches ? how.micro_batches : 1;
+    const int micro_batches = opts.micro_batches ? opts.micro_batches : 1;
     struct wl_graph *g[2] = { network(a, part, true), network(a, part, false) };
     struct wl_plan *p[2];
     struct wl_counts c[2];
     for (int i = 0; i < 2; i++) {
-        p[i] = plan_of(a, g[i], how);
+        p[i] = plan_of(a, g[i], opts);
         train(p[i], g[i], micro_batches);
         c[i] = train(p[i], g[i], micro_batches); /* once more, over what the first has left */
     }
-    const char *what = wl_strf(a, "%s, %s, %s, %d micro-batches%s", part->name, how.backend,
-                               wl_dtype_name(how.precision), micro_batches, how.keep_values ? ", values kept" : "");
+    const char *what = wl_strf(a, "%s, %s, %s, %d micro-batches%s", part->name, opts.backend,
+                               wl_dtype_name(opts.precision), micro_batches, opts.keep_values ? ", values kept" : "");
     if (c[0].loss_sum != c[1].loss_sum || c[0].samples != c[1].samples)
         fail_msg("%s: loss %.9g, %.9g with parameters apart", what, c[0].loss_sum, c[1].loss_sum);
     compare_gradients(p[0], p[1], tolerance, what);
@@ -235,14 +235,14 @@ static void test_gradient_is_the_sum_over_uses(void **state)
     for (size_t i = 0; i < WL_COUNT(parts); i++)
         for (size_t b = 0; b < WL_COUNT(backends); b++)
             for (size_t k = 0; k < WL_COUNT(precisions); k++) {
-                struct wl_plan_opts how = { .backend = backends[b], .precision = precisions[k] };
-                if (!can(how.backend, how.precision)) continue;
-                check(&parts[i], how, parts[i].tolerance);
-                how.keep_values = true;
-                check(&parts[i], how, parts[i].tolerance);
-                how.keep_values = false;
-                how.micro_batches = 3; /* whose sums are taken in another order */
-                check(&parts[i], how, 1e-12);
+                struct wl_plan_opts opts = { .backend = backends[b], .precision = precisions[k] };
+                if (!can(opts.backend, opts.precision)) continue;
+                check(&parts[i], opts, parts[i].tolerance);
+                opts.keep_values = true;
+                check(&parts[i], opts, parts[i].tolerance);
+                opts.keep_values = false;
+                opts.micro_batches = 3; /* whose sums are taken in another order */
+                check(&parts[i], opts, 1e-12);
             }
 }
 

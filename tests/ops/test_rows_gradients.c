@@ -11,14 +11,14 @@
 
 #include <cmocka.h>
 
-enum { SEED = 9, MOST = 4096, ATOMS = 5, EDGES = 2 * 7, F = 4 };
+enum { SEED = 9, MAX_ELEMENTS = 4096, ATOMS = 5, EDGES = 2 * 7, F = 4 };
 static const double STEP = 1e-5, TOLERANCE = 1e-6;
 
 /* Arrays that a kernel has a gradient by, that gradient, the result and its cotangent. */
 struct problem {
     int n_in;
     int64_t n[6], n_out;
-    double in[6][MOST], gradient[6][MOST], out[MOST], cotangent[MOST];
+    double in[6][MAX_ELEMENTS], gradient[6][MAX_ELEMENTS], out[MAX_ELEMENTS], cotangent[MAX_ELEMENTS];
     void (*forward)(struct problem *p, double *out);
     void (*backward)(struct problem *p);
     enum wl_activation activation;
@@ -47,7 +47,7 @@ static double loss_moved(struct problem *p, int k, const double *direction, doub
 
 static void check(struct problem *p, const char *what)
 {
-    static double direction[MOST];
+    static double direction[MAX_ELEMENTS];
     for (int k = 0; k < p->n_in; k++) fill(p->in[k], p->n[k], (uint64_t)k);
     fill(p->cotangent, p->n_out, 10);
     loss(p);

@@ -33,12 +33,12 @@ static struct wl_tensor *layer(struct wl_graph *g, struct wl_tensor *x, struct w
     return wl_layer_norm(g, "norm2", x, y, norm);
 }
 
-static struct twin encoder(struct wl_arena *a, double drop, struct wl_plan_opts how, uint64_t seed)
+static struct twin encoder(struct wl_arena *a, double drop, struct wl_plan_opts opts, uint64_t seed)
 {
     struct twin t = { .g = wl_graph_new(a), .s = S, .vocabulary = VOCABULARY };
     struct wl_tensor *tokens = wl_input(t.g, "tokens", WL_I32, WL_DIMS(BATCH, S));
     struct wl_tensor *lengths = wl_input(t.g, "lengths", WL_I32, WL_DIMS(BATCH));
-    struct wl_tensor *places = wl_input(t.g, "positions", WL_I32, WL_DIMS(BATCH, PLACES));
+    struct wl_tensor *positions = wl_input(t.g, "positions", WL_I32, WL_DIMS(BATCH, PLACES));
     struct wl_tensor *labels = wl_input(t.g, "labels", WL_I32, WL_DIMS(BATCH * PLACES));
     struct wl_tensor *embedded =
         wl_embed_tokens(t.g, "tables", tokens, (struct wl_token_tables) { VOCABULARY, S, 2, FEATURES, 0.5 });
@@ -49,14 +49,14 @@ static struct twin encoder(struct wl_arena *a, double drop, struct wl_plan_opts 
         x = layer(t.g, x, lengths, drop);
         wl_scope_pop(t.g);
     }
-    x = project(t.g, "transform", wl_gather(t.g, "gather", x, places), FEATURES, true);
+    x = project(t.g, "transform", wl_gather(t.g, "gather", x, positions), FEATURES, true);
     t.y = wl_decoder(t.g, "decoder", wl_layer_norm(t.g, "last", x, NULL, (struct wl_layer_norm) { 0 }), embedded);
     wl_cross_entropy(t.g, "loss", t.y, labels, (struct wl_loss) { 0 });
-    how.seed = SEED;
-    how.slow_bf16 = true;
-    how.optim = (struct wl_optim) { .kind = "adamw", .weight_decay = 0.01, .decay_weights_only = true };
+    opts.seed = SEED;
+    opts.slow_bf16 = true;
+    opts.optim = (struct wl_optim) { .kind = "adamw", .weight_decay = 0.01, .decay_weights_only = true };
     struct wl_err e = { 0 };
-    if (wl_plan_new(&t.plan, t.g, &how, NULL, a, &e)) fail_msg("%s", e.msg);
+    if (wl_plan_new(&t.plan, t.g, &opts, NULL, a, &e)) fail_msg("%s", e.msg);
     fill_tokens(&t, seed);
     int32_t *last = wl_plan_input(t.plan, labels);
     last[2] = last[7] = -1;
@@ -101,9 +101,9 @@ static void test_encoder_equals_ref_in_bf16(void **state)
 static void micro_batches(const char *backend)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_plan_opts how = { .backend = backend, .micro_batches = 2 };
-    struct twin both = encoder(a, 0, how, 1);
-    struct floats one = gradients(encoder(a, 0, how, 1), a), two = gradients(encoder(a, 0, how, 2), a);
+    struct wl_plan_opts opts = { .backend = backend, .micro_batches = 2 };
+    struct twin both = encoder(a, 0, opts, 1);
+    struct floats one = gradients(encoder(a, 0, opts, 1), a), two = gradients(encoder(a, 0, opts, 2), a);
     struct wl_counts c = { 0 };
     const int32_t *labels = NULL;
     assert_int_equal(wl_plan_train(both.plan, true, false, &c, NULL), 0);
@@ -164,8 +164,8 @@ static void test_bad_inputs_are_refused(void **state)
         for (size_t k = 0; k < t.g->n_tensors; k++) {
             const struct wl_tensor *in = t.g->tensors[k];
             if (strcmp(in->name, cases[i].input)) continue;
-            const int64_t each = in->dims.n > 1 ? in->dims.d[1] : 5;
-            ((int32_t *)wl_plan_input(t.plan, in))[each] = cases[i].value;
+            const int64_t width = in->dims.n > 1 ? in->dims.d[1] : 5;
+            ((int32_t *)wl_plan_input(t.plan, in))[width] = cases[i].value;
         }
         assert_int_equal(wl_plan_train(t.plan, true, true, &c, &e), WL_EINVAL);
         assert_string_equal(e.msg, cases[i].message);

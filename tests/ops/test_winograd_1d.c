@@ -35,13 +35,13 @@ static struct wl_graph *network(struct wl_arena *a, const struct shape *s)
     return g;
 }
 
-static struct wl_plan *trained(struct wl_arena *a, const struct shape *s, const struct wl_plan_opts *how)
+static struct wl_plan *trained(struct wl_arena *a, const struct shape *s, const struct wl_plan_opts *opts)
 {
     struct wl_plan *p = NULL;
     struct wl_graph *g = network(a, s);
     struct wl_counts c = { 0 };
     struct wl_err e = { 0 };
-    struct wl_plan_opts o = *how;
+    struct wl_plan_opts o = *opts;
     o.seed = SEED;
     if (wl_plan_new(&p, g, &o, NULL, a, &e)) fail_msg("%s", e.msg);
     fill_inputs(p, g, SEED, CLASSES);
@@ -57,15 +57,15 @@ static int steps_by(const struct wl_plan *p, const char *implementation, struct 
     return n;
 }
 
-static bool lines_are_served(struct wl_arena *a)
+static bool has_winograd_1d(struct wl_arena *a)
 {
     const struct wl_plan_opts o = { .backend = "cpu", .conv = WL_CONV_WINOGRAD };
     return !wl_backend_precision("cpu", WL_F32, false, NULL) && steps_by(trained(a, &shapes[0], &o), "winograd", a);
 }
 
-static void need_lines(struct wl_arena *a)
+static void need_winograd_1d(struct wl_arena *a)
 {
-    if (lines_are_served(a)) return;
+    if (has_winograd_1d(a)) return;
     printf("SKIP: oneDNN has no blocks of 16 channels here\n");
     skip();
 }
@@ -74,7 +74,7 @@ static void test_each_pass_equals_ref(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
-    need_lines(a);
+    need_winograd_1d(a);
     for (size_t i = 0; i < WL_COUNT(shapes); i++) {
         struct wl_plan *line =
             trained(a, &shapes[i], &(struct wl_plan_opts) { .backend = "cpu", .conv = WL_CONV_WINOGRAD });
@@ -95,7 +95,7 @@ static void test_images_in_parts_equal_ref(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
-    need_lines(a);
+    need_winograd_1d(a);
     const struct shape large = { 6, 17, 17, 256, 256, { 1, 7 } };
     struct wl_plan *line = trained(a, &large, &(struct wl_plan_opts) { .backend = "cpu", .conv = WL_CONV_WINOGRAD });
     struct wl_plan *direct = trained(a, &large, &(struct wl_plan_opts) { .backend = "cpu" });
@@ -109,7 +109,7 @@ static void test_mixes_with_direct_convolution_equal_ref(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
-    need_lines(a);
+    need_winograd_1d(a);
     for (size_t i = 0; i < 4; i++) {
         struct wl_choices *c = wl_choices_new(a);
         const struct wl_plan_opts o = { .backend = "cpu", .conv = WL_CONV_AUTO, .choices = c };

@@ -23,7 +23,7 @@ static struct wl_corpus_opts options(const struct temp_dir *p, const char *text,
     return o;
 }
 
-static struct wl_corpus_stats made(const struct temp_dir *p, const struct wl_corpus_opts *o)
+static struct wl_corpus_stats make_corpus(const struct temp_dir *p, const struct wl_corpus_opts *o)
 {
     struct wl_corpus_stats m;
     struct wl_err e = { 0 };
@@ -46,7 +46,7 @@ static void lines_get_cls_and_sep(void **state)
     struct temp_dir *p = *state;
     static const int train[] = { CLS, A, INSIDE_B, SEP, CLS, SEP, CLS, C }, val[] = { CLS, A, SEP, CLS };
     struct wl_corpus_opts o = options(p, put(p, "t", "ab\n\nc b", 7), put(p, "v", "a\n\n", 3));
-    struct wl_corpus_stats m = made(p, &o);
+    struct wl_corpus_stats m = make_corpus(p, &o);
     assert_tokens(p, WL_TRAIN_TOKENS, train, 8); /* b and its [SEP] fill no sequence */
     assert_tokens(p, WL_VAL_TOKENS, val, 4);
     assert_int_equal(m.train_tokens, 8);
@@ -60,7 +60,7 @@ static void paragraphs_get_cls_and_sep(void **state)
     static const int train[] = { CLS, A, B, SEP, CLS, C, A, SEP }, val[] = { CLS, A, B, SEP };
     struct wl_corpus_opts o = options(p, put(p, "t", "a\nb\n \t\n\n\nc\na\n", 14), put(p, "v", "a b\n\n", 5));
     o.unit = WL_TEXT_UNIT_PARAGRAPH;
-    made(p, &o);
+    make_corpus(p, &o);
     assert_tokens(p, WL_TRAIN_TOKENS, train, 8);
     assert_tokens(p, WL_VAL_TOKENS, val, 4);
 }
@@ -76,7 +76,7 @@ static void files_get_cls_and_sep(void **state)
     put(p, "texts/2-binary", "c\0c", 3);
     struct wl_corpus_opts o = options(p, wl_path_join(p->arena, p->root, "texts"), put(p, "v", "a b c a", 7));
     o.unit = WL_TEXT_UNIT_FILE;
-    struct wl_corpus_stats m = made(p, &o);
+    struct wl_corpus_stats m = make_corpus(p, &o);
     assert_tokens(p, WL_TRAIN_TOKENS, train, 8);
     assert_int_equal(m.files_skipped, 1);
 }
@@ -89,7 +89,7 @@ static void wikitext_folder_is_recognised(void **state)
     put(p, "wiki/wiki.valid.raw", "b b\n", 4);
     put(p, "wiki/wiki.test.raw", "c c\n", 4);
     struct wl_corpus_opts o = options(p, wl_path_join(p->arena, p->root, "wiki"), NULL);
-    made(p, &o);
+    make_corpus(p, &o);
     assert_tokens(p, WL_TRAIN_TOKENS, train, 4);
     assert_tokens(p, WL_VAL_TOKENS, val, 4);
 }
@@ -126,7 +126,7 @@ static void threads_do_not_change_the_files(void **state)
     o.vocab_size = 30;
     for (o.threads = 1; o.threads <= 4; o.threads += 3) {
         o.dir = wl_path_join(p->arena, p->root, o.threads == 1 ? "one" : "four");
-        struct wl_corpus_stats m = made(p, &o);
+        struct wl_corpus_stats m = make_corpus(p, &o);
         assert_int_equal(m.vocabulary, 30);
         uint64_t sequences = (m.train_tokens + m.val_tokens) / 4;
         assert_int_equal(m.val_tokens / 4, sequences / 10);
@@ -192,7 +192,7 @@ static void files_of_the_user_are_kept(void **state)
     assert_int_equal(unlink(val), 0);
     if (wl_file_write(vocab, vocab_text, strlen(vocab_text), &e))
         fail_msg("%s", e.msg); /* of a call that was cut off */
-    made(p, &o);
+    make_corpus(p, &o);
 }
 
 static void existing_tokens_are_not_overwritten(void **state)
@@ -202,7 +202,7 @@ static void existing_tokens_are_not_overwritten(void **state)
     struct wl_corpus_opts o = options(p, good, good);
     struct wl_corpus_stats m;
     struct wl_err e = { 0 };
-    made(p, &o);
+    make_corpus(p, &o);
     assert_int_equal(wl_corpus_write(&o, false, &m, p->arena, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "token files exist already"));
 }
@@ -228,7 +228,7 @@ static void damaged_token_file_is_refused(void **state)
     struct wl_corpus_opts o = options(p, good, good);
     struct wl_token_file t;
     struct wl_err e = { 0 };
-    made(p, &o);
+    make_corpus(p, &o);
     damaged(p, 0, 'X', "not a token file");
     damaged(p, 8, 9, "format version 9");
     damaged(p, 16, 99, "the header is damaged");

@@ -107,12 +107,12 @@ static void write_variables(const char *path, int times, int lines, float base)
     for (int i = 0; i < times * LEVELS * lines * W; i++) z[i] = base + (float)(i % 777);
     hid_t f = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
     hid_t s1 = H5Screate_simple(1, d1, NULL), s3 = H5Screate_simple(3, d3, NULL), s4 = H5Screate_simple(4, d4, NULL);
-    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(how, 4, chunk);
-    H5Pset_deflate(how, 1);
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 4, chunk);
+    H5Pset_deflate(properties, 1);
     hid_t a = H5Dcreate2(f, "longitude", H5T_IEEE_F32LE, s1, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     hid_t b = H5Dcreate2(f, "t2m", H5T_STD_I16LE, s3, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    hid_t c = H5Dcreate2(f, "z", H5T_IEEE_F32LE, s4, H5P_DEFAULT, how, H5P_DEFAULT);
+    hid_t c = H5Dcreate2(f, "z", H5T_IEEE_F32LE, s4, H5P_DEFAULT, properties, H5P_DEFAULT);
     attribute(b, "scale_factor", 0.5);
     attribute(b, "add_offset", 200);
     attribute(b, "_FillValue", -32767);
@@ -121,7 +121,7 @@ static void write_variables(const char *path, int times, int lines, float base)
     H5Dwrite(c, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, z);
     for (size_t i = 0; i < 3; i++) H5Dclose((hid_t[]) { a, b, c }[i]);
     for (size_t i = 0; i < 3; i++) H5Sclose((hid_t[]) { s1, s3, s4 }[i]);
-    H5Pclose(how);
+    H5Pclose(properties);
     H5Fclose(f);
 }
 

@@ -5,10 +5,10 @@
 enum { H = 8, W = 16, TIMES = 4 };
 
 /* A data set of one time, without values. */
-static hid_t empty(hid_t file, const char *name, hid_t type, int rank, const hsize_t *d, hid_t how)
+static hid_t create_dataset(hid_t file, const char *name, hid_t type, int rank, const hsize_t *d, hid_t properties)
 {
     hid_t space = H5Screate_simple(rank, d, NULL);
-    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, how, H5P_DEFAULT);
+    hid_t set = H5Dcreate2(file, name, type, space, H5P_DEFAULT, properties, H5P_DEFAULT);
     H5Sclose(space);
     return set;
 }
@@ -25,50 +25,50 @@ static void write_filtered(hid_t file)
     enum { ID = 300 };
     const hsize_t d[] = { TIMES, H, W };
     const H5Z_class2_t lost = { H5Z_CLASS_T_VERS, ID, 1, 1, "lost", NULL, NULL, filter };
-    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
     assert_true(H5Zregister(&lost) >= 0);
-    H5Pset_chunk(how, 3, d);
-    H5Pset_filter(how, ID, H5Z_FLAG_MANDATORY, 0, NULL);
-    H5Dclose(empty(file, "t2m", H5T_IEEE_F32LE, 3, d, how));
-    H5Pclose(how);
+    H5Pset_chunk(properties, 3, d);
+    H5Pset_filter(properties, ID, H5Z_FLAG_MANDATORY, 0, NULL);
+    H5Dclose(create_dataset(file, "t2m", H5T_IEEE_F32LE, 3, d, properties));
+    H5Pclose(properties);
 }
 
 static void write_elsewhere(hid_t file)
 {
     const hsize_t d[] = { TIMES, H, W };
-    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_external(how, "/proc/nowhere", 0, TIMES * H * W * sizeof(float));
-    H5Dclose(empty(file, "t2m", H5T_IEEE_F32LE, 3, d, how));
-    H5Pclose(how);
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_external(properties, "/proc/nowhere", 0, TIMES * H * W * sizeof(float));
+    H5Dclose(create_dataset(file, "t2m", H5T_IEEE_F32LE, 3, d, properties));
+    H5Pclose(properties);
 }
 
 static void write_strings(hid_t file)
 {
     const hsize_t d[] = { TIMES, H, W };
     hid_t type = H5Tcopy(H5T_C_S1);
-    H5Dclose(empty(file, "t2m", type, 3, d, H5P_DEFAULT));
+    H5Dclose(create_dataset(file, "t2m", type, 3, d, H5P_DEFAULT));
     H5Tclose(type);
 }
 
 static void write_huge(hid_t file)
 {
     const hsize_t d[] = { 1, H, (hsize_t)1 << 40 }, chunk[] = { 1, H, W };
-    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_chunk(how, 3, chunk);
-    H5Dclose(empty(file, "t2m", H5T_IEEE_F32LE, 3, d, how));
-    H5Pclose(how);
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_chunk(properties, 3, chunk);
+    H5Dclose(create_dataset(file, "t2m", H5T_IEEE_F32LE, 3, d, properties));
+    H5Pclose(properties);
 }
 
 static void write_five(hid_t file)
 {
     const hsize_t d[] = { 1, 2, 3, H, W };
-    H5Dclose(empty(file, "t", H5T_IEEE_F32LE, 5, d, H5P_DEFAULT));
+    H5Dclose(create_dataset(file, "t", H5T_IEEE_F32LE, 5, d, H5P_DEFAULT));
 }
 
 static void write_scaled(hid_t file, const char *name, const char *text)
 {
     const hsize_t d[] = { TIMES, H, W };
-    hid_t set = empty(file, "t2m", H5T_STD_I16LE, 3, d, H5P_DEFAULT);
+    hid_t set = create_dataset(file, "t2m", H5T_STD_I16LE, 3, d, H5P_DEFAULT);
     if (text)
         era5_text(set, name, text);
     else
@@ -91,10 +91,10 @@ static void write_unwritten(hid_t file)
 {
     const hsize_t d[] = { TIMES, H, W };
     static const float fill = 9.9692099683868690e+36f;
-    hid_t how = H5Pcreate(H5P_DATASET_CREATE);
-    H5Pset_fill_value(how, H5T_NATIVE_FLOAT, &fill);
-    H5Dclose(empty(file, "t2m", H5T_IEEE_F32LE, 3, d, how));
-    H5Pclose(how);
+    hid_t properties = H5Pcreate(H5P_DATASET_CREATE);
+    H5Pset_fill_value(properties, H5T_NATIVE_FLOAT, &fill);
+    H5Dclose(create_dataset(file, "t2m", H5T_IEEE_F32LE, 3, d, properties));
+    H5Pclose(properties);
 }
 
 static void hostile_files_are_refused(void **state)

@@ -51,17 +51,17 @@ static int write_batch(const struct wl_dataset *s, void *thread, const struct wl
 
 static const struct wl_dataset_ops bag_ops = { .noun = "bag", .write_batch = write_batch };
 
-static struct wl_dataset *bags(int64_t torn)
+static struct wl_dataset *data_set_of(int64_t torn)
 {
-    int64_t *own = wl_new(arena, int64_t);
+    int64_t *bad_index = wl_new(arena, int64_t);
     struct wl_dataset *s = wl_new(arena, struct wl_dataset);
-    *own = torn;
+    *bad_index = torn;
     *s = (struct wl_dataset) { .ops = &bag_ops,
                                .name = "bags",
                                .samples = SAMPLES,
                                .buffers = 2,
                                .bytes = { CAPACITY * sizeof(int32_t), BATCH * sizeof(int32_t) },
-                               .data = own };
+                               .data = bad_index };
     return s;
 }
 
@@ -142,8 +142,9 @@ static void batches_do_not_depend_on_threads_and_ranks(void **state)
     struct wl_err e;
     for (int64_t threads = 0; threads < 4; threads++) {
         struct wl_loader *f =
-            open_feed(bags(-1), &(struct wl_loader_opts) {
-                                    .batch = BATCH, .ranks = 1, .threads = threads, .seed = 3, .training = true });
+            open_feed(data_set_of(-1),
+                      &(struct wl_loader_opts) {
+                          .batch = BATCH, .ranks = 1, .threads = threads, .seed = 3, .training = true });
         assert_int_equal(wl_loader_start_epoch(f, 2, 0, &e), 0);
         assert_int_equal(read_bags(f, seen), SAMPLES);
         if (threads == 0) memcpy(first, seen, sizeof first);
@@ -153,8 +154,8 @@ static void batches_do_not_depend_on_threads_and_ranks(void **state)
         int64_t n = 0;
         for (int64_t rank = 0; rank < ranks; rank++) {
             struct wl_loader *f =
-                open_feed(bags(-1), &(struct wl_loader_opts) {
-                                        .batch = BATCH, .rank = rank, .ranks = ranks, .threads = 1, .seed = 3 });
+                open_feed(data_set_of(-1), &(struct wl_loader_opts) {
+                                               .batch = BATCH, .rank = rank, .ranks = ranks, .threads = 1, .seed = 3 });
             assert_int_equal(wl_loader_start_epoch(f, 0, 0, &e), 0);
             n += read_bags(f, seen + n);
         }
@@ -171,11 +172,11 @@ static void epoch_starts_at_a_batch(void **state)
     int32_t whole[SAMPLES], rest[SAMPLES];
     struct wl_err e;
     struct wl_loader_opts o = { .batch = BATCH, .ranks = 1, .threads = 2, .seed = 3, .training = true };
-    struct wl_loader *f = open_feed(bags(-1), &o);
+    struct wl_loader *f = open_feed(data_set_of(-1), &o);
     assert_int_equal(wl_loader_batches(f), 6);
     assert_int_equal(wl_loader_start_epoch(f, 5, 0, &e), 0);
     read_bags(f, whole);
-    f = open_feed(bags(whole[3]), &o); /* in batch 0 */
+    f = open_feed(data_set_of(whole[3]), &o); /* in batch 0 */
     assert_int_equal(wl_loader_start_epoch(f, 5, 3, &e), 0);
     assert_int_equal(read_bags(f, rest), SAMPLES - 3 * BATCH);
     assert_memory_equal(rest, whole + 3 * BATCH, (SAMPLES - 3 * BATCH) * sizeof *rest);
@@ -190,7 +191,8 @@ static void failed_batch_is_an_error_in_order(void **state)
     int32_t number[CAPACITY], end[BATCH];
     int64_t n;
     struct wl_err e = { 0 };
-    struct wl_loader *f = open_feed(bags(9), &(struct wl_loader_opts) { .batch = BATCH, .ranks = 1, .threads = 2 });
+    struct wl_loader *f =
+        open_feed(data_set_of(9), &(struct wl_loader_opts) { .batch = BATCH, .ranks = 1, .threads = 2 });
     assert_int_equal(wl_loader_start_epoch(f, 0, 0, &e), 0);
     for (int i = 0; i < 2; i++) assert_int_equal(wl_loader_next(f, (void *const[]) { number, end }, &n, &e), 1);
     assert_int_equal(wl_loader_next(f, (void *const[]) { number, end }, &n, &e), WL_EINVAL);
@@ -255,7 +257,7 @@ static void too_few_samples_are_refused(void **state)
     struct wl_loader *f;
     struct wl_err e = { 0 };
     struct wl_loader_opts o = { .batch = 8, .ranks = 3, .drop_last = true };
-    assert_int_equal(wl_loader_open(&f, bags(-1), &o, arena, &e), WL_EINVAL);
+    assert_int_equal(wl_loader_open(&f, data_set_of(-1), &o, arena, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "bags: 22 samples, fewer than one global batch of 24 (3 workers x local batch 8)"));
 }
 

@@ -103,20 +103,20 @@ static void index_is_used(void **state)
 static void index_has_the_records_of_a_scan(void **state)
 {
     struct temp_dir *p = *state;
-    struct wl_tfrecord_file scanned[SHARDS] = { 0 }, first[SHARDS] = { 0 }, again[SHARDS] = { 0 };
+    struct wl_tfrecord_file scanned[SHARDS] = { 0 }, first[SHARDS] = { 0 }, reopened[SHARDS] = { 0 };
     struct wl_err e;
     fill_aged(p);
-    for (int i = 0; i < SHARDS; i++) scanned[i].path = first[i].path = again[i].path = shard(p, i);
+    for (int i = 0; i < SHARDS; i++) scanned[i].path = first[i].path = reopened[i].path = shard(p, i);
     assert_int_equal(wl_tfrecord_scan_all(scanned, SHARDS, p->arena, &e), 0);
     assert_int_equal(wl_tfrecord_index_open(first, SHARDS, p->dir, "train", p->arena, &e), 0);
-    assert_int_equal(wl_tfrecord_index_open(again, SHARDS, p->dir, "train", p->arena, &e), 0);
+    assert_int_equal(wl_tfrecord_index_open(reopened, SHARDS, p->dir, "train", p->arena, &e), 0);
     for (int i = 0; i < SHARDS; i++) {
         size_t bytes = sizeof *scanned[i].offset * (size_t)(scanned[i].n + 1);
         assert_true(scanned[i].n > 5);
         assert_int_equal(first[i].n, scanned[i].n);
-        assert_int_equal(again[i].n, scanned[i].n);
+        assert_int_equal(reopened[i].n, scanned[i].n);
         assert_memory_equal(first[i].offset, scanned[i].offset, bytes);
-        assert_memory_equal(again[i].offset, scanned[i].offset, bytes);
+        assert_memory_equal(reopened[i].offset, scanned[i].offset, bytes);
     }
 }
 
@@ -209,9 +209,9 @@ static void index_goes_to_the_cache_if_the_folder_is_read_only(void **state)
     assert_int_equal(names.n, 1);
 }
 
-static void *open_in_thread(void *place)
+static void *open_on_thread(void *dir)
 {
-    opens(place);
+    opens(dir);
     return NULL;
 }
 
@@ -229,14 +229,14 @@ static void second_process_waits_for_the_scan(void **state)
     damage_quietly(p); /* a scan would fail from here on */
     int fd = open(p->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(flock(fd, LOCK_EX), 0);
-    struct temp_dir own = *p;
-    own.arena = wl_arena_new(NULL); /* an arena belongs to one thread */
-    assert_int_equal(pthread_create(&other, NULL, open_in_thread, &own), 0);
+    struct temp_dir second = *p;
+    second.arena = wl_arena_new(NULL); /* an arena belongs to one thread */
+    assert_int_equal(pthread_create(&other, NULL, open_on_thread, &second), 0);
     wl_sleep_until(wl_now_ns() + WL_NS_PER_S / 20);
     assert_int_equal(wl_file_write(index_path(p), text, n, &e), 0);
     close(fd);
     assert_int_equal(pthread_join(other, NULL), 0);
-    wl_arena_free(own.arena);
+    wl_arena_free(second.arena);
 }
 
 int main(void)

@@ -111,20 +111,20 @@ static void masks_depend_on_seed_epoch_and_sample(void **state)
     struct temp_dir *p = *state;
     const struct wl_dataset *train = open_set(p, true), *val = open_set(p, false);
     struct wl_epoch_key pass = { .seed = 3, .epoch = 1, .training = true };
-    struct sample first = get(train, pass, 7), again = get(train, pass, 7);
-    assert_true(equal(&first, &again));
+    struct sample first = get(train, pass, 7), other = get(train, pass, 7);
+    assert_true(equal(&first, &other));
     pass.epoch = 2;
-    again = get(train, pass, 7);
-    assert_false(equal(&first, &again));
+    other = get(train, pass, 7);
+    assert_false(equal(&first, &other));
     pass = (struct wl_epoch_key) { .seed = 4, .epoch = 1, .training = true };
-    again = get(train, pass, 7);
-    assert_false(equal(&first, &again));
+    other = get(train, pass, 7);
+    assert_false(equal(&first, &other));
 
     pass = (struct wl_epoch_key) { .seed = 3 }; /* evaluation: one choice for good */
     first = get(val, pass, 7);
     pass.epoch = 5;
-    again = get(val, pass, 7);
-    assert_true(equal(&first, &again));
+    other = get(val, pass, 7);
+    assert_true(equal(&first, &other));
 }
 
 /* The samples of `rank` of `ranks` in an epoch, in the order of the global batches. */

@@ -179,7 +179,7 @@ static void damaged_packed_file_is_refused(void **state)
 
 enum { MOLECULES = 200, BATCH = 16 };
 
-static struct wl_qm9_splits share(const struct temp_dir *p, struct wl_qm9 *q, uint64_t seed, bool triplets)
+static struct wl_qm9_splits split(const struct temp_dir *p, struct wl_qm9 *q, uint64_t seed, bool triplets)
 {
     struct wl_err e = { 0 };
     struct wl_qm9_splits part;
@@ -218,11 +218,11 @@ static void targets_have_mean_0_and_deviation_1(void **state)
     const struct temp_dir *p = *state;
     struct wl_qm9 q;
     open_synthetic(p, &q);
-    struct wl_qm9_splits part = share(p, &q, 1, false), again = share(p, &q, 1, false), other = share(p, &q, 2, false);
+    struct wl_qm9_splits part = split(p, &q, 1, false), same = split(p, &q, 1, false), other = split(p, &q, 2, false);
     assert_int_equal(part.train.samples, 168);
     assert_int_equal(part.val.samples, 15);
     assert_int_equal(part.unused, 17);
-    assert_true(part.scale == again.scale && part.scale != other.scale);
+    assert_true(part.scale == same.scale && part.scale != other.scale);
     double sum = 0, squares = 0;
     for (int64_t at = 0; at < part.train.samples; at += BATCH) {
         const int64_t n = part.train.samples - at < BATCH ? part.train.samples - at : BATCH;
@@ -247,7 +247,7 @@ static void edges_match_the_positions(void **state)
     struct wl_qm9 q;
     void *b[WL_DATASET_MAX_BUFFERS];
     open_synthetic(p, &q);
-    struct wl_qm9_splits part = share(p, &q, 1, true);
+    struct wl_qm9_splits part = split(p, &q, 1, true);
     fill(&part.train, p, 0, BATCH, b);
     const int32_t *counts = b[0], *start = b[3], *source = b[4], *reverse = b[5], *triplets = b[6];
     const float *distance = b[7], *cosine = b[8];

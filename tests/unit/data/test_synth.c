@@ -140,8 +140,8 @@ static void class_shows_in_the_colour(void **state)
         memcpy(before, rgb, sizeof rgb);
         for (int k = 0; k < SIZE * SIZE; k++) {
             int r = rgb[3 * k], g = rgb[3 * k + 1], b = rgb[3 * k + 2];
-            int most = r > g ? (r > b ? r : b) : g > b ? g : b, least = r < g ? (r < b ? r : b) : g < b ? g : b;
-            if (most - least < 90) continue;
+            int largest = r > g ? (r > b ? r : b) : g > b ? g : b, smallest = r < g ? (r < b ? r : b) : g < b ? g : b;
+            if (largest - smallest < 90) continue;
             red[i % 2] += r > b;
             blue[i % 2] += b > r;
         }

@@ -35,18 +35,18 @@ static int index_of(struct wl_strs *tokens, const char *text, struct wl_arena *a
 static bool best_pair(const struct plain_word *w, size_t words, int *left, int *right)
 {
     static int64_t count[SIZE + 16][SIZE + 16];
-    int64_t most = 1;
+    int64_t highest = 1;
     memset(count, 0, sizeof count);
     for (size_t i = 0; i < words; i++)
         for (int k = 0; k + 1 < w[i].n; k++) count[w[i].piece[k]][w[i].piece[k + 1]] += w[i].count;
     for (int x = 0; x < SIZE + 16; x++)
         for (int y = 0; y < SIZE + 16; y++)
-            if (count[x][y] > most) {
-                most = count[x][y];
+            if (count[x][y] > highest) {
+                highest = count[x][y];
                 *left = x;
                 *right = y;
             }
-    return most > 1;
+    return highest > 1;
 }
 
 static void merge_everywhere(struct plain_word *w, size_t words, int left, int right, int piece)
@@ -63,7 +63,7 @@ static void merge_everywhere(struct plain_word *w, size_t words, int left, int r
 }
 
 /* `tokens` holds the special tokens and characters already. */
-static void learn_plainly(const struct wl_word_counts *l, struct wl_strs *tokens, struct wl_arena *a)
+static void learn_by_recounting(const struct wl_word_counts *l, struct wl_strs *tokens, struct wl_arena *a)
 {
     struct plain_word *w = wl_new_array(a, struct plain_word, l->n);
     int left = 0, right = 0;
@@ -78,7 +78,7 @@ static void learn_plainly(const struct wl_word_counts *l, struct wl_strs *tokens
     }
 }
 
-static void merges_equal_those_of_counting_anew(void **state)
+static void merges_equal_those_of_recounting(void **state)
 {
     struct temp_dir *p = *state;
     struct wl_err e = { 0 };
@@ -91,7 +91,7 @@ static void merges_equal_those_of_counting_anew(void **state)
             const char *t = tokens.v[i];
             if (t[0] == '[' || !t[1] || (wl_str_starts(t, "##") && !t[3])) wl_strs_add(p->arena, &letters, t);
         }
-        learn_plainly(&l, &letters, p->arena);
+        learn_by_recounting(&l, &letters, p->arena);
         assert_int_equal(tokens.n, letters.n);
         for (size_t i = 0; i < tokens.n; i++) assert_string_equal(tokens.v[i], letters.v[i]);
     }
@@ -115,7 +115,7 @@ static void too_small_vocabulary_is_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(merges_equal_those_of_counting_anew, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(merges_equal_those_of_recounting, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(too_small_vocabulary_is_refused, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,19 +6,19 @@ static const uint8_t elements[] = { 1, 6, 7, 8, 9 };
 
 struct wl_molecule deterministic_molecule(uint64_t seed, uint64_t m, struct wl_arena *a)
 {
-    enum { SIDE = 3, MOST = 29 };
+    enum { SIDE = 3, MAX_ATOMS = 29 };
     const uint64_t moves = wl_hash_fnv1a(wl_strf(a, "molecule %llu", (unsigned long long)m));
     const double apart = m % 2 ? 3.2 : 1.4;
-    const int n = 1 + (int)wl_random_below(seed, wl_hash_fnv1a("atoms"), m, MOST);
+    const int n = 1 + (int)wl_random_below(seed, wl_hash_fnv1a("atoms"), m, MAX_ATOMS);
     uint8_t *number = wl_new_array(a, uint8_t, (size_t)n);
     float *at = wl_new_array(a, float, (size_t)n * 3);
     for (int i = 0; i < n; i++) {
-        const int place[3] = { i % SIDE, i / SIDE % SIDE, i / SIDE / SIDE };
+        const int cell[3] = { i % SIDE, i / SIDE % SIDE, i / SIDE / SIDE };
         number[i] =
-            elements[wl_random_below(seed, wl_hash_fnv1a("elements"), m * MOST + (uint64_t)i, WL_COUNT(elements))];
+            elements[wl_random_below(seed, wl_hash_fnv1a("elements"), m * MAX_ATOMS + (uint64_t)i, WL_COUNT(elements))];
         for (int c = 0; c < 3; c++)
             at[3 * i + c] =
-                (float)(apart * place[c] + 0.35 * (2 * wl_random_uniform(seed, moves, (uint64_t)(3 * i + c)) - 1));
+                (float)(apart * cell[c] + 0.35 * (2 * wl_random_uniform(seed, moves, (uint64_t)(3 * i + c)) - 1));
     }
     return (struct wl_molecule) { n, number, at };
 }

@@ -38,16 +38,16 @@ static double spread(uint64_t seed, const char *stream, uint64_t i)
 void oracle_fill(struct wl_plan *p, const struct wl_image_model_io *net, struct oracle_inputs in)
 {
     const struct wl_dims *dims = wl_tensor_dims(net->images);
-    const uint64_t n = (uint64_t)dims->d[0], each = (uint64_t)(wl_dims_count(dims) / dims->d[0]);
+    const uint64_t n = (uint64_t)dims->d[0], pixels = (uint64_t)(wl_dims_count(dims) / dims->d[0]);
     float *images = wl_plan_input(p, net->images);
     int32_t *labels = wl_plan_input(p, net->labels);
     for (uint64_t i = 0; i < n; i++) {
         uint64_t sample = (uint64_t)(in.step * in.batch + in.from) + i;
         uint64_t label = wl_random_below(in.seed, wl_hash_fnv1a("labels"), sample, (uint64_t)in.classes);
         labels[i] = (int32_t)label;
-        for (uint64_t j = 0; j < each; j++)
-            images[i * each + j] =
-                (float)(spread(in.seed, "noise", sample * each + j) + spread(in.seed, "patterns", label * each + j));
+        for (uint64_t j = 0; j < pixels; j++)
+            images[i * pixels + j] = (float)(spread(in.seed, "noise", sample * pixels + j) +
+                                             spread(in.seed, "patterns", label * pixels + j));
     }
 }
 

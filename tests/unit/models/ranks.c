@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-static _Noreturn void be_job(int n, rank_fn *fn, const void *task, char *found, size_t bytes)
+static _Noreturn void run_as_job(int n, rank_fn *fn, const void *task, char *found, size_t bytes)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
@@ -29,7 +29,7 @@ void *run_ranks(int n, rank_fn *fn, const void *task, size_t bytes)
     WL_CHECK(found != MAP_FAILED);
     const pid_t pid = fork();
     WL_CHECK(pid >= 0);
-    if (pid == 0) be_job(n, fn, task, found, bytes);
+    if (pid == 0) run_as_job(n, fn, task, found, bytes);
     int status;
     WL_CHECK(waitpid(pid, &status, 0) == pid);
     assert_int_equal(status, 0);

@@ -20,7 +20,7 @@ struct subject {
     const struct wl_json *golden;
     enum wl_dtype precision;
     uint64_t seed;
-    struct wl_bert_opts how;
+    struct wl_bert_opts bert_opts;
     struct wl_bert_io net;
     struct wl_plan *plan;
     struct wl_counts counts;
@@ -44,13 +44,14 @@ static struct subject open_subject(enum wl_dtype precision, struct wl_optim opti
     need(precision);
     s.golden = oracle_open(golden_name, s.a);
     s.seed = (uint64_t)whole(s.golden, "seed");
-    s.how = (struct wl_bert_opts) { .size = wl_json_str(wl_json_get(s.golden, "size")),
-                                    .batch = whole(s.golden, "batch"),
-                                    .sequence = whole(s.golden, "sequence"),
-                                    .vocabulary = whole(s.golden, "vocabulary") };
-    struct wl_plan_opts how = { .seed = s.seed, .precision = precision, .slow_bf16 = true, .optim = optim };
+    s.bert_opts = (struct wl_bert_opts) { .size = wl_json_str(wl_json_get(s.golden, "size")),
+                                          .batch = whole(s.golden, "batch"),
+                                          .sequence = whole(s.golden, "sequence"),
+                                          .vocabulary = whole(s.golden, "vocabulary") };
+    struct wl_plan_opts bert_opts = { .seed = s.seed, .precision = precision, .slow_bf16 = true, .optim = optim };
     struct wl_graph *g = wl_graph_new(s.a);
-    if (wl_bert_build(g, &s.how, &s.net, &e) || wl_plan_new(&s.plan, g, &how, NULL, s.a, &e)) fail_msg("%s", e.msg);
+    if (wl_bert_build(g, &s.bert_opts, &s.net, &e) || wl_plan_new(&s.plan, g, &bert_opts, NULL, s.a, &e))
+        fail_msg("%s", e.msg);
     size_t largest = 0;
     for (size_t i = 0; i < wl_plan_state_count(s.plan); i++)
         if (wl_plan_state(s.plan, i).count > largest) largest = wl_plan_state(s.plan, i).count;
@@ -62,19 +63,20 @@ static struct subject open_subject(enum wl_dtype precision, struct wl_optim opti
 
 static void fill(const struct subject *s, int64_t step)
 {
-    const int64_t n = s->how.batch, length = s->how.sequence, places = wl_tensor_dims(s->net.positions)->d[1];
-    const uint64_t vocabulary = (uint64_t)s->how.vocabulary;
+    const int64_t n = s->bert_opts.batch, length = s->bert_opts.sequence,
+                  predictions = wl_tensor_dims(s->net.positions)->d[1];
+    const uint64_t vocabulary = (uint64_t)s->bert_opts.vocabulary;
     int32_t *tokens = wl_plan_input(s->plan, s->net.tokens), *lengths = wl_plan_input(s->plan, s->net.lengths);
     int32_t *positions = wl_plan_input(s->plan, s->net.positions), *labels = wl_plan_input(s->plan, s->net.labels);
     for (int64_t i = 0; i < n * length; i++)
         tokens[i] = (int32_t)(1 + wl_random_below(s->seed, wl_hash_fnv1a("tokens"), (uint64_t)(step * n * length + i),
                                                   vocabulary - 1));
     for (int64_t i = 0; i < n; i++) lengths[i] = (int32_t)(length - i * length / 4);
-    for (int64_t i = 0; i < n * places; i++) {
-        const int64_t k = i % places;
+    for (int64_t i = 0; i < n * predictions; i++) {
+        const int64_t k = i % predictions;
         const uint64_t label =
-            wl_random_below(s->seed, wl_hash_fnv1a("labels"), (uint64_t)(step * n * places + i), vocabulary);
-        positions[i] = (int32_t)(k * length / places);
+            wl_random_below(s->seed, wl_hash_fnv1a("labels"), (uint64_t)(step * n * predictions + i), vocabulary);
+        positions[i] = (int32_t)(k * length / predictions);
         labels[i] = k % 7 == 6 ? -1 : (int32_t)label;
     }
 }
@@ -185,7 +187,7 @@ static void check_loss(const struct subject *s, double tolerance)
     if (!(fabs(ours - want) <= tolerance * want)) fail_msg("loss %.9g, PyTorch %.9g", ours, want);
 }
 
-static void test_f32(void **state)
+static void test_gradients_equal_the_oracle_f32(void **state)
 {
     (void)state;
     struct subject s = trained(WL_F32);
@@ -199,7 +201,7 @@ static void test_f32(void **state)
     wl_arena_free(s.a);
 }
 
-static void test_bf16(void **state)
+static void test_gradients_equal_the_oracle_bf16(void **state)
 {
     (void)state;
     struct subject s = trained(WL_BF16);
@@ -214,7 +216,7 @@ static void test_bf16(void **state)
 
 /* ---- 50 steps ---- */
 
-static void follow(enum wl_dtype precision, double tolerance)
+static void check_curve(enum wl_dtype precision, double tolerance)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const struct wl_json *golden = oracle_open(golden_name, a);
@@ -241,37 +243,36 @@ static void follow(enum wl_dtype precision, double tolerance)
 }
 
 /* PyTorch's own f32 curve leaves that of double by 2e-6, its bf16 curve by 3e-3. */
-static void test_curve(void **state)
+static void test_loss_follows_double_f32(void **state)
 {
     (void)state;
-    follow(WL_F32, 1e-4);
+    check_curve(WL_F32, 1e-4);
 }
 
-static void test_curve_bf16(void **state)
+static void test_loss_follows_double_bf16(void **state)
 {
     (void)state;
-    follow(WL_BF16, 2e-2);
+    check_curve(WL_BF16, 2e-2);
 }
 
 /* ---- what the network says ---- */
 
-static void test_refused(void **state)
+static void test_impossible_sizes_are_refused(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_bert_io net;
     struct wl_err e = { 0 };
-    const struct wl_bert_opts how = { .size = "tiny", .batch = 2, .sequence = 513 };
-    assert_int_equal(wl_bert_build(wl_graph_new(a), &how, &net, &e), WL_EINVAL);
-    assert_string_equal(
-        e.msg, "bert: sequences of 513 tokens; expected 1 to 512, its number of positions");
+    const struct wl_bert_opts bert_opts = { .size = "tiny", .batch = 2, .sequence = 513 };
+    assert_int_equal(wl_bert_build(wl_graph_new(a), &bert_opts, &net, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "bert: sequences of 513 tokens; expected 1 to 512, its number of positions");
     assert_int_equal(wl_bert_default_predictions(128), 20);
     assert_int_equal(wl_bert_default_predictions(512), 77);
     wl_arena_free(a);
 }
 
 /* Base at sequences of 512 and a batch of 8: what a plan in f32 takes. */
-static void test_memory(void **state)
+static void test_base_fits_the_expected_memory(void **state)
 {
     (void)state;
     need(WL_F32);
@@ -280,9 +281,9 @@ static void test_memory(void **state)
     struct wl_bert_io net;
     struct wl_plan *p;
     struct wl_err e = { 0 };
-    const struct wl_bert_opts how = { .size = "full", .batch = 8, .sequence = 512, .drop = NAN };
+    const struct wl_bert_opts bert_opts = { .size = "full", .batch = 8, .sequence = 512, .drop = NAN };
     const struct wl_plan_opts opts = { .dry = true, .optim = { .kind = "adamw" } };
-    if (wl_bert_build(g, &how, &net, &e) || wl_plan_new(&p, g, &opts, NULL, a, &e)) fail_msg("%s", e.msg);
+    if (wl_bert_build(g, &bert_opts, &net, &e) || wl_plan_new(&p, g, &opts, NULL, a, &e)) fail_msg("%s", e.msg);
     const struct wl_plan_info f = wl_plan_info(p);
     print_message("bert, 8 sequences of 512: %.2f GB, %.2f of them values\n", (double)f.total_bytes * 1e-9,
                   (double)f.value_bytes * 1e-9);
@@ -295,9 +296,12 @@ int main(int argc, char **argv)
 {
     const bool full = argc > 1 && !strcmp(argv[1], "full");
     golden_name = full ? "bert" : "bert_tiny";
-    const struct CMUnitTest step[] = { cmocka_unit_test(test_f32), cmocka_unit_test(test_bf16) };
-    const struct CMUnitTest more[] = { cmocka_unit_test(test_f32),     cmocka_unit_test(test_bf16),
-                                       cmocka_unit_test(test_curve),   cmocka_unit_test(test_curve_bf16),
-                                       cmocka_unit_test(test_refused), cmocka_unit_test(test_memory) };
+    const struct CMUnitTest step[] = { cmocka_unit_test(test_gradients_equal_the_oracle_f32),
+                                       cmocka_unit_test(test_gradients_equal_the_oracle_bf16) };
+    const struct CMUnitTest more[] = {
+        cmocka_unit_test(test_gradients_equal_the_oracle_f32), cmocka_unit_test(test_gradients_equal_the_oracle_bf16),
+        cmocka_unit_test(test_loss_follows_double_f32),        cmocka_unit_test(test_loss_follows_double_bf16),
+        cmocka_unit_test(test_impossible_sizes_are_refused),   cmocka_unit_test(test_base_fits_the_expected_memory)
+    };
     return full ? cmocka_run_group_tests(step, NULL, NULL) : cmocka_run_group_tests(more, NULL, NULL);
 }

@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-enum { UPDATES = 2, MICRO_BATCHES = 2, MOST = 1 << 23 };
+enum { UPDATES = 2, MICRO_BATCHES = 2, MAX_FLOATS = 1 << 23 };
 
 struct task {
     const struct workload *workload;
@@ -28,34 +28,34 @@ struct task {
 struct result {
     struct wl_counts train, eval;
     size_t n;
-    float x[MOST];
+    float x[MAX_FLOATS];
 };
 
-static float *room_in(struct result *r, size_t n)
+static float *append(struct result *r, size_t n)
 {
-    WL_CHECK(r->n + n <= MOST);
+    WL_CHECK(r->n + n <= MAX_FLOATS);
     r->n += n;
     return r->x + r->n - n;
 }
 
-static int keep_states(struct wl_plan *p, bool gradients, struct result *r, struct wl_err *e)
+static int append_states(struct wl_plan *p, bool gradients, struct result *r, struct wl_err *e)
 {
     int rc = 0;
     for (size_t i = 0; i < wl_plan_state_count(p) && !rc; i++) {
         const struct wl_state s = wl_plan_state(p, i);
         if (gradients && s.kind != WL_STATE_PARAM) continue;
-        float *x = room_in(r, s.count);
+        float *x = append(r, s.count);
         rc = gradients ? wl_plan_gradient_read(p, i, x, e) : wl_plan_state_read(p, i, x, e);
     }
     return rc;
 }
 
-static void keep_outputs(const struct wl_plan *p, const struct wl_graph *g, struct result *r)
+static void append_outputs(const struct wl_plan *p, const struct wl_graph *g, struct result *r)
 {
     for (size_t i = 0; i < g->n_tensors; i++) {
         const struct wl_tensor *t = g->tensors[i];
         const size_t n = (size_t)wl_dims_count(&t->dims);
-        if (t->output) memcpy(room_in(r, n), wl_plan_output(p, t), n * sizeof *r->x);
+        if (t->output) memcpy(append(r, n), wl_plan_output(p, t), n * sizeof *r->x);
     }
 }
 
@@ -86,7 +86,7 @@ static int update(const struct task *t, const struct built *b, struct wl_plan *p
         t->workload->fill(b, p, (uint64_t)(1 + u + 10 * m + 100 * rank));
         rc = wl_plan_train(p, m == 0, m == MICRO_BATCHES - 1, &r->train, e);
     }
-    if (!rc) rc = keep_states(p, true, r, e);
+    if (!rc) rc = append_states(p, true, r, e);
     return rc ? rc : wl_plan_update(p, 0.01, e);
 }
 
@@ -95,17 +95,17 @@ static int train(const struct task *t, const char *backend, bool recompute, stru
 {
     struct built b = { .a = a, .workload = t->workload };
     struct wl_graph *g = wl_graph_new(a);
-    struct wl_plan_opts how = { .backend = backend,
-                                .seed = 3,
-                                .precision = t->precision,
-                                .micro_batches = MICRO_BATCHES,
-                                .recompute = recompute,
-                                .optim = { .kind = t->workload->pixels ? "sgd" : "adamw", .momentum = 0.9 } };
+    struct wl_plan_opts opts = { .backend = backend,
+                                 .seed = 3,
+                                 .precision = t->precision,
+                                 .micro_batches = MICRO_BATCHES,
+                                 .recompute = recompute,
+                                 .optim = { .kind = t->workload->pixels ? "sgd" : "adamw", .momentum = 0.9 } };
     struct wl_plan *p[UPDATES];
     int rc = t->workload->build(&b, g, e);
     for (int u = 0; u < UPDATES && !rc; u++) {
-        how.seed += (uint64_t)u; /* what is drawn anew must come out of the checkpoint */
-        rc = wl_plan_new(&p[u], g, &how, c, a, e);
+        opts.seed += (uint64_t)u; /* what is drawn anew must come out of the checkpoint */
+        rc = wl_plan_new(&p[u], g, &opts, c, a, e);
     }
     if (!rc) rc = update(t, &b, p[0], 0, c->rank, r, e);
     if (!rc) rc = wl_plan_average_statistics(p[0], e);
@@ -114,8 +114,8 @@ static int train(const struct task *t, const char *backend, bool recompute, stru
     if (!rc) rc = update(t, &b, last, 1, c->rank, r, e);
     if (!rc) rc = wl_plan_average_statistics(last, e);
     if (!rc) rc = wl_plan_eval(last, &r->eval, e);
-    if (!rc) keep_outputs(last, g, r);
-    return rc ? rc : keep_states(last, false, r, e);
+    if (!rc) append_outputs(last, g, r);
+    return rc ? rc : append_states(last, false, r, e);
 }
 
 static int same_bits(const struct result *x, const struct result *y, const char *what, struct wl_err *e)
@@ -161,25 +161,25 @@ static void compare_on(int ranks, const struct task *t)
 
 static char dir[] = "/tmp/wl-boxed-XXXXXX"; /* removed with the test's world */
 
-static void test_alone(void **state) { compare_on(1, &(struct task) { .workload = *state, .dir = dir }); }
+static void test_one_rank_f32(void **state) { compare_on(1, &(struct task) { .workload = *state, .dir = dir }); }
 
-static void test_alone_recomputed(void **state)
+static void test_one_rank_recomputed(void **state)
 {
     compare_on(1, &(struct task) { .workload = *state, .dir = dir, .recompute = true });
 }
 
-static void test_alone_bf16(void **state)
+static void test_one_rank_bf16(void **state)
 {
     compare_on(1, &(struct task) { .workload = *state, .precision = WL_BF16, .dir = dir });
 }
 
-static void test_ranks(void **state) { compare_on(2, &(struct task) { .workload = *state, .dir = dir }); }
+static void test_shm_ranks(void **state) { compare_on(2, &(struct task) { .workload = *state, .dir = dir }); }
 
 /* ---- under mpirun: the test starts itself again --------------------------------------------------------------- */
 
 static char *self;
 
-static int be_rank(void)
+static int run_as_rank(void)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
@@ -194,7 +194,7 @@ static int be_rank(void)
     return rc ? 3 : 0;
 }
 
-static void test_mpi(void **state)
+static void test_mpi_ranks(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -226,22 +226,14 @@ static void test_mpi(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        ON(0, test_alone_recomputed),
-        ON(1, test_alone),
-        ON(2, test_alone),
-        ON(3, test_alone_recomputed),
-        ON(4, test_alone_recomputed),
-        ON(5, test_alone),
-        ON(6, test_alone_recomputed),
-        ON(7, test_alone),
-        ON(3, test_alone_bf16),
-        ON(0, test_ranks),
-        ON(3, test_ranks),
-        ON(4, test_ranks),
-        ON(0, test_mpi),
+        ON(0, test_one_rank_recomputed), ON(1, test_one_rank_f32),        ON(2, test_one_rank_f32),
+        ON(3, test_one_rank_recomputed), ON(4, test_one_rank_recomputed), ON(5, test_one_rank_f32),
+        ON(6, test_one_rank_recomputed), ON(7, test_one_rank_f32),        ON(3, test_one_rank_bf16),
+        ON(0, test_shm_ranks),           ON(3, test_shm_ranks),           ON(4, test_shm_ranks),
+        ON(0, test_mpi_ranks),
     };
     self = argv[0];
-    if (argc > 1 && wl_str_eq(argv[1], "rank")) return be_rank();
+    if (argc > 1 && wl_str_eq(argv[1], "rank")) return run_as_rank();
     if (!mkdtemp(dir)) return 1;
     char filter[32];
     if (argc > 1) {

@@ -73,15 +73,15 @@ static int make(const struct task *t, struct wl_comm *c, int parts, struct wl_pl
     struct wl_graph *g = wl_graph_new(a);
     struct wl_image_model_opts opts = { "tiny", t->batch / (parts * c->size),
                                         wl_json_int(wl_json_get(t->one, "pixels"), 0), t->classes };
-    struct wl_plan_opts how = { .threads = 1,
-                                .seed = (uint64_t)oracle_real(t->all, "seed"),
-                                .precision = t->precision,
-                                .slow_bf16 = true,
-                                .micro_batches = parts,
-                                .optim = { .momentum = oracle_real(t->all, "momentum"),
-                                           .weight_decay = oracle_real(t->all, "weight_decay") } };
+    struct wl_plan_opts plan_opts = { .threads = 1,
+                                      .seed = (uint64_t)oracle_real(t->all, "seed"),
+                                      .precision = t->precision,
+                                      .slow_bf16 = true,
+                                      .micro_batches = parts,
+                                      .optim = { .momentum = oracle_real(t->all, "momentum"),
+                                                 .weight_decay = oracle_real(t->all, "weight_decay") } };
     int rc = wl_image_model_find(t->model)->build(g, &opts, net, e);
-    if (!rc) rc = wl_plan_new(p, g, &how, c, a, e);
+    if (!rc) rc = wl_plan_new(p, g, &plan_opts, c, a, e);
     return rc ? rc : set_weights(t, g, *p, a, e);
 }
 
@@ -124,7 +124,7 @@ static struct curve run(struct task t, int workers, int parts)
 
 /* ---- comparing --------------------------------------------------------------------------------------------------- */
 
-static void keep(const struct task *t, const struct curve *ours, struct wl_arena *a)
+static void append_curve(const struct task *t, const struct curve *ours, struct wl_arena *a)
 {
     const char *path = getenv("WATTLAW_CURVES");
     FILE *to = path ? fopen(path, "a") : NULL;
@@ -139,12 +139,12 @@ static void keep(const struct task *t, const struct curve *ours, struct wl_arena
 }
 
 /* The largest distance of two stored curves in steps 0 .. last. */
-static double parted_until(size_t last, const struct wl_json *a, const struct wl_json *b)
+static double largest_distance(size_t last, const struct wl_json *a, const struct wl_json *b)
 {
-    double most = 0;
+    double largest = 0;
     for (size_t i = 0; i <= last && i < STEPS; i++)
-        most = fmax(most, fabs(wl_json_real(wl_json_at(a, i)) - wl_json_real(wl_json_at(b, i))));
-    return most;
+        largest = fmax(largest, fabs(wl_json_real(wl_json_at(a, i)) - wl_json_real(wl_json_at(b, i))));
+    return largest;
 }
 
 static void check_overlay(int model, enum wl_dtype precision, double times, double floor)
@@ -153,24 +153,24 @@ static void check_overlay(int model, enum wl_dtype precision, double times, doub
     struct task t = open_task(model, precision, a);
     struct curve ours = run(t, 1, 1);
     const struct wl_json *truth = wl_json_get(t.one, "f64"), *theirs = wl_json_get(t.one, wl_dtype_name(precision));
-    keep(&t, &ours, a);
+    append_curve(&t, &ours, a);
     assert_int_equal(wl_json_size(truth), STEPS);
     for (size_t i = 0; i < STEPS; i++) {
-        double want = wl_json_real(wl_json_at(truth, i)), parted = parted_until(i + AHEAD, truth, theirs);
-        if (!(fabs(ours.loss[i] - want) <= times * parted + floor))
+        double want = wl_json_real(wl_json_at(truth, i)), distance = largest_distance(i + AHEAD, truth, theirs);
+        if (!(fabs(ours.loss[i] - want) <= times * distance + floor))
             fail_msg("%s %s: step %zu: loss %.9g, PyTorch in double %.9g; its own distance %.2g", t.model,
-                     wl_dtype_name(precision), i + 1, ours.loss[i], want, parted);
+                     wl_dtype_name(precision), i + 1, ours.loss[i], want, distance);
     }
     wl_arena_free(a);
 }
 
-static void test_f32(void **state)
+static void test_loss_stays_near_double_f32(void **state)
 {
     (void)state;
     for (int i = 0; i < MODELS; i++) check_overlay(i, WL_F32, 10, 1e-4);
 }
 
-static void test_bf16(void **state)
+static void test_loss_stays_near_double_bf16(void **state)
 {
     (void)state;
     for (int i = 0; i < MODELS; i++) check_overlay(i, WL_BF16, 3, 0.02);
@@ -178,7 +178,7 @@ static void test_bf16(void **state)
 
 /* Each rank's gradients are summed in the order in which one rank adds its micro-batches up, so the curves agree to the
  * last bits of a sum, not merely to what training makes of rounding. */
-static void test_two_ranks(void **state)
+static void test_two_ranks_follow_one(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -193,9 +193,9 @@ static void test_two_ranks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_f32),
-        cmocka_unit_test(test_bf16),
-        cmocka_unit_test(test_two_ranks),
+        cmocka_unit_test(test_loss_stays_near_double_f32),
+        cmocka_unit_test(test_loss_stays_near_double_bf16),
+        cmocka_unit_test(test_two_ranks_follow_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,16 +20,16 @@ struct subject {
     struct wl_counts counts;
 };
 
-static struct subject open_subject(const struct wl_fourcastnet_opts *o, struct wl_plan_opts how, struct wl_arena *a)
+static struct subject open_subject(const struct wl_fourcastnet_opts *o, struct wl_plan_opts opts, struct wl_arena *a)
 {
     struct subject s = { .a = a };
     struct wl_graph *g = wl_graph_new(a);
     struct wl_err e = { 0 };
-    how.seed = SEED;
-    how.slow_bf16 = true;
+    opts.seed = SEED;
+    opts.slow_bf16 = true;
     int rc = wl_fourcastnet_build(g, o, &s.net, &e);
     for (int64_t i = 0; !rc && i < s.net.steps; i++) wl_output(g, s.net.prediction[i]);
-    if (!rc) rc = wl_plan_new(&s.plan, g, &how, NULL, a, &e);
+    if (!rc) rc = wl_plan_new(&s.plan, g, &opts, NULL, a, &e);
     if (rc) fail_msg("%s", e.msg);
     return s;
 }
@@ -92,7 +92,7 @@ static size_t state_named(const struct subject *s, const char *name)
 }
 
 /* The estimated distance of all gradients together, relative; each of its own within `each`. */
-static double check_gradients(struct subject *s, const struct wl_json *golden, double each)
+static double check_gradients(struct subject *s, const struct wl_json *golden, double tolerance)
 {
     const struct wl_json *rows = wl_json_get(golden, "parameters");
     double off = 0, size = 0, worst = 0;
@@ -104,7 +104,7 @@ static double check_gradients(struct subject *s, const struct wl_json *golden, d
         float *v = wl_new_array(scratch, float, n);
         assert_int_equal(wl_plan_gradient_read(s->plan, at, v, NULL), 0);
         const double d = oracle_distance(name, v, n, want), norm = wl_json_real(wl_json_at(want, 0));
-        if (!(d <= each * norm)) fail_msg("the gradient of %s is %.2e off", name, d / norm);
+        if (!(d <= tolerance * norm)) fail_msg("the gradient of %s is %.2e off", name, d / norm);
         worst = fmax(worst, d / norm);
         off += d * d;
         size += norm * norm;
@@ -117,7 +117,7 @@ static double check_gradients(struct subject *s, const struct wl_json *golden, d
 /* Loss and gradients, and the last prediction. Of two steps block 10's w1 is 2e-4 off where the others are 1e-6: of all
  * values before a relu or shrink its second step's re2[6878] is the nearest to a corner, by 5e-7 of their rms, and in
  * double one flip of it moves that gradient by 1.9e-4. */
-static void test_f32(void **state)
+static void test_gradients_equal_the_oracle_f32(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const struct wl_json *golden = oracle_open(*state, a);
@@ -137,7 +137,7 @@ static void test_f32(void **state)
 
 /* Rounding to bf16 dominates: 7.0e-3 in one step, and 1.4e-2 were the sums between blocks bf16 too. PyTorch's autocast
  * comes to 5.5e-3; it leaves the gradients of those sums in f32 as well. */
-static void test_bf16(void **state)
+static void test_gradients_equal_the_oracle_bf16(void **state)
 {
     struct wl_err e = { 0 };
     if (wl_backend_precision(NULL, WL_BF16, true, &e)) {
@@ -152,7 +152,7 @@ static void test_bf16(void **state)
 }
 
 /* ERA5 at a quarter of a degree, as the paper has it. */
-static void test_size(void **state)
+static void test_parameters_and_flops_of_the_paper(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -166,7 +166,7 @@ static void test_size(void **state)
 }
 
 /* Two steps take the work of two networks and the parameters, gradients and optimiser of one. */
-static void test_two_steps(void **state)
+static void test_second_step_shares_parameters(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -185,7 +185,7 @@ static void test_two_steps(void **state)
     wl_arena_free(a);
 }
 
-static void test_errors(void **state)
+static void test_impossible_sizes_are_refused(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -208,13 +208,13 @@ int main(void)
 {
     static char one_step[] = "fourcastnet", two_steps[] = "fourcastnet_steps"; /* golden files */
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_two_steps),
-        cmocka_unit_test_prestate(test_f32, one_step),
-        cmocka_unit_test_prestate(test_bf16, one_step),
-        cmocka_unit_test_prestate(test_f32, two_steps),
-        cmocka_unit_test_prestate(test_bf16, two_steps),
+        cmocka_unit_test(test_parameters_and_flops_of_the_paper),
+        cmocka_unit_test(test_impossible_sizes_are_refused),
+        cmocka_unit_test(test_second_step_shares_parameters),
+        cmocka_unit_test_prestate(test_gradients_equal_the_oracle_f32, one_step),
+        cmocka_unit_test_prestate(test_gradients_equal_the_oracle_bf16, one_step),
+        cmocka_unit_test_prestate(test_gradients_equal_the_oracle_f32, two_steps),
+        cmocka_unit_test_prestate(test_gradients_equal_the_oracle_bf16, two_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,12 +52,12 @@ static const struct wl_tensor *parameter(const struct subject *s, const char *na
 /* `variants` has "c:v" for each channel that was redrawn: variant v comes from the stream of "NAME#v". */
 static void redraw(const struct subject *s, const struct wl_tensor *t, const char *variants, float *w)
 {
-    const uint64_t each = (uint64_t)(wl_dims_count(&t->dims) / t->dims.d[0]);
+    const uint64_t fan_in = (uint64_t)(wl_dims_count(&t->dims) / t->dims.d[0]);
     for (char *at = (char *)variants; *at;) {
         uint64_t c = strtoull(at, &at, 10), variant = strtoull(at + 1, &at, 10);
         assert_true(c < (uint64_t)t->dims.d[0] && variant > 0);
         uint64_t stream = wl_hash_fnv1a(wl_strf(s->a, "%s#%llu", t->name, (unsigned long long)variant));
-        for (uint64_t i = c * each; i < (c + 1) * each; i++)
+        for (uint64_t i = c * fan_in; i < (c + 1) * fan_in; i++)
             w[i] = (float)(t->init.scale * wl_random_normal(s->seed, stream, i));
     }
 }
@@ -109,13 +109,13 @@ static void build(struct subject *s)
     struct wl_image_model_opts opts = { "full", wl_json_int(wl_json_get(s->golden, "batch"), 0),
                                         wl_json_int(wl_json_get(s->golden, "pixels"), 0),
                                         wl_json_int(wl_json_get(s->golden, "classes"), 0) };
-    struct wl_plan_opts how = {
+    struct wl_plan_opts plan_opts = {
         .threads = 1, .seed = s->seed, .precision = s->precision, .slow_bf16 = true, .conv = s->conv
     };
     struct wl_err e = { 0 };
     s->g = wl_graph_new(s->a);
     int rc = wl_image_model_find(s->model)->build(s->g, &opts, &s->net, &e);
-    if (!rc) rc = wl_plan_new(&s->plan, s->g, &how, NULL, s->a, &e);
+    if (!rc) rc = wl_plan_new(&s->plan, s->g, &plan_opts, NULL, s->a, &e);
     if (rc) fail_msg("%s: %s", s->model, e.msg);
     size_t largest = 0;
     for (size_t i = 0; i < wl_plan_state_count(s->plan); i++)
@@ -220,7 +220,7 @@ static void check_bf16(const char *model)
     wl_arena_free(s.a);
 }
 
-static void test_resnet50(void **state)
+static void test_resnet50_equals_the_oracle(void **state)
 {
     (void)state;
     check_f32("resnet50", WL_CONV_DIRECT);
@@ -228,7 +228,7 @@ static void test_resnet50(void **state)
     check_bf16("resnet50");
 }
 
-static void test_inception3(void **state)
+static void test_inception3_equals_the_oracle(void **state)
 {
     (void)state;
     check_f32("inception3", WL_CONV_DIRECT);
@@ -236,7 +236,7 @@ static void test_inception3(void **state)
     check_bf16("inception3");
 }
 
-static void test_vgg16(void **state)
+static void test_vgg16_equals_the_oracle(void **state)
 {
     (void)state;
     check_f32("vgg16", WL_CONV_DIRECT);
@@ -247,9 +247,9 @@ static void test_vgg16(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resnet50),
-        cmocka_unit_test(test_inception3),
-        cmocka_unit_test(test_vgg16),
+        cmocka_unit_test(test_resnet50_equals_the_oracle),
+        cmocka_unit_test(test_inception3_equals_the_oracle),
+        cmocka_unit_test(test_vgg16_equals_the_oracle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,8 +22,8 @@ static struct built build(const char *model, struct wl_image_model_opts opts)
     struct wl_err e = { 0 };
     struct wl_graph *g = wl_graph_new(b.a);
     assert_int_equal(wl_image_model_find(model)->build(g, &opts, &b.net, &e), 0);
-    struct wl_plan_opts how = { .backend = "ref", .threads = 1, .seed = 7, .eval_only = true };
-    if (wl_plan_new(&b.plan, g, &how, NULL, b.a, &e)) fail_msg("%s", e.msg);
+    struct wl_plan_opts plan_opts = { .backend = "ref", .threads = 1, .seed = 7, .eval_only = true };
+    if (wl_plan_new(&b.plan, g, &plan_opts, NULL, b.a, &e)) fail_msg("%s", e.msg);
     return b;
 }
 
@@ -63,7 +63,7 @@ static void moments(const float *x, size_t n, double *mean, double *deviation, d
 }
 
 /* torchvision: kaiming_normal_(fan_out) = N(0, 2/(K*R*S)) for convolutions. */
-static void check_conv_start(const struct built *b, const char *name)
+static void check_conv_init(const struct built *b, const char *name)
 {
     struct wl_state s;
     const float *w = values(b, name, &s);
@@ -82,7 +82,7 @@ static void check_constant(const struct built *b, const char *name, float want)
         if (x[i] != want) fail_msg("%s[%zu] is %g, want %g", name, i, x[i], want);
 }
 
-static void test_resnet50_is_torchvisions(void **state)
+static void test_resnet50_equals_torchvision(void **state)
 {
     (void)state;
     struct built b = build("resnet50", (struct wl_image_model_opts) { "full", 1, 224, 1000 });
@@ -100,9 +100,9 @@ static void test_resnet50_is_torchvisions(void **state)
     check_shape(&b, "fc.weight", WL_DIMS(1000, 2048));
     check_shape(&b, "fc.bias", WL_DIMS(1000));
 
-    check_conv_start(&b, "conv1.weight");
-    check_conv_start(&b, "layer2.0.conv2.weight");
-    check_conv_start(&b, "layer4.2.conv3.weight");
+    check_conv_init(&b, "conv1.weight");
+    check_conv_init(&b, "layer2.0.conv2.weight");
+    check_conv_init(&b, "layer4.2.conv3.weight");
     check_constant(&b, "layer3.1.bn2.weight", 1);
     check_constant(&b, "layer3.1.bn2.bias", 0);
     check_constant(&b, "layer3.1.bn2.running_mean", 0);
@@ -119,7 +119,7 @@ static void test_resnet50_is_torchvisions(void **state)
 }
 
 /* Parameters, in state_dict's order: convolution, its norm, block by block, the projection last. */
-static void test_resnet50_order(void **state)
+static void test_resnet50_has_the_order_of_state_dict(void **state)
 {
     (void)state;
     static const char *const first[] = { "conv1.weight",          "bn1.weight",          "bn1.bias",
@@ -171,7 +171,7 @@ static void check_param(const struct drawn *d, const char *name, struct wl_dims 
     fail_msg("no %s", name);
 }
 
-static void test_vgg16_is_torchvisions(void **state)
+static void test_vgg16_equals_torchvision(void **state)
 {
     (void)state;
     struct drawn d = draw("vgg16", (struct wl_image_model_opts) { "full", 1, 224, 1000 });
@@ -193,7 +193,7 @@ static void test_vgg16_is_torchvisions(void **state)
     wl_arena_free(d.a);
 }
 
-static void test_inception3_is_torchvisions(void **state)
+static void test_inception3_equals_torchvision(void **state)
 {
     (void)state;
     struct drawn d = draw("inception3", (struct wl_image_model_opts) { "full", 1, 299, 1000 });
@@ -233,7 +233,7 @@ static const char *drops_of(const struct wl_graph *g, struct wl_arena *a)
 }
 
 /* As torchvision has them; ResNet has none. */
-static void test_images_drop(void **state)
+static void test_dropout_of_image_models(void **state)
 {
     static const struct {
         const char *model, *drops;
@@ -255,7 +255,7 @@ static void test_images_drop(void **state)
 
 /* BertConfig: hidden_dropout_prob and attention_probs_dropout_prob are .1. Every sublayer drops what it adds, so do the
  * probabilities of attention and the embeddings; the head drops nothing. */
-static void test_bert_drops(void **state)
+static void test_dropout_of_bert(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_graph *g = wl_graph_new(a);
@@ -275,7 +275,7 @@ static void test_bert_drops(void **state)
 }
 
 /* torchvision's epsilons: 1e-3 in Inception, PyTorch's usual 1e-5 in ResNet. */
-static void test_norms(void **state)
+static void test_epsilons_of_norms(void **state)
 {
     static const struct {
         const char *model;
@@ -300,7 +300,7 @@ static void test_norms(void **state)
     }
 }
 
-static void test_too_small_an_image(void **state)
+static void test_images_of_wrong_size_are_refused(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -323,7 +323,7 @@ static void test_too_small_an_image(void **state)
     wl_arena_free(a);
 }
 
-static void test_table(void **state)
+static void test_image_models_are_found_by_name(void **state)
 {
     (void)state;
     for (const struct wl_image_model *const *m = wl_image_models; *m; m++) {
@@ -336,15 +336,15 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_resnet50_is_torchvisions),
-        cmocka_unit_test(test_resnet50_order),
-        cmocka_unit_test(test_vgg16_is_torchvisions),
-        cmocka_unit_test(test_inception3_is_torchvisions),
-        cmocka_unit_test(test_images_drop),
-        cmocka_unit_test(test_bert_drops),
-        cmocka_unit_test(test_norms),
-        cmocka_unit_test(test_too_small_an_image),
-        cmocka_unit_test(test_table),
+        cmocka_unit_test(test_resnet50_equals_torchvision),
+        cmocka_unit_test(test_resnet50_has_the_order_of_state_dict),
+        cmocka_unit_test(test_vgg16_equals_torchvision),
+        cmocka_unit_test(test_inception3_equals_torchvision),
+        cmocka_unit_test(test_dropout_of_image_models),
+        cmocka_unit_test(test_dropout_of_bert),
+        cmocka_unit_test(test_epsilons_of_norms),
+        cmocka_unit_test(test_images_of_wrong_size_are_refused),
+        cmocka_unit_test(test_image_models_are_found_by_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

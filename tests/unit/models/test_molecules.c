@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-enum { SEED = 6, MOST = 12 };
+enum { SEED = 6, MOLECULES = 12 };
 
 struct subject {
     struct wl_arena *a;
@@ -26,15 +26,15 @@ struct subject {
 };
 
 static struct subject open_subject(struct wl_arena *a, const struct wl_molecule_model *model, const char *size,
-                                   struct wl_molecule_capacity room, struct wl_plan_opts how)
+                                   struct wl_molecule_capacity capacity, struct wl_plan_opts opts)
 {
     struct subject s = { .a = a, .model = model, .size = size, .g = wl_graph_new(a) };
     struct wl_err e = { 0 };
-    how.seed = SEED;
-    how.keep_values = true;
-    how.slow_bf16 = true;
-    int rc = model->build(s.g, &(struct wl_molecule_model_opts) { size, room }, &s.net, &e);
-    if (!rc) rc = wl_plan_new(&s.plan, s.g, &how, NULL, a, &e);
+    opts.seed = SEED;
+    opts.keep_values = true;
+    opts.slow_bf16 = true;
+    int rc = model->build(s.g, &(struct wl_molecule_model_opts) { size, capacity }, &s.net, &e);
+    if (!rc) rc = wl_plan_new(&s.plan, s.g, &opts, NULL, a, &e);
     if (rc) fail_msg("%s: %s", model->name, e.msg);
     return s;
 }
@@ -132,7 +132,7 @@ static void check_gradients(struct subject *s, const struct wl_json *golden)
     }
 }
 
-static void test_golden(void **state)
+static void test_gradients_equal_the_oracle(void **state)
 {
     const struct wl_molecule_model *model = *state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -155,9 +155,9 @@ static void test_golden(void **state)
 /* ---- against nn/ref, and other threads --------------------------------------------------------------------------- */
 
 static struct subject trained(struct wl_arena *a, const struct wl_molecule_model *model, const struct wl_molecule *m,
-                              size_t n, double spare, struct wl_plan_opts how)
+                              size_t n, double spare, struct wl_plan_opts opts)
 {
-    struct subject s = open_subject(a, model, "tiny", capacity_for(model, "tiny", m, n, spare), how);
+    struct subject s = open_subject(a, model, "tiny", capacity_for(model, "tiny", m, n, spare), opts);
     move_zeros(&s);
     fill_molecule_inputs(s.plan, &s.net, model->cutoff("tiny"), m, n, SEED);
     train(&s);
@@ -172,14 +172,14 @@ static void same_bits(struct subject *x, struct subject *y)
     assert_true(x->counts.loss_sum == y->counts.loss_sum);
 }
 
-static void test_ref_and_threads(void **state)
+static void test_ref_and_threads_agree(void **state)
 {
     const struct wl_molecule_model *model = *state;
     struct wl_arena *a = wl_arena_new(NULL);
-    const struct wl_molecule *m = rule_molecules(SEED, MOST, a);
-    struct subject ref = trained(a, model, m, MOST, 0, (struct wl_plan_opts) { .backend = "ref" });
-    struct subject one = trained(a, model, m, MOST, 0, (struct wl_plan_opts) { .threads = 1 });
-    struct subject three = trained(a, model, m, MOST, 0, (struct wl_plan_opts) { .threads = 3 });
+    const struct wl_molecule *m = rule_molecules(SEED, MOLECULES, a);
+    struct subject ref = trained(a, model, m, MOLECULES, 0, (struct wl_plan_opts) { .backend = "ref" });
+    struct subject one = trained(a, model, m, MOLECULES, 0, (struct wl_plan_opts) { .threads = 1 });
+    struct subject three = trained(a, model, m, MOLECULES, 0, (struct wl_plan_opts) { .threads = 3 });
     size_t n;
     const float *want = gradients(&ref, &n), *got = gradients(&one, &n);
     if (!(distance(got, want, n) < 1e-4)) fail_msg("%s: gradients are %.2e off", model->name, distance(got, want, n));
@@ -189,14 +189,14 @@ static void test_ref_and_threads(void **state)
 }
 
 /* In bf16 values between operations have 8 bits; the kernels still compute in f32. */
-static void test_bf16(void **state)
+static void test_bf16_is_near_f32(void **state)
 {
     const struct wl_molecule_model *model = *state;
     struct wl_arena *a = wl_arena_new(NULL);
-    const struct wl_molecule *m = rule_molecules(SEED, MOST, a);
+    const struct wl_molecule *m = rule_molecules(SEED, MOLECULES, a);
     struct subject ref =
-        trained(a, model, m, MOST, 0.3, (struct wl_plan_opts) { .backend = "ref", .precision = WL_BF16 });
-    struct subject exact = trained(a, model, m, MOST, 0.3, (struct wl_plan_opts) { .threads = 1 });
+        trained(a, model, m, MOLECULES, 0.3, (struct wl_plan_opts) { .backend = "ref", .precision = WL_BF16 });
+    struct subject exact = trained(a, model, m, MOLECULES, 0.3, (struct wl_plan_opts) { .threads = 1 });
     size_t n;
     const float *want = gradients(&exact, &n), *got = gradients(&ref, &n);
     assert_in_range((int)(1e4 * distance(got, want, n)), 1, 500);
@@ -214,22 +214,22 @@ static void spoil(struct subject *s)
     }
 }
 
-static void test_room(void **state)
+static void test_padding_changes_nothing(void **state)
 {
     const struct wl_molecule_model *model = *state;
     struct wl_arena *a = wl_arena_new(NULL);
-    const struct wl_molecule *m = rule_molecules(SEED, MOST, a);
-    struct subject tight = trained(a, model, m, MOST / 2, 0, (struct wl_plan_opts) { .threads = 1 });
-    struct subject wide =
-        open_subject(a, model, "tiny", capacity_for(model, "tiny", m, MOST, 1), (struct wl_plan_opts) { .threads = 1 });
+    const struct wl_molecule *m = rule_molecules(SEED, MOLECULES, a);
+    struct subject tight = trained(a, model, m, MOLECULES / 2, 0, (struct wl_plan_opts) { .threads = 1 });
+    struct subject wide = open_subject(a, model, "tiny", capacity_for(model, "tiny", m, MOLECULES, 1),
+                                       (struct wl_plan_opts) { .threads = 1 });
     move_zeros(&wide);
-    fill_molecule_inputs(wide.plan, &wide.net, model->cutoff("tiny"), m, MOST,
+    fill_molecule_inputs(wide.plan, &wide.net, model->cutoff("tiny"), m, MOLECULES,
                          SEED); /* leaves other values everywhere */
     train(&wide);
     spoil(&wide);
-    fill_molecule_inputs(wide.plan, &wide.net, model->cutoff("tiny"), m, MOST / 2, SEED);
+    fill_molecule_inputs(wide.plan, &wide.net, model->cutoff("tiny"), m, MOLECULES / 2, SEED);
     train(&wide);
-    assert_int_equal(wide.counts.samples, MOST / 2);
+    assert_int_equal(wide.counts.samples, MOLECULES / 2);
     same_bits(&wide, &tight);
     struct wl_counts none = { 0 };
     fill_molecule_inputs(wide.plan, &wide.net, model->cutoff("tiny"), m, 0, SEED);
@@ -259,21 +259,21 @@ static struct wl_molecule moved(const struct wl_molecule *m, struct wl_arena *a)
     return (struct wl_molecule) { m->atoms, number, at };
 }
 
-static void test_invariance(void **state)
+static void test_energy_is_invariant(void **state)
 {
     const struct wl_molecule_model *model = *state;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_molecule *m = rule_molecules(SEED, MOST, a), *other = wl_new_array(a, struct wl_molecule, MOST);
-    for (int i = 0; i < MOST; i++) other[i] = moved(&m[i], a);
-    struct subject x = trained(a, model, m, MOST, 0, (struct wl_plan_opts) { .threads = 1 });
-    struct subject y = trained(a, model, other, MOST, 0, (struct wl_plan_opts) { .threads = 1 });
-    if (!(distance(predictions(&y), predictions(&x), MOST) < 1e-5))
-        fail_msg("%s: energies move by %.2e", model->name, distance(predictions(&y), predictions(&x), MOST));
+    struct wl_molecule *m = rule_molecules(SEED, MOLECULES, a), *other = wl_new_array(a, struct wl_molecule, MOLECULES);
+    for (int i = 0; i < MOLECULES; i++) other[i] = moved(&m[i], a);
+    struct subject x = trained(a, model, m, MOLECULES, 0, (struct wl_plan_opts) { .threads = 1 });
+    struct subject y = trained(a, model, other, MOLECULES, 0, (struct wl_plan_opts) { .threads = 1 });
+    if (!(distance(predictions(&y), predictions(&x), MOLECULES) < 1e-5))
+        fail_msg("%s: energies move by %.2e", model->name, distance(predictions(&y), predictions(&x), MOLECULES));
     wl_arena_free(a);
 }
 
 /* Along the gradient the loss changes as it says. */
-static void test_differences(void **state)
+static void test_gradients_equal_finite_differences(void **state)
 {
     const struct wl_molecule_model *model = *state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -305,7 +305,7 @@ static void test_differences(void **state)
 /* ---- the ends ---------------------------------------------------------------------------------------------------- */
 
 /* One atom, and two out of reach: no pair. */
-static void test_without_pairs(void **state)
+static void test_atoms_without_pairs(void **state)
 {
     const struct wl_molecule_model *model = *state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -320,14 +320,14 @@ static void test_without_pairs(void **state)
     wl_arena_free(a);
 }
 
-static void refused(struct subject *s, const char *text)
+static void expect_error(struct subject *s, const char *text)
 {
     struct wl_err e = { 0 };
     assert_int_equal(wl_plan_train(s->plan, true, true, &s->counts, &e), WL_EINVAL);
     if (!strstr(e.msg, text)) fail_msg("%s: '%s' lacks '%s'", s->model->name, e.msg, text);
 }
 
-static void test_bad_inputs(void **state)
+static void test_bad_inputs_are_refused(void **state)
 {
     const struct wl_molecule_model *model = *state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -335,30 +335,34 @@ static void test_bad_inputs(void **state)
     struct subject s = trained(a, model, m, 6, 0, (struct wl_plan_opts) { .threads = 1 });
     int32_t *number = wl_plan_input(s.plan, s.net.number), *counts = wl_plan_input(s.plan, s.net.counts);
     number[3] = 100;
-    refused(&s, "number: entry 3 is 100, expected 0 to");
+    expect_error(&s, "number: entry 3 is 100, expected 0 to");
     number[3] = 6;
     counts[WL_ATOMS]++;
-    refused(&s, "there is room for");
+    expect_error(&s, "there is room for");
     counts[WL_ATOMS]--;
     if (s.net.pair)
         ((int32_t *)wl_plan_input(s.plan, s.net.atom_start))[2]--;
     else
         ((int32_t *)wl_plan_input(s.plan, s.net.reverse))[2]++;
-    refused(&s, s.net.pair ? "which is not of molecule" : "has no edge back");
+    expect_error(&s, s.net.pair ? "which is not of molecule" : "has no edge back");
     wl_arena_free(a);
 }
 
-#define TESTS_OF(model)                                                                                        \
-    cmocka_unit_test_prestate(test_golden, model), cmocka_unit_test_prestate(test_ref_and_threads, model),     \
-        cmocka_unit_test_prestate(test_bf16, model), cmocka_unit_test_prestate(test_room, model),              \
-        cmocka_unit_test_prestate(test_invariance, model), cmocka_unit_test_prestate(test_differences, model), \
-        cmocka_unit_test_prestate(test_without_pairs, model), cmocka_unit_test_prestate(test_bad_inputs, model)
+#define TESTS_OF(model)                                                            \
+    cmocka_unit_test_prestate(test_gradients_equal_the_oracle, model),             \
+        cmocka_unit_test_prestate(test_ref_and_threads_agree, model),              \
+        cmocka_unit_test_prestate(test_bf16_is_near_f32, model),                   \
+        cmocka_unit_test_prestate(test_padding_changes_nothing, model),            \
+        cmocka_unit_test_prestate(test_energy_is_invariant, model),                \
+        cmocka_unit_test_prestate(test_gradients_equal_finite_differences, model), \
+        cmocka_unit_test_prestate(test_atoms_without_pairs, model),                \
+        cmocka_unit_test_prestate(test_bad_inputs_are_refused, model)
 
 /* Two molecules of five atoms and ten pairs each, counted by hand; without such means there is no count. */
-static void test_flops(void **state)
+static void test_flops_equal_hand_computation(void **state)
 {
     static const double rows[WL_ROW_KINDS] = { 2, 10, 20, 0 };
-    const struct wl_molecule_model_opts how = { "tiny", { 2, 40, 200, 1 } };
+    const struct wl_molecule_model_opts opts = { "tiny", { 2, 40, 200, 1 } };
     enum { A = 10, P = 20, F = 32, GAUSSIANS = 25, INTERACTIONS = 2 };
     const double dense = 2.0 * A * F * F, layer = 2.0 * P * GAUSSIANS * F, filter = layer + 2.0 * P * (F * F + 2 * F);
     const double out = 2.0 * A * (F * F / 2 + F / 2), forward = INTERACTIONS * (3 * dense + filter) + out;
@@ -369,7 +373,7 @@ static void test_flops(void **state)
         struct wl_molecule_model_io net;
         struct wl_plan *plan;
         struct wl_err e = { 0 };
-        assert_int_equal(wl_schnet.build(g, &how, &net, &e), 0);
+        assert_int_equal(wl_schnet.build(g, &opts, &net, &e), 0);
         if (known) wl_mean_rows(g, rows);
         assert_int_equal(wl_plan_new(&plan, g, &(struct wl_plan_opts) { .seed = SEED, .batch = 2 }, NULL, a, &e), 0);
         const struct wl_plan_info f = wl_plan_info(plan);
@@ -392,6 +396,6 @@ static void test_flops(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { TESTS_OF((void *)&wl_schnet), TESTS_OF((void *)&wl_dimenet),
-                                        cmocka_unit_test(test_flops) };
+                                        cmocka_unit_test(test_flops_equal_hand_computation) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -77,7 +77,7 @@ static void fill(struct wl_plan *p, const struct wl_graph *g, int64_t shard)
         if (g->tensors[i]->role == WL_ROLE_INPUT) fill_input(p, g->tensors[i], shard);
 }
 
-static int keep_gradients(struct wl_plan *p, struct result *r, struct wl_err *e)
+static int copy_gradients(struct wl_plan *p, struct result *r, struct wl_err *e)
 {
     for (size_t i = 0; i < wl_plan_state_count(p); i++) {
         struct wl_state s = wl_plan_state(p, i);
@@ -90,7 +90,7 @@ static int keep_gradients(struct wl_plan *p, struct result *r, struct wl_err *e)
     return 0;
 }
 
-static int keep_states(struct wl_plan *p, enum wl_state_kind kind, struct result *r, struct wl_err *e)
+static int copy_states(struct wl_plan *p, enum wl_state_kind kind, struct result *r, struct wl_err *e)
 {
     for (size_t i = 0; i < wl_plan_state_count(p); i++) {
         struct wl_state s = wl_plan_state(p, i);
@@ -113,25 +113,25 @@ static int train(const void *task, struct wl_comm *c, void *found, struct wl_are
     const struct task *t = task;
     struct result *r = found;
     struct wl_graph *g = wl_graph_new(a);
-    int shards = t->shards, each = shards / c->size, rc = t->subject->build(t->subject, g, e);
+    int shards = t->shards, micro_batches = shards / c->size, rc = t->subject->build(t->subject, g, e);
     if (rc) return rc;
     struct wl_plan *p;
-    struct wl_plan_opts how = {
-        .threads = 1, .seed = 3, .micro_batches = each, .optim = { .momentum = 0.9, .weight_decay = 1e-4 }
+    struct wl_plan_opts opts = {
+        .threads = 1, .seed = 3, .micro_batches = micro_batches, .optim = { .momentum = 0.9, .weight_decay = 1e-4 }
     };
-    rc = wl_plan_new(&p, g, &how, c, a, e);
+    rc = wl_plan_new(&p, g, &opts, c, a, e);
     for (int u = 0; u < UPDATES && !rc; u++) {
         struct wl_counts counts = { 0 };
-        for (int m = 0; m < each && !rc; m++) {
+        for (int m = 0; m < micro_batches && !rc; m++) {
             fill(p, g, u * shards + m * c->size + c->rank);
-            rc = wl_plan_train(p, m == 0, m == each - 1, &counts, e);
+            rc = wl_plan_train(p, m == 0, m == micro_batches - 1, &counts, e);
         }
-        if (!rc && u == 0) rc = keep_gradients(p, r, e);
+        if (!rc && u == 0) rc = copy_gradients(p, r, e);
         if (!rc) rc = wl_plan_update(p, 0.01, e);
     }
     if (!rc) rc = wl_plan_average_statistics(p, e);
-    if (!rc) rc = keep_states(p, WL_STATE_PARAM, r, e);
-    return rc ? rc : keep_states(p, WL_STATE_STATISTIC, r, e);
+    if (!rc) rc = copy_states(p, WL_STATE_PARAM, r, e);
+    return rc ? rc : copy_states(p, WL_STATE_STATISTIC, r, e);
 }
 
 /* Every rank's result. */
@@ -171,47 +171,47 @@ static void compare(const struct subject *s, int workers, int shards)
     free_found(many, workers, sizeof *many);
 }
 
-static void test_two_ranks(void **state)
+static void test_two_ranks_equal_one(void **state)
 {
     (void)state;
     compare(&resnet50, 2, 2);
 }
 
-static void test_three_ranks(void **state)
+static void test_three_ranks_equal_one(void **state)
 {
     (void)state;
     compare(&resnet50, 3, 3);
 }
 
-static void test_two_ranks_that_accumulate(void **state)
+static void test_two_accumulating_ranks_equal_one(void **state)
 {
     (void)state;
     compare(&resnet50, 2, 4);
 }
 
 /* Dropout: the ranks drop what the one drops. */
-static void test_vgg16(void **state)
+static void test_vgg16_on_ranks_equals_one(void **state)
 {
     (void)state;
     compare(&vgg16, 2, 4);
 }
 
 /* Attention, layer norms and embeddings drop out: masks of their own for each rank and micro-batch. */
-static void test_bert(void **state)
+static void test_bert_on_ranks_equals_one(void **state)
 {
     (void)state;
     compare(&bert_tiny, 2, 4);
 }
 
 /* Auxiliary head, concatenations, dropout. */
-static void test_inception3(void **state)
+static void test_inception3_on_ranks_equals_one(void **state)
 {
     (void)state;
     compare(&inception3, 2, 2);
 }
 
 /* Parameters that two operations share: their buckets are final after the second of them. */
-static void test_two_steps(void **state)
+static void test_two_steps_on_ranks_equal_one(void **state)
 {
     (void)state;
     compare(&fourcastnet, 2, 4);
@@ -220,13 +220,13 @@ static void test_two_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_two_ranks),
-        cmocka_unit_test(test_three_ranks),
-        cmocka_unit_test(test_two_ranks_that_accumulate),
-        cmocka_unit_test(test_vgg16),
-        cmocka_unit_test(test_bert),
-        cmocka_unit_test(test_inception3),
-        cmocka_unit_test(test_two_steps),
+        cmocka_unit_test(test_two_ranks_equal_one),
+        cmocka_unit_test(test_three_ranks_equal_one),
+        cmocka_unit_test(test_two_accumulating_ranks_equal_one),
+        cmocka_unit_test(test_vgg16_on_ranks_equals_one),
+        cmocka_unit_test(test_bert_on_ranks_equals_one),
+        cmocka_unit_test(test_inception3_on_ranks_equals_one),
+        cmocka_unit_test(test_two_steps_on_ranks_equal_one),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

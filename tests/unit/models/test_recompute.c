@@ -1,5 +1,5 @@
-/* Recomputation in the backward pass: for every network the gradients, the losses, and the parameters and statistics after
- * two updates have the same bits as without it, and less memory is needed. */
+/* Recomputation in the backward pass: for every network the gradients, the losses, and the parameters and statistics
+ * after two updates have the same bits as without it, and less memory is needed. */
 #include "ranks.h"
 #include "workloads.h"
 
@@ -15,7 +15,7 @@
 
 /* ---- a training -------------------------------------------------------------------------------------------------- */
 
-enum { MOST = 1 << 22 };
+enum { MAX_FLOATS = 1 << 22 };
 
 /* What it left: the gradients of each update, then every state. */
 struct result {
@@ -23,16 +23,16 @@ struct result {
     struct wl_plan_info info;
     struct wl_counts train, eval;
     size_t n;
-    float x[MOST];
+    float x[MAX_FLOATS];
 };
 
-static int keep(struct wl_plan *p, bool gradients, struct result *r, struct wl_err *e)
+static int append_states(struct wl_plan *p, bool gradients, struct result *r, struct wl_err *e)
 {
     int rc = 0;
     for (size_t i = 0; i < wl_plan_state_count(p) && !rc; i++) {
         const struct wl_state s = wl_plan_state(p, i);
         if (gradients && s.kind != WL_STATE_PARAM) continue;
-        WL_CHECK(r->n + s.count <= MOST);
+        WL_CHECK(r->n + s.count <= MAX_FLOATS);
         rc = gradients ? wl_plan_gradient_read(p, i, r->x + r->n, e) : wl_plan_state_read(p, i, r->x + r->n, e);
         r->n += s.count;
     }
@@ -41,43 +41,43 @@ static int keep(struct wl_plan *p, bool gradients, struct result *r, struct wl_e
 
 struct task {
     const struct workload *workload;
-    struct wl_plan_opts how;
+    struct wl_plan_opts opts;
 };
 
 static int train(const void *task, struct wl_comm *c, void *found, struct wl_arena *a, struct wl_err *e)
 {
     const struct task *t = task;
     const struct workload *w = t->workload;
-    struct wl_plan_opts how = t->how;
+    struct wl_plan_opts opts = t->opts;
     struct result *r = found;
     struct built b = { .a = a, .workload = w };
     struct wl_graph *g = wl_graph_new(a);
     struct wl_plan *p;
-    how.seed = 3;
-    how.slow_bf16 = true;
-    how.optim = (struct wl_optim) { .momentum = 0.9 };
+    opts.seed = 3;
+    opts.slow_bf16 = true;
+    opts.optim = (struct wl_optim) { .momentum = 0.9 };
     int rc = w->build(&b, g, e);
-    if (!rc) rc = wl_plan_new(&p, g, &how, c, a, e);
+    if (!rc) rc = wl_plan_new(&p, g, &opts, c, a, e);
     if (rc) return rc;
     r->info = wl_plan_info(p);
-    const int micros = how.micro_batches ? how.micro_batches : 1, rank = c ? c->rank : 0;
-    const int updates = how.backend ? 1 : 2; /* plain C is slow */
+    const int micros = opts.micro_batches ? opts.micro_batches : 1, rank = c ? c->rank : 0;
+    const int updates = opts.backend ? 1 : 2; /* plain C is slow */
     for (int u = 0; u < updates && !rc; u++) {
         for (int m = 0; m < micros && !rc; m++) {
             w->fill(&b, p, (uint64_t)(1 + u + 10 * m + 100 * rank));
             rc = wl_plan_train(p, m == 0, m == micros - 1, &r->train, e);
         }
-        if (!rc) rc = keep(p, true, r, e);
+        if (!rc) rc = append_states(p, true, r, e);
         if (!rc) rc = wl_plan_update(p, 0.01, e);
     }
     if (!rc) rc = wl_plan_eval(p, &r->eval, e);
-    return rc ? rc : keep(p, false, r, e);
+    return rc ? rc : append_states(p, false, r, e);
 }
 
 /* The result of each worker. */
-static struct result *run(const struct workload *w, struct wl_plan_opts how, int workers)
+static struct result *run(const struct workload *w, struct wl_plan_opts opts, int workers)
 {
-    struct result *results = run_ranks(workers, train, &(struct task) { w, how }, sizeof *results);
+    struct result *results = run_ranks(workers, train, &(struct task) { w, opts }, sizeof *results);
     for (int k = 0; k < workers; k++) {
         const struct outcome *o = &results[k].outcome;
         if (o->rc == WL_EUNAVAIL) skip();
@@ -92,57 +92,60 @@ static void same_bits(const struct workload *w, const struct result *x, const st
     assert_int_equal(x->n, y->n);
     for (size_t i = 0; i < x->n; i++)
         if (memcmp(&x->x[i], &y->x[i], sizeof(float)))
-            fail_msg("%s: number %zu of %zu is %.9g, and %.9g with recomputation", w->name, i, x->n,
-                     (double)x->x[i], (double)y->x[i]);
+            fail_msg("%s: number %zu of %zu is %.9g, and %.9g with recomputation", w->name, i, x->n, (double)x->x[i],
+                     (double)y->x[i]);
     assert_memory_equal(&x->train, &y->train, sizeof x->train);
     assert_memory_equal(&x->eval, &y->eval, sizeof x->eval);
 }
 
-static void compare(const struct workload *w, struct wl_plan_opts how, int workers)
+static void compare(const struct workload *w, struct wl_plan_opts opts, int workers)
 {
-    struct result *plain = run(w, how, workers);
+    struct result *plain = run(w, opts, workers);
     assert_true(plain->info.segments == 0 && plain->info.keeping_bytes == plain->info.total_bytes);
-    how.recompute = true;
-    struct result *least = run(w, how, workers);
-    assert_true(least->info.segments > 0 && least->info.keeping_bytes == plain->info.total_bytes);
-    assert_true(least->info.value_bytes < plain->info.value_bytes);
-    how.recompute = false;
-    how.memory_bytes = (least->info.total_bytes + plain->info.total_bytes) / 2;
-    struct result *fit = run(w, how, workers);
-    assert_true(fit->info.segments > 0 && fit->info.total_bytes <= how.memory_bytes);
-    assert_false(fit->info.recompute_flops > least->info.recompute_flops); /* of molecules they are not known */
+    opts.recompute = true;
+    struct result *smallest = run(w, opts, workers);
+    assert_true(smallest->info.segments > 0 && smallest->info.keeping_bytes == plain->info.total_bytes);
+    assert_true(smallest->info.value_bytes < plain->info.value_bytes);
+    opts.recompute = false;
+    opts.memory_bytes = (smallest->info.total_bytes + plain->info.total_bytes) / 2;
+    struct result *limited = run(w, opts, workers);
+    assert_true(limited->info.segments > 0 && limited->info.total_bytes <= opts.memory_bytes);
+    assert_false(limited->info.recompute_flops > smallest->info.recompute_flops); /* of molecules they are not known */
     for (int k = 0; k < workers; k++) {
-        same_bits(w, &plain[k], &least[k]);
-        same_bits(w, &plain[k], &fit[k]);
+        same_bits(w, &plain[k], &smallest[k]);
+        same_bits(w, &plain[k], &limited[k]);
     }
-    struct result *const all[] = { plain, least, fit };
+    struct result *const all[] = { plain, smallest, limited };
     for (size_t i = 0; i < WL_COUNT(all); i++) free_found(all[i], workers, sizeof **all);
 }
 
-static void test_f32(void **state)
+static void test_same_bits_f32(void **state)
 {
     compare(*state, (struct wl_plan_opts) { .threads = 2 }, 1);
     compare(*state, (struct wl_plan_opts) { .threads = 1, .micro_batches = 2 }, 1);
 }
 
-static void test_bf16(void **state)
+static void test_same_bits_bf16(void **state)
 {
     compare(*state, (struct wl_plan_opts) { .threads = 1, .micro_batches = 2, .precision = WL_BF16 }, 1);
 }
 
-static void test_ref(void **state) { compare(*state, (struct wl_plan_opts) { .backend = "ref" }, 1); }
+static void test_same_bits_ref(void **state) { compare(*state, (struct wl_plan_opts) { .backend = "ref" }, 1); }
 
-static void test_ref_bf16(void **state)
+static void test_same_bits_ref_bf16(void **state)
 {
     compare(*state, (struct wl_plan_opts) { .backend = "ref", .precision = WL_BF16 }, 1);
 }
 
-static void test_winograd(void **state)
+static void test_same_bits_winograd(void **state)
 {
     compare(*state, (struct wl_plan_opts) { .threads = 1, .conv = WL_CONV_WINOGRAD }, 1);
 }
 
-static void test_ranks(void **state) { compare(*state, (struct wl_plan_opts) { .threads = 1, .micro_batches = 2 }, 2); }
+static void test_same_bits_on_ranks(void **state)
+{
+    compare(*state, (struct wl_plan_opts) { .threads = 1, .micro_batches = 2 }, 2);
+}
 
 #define ON(i, test)                                                                     \
     {                                                                                   \
@@ -156,20 +159,20 @@ static void test_ranks(void **state) { compare(*state, (struct wl_plan_opts) { .
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        ON_ALL(test_f32),
-        ON_ALL(test_bf16),
+        ON_ALL(test_same_bits_f32),
+        ON_ALL(test_same_bits_bf16),
         /* VGG16's memory is that of its first convolution, so nothing is to be gained here; DimeNet has SchNet's rules
          */
-        ON(0, test_ref),
-        ON(2, test_ref),
-        ON(3, test_ref),
-        ON(4, test_ref),
-        ON(6, test_ref),
-        ON(3, test_ref_bf16),
-        ON(1, test_winograd),
-        ON(2, test_winograd),
-        ON(0, test_ranks),
-        ON(3, test_ranks),
+        ON(0, test_same_bits_ref),
+        ON(2, test_same_bits_ref),
+        ON(3, test_same_bits_ref),
+        ON(4, test_same_bits_ref),
+        ON(6, test_same_bits_ref),
+        ON(3, test_same_bits_ref_bf16),
+        ON(1, test_same_bits_winograd),
+        ON(2, test_same_bits_winograd),
+        ON(0, test_same_bits_on_ranks),
+        ON(3, test_same_bits_on_ranks),
     };
     char filter[32];
     if (argc > 1) {

@@ -31,7 +31,7 @@ static void test_host_access_to_plan_memory_faults(void **state)
     struct wl_plan *p = boxed();
     assert_int_equal(train(p, true, true, NULL) | wl_plan_update(p, 0.1, NULL), 0);
     const struct wl_graph *g = p->program.graph;
-    void *const inside[] = { p->memory, p->param,   p->gradient,  p->statistic,
+    void *const inside[] = { p->memory,        p->param,   p->gradient,  p->statistic,
                              p->statistic_sum, p->slot[0], p->io.counts, p->program.input[g->tensors[0]->id]->at };
     for (size_t i = 0; i < WL_COUNT(inside); i++) {
         assert_int_equal(signal_of_touch(inside[i], false), SIGSEGV);

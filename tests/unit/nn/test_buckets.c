@@ -45,12 +45,12 @@ static int no_op(struct wl_comm *c, struct wl_err *e)
 }
 
 static const struct wl_comm_ops recording = { .name = "recording",
-                                           .all_reduce_sum = double_f32,
-                                           .reduce_start = double_f32,
-                                           .reduce_poll = no_op,
-                                           .reduce_finish = no_op,
-                                           .all_reduce_sum_f64 = double_f64,
-                                           .broadcast = broadcast_same };
+                                              .all_reduce_sum = double_f32,
+                                              .reduce_start = double_f32,
+                                              .reduce_poll = no_op,
+                                              .reduce_finish = no_op,
+                                              .all_reduce_sum_f64 = double_f64,
+                                              .broadcast = broadcast_same };
 
 /* Rank 0 of another kind: its fingerprint is not ours. */
 static int broadcast_different(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)

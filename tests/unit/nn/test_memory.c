@@ -130,8 +130,9 @@ static void test_huge_bytes_stay_within_the_range(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_live_ranges_do_not_overlap), cmocka_unit_test(test_chain_needs_two_slots),      cmocka_unit_test(test_hole_is_filled_by_best_fit),
-        cmocka_unit_test(test_pages_are_zeroed_and_aligned),        cmocka_unit_test(test_huge_bytes_stay_within_the_range),
+        cmocka_unit_test(test_random_live_ranges_do_not_overlap), cmocka_unit_test(test_chain_needs_two_slots),
+        cmocka_unit_test(test_hole_is_filled_by_best_fit),        cmocka_unit_test(test_pages_are_zeroed_and_aligned),
+        cmocka_unit_test(test_huge_bytes_stay_within_the_range),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,9 @@ static void test_bad_settings_are_refused(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sgd_equals_its_definition), cmocka_unit_test(test_adam_equals_pytorch),
-                                        cmocka_unit_test(test_adam_does_not_depend_on_chunks), cmocka_unit_test(test_bad_settings_are_refused) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_sgd_equals_its_definition),
+                                        cmocka_unit_test(test_adam_equals_pytorch),
+                                        cmocka_unit_test(test_adam_does_not_depend_on_chunks),
+                                        cmocka_unit_test(test_bad_settings_are_refused) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,7 +15,7 @@ static void test_bad_options_are_refused(void **state)
 {
     (void)state;
     expect_error((struct wl_plan_opts) { .backend = "cpuu" }, WL_EINVAL,
-            "back-end 'cpuu' is not known; did you mean 'cpu'?");
+                 "back-end 'cpuu' is not known; did you mean 'cpu'?");
     expect_error((struct wl_plan_opts) { .threads = -1 }, WL_EINVAL, "threads is -1");
     expect_error((struct wl_plan_opts) { .micro_batches = -1 }, WL_EINVAL, "micro-batches is -1");
     expect_error((struct wl_plan_opts) { .optim.momentum = 1 }, WL_EINVAL, "momentum is 1");

@@ -92,11 +92,14 @@ static void expect_error(struct wl_plan_opts o, int code, const char *says)
 static void test_impossible_limits_are_refused(void **state)
 {
     (void)state;
-    expect_error((struct wl_plan_opts) { .recompute = true, .eval_only = true }, WL_EINVAL, "which this plan does not have");
-    expect_error((struct wl_plan_opts) { .memory_bytes = 1 << 30, .keep_values = true }, WL_EINVAL, "exclude each other");
-    expect_error((struct wl_plan_opts) { .memory_bytes = 1000 }, WL_ENOMEM, "the plan may take 1.00 kB at most: it takes ");
+    expect_error((struct wl_plan_opts) { .recompute = true, .eval_only = true }, WL_EINVAL,
+                 "which this plan does not have");
+    expect_error((struct wl_plan_opts) { .memory_bytes = 1 << 30, .keep_values = true }, WL_EINVAL,
+                 "exclude each other");
+    expect_error((struct wl_plan_opts) { .memory_bytes = 1000 }, WL_ENOMEM,
+                 "the plan may take 1.00 kB at most: it takes ");
     expect_error((struct wl_plan_opts) { .memory_bytes = 1000, .recompute = true }, WL_ENOMEM,
-            "a smaller local batch takes");
+                 "a smaller local batch takes");
 }
 
 /* Steps, segments and totals say the same. */

@@ -132,12 +132,9 @@ static void test_bad_options_are_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_warmup_rises_and_plateau_cuts),
-        cmocka_unit_test(test_plateau_stops_at_the_minimum),
-        cmocka_unit_test(test_step_cuts_at_intervals),
-        cmocka_unit_test(test_cosine_falls_to_the_minimum),
-        cmocka_unit_test(test_linear_falls_to_the_minimum),
-        cmocka_unit_test(test_constant_stays),
+        cmocka_unit_test(test_warmup_rises_and_plateau_cuts), cmocka_unit_test(test_plateau_stops_at_the_minimum),
+        cmocka_unit_test(test_step_cuts_at_intervals),        cmocka_unit_test(test_cosine_falls_to_the_minimum),
+        cmocka_unit_test(test_linear_falls_to_the_minimum),   cmocka_unit_test(test_constant_stays),
         cmocka_unit_test(test_bad_options_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

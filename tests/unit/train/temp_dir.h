@@ -27,8 +27,9 @@ static inline int temp_dir_teardown(void **state)
 {
     struct temp_dir *p = *state;
     struct wl_err e;
-    struct wl_process_result how;
-    int rc = wl_process_run((char *[]) { (char *)"rm", (char *)"-r", p->dir, NULL }, 0, true, NULL, &how, p->arena, &e);
+    struct wl_process_result result;
+    int rc =
+        wl_process_run((char *[]) { (char *)"rm", (char *)"-r", p->dir, NULL }, 0, true, NULL, &result, p->arena, &e);
     wl_arena_free(p->arena);
     return rc;
 }

@@ -18,16 +18,16 @@
 
 /* ---- the data: a walk of 2 to 9 steps; the target is a combination of its length and its displacement ---- */
 
-enum { TRAIN = 64, VAL = 26, MOST = 10, INPUTS = 4 };
+enum { TRAIN = 64, VAL = 26, MAX_STEPS = 10, INPUTS = 4 };
 
 struct walk {
-    double at[MOST][2];
+    double at[MAX_STEPS][2];
     int n;
 };
 
 static struct walk walk_of(uint64_t part, int64_t index)
 {
-    struct walk w = { .n = 3 + (int)wl_random_below(5, part, (uint64_t)index, MOST - 2) };
+    struct walk w = { .n = 3 + (int)wl_random_below(5, part, (uint64_t)index, MAX_STEPS - 2) };
     for (int i = 1; i < w.n; i++)
         for (int k = 0; k < 2; k++)
             w.at[i][k] = w.at[i - 1][k] + wl_random_normal(5, part ^ (uint64_t)index << 8, (uint64_t)(2 * i + k));
@@ -37,7 +37,7 @@ static struct walk walk_of(uint64_t part, int64_t index)
 static double distance(const double *a, const double *b) { return hypot(a[0] - b[0], a[1] - b[1]); }
 
 /* features [INPUTS] of a walk, and the target */
-static void look_at(const struct walk *w, float *x, float *target)
+static void write_features(const struct walk *w, float *x, float *target)
 {
     double length = 0, spread = 0;
     for (int i = 1; i < w->n; i++) {
@@ -45,10 +45,10 @@ static void look_at(const struct walk *w, float *x, float *target)
         spread += distance(w->at[i], w->at[0]);
     }
     const double far = distance(w->at[w->n - 1], w->at[0]);
-    x[0] = (float)(length / MOST);
+    x[0] = (float)(length / MAX_STEPS);
     x[1] = (float)(spread / (w->n * 4));
-    x[2] = (float)(far / MOST);
-    x[3] = (float)w->n / MOST;
+    x[2] = (float)(far / MAX_STEPS);
+    x[3] = (float)w->n / MAX_STEPS;
     *target = (float)(0.3 * length - 0.2 * far);
 }
 
@@ -67,11 +67,11 @@ static int write_batch(const struct wl_dataset *s, void *thread, const struct wl
     float *x = buffer[0], *target = buffer[1];
     int64_t at = 0;
     (void)thread, (void)key, (void)e;
-    for (int steps = 0; steps <= MOST; steps++) {
+    for (int steps = 0; steps <= MAX_STEPS; steps++) {
         for (int64_t i = 0; i < n; i++) {
             struct walk w = walk_of(s == &state->val, index[i]);
             if (w.n != steps) continue;
-            look_at(&w, x + at * INPUTS, target + at);
+            write_features(&w, x + at * INPUTS, target + at);
             at++;
         }
     }
@@ -238,15 +238,16 @@ static const char *run(struct temp_dir *p, const char *options, int status)
 {
     struct wl_strs words = wl_str_split(p->arena, options, ' ');
     const char *out = wl_path_join(p->arena, p->dir, "out");
-    int how;
+    int wait_status;
     char *text;
     struct wl_err e;
     pid_t pid = fork();
     assert_true(pid >= 0);
     if (pid == 0) _exit(train((char **)words.v, (int)words.n, out));
-    assert_int_equal(waitpid(pid, &how, 0), pid);
+    assert_int_equal(waitpid(pid, &wait_status, 0), pid);
     assert_int_equal(wl_file_read(out, 1 << 20, &text, NULL, p->arena, &e), 0);
-    if (!WIFEXITED(how) || WEXITSTATUS(how) != status) fail_msg("%s: status %x: %s", options, how, text);
+    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != status)
+        fail_msg("%s: status %x: %s", options, wait_status, text);
     return text;
 }
 
@@ -310,7 +311,7 @@ static void resumed_training_equals_an_uninterrupted_one(void **state)
 }
 
 /* Options of its own and shared ones in one table; recipes set both. */
-static void own_and_shared_options_and_recipes(void **state)
+static void workload_and_shared_options_and_recipes(void **state)
 {
     struct temp_dir *p = *state;
     const struct wl_json *quick = results(p, "--recipe quick --warmup-updates 4"), *o = wl_json_get(quick, "options");
@@ -426,7 +427,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(two_ranks_equal_one, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(resumed_training_equals_an_uninterrupted_one, temp_dir_setup,
                                         temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(own_and_shared_options_and_recipes, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(workload_and_shared_options_and_recipes, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(every_choice_is_accepted, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(initial_weights_and_export, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(library_is_silent, temp_dir_setup, temp_dir_teardown),
