@@ -1,7 +1,8 @@
 #include "base/arena.h"
 
-#include "base/out.h"
+#include "base/print.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,4 +191,19 @@ char *wl_strf(struct wl_arena *a, const char *fmt, ...)
     char *p = wl_strfv(a, fmt, ap);
     va_end(ap);
     return p;
+}
+
+/* A list of leaked arenas, so that leak checkers find them referenced. The list has its own memory, as an abandoned
+ * thread may be using the arena. */
+static struct leaked_arena {
+    struct wl_arena *own, *arena;
+    struct leaked_arena *next;
+} * _Atomic leaked_arenas;
+
+void wl_arena_leak(struct wl_arena *a)
+{
+    struct wl_arena *own = wl_arena_new(NULL);
+    struct leaked_arena *k = wl_new(own, struct leaked_arena);
+    *k = (struct leaked_arena) { .own = own, .arena = a, .next = atomic_load(&leaked_arenas) };
+    while (!atomic_compare_exchange_weak(&leaked_arenas, &k->next, k)) continue;
 }

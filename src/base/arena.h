@@ -24,6 +24,9 @@ struct wl_arena *wl_arena_new(struct wl_arena *parent);
 /* Runs the deferred releases, newest first (children included), and frees everything. NULL is allowed. */
 void wl_arena_free(struct wl_arena *a);
 
+/* Leaks an arena that abandoned threads (thread.h) may still use, until the process ends. */
+void wl_arena_leak(struct wl_arena *a);
+
 /* n bytes, zeroed, aligned to 16 (n = 0 gives a unique pointer). Never NULL. */
 void *wl_alloc(struct wl_arena *a, size_t n);
 

@@ -18,6 +18,7 @@
 #include "base/observations.h"
 #include "base/opt.h"
 #include "base/out.h"
+#include "base/print.h"
 #include "base/printable.h"
 #include "base/process.h"
 #include "base/progress.h"
@@ -25,5 +26,6 @@
 #include "base/str.h"
 #include "base/table.h"
 #include "base/tempfile.h"
+#include "base/utf8.h"
 
 #endif

@@ -1,6 +1,6 @@
 #include "base/err.h"
 
-#include "base/out.h"
+#include "base/print.h"
 
 #include <errno.h>
 #include <stdio.h>

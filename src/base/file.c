@@ -59,12 +59,12 @@ int wl_file_map(const char *path, const char *what, struct wl_file_mapping *out,
     *out = (struct wl_file_mapping) { NULL, 0 };
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0) return wl_fail_errno(e, "%s%s%s", what, *what ? " " : "", path);
-    struct wl_file_mapping *kept = wl_new(a, struct wl_file_mapping);
-    int rc = map(fd, path, kept, e);
+    struct wl_file_mapping *m = wl_new(a, struct wl_file_mapping);
+    int rc = map(fd, path, m, e);
     close(fd);
-    if (rc || !kept->p) return rc;
-    wl_defer(a, unmap, kept);
-    *out = *kept;
+    if (rc || !m->p) return rc;
+    wl_defer(a, unmap, m);
+    *out = *m;
     return 0;
 }
 

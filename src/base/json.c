@@ -5,6 +5,7 @@
 #include "base/out.h"
 #include "base/printable.h"
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <jansson.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 #include "base/log.h"
 
-#include "base/out.h"
+#include "base/print.h"
 
 #include <stdio.h>
 

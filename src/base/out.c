@@ -1,5 +1,6 @@
 #include "base/out.h"
 
+#include "base/print.h"
 #include "base/printable.h"
 
 #include <errno.h>
@@ -10,343 +11,76 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-static FILE *stream(enum wl_out to) { return to == WL_STDERR ? stderr : stdout; }
 static int descriptor(enum wl_out to) { return to == WL_STDERR ? STDERR_FILENO : STDOUT_FILENO; }
-
-/* ---- output is collected on the stack, so that errors can be printed without memory ---- */
-
-struct line {
-    enum wl_out to;
-    size_t n;
-    char bytes[4096];
-};
-
-static void flush(struct line *l)
-{
-    if (l->n) fwrite(l->bytes, 1, l->n, stream(l->to)); /* wl_out_flush reports errors */
-    l->n = 0;
-}
-
-static void put(struct line *l, const char *s, size_t n)
-{
-    if (n > sizeof l->bytes - l->n) flush(l);
-    if (n > sizeof l->bytes) {
-        fwrite(s, 1, n, stream(l->to));
-        return;
-    }
-    memcpy(l->bytes + l->n, s, n);
-    l->n += n;
-}
-
-static void pad(struct line *l, size_t n)
-{
-    while (n--) put(l, " ", 1);
-}
-
-/* n bytes of foreign text, or of our own in several lines. */
-static void put_printable(struct line *l, const char *s, size_t n, enum wl_printable_mode keep)
-{
-    char escape[WL_ESCAPE_MAX];
-    for (size_t step; n; s += step, n -= step) {
-        step = wl_printable_next(s, n, keep, escape);
-        put(l, *escape ? escape : s, *escape ? strlen(escape) : step);
-    }
-}
-
-/* ---- formats ---- */
-
-/* One conversion, "%-12.3s", without its '*'. */
-struct conversion {
-    char spec[48]; /* flags, width, precision, length and letter, for snprintf */
-    bool left;
-    int width, precision; /* -1: none */
-    char length;          /* 'H' for hh, 'q' for ll, 0: none */
-    char letter;
-};
-
-struct arguments {
-    va_list ap;
-};
-
-/* A number in the format, or from the arguments for "*". */
-static int number(const char **f, struct arguments *args)
-{
-    int n = 0;
-    if (**f == '*') {
-        (*f)++;
-        return va_arg(args->ap, int);
-    }
-    for (; **f >= '0' && **f <= '9'; (*f)++) n = n < 1000 ? 10 * n + (**f - '0') : n;
-    return n;
-}
-
-static char length_of(const char **f)
-{
-    static const char lengths[] = "hlqjztL";
-    const char c = **f;
-    if (!c || !strchr(lengths, c)) return 0;
-    (*f)++;
-    if (**f != c) return c;
-    (*f)++;
-    return c == 'h' ? 'H' : 'q';
-}
-
-/* Parses the conversion after a '%' and moves *f past it. */
-static struct conversion conversion(const char **f, struct arguments *args)
-{
-    struct conversion c = { .width = -1, .precision = -1 };
-    char flags[8] = "";
-    size_t n = 0;
-    for (; **f && strchr("-+ #0'", **f); (*f)++)
-        if (n < sizeof flags - 1 && !strchr(flags, **f)) flags[n++] = **f;
-    if (**f == '*' || (**f >= '1' && **f <= '9')) c.width = number(f, args);
-    if (c.width < -1) { /* a negative width from the arguments means left-justified */
-        c.width = -c.width;
-        if (!strchr(flags, '-')) flags[n++] = '-';
-    }
-    if (**f == '.') {
-        (*f)++;
-        c.precision = number(f, args);
-    }
-    c.left = strchr(flags, '-') != NULL;
-    c.length = length_of(f);
-    c.letter = **f;
-    WL_CHECK(c.letter);
-    (*f)++;
-    const char length[3] = { c.length == 'H'   ? 'h'
-                             : c.length == 'q' ? 'l'
-                                               : c.length,
-                             c.length == 'H'   ? 'h'
-                             : c.length == 'q' ? 'l'
-                                               : 0 };
-    char width[16] = "", precision[16] = "";
-    if (c.width >= 0) snprintf(width, sizeof width, "%d", c.width);
-    if (c.precision >= 0) snprintf(precision, sizeof precision, ".%d", c.precision);
-    snprintf(c.spec, sizeof c.spec, "%%%s%s%s%s%c", flags, width, precision, length, c.letter);
-    return c;
-}
-
-/* Width of n bytes in columns, one per character. */
-static size_t columns(const char *s, size_t n)
-{
-    char escape[WL_ESCAPE_MAX];
-    size_t sum = 0;
-    for (size_t step; n; s += step, n -= step) {
-        step = wl_printable_next(s, n, WL_PRINTABLE_LINE, escape);
-        sum += *escape ? strlen(escape) : 1;
-    }
-    return sum;
-}
-
-/* The bytes within the precision, without a partial character. */
-static size_t bytes_within(const char *s, int precision)
-{
-    if (precision < 0) return strlen(s);
-    const size_t n = strnlen(s, (size_t)precision);
-    size_t head = n;
-    while (head && ((unsigned char)s[head - 1] & 0xc0) == 0x80) head--;
-    if (!head || n < (size_t)precision) return n;
-    const unsigned char lead = (unsigned char)s[head - 1];
-    const size_t wanted = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
-    return n - (head - 1) < wanted ? head - 1 : n;
-}
-
-static void put_bytes(struct line *l, const struct conversion *c, const char *s, size_t n)
-{
-    const size_t shown = c->width > 0 ? columns(s, n) : 0;
-    const size_t blanks = c->width > 0 && (size_t)c->width > shown ? (size_t)c->width - shown : 0;
-    if (!c->left) pad(l, blanks);
-    put_printable(l, s, n, WL_PRINTABLE_LINE);
-    if (c->left) pad(l, blanks);
-}
-
-static void put_string(struct line *l, const struct conversion *c, const char *s)
-{
-    if (!s) s = "(null)";
-    put_bytes(l, c, s, bytes_within(s, c->precision));
-}
-
-/* snprintf with one argument; the longest doubles lose digits. */
-#define PUT_VALUE(type_)                                                                \
-    do {                                                                                \
-        const int n = snprintf(value, sizeof value, c.spec, va_arg(args->ap, type_));   \
-        if (n > 0) put(l, value, n < (int)sizeof value ? (size_t)n : sizeof value - 1); \
-    } while (0)
-
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* spec is a conversion of a literal format, which was checked */
-static void put_integer(struct line *l, const struct conversion conv, struct arguments *args)
-{
-    const struct conversion c = conv;
-    char value[512];
-    switch (c.length) {
-    case 'l': PUT_VALUE(long); break;
-    case 'q': PUT_VALUE(long long); break;
-    case 'j': PUT_VALUE(intmax_t); break;
-    case 'z':
-    case 't': PUT_VALUE(size_t); break;
-    default: PUT_VALUE(int);
-    }
-}
-
-static void put_real(struct line *l, const struct conversion c, struct arguments *args)
-{
-    char value[512];
-    if (c.length == 'L')
-        PUT_VALUE(long double);
-    else
-        PUT_VALUE(double);
-}
-
-static void put_pointer(struct line *l, const struct conversion c, struct arguments *args)
-{
-    char value[64];
-    PUT_VALUE(void *);
-}
-#pragma GCC diagnostic pop
-
-static void put_conversion(struct line *l, const struct conversion *c, struct arguments *args)
-{
-    switch (c->letter) {
-    case '%': put(l, "%", 1); break;
-    case 's': put_string(l, c, va_arg(args->ap, const char *)); break;
-    case 'c': {
-        const char byte = (char)va_arg(args->ap, int);
-        put_bytes(l, c, &byte, 1);
-        break;
-    }
-    case 'p': put_pointer(l, *c, args); break;
-    case 'd':
-    case 'i':
-    case 'u':
-    case 'o':
-    case 'x':
-    case 'X': put_integer(l, *c, args); break;
-    default: WL_CHECK(strchr("aAeEfFgG", c->letter)); put_real(l, *c, args);
-    }
-}
-
-void wl_fprintv(enum wl_out to, const char *fmt, va_list ap)
-{
-    const int en = errno; /* a message is often printed before errno is read */
-    struct line l = { .to = to };
-    struct arguments args;
-    va_copy(args.ap, ap);
-    while (*fmt) {
-        const size_t plain = strcspn(fmt, "%");
-        put(&l, fmt, plain);
-        fmt += plain;
-        if (!*fmt) break;
-        fmt++;
-        const struct conversion c = conversion(&fmt, &args);
-        put_conversion(&l, &c, &args);
-    }
-    va_end(args.ap);
-    flush(&l);
-    errno = en;
-}
-
-void wl_fprint(enum wl_out to, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    wl_fprintv(to, fmt, ap);
-    va_end(ap);
-}
-
-void wl_print(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    wl_fprintv(WL_STDOUT, fmt, ap);
-    va_end(ap);
-}
-
-void wl_eprint(const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    wl_fprintv(WL_STDERR, fmt, ap);
-    va_end(ap);
-}
-
-void wl_print_text(enum wl_out to, const char *text)
-{
-    struct line l = { .to = to };
-    put_printable(&l, text, strlen(text), WL_PRINTABLE_TEXT);
-    flush(&l);
-}
 
 FILE *wl_out_data(void) { return stdout; }
 
 /* ---- data on a terminal ---- */
 
-struct shown {
+struct escaped_stream {
     size_t n;
     char bytes[4096];
 };
 
-/* Up to the end of a line or, if that is too far, of a character. */
-static void show(struct shown *d, size_t n)
+/* Prints the first n bytes: to the end of a line or, in a line longer than the buffer, of a character. */
+static void print_first(struct escaped_stream *d, size_t n)
 {
-    struct line l = { .to = WL_STDOUT };
-    put_printable(&l, d->bytes, n, WL_PRINTABLE_TEXT);
-    flush(&l);
+    wl_print_textn(WL_STDOUT, d->bytes, n);
     d->n -= n;
     memmove(d->bytes, d->bytes + n, d->n);
 }
 
-static size_t whole_characters(const struct shown *d)
+static size_t whole_characters(const struct escaped_stream *d)
 {
     size_t n = d->n;
     while (n > d->n - 3 && ((unsigned char)d->bytes[n - 1] & 0xc0) == 0x80) n--;
     return (unsigned char)d->bytes[n - 1] >= 0xc0 ? n - 1 : d->n;
 }
 
-static ssize_t show_some(void *cookie, const char *s, size_t n)
+static ssize_t escaped_write(void *cookie, const char *s, size_t n)
 {
-    struct shown *d = cookie;
+    struct escaped_stream *d = cookie;
     for (size_t i = 0; i < n; i++) {
         d->bytes[d->n++] = s[i];
         if (s[i] == '\n')
-            show(d, d->n);
+            print_first(d, d->n);
         else if (d->n == sizeof d->bytes)
-            show(d, whole_characters(d));
+            print_first(d, whole_characters(d));
     }
     return (ssize_t)n;
 }
 
-static int show_rest(void *cookie)
+static int escaped_close(void *cookie)
 {
-    struct shown *d = cookie;
-    show(d, d->n);
+    struct escaped_stream *d = cookie;
+    print_first(d, d->n);
     free(d);
     return 0;
 }
 
 FILE *wl_out_escaped(void)
 {
-    const cookie_io_functions_t how = { .write = show_some, .close = show_rest };
-    struct shown *d = calloc(1, sizeof *d);
-    FILE *f = d ? fopencookie(d, "w", how) : NULL;
+    const cookie_io_functions_t functions = { .write = escaped_write, .close = escaped_close };
+    struct escaped_stream *d = calloc(1, sizeof *d);
+    FILE *f = d ? fopencookie(d, "w", functions) : NULL;
     if (!f) free(d);
     return f;
 }
 
-int wl_out_redirect(int *kept, struct wl_err *e)
+int wl_out_redirect(int *saved_fd, struct wl_err *e)
 {
     fflush(stdout);
-    *kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    if (*kept >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return 0;
-    if (*kept >= 0) close(*kept);
+    *saved_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (*saved_fd >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return 0;
+    if (*saved_fd >= 0) close(*saved_fd);
     return wl_fail_errno(e, "cannot redirect stdout to stderr");
 }
 
-void wl_out_restore(int kept)
+void wl_out_restore(int saved_fd)
 {
     fflush(stdout);
-    dup2(kept, STDOUT_FILENO);
-    close(kept);
+    dup2(saved_fd, STDOUT_FILENO);
+    close(saved_fd);
 }
 
 /* Has the reader of our output closed the pipe? The write that failed may have been an earlier one. */
@@ -375,7 +109,7 @@ int wl_out_width(enum wl_out to)
 
 /* ---- the progress bar ---- */
 
-static const char erase_line[] = "\r\033[K";
+#define ERASE_LINE "\r\033[K"
 
 bool wl_out_status_enabled(void)
 {
@@ -383,20 +117,23 @@ bool wl_out_status_enabled(void)
     return wl_out_is_terminal(WL_STDERR) && !(term && strcmp(term, "dumb") == 0);
 }
 
-void wl_out_status_draw(const char *text)
+/* The bytes at the start of the text that take at most `columns` columns. */
+static size_t fitting(const char *text, size_t columns)
 {
-    struct line l = { .to = WL_STDERR };
-    const int width = wl_out_width(WL_STDERR);
     char escape[WL_ESCAPE_MAX];
-    size_t room = (width > 20 ? (size_t)width : 80) - 1, n = strlen(text);
-    put(&l, erase_line, strlen(erase_line));
-    for (size_t step, takes; n; text += step, n -= step, room -= takes) {
-        step = wl_printable_next(text, n, WL_PRINTABLE_LINE, escape);
-        takes = *escape ? strlen(escape) : 1;
-        if (takes > room) break;
-        put(&l, *escape ? escape : text, *escape ? takes : step);
+    size_t at = 0;
+    for (size_t step, width, n = strlen(text); at < n; at += step, columns -= width) {
+        step = wl_printable_next(text + at, n - at, WL_PRINTABLE_LINE, escape);
+        width = *escape ? strlen(escape) : 1;
+        if (width > columns) break;
     }
-    flush(&l);
+    return at;
 }
 
-void wl_out_status_erase(void) { fwrite(erase_line, 1, strlen(erase_line), stderr); }
+void wl_out_status_draw(const char *text)
+{
+    const int width = wl_out_width(WL_STDERR);
+    wl_eprint(ERASE_LINE "%.*s", (int)fitting(text, (width > 20 ? (size_t)width : 80) - 1), text);
+}
+
+void wl_out_status_erase(void) { wl_eprint(ERASE_LINE); }

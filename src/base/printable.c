@@ -1,6 +1,7 @@
 #include "base/printable.h"
 
 #include "base/str.h"
+#include "base/utf8.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -24,14 +25,6 @@ bool wl_is_printable(uint32_t code_point)
     return true;
 }
 
-uint32_t wl_utf8_decode(const char *s, size_t length)
-{
-    static const unsigned char mask[] = { 0, 0x7f, 0x1f, 0x0f, 0x07 };
-    uint32_t c = (unsigned char)s[0] & mask[length];
-    for (size_t i = 1; i < length; i++) c = c << 6 | ((unsigned char)s[i] & 0x3f);
-    return c;
-}
-
 static void escape_byte(unsigned char c, char escape[WL_ESCAPE_MAX])
 {
     const char letter = c == '\n' ? 'n' : c == '\t' ? 't' : c == '\r' ? 'r' : 0;
@@ -44,12 +37,12 @@ static void escape_byte(unsigned char c, char escape[WL_ESCAPE_MAX])
 /* Printable ASCII. */
 static bool plain(char c) { return (unsigned char)c >= ' ' && (unsigned char)c < 0x7f; }
 
-size_t wl_printable_next(const char *s, size_t n, enum wl_printable_mode keep, char escape[WL_ESCAPE_MAX])
+size_t wl_printable_next(const char *s, size_t n, enum wl_printable_mode mode, char escape[WL_ESCAPE_MAX])
 {
     const unsigned char first = (unsigned char)*s;
     escape[0] = '\0';
     if (first < 0x80) {
-        if (!plain(*s) && !(keep == WL_PRINTABLE_TEXT && (first == '\n' || first == '\t'))) escape_byte(first, escape);
+        if (!plain(*s) && !(mode == WL_PRINTABLE_TEXT && (first == '\n' || first == '\t'))) escape_byte(first, escape);
         return 1;
     }
     char character[5] = { 0 }; /* ends where n ends */
@@ -70,13 +63,13 @@ static bool all_plain(const char *s)
     return *s == '\0';
 }
 
-const char *wl_printable(struct wl_arena *a, const char *s, enum wl_printable_mode keep)
+const char *wl_printable(struct wl_arena *a, const char *s, enum wl_printable_mode mode)
 {
     if (all_plain(s)) return s;
     struct wl_text t = WL_TEXT(a);
     char escape[WL_ESCAPE_MAX];
     for (size_t left = strlen(s), n; left; s += n, left -= n) {
-        n = wl_printable_next(s, left, keep, escape);
+        n = wl_printable_next(s, left, mode, escape);
         wl_text_addn(&t, *escape ? escape : s, *escape ? strlen(escape) : n);
     }
     return t.s;

@@ -27,15 +27,12 @@ enum { WL_ESCAPE_MAX = 12 }; /* bytes of the longest escape, with its NUL */
 
 /* One character of s, of which n >= 1 bytes may be read: returns its length in bytes (at least 1) and sets `escape` to
  * its escape; "": the character is printable. A character cut by n is escaped byte by byte. */
-size_t wl_printable_next(const char *s, size_t n, enum wl_printable_mode keep, char escape[WL_ESCAPE_MAX]);
+size_t wl_printable_next(const char *s, size_t n, enum wl_printable_mode mode, char escape[WL_ESCAPE_MAX]);
 
 /* The whole text; `s` itself if nothing has to be escaped. */
-const char *wl_printable(struct wl_arena *a, const char *s, enum wl_printable_mode keep);
+const char *wl_printable(struct wl_arena *a, const char *s, enum wl_printable_mode mode);
 
 /* True if the character may be sent to a terminal. */
 bool wl_is_printable(uint32_t code_point);
-
-/* The code point of one valid UTF-8 character of `length` bytes. */
-uint32_t wl_utf8_decode(const char *s, size_t length);
 
 #endif

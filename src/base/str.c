@@ -80,41 +80,6 @@ struct wl_strs wl_str_split(struct wl_arena *a, const char *s, char sep)
     }
 }
 
-size_t wl_utf8_length(const char *text)
-{
-    const unsigned char *s = (const unsigned char *)text;
-    if (s[0] < 0x80) return s[0] != 0;
-    size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-    if (s[0] < 0xc2 || s[0] > 0xf4) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((s[i] & 0xc0) != 0x80) return 0; /* also stops at the final NUL */
-    if (s[0] == 0xe0 && s[1] < 0xa0) return 0;
-    if (s[0] == 0xed && s[1] > 0x9f) return 0;
-    if (s[0] == 0xf0 && s[1] < 0x90) return 0;
-    if (s[0] == 0xf4 && s[1] > 0x8f) return 0;
-    return n;
-}
-
-/* The first invalid byte, or the end of the text. */
-static const char *end_of_utf8(const char *s)
-{
-    for (size_t n; (n = wl_utf8_length(s)) > 0;) s += n;
-    return s;
-}
-
-const char *wl_utf8_sanitize(struct wl_arena *a, const char *s)
-{
-    const char *bad = end_of_utf8(s);
-    if (!*bad) return s;
-    struct wl_text t = WL_TEXT(a);
-    for (; *bad; s = bad + 1, bad = end_of_utf8(s)) {
-        wl_text_addn(&t, s, (size_t)(bad - s));
-        wl_text_addf(&t, "\\x%02x", (unsigned char)*bad);
-    }
-    wl_text_add(&t, s);
-    return t.s;
-}
-
 bool wl_str_eq(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
 bool wl_str_starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }

@@ -28,14 +28,6 @@ void wl_strs_addf(struct wl_arena *a, struct wl_strs *list, const char *fmt, ...
 /* Splits at `sep` and strips white space; empty text gives an empty list. "a, b" -> a|b */
 struct wl_strs wl_str_split(struct wl_arena *a, const char *s, char sep);
 
-/* Length in bytes of the UTF-8 character at s; 0 at the final NUL and for invalid bytes (RFC 3629: no overlong forms,
- * no surrogates). */
-size_t wl_utf8_length(const char *s);
-
-/* The text itself if it is valid UTF-8, else a copy with each invalid byte written as \xNN (lower case; backslashes of
- * the text are not escaped). */
-const char *wl_utf8_sanitize(struct wl_arena *a, const char *s);
-
 /* A copy without white space at both ends. */
 char *wl_str_strip(struct wl_arena *a, const char *s);
 

@@ -72,13 +72,13 @@ void wl_table_aligned(struct wl_table *t, double value)
 
 void wl_table_provenance_column(struct wl_table *t)
 {
-    t->provenance = t->columns + 1;
+    t->provenance_column = t->columns + 1;
     wl_table_column(t, "provenance", false);
 }
 
 void wl_table_provenance(struct wl_table *t, enum wl_provenance from)
 {
-    WL_CHECK(t->cells.n % t->columns == t->provenance - 1);
+    WL_CHECK(t->cells.n % t->columns == t->provenance_column - 1);
     t->from = from;
     wl_table_cell(t, wl_provenance_word(from));
 }
@@ -87,7 +87,7 @@ void wl_table_provenance(struct wl_table *t, enum wl_provenance from)
 static void check_said(const struct wl_table *t, const struct wl_amount *q)
 {
     const size_t at = t->cells.n % t->columns;
-    const bool said = t->provenance && at >= t->provenance && (q->from & ~t->from) == 0;
+    const bool said = t->provenance_column && at >= t->provenance_column && (q->from & ~t->from) == 0;
     WL_CHECK(said || q->from == WL_MEASURED || isnan(q->value));
 }
 
@@ -141,7 +141,7 @@ static const char *cell(const struct wl_table *t, size_t row, size_t column)
 /* The width of the widest cell or the header; 0 for a column that is hidden or has no value. */
 static size_t column_width(const struct wl_table *t, size_t column)
 {
-    if (t->head[column].taken) return 0;
+    if (t->head[column].hidden) return 0;
     size_t width = characters(t->head[column].name);
     bool used = wl_table_rows(t) == 0;
     for (size_t r = 0; r < wl_table_rows(t); r++) {
@@ -190,7 +190,7 @@ const char *wl_table_take_constant(struct wl_table *t, size_t column)
     if (wl_table_rows(t) < 2) return NULL;
     for (size_t r = 1; r < wl_table_rows(t); r++)
         if (strcmp(cell(t, r, column), cell(t, 0, column)) != 0) return NULL;
-    t->head[column].taken = true;
+    t->head[column].hidden = true;
     return cell(t, 0, column);
 }
 

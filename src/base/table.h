@@ -10,22 +10,22 @@
 #define WL_BASE_TABLE_H
 
 #include "base/amount.h"
-#include "base/out.h"
+#include "base/print.h"
 #include "base/str.h"
 
 struct wl_table_head {
     const char *name;
-    bool right; /* numbers */
-    int digits; /* of wl_table_real_column; 0: none of these */
-    bool taken; /* wl_table_take_constant */
+    bool right;  /* numbers */
+    int digits;  /* of wl_table_real_column; 0: none of these */
+    bool hidden; /* by wl_table_take_constant */
 };
 struct wl_table {
     struct wl_arena *arena;
     struct wl_table_head *head;
     size_t columns, head_cap;
-    struct wl_strs cells;    /* row by row */
-    size_t provenance;       /* 1 + its index; 0: none */
-    enum wl_provenance from; /* of this row */
+    struct wl_strs cells;     /* row by row */
+    size_t provenance_column; /* 1 + its index; 0: none */
+    enum wl_provenance from;  /* of this row */
 };
 
 struct wl_table wl_table_new(struct wl_arena *a);

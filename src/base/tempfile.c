@@ -75,7 +75,7 @@ static int make_path(char out[WL_TEMPFILE_PATH], const char *path, struct wl_err
 /* ---- locks ---- */
 
 /* 1: we hold the lock, 0: another process does, -1: this file system has no locks; then nothing is ever cleaned up. */
-static int hold(int fd)
+static int try_lock(int fd)
 {
     struct flock l = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
     if (fcntl(fd, F_OFD_SETLK, &l) == 0) return 1;
@@ -86,7 +86,7 @@ static int hold(int fd)
 static bool still_named(int fd)
 {
     struct stat st;
-    return hold(fd) != 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
+    return try_lock(fd) != 0 && fstat(fd, &st) == 0 && st.st_nlink > 0;
 }
 
 /* ---- making ---- */
@@ -200,7 +200,7 @@ static int claim_stale(int dir, const char *name)
     int fd = openat(dir, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return -1;
     bool ours = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid == geteuid() && st.st_nlink == 1;
-    if (ours && hold(fd) == 1) return fd;
+    if (ours && try_lock(fd) == 1) return fd;
     close(fd);
     return -1;
 }

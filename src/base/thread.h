@@ -2,7 +2,8 @@
 #ifndef WL_BASE_THREAD_H
 #define WL_BASE_THREAD_H
 
-#include "base/base.h"
+#include "base/arena.h"
+#include "base/clock.h"
 
 #include <pthread.h>
 
@@ -13,14 +14,11 @@
  * else that the call uses. If no thread can be created, the calling thread makes the call. */
 bool wl_thread_call_timeout(void (*call)(void *arg), void *arg, int64_t timeout_ns);
 
-/* Leaks an arena that abandoned threads may still use, until the process ends. */
-void wl_arena_leak(struct wl_arena *a);
-
 /* A lock and its condition with deadlines on CLOCK_MONOTONIC. */
 void wl_thread_cond_init(pthread_mutex_t *lock, pthread_cond_t *change);
 
 /* Waits, holding the lock, until *flag is true or the time is over, and returns *flag. */
-bool wl_thread_cond_wait(pthread_cond_t *change, pthread_mutex_t *lock, const bool *what, int64_t timeout_ns);
+bool wl_thread_cond_wait(pthread_cond_t *change, pthread_mutex_t *lock, const bool *flag, int64_t timeout_ns);
 
 /* Creates a thread with all signals blocked; 0 or an errno. */
 int wl_thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *arg);
