@@ -45,14 +45,14 @@ static double decode(struct wl_jpeg *j, const struct wl_image_source *source, st
 static struct wl_loader *open_feed(const struct setting *s, struct wl_imagenet_synth_opts *synth, struct wl_arena *a)
 {
     const struct wl_images_opts o = { .dir = synth->dir, .train = true, .image_size = s->image_size, .augment = true };
-    const struct wl_loader_opts how = { .batch = BATCH, .ranks = 1, .seed = 1, .training = true };
+    const struct wl_loader_opts options = { .batch = BATCH, .ranks = 1, .seed = 1, .training = true };
     struct wl_images *images;
     struct wl_loader *f;
     struct wl_err e;
     int64_t written;
     must(wl_imagenet_synth(synth, false, &written, a, &e), &e);
     must(wl_images_open(&images, &o, a, &e), &e);
-    must(wl_loader_open(&f, wl_images_dataset(images), &how, a, &e), &e);
+    must(wl_loader_open(&f, wl_images_dataset(images), &options, a, &e), &e);
     return f;
 }
 
@@ -98,9 +98,9 @@ int main(void)
     if (!mkdtemp(root)) return 1;
     for (size_t i = 0; i < WL_COUNT(settings); i++) measure(&settings[i], root, a);
     char *argv[] = { (char *)"rm", (char *)"-r", root, NULL };
-    struct wl_process_result how;
+    struct wl_process_result end;
     struct wl_err e;
-    must(wl_process_run(argv, 0, true, NULL, &how, a, &e), &e);
+    must(wl_process_run(&(struct wl_process_run) { .argv = argv, .merge_stderr = true }, NULL, &end, a, &e), &e);
     wl_arena_free(a);
-    return how.status;
+    return end.status;
 }

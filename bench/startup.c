@@ -105,8 +105,8 @@ int main(int argc, char **argv)
     bench_shards(wl_path_join(a, root, "shards"), n[0], n[1], a);
     bench_files(wl_path_join(a, root, "folders"), n[2], a);
     char *rm[] = { (char *)"rm", (char *)"-r", root, NULL };
-    struct wl_process_result how;
-    must(wl_process_run(rm, 0, true, NULL, &how, a, &e), &e);
+    struct wl_process_result end;
+    must(wl_process_run(&(struct wl_process_run) { .argv = rm, .merge_stderr = true }, NULL, &end, a, &e), &e);
     wl_arena_free(a);
-    return how.status;
+    return end.status;
 }

@@ -72,17 +72,25 @@ void wl_opts_default(const struct wl_opt *rows, void *out, struct wl_arena *a);
 int wl_opts_set(const struct wl_opt *rows, void *out, const char *name, const char *value, const char *where,
                 struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Arguments that are not options. */
+/* A command line to parse. */
+struct wl_opts_line {
+    const struct wl_opt *rows;
+    int argc; /* without the names of program and command */
+    char **argv;
+    bool stop_at_word; /* the first plain argument starts the command (as after "--") */
+};
+
+/* What is not an option. */
 struct wl_opts_args {
     struct wl_strs args; /* plain arguments, in order */
     char **command;      /* after "--", NULL-terminated; NULL: there was no "--" */
+    bool help;           /* --help was read; what follows it was not */
 };
 
-/* Parses argv[0..argc) (without the names of program and command): sets defaults, then options, then chosen presets,
- * then checks `required`. WL_EUSAGE with a message. `--help` sets *help and stops. `stop_at_word`: the first plain
- * argument starts the command (as after "--"). "--" is never the value of an option, except as --name=--. */
-int wl_opts_parse(const struct wl_opt *rows, void *out, int argc, char **argv, bool stop_at_word,
-                  struct wl_opts_args *rest, bool *help, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* Sets defaults, then options, then chosen presets, then checks `required`. WL_EUSAGE with a message. "--" is never the
+ * value of an option, except as --name=--. */
+int wl_opts_parse(const struct wl_opts_line *line, void *out, struct wl_opts_args *rest, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
 
 /* Adds the aligned lines of --help, with default, range and unit. */
 void wl_opts_help(const struct wl_opt *rows, struct wl_text *to);

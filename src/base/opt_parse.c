@@ -6,10 +6,9 @@
 
 /* The state of one pass over a command line. */
 struct pass {
-    const struct wl_opt *rows;
+    const struct wl_opts_line *line;
     void *out;
-    int argc, i;
-    char **argv;
+    int i;      /* of the word that is read */
     bool *seen; /* per row */
     struct wl_arena *a;
     struct wl_err *e;
@@ -18,17 +17,17 @@ struct pass {
 /* The word after an option that takes a value. "--" ends the options: in `--out -- COMMAND` the value is missing. */
 static int next_value(struct pass *p, const struct wl_opt *o, const char *shown, const char **value)
 {
-    const bool ends = p->i + 1 < p->argc && strcmp(p->argv[p->i + 1], "--") == 0;
-    if (p->i + 1 >= p->argc || ends)
+    const bool ends = p->i + 1 < p->line->argc && strcmp(p->line->argv[p->i + 1], "--") == 0;
+    if (p->i + 1 >= p->line->argc || ends)
         return wl_fail(p->e, WL_EUSAGE, "%s: a value is missing%s; expected %s", shown,
                        ends ? " before \"--\", which ends the options" : "", wl_opt_expected(o, p->a));
-    *value = p->argv[++p->i];
+    *value = p->line->argv[++p->i];
     return 0;
 }
 
 static int apply(struct pass *p, const struct wl_opt *o, const char *value, const char *shown)
 {
-    size_t k = (size_t)(o - p->rows);
+    size_t k = (size_t)(o - p->line->rows);
     if (!wl_opt_set(o, p->out, value, p->seen[k], p->a))
         return wl_fail(p->e, WL_EUSAGE, "%s %s: expected %s", shown, *value ? value : "\"\"", wl_opt_expected(o, p->a));
     p->seen[k] = true;
@@ -38,7 +37,7 @@ static int apply(struct pass *p, const struct wl_opt *o, const char *value, cons
 /* The option that writes a flag's output to a file: for --json, --json-file; NULL: none. */
 static const struct wl_opt *file_option(const struct pass *p, const struct wl_opt *flag)
 {
-    return wl_opts_find(p->rows, wl_strf(p->a, "%s-file", flag->name));
+    return wl_opts_find(p->line->rows, wl_strf(p->a, "%s-file", flag->name));
 }
 
 /* --name, --name=value, --name value, --no-flag */
@@ -46,13 +45,13 @@ static int long_option(struct pass *p, const char *arg)
 {
     const char *eq = strchr(arg, '=');
     const char *name = wl_strndup(p->a, arg + 2, eq ? (size_t)(eq - arg - 2) : strlen(arg + 2));
-    const struct wl_opt *o = wl_opts_find(p->rows, name);
+    const struct wl_opt *o = wl_opts_find(p->line->rows, name);
     if (!o && wl_str_starts(name, "no-")) {
-        o = wl_opts_find(p->rows, name + 3);
+        o = wl_opts_find(p->line->rows, name + 3);
         if (o && o->type == WL_FLAG && !eq) return apply(p, o, "no", arg);
         o = NULL;
     }
-    if (!o) return wl_opt_unknown(p->rows, name, "", "--", WL_EUSAGE, p->e);
+    if (!o) return wl_opt_unknown(p->line->rows, name, "", "--", WL_EUSAGE, p->e);
     const char *shown = wl_strf(p->a, "--%s", name);
     if (eq && o->type == WL_FLAG && file_option(p, o) && apply(p, o, eq + 1, shown))
         return wl_fail(p->e, WL_EUSAGE, "%s does not take a value; --%s %s writes a file", shown,
@@ -67,7 +66,7 @@ static int long_option(struct pass *p, const char *arg)
 /* -x, -xvalue, -x value */
 static int short_option(struct pass *p, const char *arg)
 {
-    for (const struct wl_opt *o = p->rows; o->name; o++) {
+    for (const struct wl_opt *o = p->line->rows; o->name; o++) {
         if (!o->letter || o->letter != arg[1]) continue;
         const char *shown = wl_strndup(p->a, arg, 2);
         if (o->type == WL_FLAG && !arg[2]) return apply(p, o, "yes", shown);
@@ -88,15 +87,15 @@ static void apply_preset(struct pass *p, const char *values)
     for (size_t i = 0; i < pairs.n; i++) {
         const char *eq = strchr(pairs.v[i], '=');
         WL_CHECK(eq);
-        const struct wl_opt *o = wl_opts_find(p->rows, wl_strndup(p->a, pairs.v[i], (size_t)(eq - pairs.v[i])));
+        const struct wl_opt *o = wl_opts_find(p->line->rows, wl_strndup(p->a, pairs.v[i], (size_t)(eq - pairs.v[i])));
         WL_CHECK(o);
-        if (!p->seen[o - p->rows]) WL_CHECK(wl_opt_set(o, p->out, eq + 1, false, p->a));
+        if (!p->seen[o - p->line->rows]) WL_CHECK(wl_opt_set(o, p->out, eq + 1, false, p->a));
     }
 }
 
 static void apply_presets(struct pass *p)
 {
-    for (const struct wl_opt *o = p->rows; o->name; o++) {
+    for (const struct wl_opt *o = p->line->rows; o->name; o++) {
         const char *chosen = o->presets ? *(const char *const *)((const char *)p->out + o->offset) : NULL;
         for (const struct wl_opt_preset *v = o->presets; chosen && v->name; v++)
             if (wl_str_eq(v->name, chosen)) apply_preset(p, v->values);
@@ -105,34 +104,35 @@ static void apply_presets(struct pass *p)
 
 static int check_required(const struct pass *p)
 {
-    for (const struct wl_opt *o = p->rows; o->name; o++)
-        if (o->required && !p->seen[o - p->rows])
+    for (const struct wl_opt *o = p->line->rows; o->name; o++)
+        if (o->required && !p->seen[o - p->line->rows])
             return wl_fail(p->e, WL_EUSAGE, "--%s is missing: %s", o->name, o->help);
     return 0;
 }
 
-int wl_opts_parse(const struct wl_opt *rows, void *out, int argc, char **argv, bool stop_at_word,
-                  struct wl_opts_args *rest, bool *help, struct wl_arena *a, struct wl_err *e)
+int wl_opts_parse(const struct wl_opts_line *line, void *out, struct wl_opts_args *rest, struct wl_arena *a,
+                  struct wl_err *e)
 {
-    struct pass p = { rows, out, argc, 0, argv, wl_new_array(a, bool, wl_opts_count(rows)), a, e };
+    struct pass p = {
+        .line = line, .out = out, .seen = wl_new_array(a, bool, wl_opts_count(line->rows)), .a = a, .e = e
+    };
     *rest = (struct wl_opts_args) { 0 };
-    *help = false;
-    wl_opts_default(rows, out, a);
-    for (; p.i < argc; p.i++) {
-        const char *arg = argv[p.i];
+    wl_opts_default(line->rows, out, a);
+    for (; p.i < line->argc; p.i++) {
+        const char *arg = line->argv[p.i];
         int rc = 0;
         if (strcmp(arg, "--") == 0) {
-            rest->command = argv + p.i + 1;
+            rest->command = line->argv + p.i + 1;
             break;
         } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
-            *help = true;
+            rest->help = true;
             return 0;
         } else if (wl_str_starts(arg, "--")) {
             rc = long_option(&p, arg);
         } else if (arg[0] == '-' && arg[1] && !isdigit((unsigned char)arg[1])) {
             rc = short_option(&p, arg);
-        } else if (stop_at_word) {
-            rest->command = argv + p.i;
+        } else if (line->stop_at_word) {
+            rest->command = line->argv + p.i;
             break;
         } else {
             wl_strs_add(a, &rest->args, arg);

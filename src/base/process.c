@@ -38,30 +38,30 @@ struct failure {
     bool in_dir; /* chdir failed, not exec */
 };
 
-static _Noreturn void child(const struct wl_process_spawn *how, char **env, int report, pid_t parent)
+static _Noreturn void child(const struct wl_process_spawn *spawn, char **env, int report, pid_t parent)
 {
     struct failure f = { 0 };
-    if (how->own_group) setpgid(0, 0);
-    if (how->die_with_parent) {
+    if (spawn->own_group) setpgid(0, 0);
+    if (spawn->die_with_parent) {
         prctl(PR_SET_PDEATHSIG, SIGTERM);
         if (getppid() != parent) _exit(127); /* the parent died before the line above */
     }
-    if (how->cgroup_fd > 0 && write(how->cgroup_fd, "0", 1) < 0) {
+    if (spawn->cgroup_fd > 0 && write(spawn->cgroup_fd, "0", 1) < 0) {
         /* it stays where it is */
     }
     sigset_t none;
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
     /* Signals ignored by our caller (nohup) stay ignored. */
-    int in = how->stdin_fd < 0 ? open("/dev/null", O_RDONLY) : how->stdin_fd;
+    int in = spawn->stdin_fd < 0 ? open("/dev/null", O_RDONLY) : spawn->stdin_fd;
     bool ok = in == 0 || dup2(in, 0) == 0;
-    if (how->stdin_fd < 0 && in > 0) close(in);
-    ok = ok && (how->stdout_fd < 0 || dup2(how->stdout_fd, 1) == 1);
-    ok = ok && (how->stderr_fd < 0 || dup2(how->stderr_fd, 2) == 2);
-    if (ok && how->dir && chdir(how->dir)) ok = false, f.in_dir = true;
+    if (spawn->stdin_fd < 0 && in > 0) close(in);
+    ok = ok && (spawn->stdout_fd < 0 || dup2(spawn->stdout_fd, 1) == 1);
+    ok = ok && (spawn->stderr_fd < 0 || dup2(spawn->stderr_fd, 2) == 2);
+    if (ok && spawn->dir && chdir(spawn->dir)) ok = false, f.in_dir = true;
     if (ok) {
         environ = env;
-        execvp(how->argv[0], how->argv);
+        execvp(spawn->argv[0], spawn->argv);
     }
     f.en = errno;
     ssize_t put = write(report, &f, sizeof f);
@@ -69,25 +69,25 @@ static _Noreturn void child(const struct wl_process_spawn *how, char **env, int 
     _exit(127);
 }
 
-int wl_process_spawn(const struct wl_process_spawn *how, pid_t *pid, struct wl_err *e)
+int wl_process_spawn(const struct wl_process_spawn *spawn, pid_t *pid, struct wl_err *e)
 {
     /* The pipe closes on exec; data in it is the reason why exec failed. */
     int report[2];
-    if (pipe2(report, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", how->argv[0]);
+    if (pipe2(report, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", spawn->argv[0]);
     struct wl_arena *a = wl_arena_new(NULL);
-    char **env = merged_env(how->env, a);
+    char **env = merged_env(spawn->env, a);
     pid_t parent = getpid();
     pid_t p = fork();
-    if (p == 0) child(how, env, report[1], parent);
+    if (p == 0) child(spawn, env, report[1], parent);
     int en = errno;
     wl_arena_free(a);
     close(report[1]);
     if (p < 0) {
         close(report[0]);
         errno = en;
-        return wl_fail_errno(e, "%s: cannot start: fork", how->argv[0]);
+        return wl_fail_errno(e, "%s: cannot start: fork", spawn->argv[0]);
     }
-    if (how->own_group) setpgid(p, p); /* in parent and child, whichever is first */
+    if (spawn->own_group) setpgid(p, p); /* in parent and child, whichever is first */
     struct failure f = { 0 };
     ssize_t n;
     while ((n = read(report[0], &f, sizeof f)) < 0 && errno == EINTR) {
@@ -100,9 +100,9 @@ int wl_process_spawn(const struct wl_process_spawn *how, pid_t *pid, struct wl_e
     while (waitpid(p, NULL, 0) < 0 && errno == EINTR) {
     }
     errno = f.en;
-    if (f.in_dir) return wl_fail_errno(e, "%s: cannot enter the working directory", how->dir);
-    if (f.en == ENOENT) return wl_fail(e, WL_ENOENT, "%s: command not found", how->argv[0]);
-    return wl_fail_errno(e, "%s: cannot be executed", how->argv[0]);
+    if (f.in_dir) return wl_fail_errno(e, "%s: cannot enter the working directory", spawn->dir);
+    if (f.en == ENOENT) return wl_fail(e, WL_ENOENT, "%s: command not found", spawn->argv[0]);
+    return wl_fail_errno(e, "%s: cannot be executed", spawn->argv[0]);
 }
 
 int wl_process_wait(pid_t pid, bool block, bool *done, struct wl_process_result *out, struct wl_err *e)
@@ -121,17 +121,17 @@ int wl_process_wait(pid_t pid, bool block, bool *done, struct wl_process_result 
 }
 
 /* A command whose output comes through a pipe. */
-static int start_piped(char *const *argv, bool merge_stderr, bool own_group, pid_t *pid, int *fd, struct wl_err *e)
+static int start_piped(const struct wl_process_run *run, pid_t *pid, int *fd, struct wl_err *e)
 {
     int fds[2];
     *fd = -1; /* gcc sees a way past the return */
-    if (pipe2(fds, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", argv[0]);
-    struct wl_process_spawn how = { .argv = argv,
-                                    .stdin_fd = -1,
-                                    .stdout_fd = fds[1],
-                                    .stderr_fd = merge_stderr ? fds[1] : -1,
-                                    .own_group = own_group };
-    int rc = wl_process_spawn(&how, pid, e);
+    if (pipe2(fds, O_CLOEXEC)) return wl_fail_errno(e, "%s: cannot start: pipe", run->argv[0]);
+    const struct wl_process_spawn spawn = { .argv = run->argv,
+                                            .stdin_fd = -1,
+                                            .stdout_fd = fds[1],
+                                            .stderr_fd = run->merge_stderr ? fds[1] : -1,
+                                            .own_group = run->timeout_s > 0 };
+    int rc = wl_process_spawn(&spawn, pid, e);
     close(fds[1]);
     if (rc) close(fds[0]);
     *fd = fds[0];
@@ -162,50 +162,42 @@ static void read_output(int fd, int64_t deadline_ns, size_t max, struct wl_text 
     }
 }
 
-int wl_process_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_process_result *out,
-                   struct wl_arena *a, struct wl_err *e)
-{
-    pid_t pid;
-    int fd = -1;
-    bool done;
-    struct wl_text t = WL_TEXT(a);
-    int rc = start_piped(argv, merge_stderr, false, &pid, &fd, e);
-    if (rc < 0) return rc;
-    read_output(fd, 0, max, &t);
-    close(fd);
-    if (text) *text = t.s;
-    return wl_process_wait(pid, true, &done, out, e);
-}
-
 static bool ends_until(pid_t pid, int64_t deadline_ns, struct wl_process_result *out)
 {
-    enum { LOOK_AGAIN_US = 2000 };
+    enum { POLL_US = 2000 };
     struct wl_err e;
     bool done = false;
-    while (wl_process_wait(pid, false, &done, out, &e) == 0 && !done && wl_now_ns() < deadline_ns)
-        usleep(LOOK_AGAIN_US);
+    while (wl_process_wait(pid, false, &done, out, &e) == 0 && !done && wl_now_ns() < deadline_ns) usleep(POLL_US);
     return done;
 }
 
-int wl_process_run_timeout(char *const *argv, size_t max, bool merge_stderr, double limit_s, char **text,
-                           struct wl_process_result *out, struct wl_arena *a, struct wl_err *e)
+static int wait_or_kill(const struct wl_process_run *run, pid_t pid, int64_t deadline_ns, struct wl_process_result *out,
+                        struct wl_err *e)
 {
-    pid_t pid;
-    int fd = -1;
-    int64_t deadline_ns = wl_now_ns() + (int64_t)(limit_s * WL_NS_PER_S);
-    struct wl_text t = WL_TEXT(a);
-    int rc = start_piped(argv, merge_stderr, true, &pid, &fd, e);
-    if (rc < 0) return rc;
-    read_output(fd, deadline_ns, max, &t);
-    close(fd);
-    if (text) *text = t.s;
     if (ends_until(pid, deadline_ns, out)) return 0;
     kill(-pid, SIGTERM);
     bool gone = ends_until(pid, wl_now_ns() + WL_NS_PER_S, out);
     kill(-pid, SIGKILL); /* with its children */
     if (!gone && !ends_until(pid, wl_now_ns() + WL_NS_PER_S, out))
-        return wl_fail(e, WL_EHUNG, "%s: takes longer than %g s and cannot be killed", argv[0], limit_s);
-    return wl_fail(e, WL_EIO, "%s: took longer than %g s and was killed", argv[0], limit_s);
+        return wl_fail(e, WL_EHUNG, "%s: takes longer than %g s and cannot be killed", run->argv[0], run->timeout_s);
+    return wl_fail(e, WL_EIO, "%s: took longer than %g s and was killed", run->argv[0], run->timeout_s);
+}
+
+int wl_process_run(const struct wl_process_run *run, char **text, struct wl_process_result *out, struct wl_arena *a,
+                   struct wl_err *e)
+{
+    pid_t pid;
+    int fd = -1;
+    bool done;
+    const bool limited = run->timeout_s > 0;
+    const int64_t deadline_ns = limited ? wl_now_ns() + (int64_t)(run->timeout_s * WL_NS_PER_S) : 0;
+    struct wl_text t = WL_TEXT(a);
+    int rc = start_piped(run, &pid, &fd, e);
+    if (rc < 0) return rc;
+    read_output(fd, deadline_ns, run->max, &t);
+    close(fd);
+    if (text) *text = t.s;
+    return limited ? wait_or_kill(run, pid, deadline_ns, out, e) : wl_process_wait(pid, true, &done, out, e);
 }
 
 static bool is_program(const char *path)

@@ -20,7 +20,7 @@ struct wl_process_spawn {
 
 /* Starts the child. A command that cannot be executed is reported here (not as exit status 127): WL_ENOENT or
  * WL_EPERM with the command's name. */
-int wl_process_spawn(const struct wl_process_spawn *how, pid_t *pid, struct wl_err *e) WL_MUST_CHECK;
+int wl_process_spawn(const struct wl_process_spawn *spawn, pid_t *pid, struct wl_err *e) WL_MUST_CHECK;
 
 /* How a child ended. */
 struct wl_process_result {
@@ -32,15 +32,17 @@ struct wl_process_result {
 /* Waits for the end. `block` false: returns 0 with *done false while it runs. Retries EINTR. */
 int wl_process_wait(pid_t pid, bool block, bool *done, struct wl_process_result *out, struct wl_err *e) WL_MUST_CHECK;
 
-/* Runs a command to its end and collects at most `max` bytes of stdout (the rest is read and dropped); stderr goes to
- * ours, or is collected too if merge_stderr is set. text may be NULL. */
-int wl_process_run(char *const *argv, size_t max, bool merge_stderr, char **text, struct wl_process_result *out,
-                   struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+struct wl_process_run {
+    char *const *argv;
+    size_t max;        /* bytes of output to collect; the rest is read and dropped */
+    bool merge_stderr; /* stderr is collected too; false: it goes to ours */
+    double timeout_s;  /* 0: none. With one, the command has a process group of its own */
+};
 
-/* The same with a timeout of limit_s, in a separate process group. WL_EIO: timed out and killed with its group;
+/* Runs a command to its end and collects its stdout; `text` may be NULL. WL_EIO: timed out and killed with its group;
  * WL_EHUNG: could not be killed. */
-int wl_process_run_timeout(char *const *argv, size_t max, bool merge_stderr, double limit_s, char **text,
-                           struct wl_process_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_process_run(const struct wl_process_run *run, char **text, struct wl_process_result *out, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
 
 /* The path at which execvp finds the program: a name with a slash itself, else the first executable file of that name
  * in PATH; NULL: not found. */

@@ -47,7 +47,11 @@ static int run_command(const struct wl_control *k, const char *command, double v
     argv.v[argv.n - 1] = NULL;
     char *text;
     struct wl_process_result end;
-    rc = wl_process_run_timeout(argv.v, OUTPUT_MAX, true, wl_cap_wait_s(k->state), &text, &end, a, e);
+    rc = wl_process_run(&(struct wl_process_run) { .argv = argv.v,
+                                                   .max = OUTPUT_MAX,
+                                                   .merge_stderr = true,
+                                                   .timeout_s = wl_cap_wait_s(k->state) },
+                        &text, &end, a, e);
     if (rc < 0) return wl_err_prefix(e, "%s%s", k->device, rc == WL_EIO || rc == WL_EHUNG ? " (--cap-wait)" : "");
     if (end.status == 0) return 0;
     return wl_fail(e, WL_EIO, "%s: exit status %d: %s", wl_shell_quote(a, argv.v), end.status, wl_str_strip(a, text));

@@ -79,11 +79,13 @@ int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **ar
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_opts_args rest;
-    bool help, speaks = !c->silent || !c->silent();
+    const bool speaks = !c->silent || !c->silent();
+    const struct wl_opts_line line = {
+        .rows = c->options ? c->options : none, .argc = argc, .argv = argv, .stop_at_word = c->command_follows
+    };
     void *options = wl_alloc(a, c->options_size);
-    int rc =
-        wl_opts_parse(c->options ? c->options : none, options, argc, argv, c->command_follows, &rest, &help, a, &e);
-    if (rc == 0 && !help)
+    int rc = wl_opts_parse(&line, options, &rest, a, &e);
+    if (rc == 0 && !rest.help)
         rc = c->run ? c->run(options, &rest, a, &e) : c->run_subject(c->subject, options, &rest, a, &e);
     else if (rc == 0 && speaks)
         print_help(program, c, a);

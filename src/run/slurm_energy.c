@@ -35,7 +35,11 @@ static int run_program(struct sacct_query *s, const char *program, char *const *
 {
     struct wl_process_result end;
     if (!wl_process_find_program(program, s->a)) return wl_fail(e, WL_ENOENT, "%s: command not found", program);
-    int rc = wl_process_run_timeout(argv, OUTPUT_MAX, true, COMMAND_TIMEOUT_S, text, &end, s->a, e);
+    int rc = wl_process_run(&(struct wl_process_run) { .argv = argv,
+                                                       .max = OUTPUT_MAX,
+                                                       .merge_stderr = true,
+                                                       .timeout_s = COMMAND_TIMEOUT_S },
+                            text, &end, s->a, e);
     if (rc < 0) return wl_fail(e, rc, "%s: no answer (%s)", program, wl_strdup(s->a, e->msg));
     if (end.status == 0) return 0;
     const char *output = wl_str_strip(s->a, *text);

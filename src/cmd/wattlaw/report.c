@@ -100,9 +100,9 @@ static void show_page(const struct wl_document_files *w, struct wl_arena *a)
         if (!wl_str_eq(wl_path_base(w->paths.v[i]), "report.html")) continue;
         char *argv[] = { "xdg-open", w->paths.v[i], NULL };
         struct wl_err e = { 0 };
-        struct wl_process_result how;
-        int rc = wl_process_run(argv, 0, false, NULL, &how, a, &e);
-        if (rc || how.status) wl_log(WL_WARN, "report", "cannot open %s: %s", argv[1], rc ? e.msg : "xdg-open failed");
+        struct wl_process_result end;
+        int rc = wl_process_run(&(struct wl_process_run) { .argv = argv }, NULL, &end, a, &e);
+        if (rc || end.status) wl_log(WL_WARN, "report", "cannot open %s: %s", argv[1], rc ? e.msg : "xdg-open failed");
     }
 }
 

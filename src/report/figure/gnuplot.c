@@ -205,11 +205,12 @@ static int draw(const char *script_path, const char *format, const char *target,
     put_quoted(&set, "format = ", format, "; ");
     put_quoted(&set, "target = ", target, "");
     char *argv[] = { "gnuplot", "-d", "-e", set.s, (char *)script_path, NULL }, *output = NULL;
-    struct wl_process_result how;
-    int rc = wl_process_run(argv, 4096, true, &output, &how, a, e);
+    struct wl_process_result end;
+    int rc = wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 4096, .merge_stderr = true }, &output, &end,
+                            a, e);
     if (rc == WL_ENOENT) return wl_fail(e, WL_EUNAVAIL, "gnuplot is not installed (apt-get install gnuplot-nox)");
-    if (rc || how.status == 0) return rc;
-    return wl_fail(e, WL_ELIB, "gnuplot failed on %s (exit status %d): %s", script_path, how.status,
+    if (rc || end.status == 0) return rc;
+    return wl_fail(e, WL_ELIB, "gnuplot failed on %s (exit status %d): %s", script_path, end.status,
                    wl_str_strip(a, output));
 }
 

@@ -31,14 +31,14 @@ static int teardown(void **state)
     (void)state;
     char *rm[] = { "rm", "-rf", dir, NULL };
     struct wl_process_result x;
-    int rc = wl_process_run(rm, 0, false, NULL, &x, a, &e);
+    int rc = wl_process_run(&(struct wl_process_run) { .argv = rm }, NULL, &x, a, &e);
     wl_arena_free(a);
     return rc;
 }
 
-static char *in_dir(const char *name) { return wl_path_join(a, dir, name); }
+static char *path_in_dir(const char *name) { return wl_path_join(a, dir, name); }
 
-static void put(const char *path, const char *text)
+static void write_text(const char *path, const char *text)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
     assert_true(fd >= 0);
@@ -53,14 +53,14 @@ static const char *content(const char *path)
     return text;
 }
 
-static size_t files(void)
+static size_t count_files(void)
 {
     struct wl_strs names;
     assert_int_equal(wl_dir_list(dir, &names, a, &e), 0);
     return names.n;
 }
 
-static void names_of_others_are_not_touched(void **state)
+static void other_temporary_names_are_not_touched(void **state)
 {
     (void)state;
     const char *const theirs[] = { "F.tmp",       "F.part",
@@ -69,93 +69,93 @@ static void names_of_others_are_not_touched(void **state)
                                    ".F.swp" };
     char pid[64];
     snprintf(pid, sizeof pid, "F.%ld.tmp", (long)getpid());
-    for (size_t i = 0; i < WL_COUNT(theirs); i++) put(in_dir(theirs[i]), "theirs");
-    put(in_dir(pid), "theirs");
-    assert_int_equal(wl_file_write(in_dir("F"), "ours", 4, &e), 0);
-    assert_string_equal(content(in_dir("F")), "ours");
-    for (size_t i = 0; i < WL_COUNT(theirs); i++) assert_string_equal(content(in_dir(theirs[i])), "theirs");
-    assert_string_equal(content(in_dir(pid)), "theirs");
-    assert_int_equal(files(), WL_COUNT(theirs) + 2);
+    for (size_t i = 0; i < WL_COUNT(theirs); i++) write_text(path_in_dir(theirs[i]), "theirs");
+    write_text(path_in_dir(pid), "theirs");
+    assert_int_equal(wl_file_write(path_in_dir("F"), "ours", 4, &e), 0);
+    assert_string_equal(content(path_in_dir("F")), "ours");
+    for (size_t i = 0; i < WL_COUNT(theirs); i++) assert_string_equal(content(path_in_dir(theirs[i])), "theirs");
+    assert_string_equal(content(path_in_dir(pid)), "theirs");
+    assert_int_equal(count_files(), WL_COUNT(theirs) + 2);
 }
 
 static void links_are_not_followed(void **state)
 {
     (void)state;
-    put(in_dir("precious"), "theirs");
-    assert_int_equal(symlink("precious", in_dir("F")), 0);
-    assert_int_equal(wl_file_write(in_dir("F"), "x", 1, &e), WL_EINVAL);
+    write_text(path_in_dir("precious"), "theirs");
+    assert_int_equal(symlink("precious", path_in_dir("F")), 0);
+    assert_int_equal(wl_file_write(path_in_dir("F"), "x", 1, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "F: is a symbolic link"));
-    assert_int_equal(wl_file_write_user(in_dir("F"), "x", 1, &e), WL_EINVAL);
-    assert_int_equal(symlink("nothing", in_dir("G")), 0);
-    assert_int_equal(wl_file_write_user(in_dir("G"), "x", 1, &e), WL_EINVAL);
-    assert_string_equal(content(in_dir("precious")), "theirs");
-    assert_int_equal(files(), 3);
+    assert_int_equal(wl_file_write_user(path_in_dir("F"), "x", 1, &e), WL_EINVAL);
+    assert_int_equal(symlink("nothing", path_in_dir("G")), 0);
+    assert_int_equal(wl_file_write_user(path_in_dir("G"), "x", 1, &e), WL_EINVAL);
+    assert_string_equal(content(path_in_dir("precious")), "theirs");
+    assert_int_equal(count_files(), 3);
 }
 
-static void a_pipe_is_written_to_where_the_user_names_it(void **state)
+static void a_pipe_named_by_the_user_is_written_to(void **state)
 {
     (void)state;
     char got[8] = "";
-    assert_int_equal(mkfifo(in_dir("fifo"), 0600), 0);
-    assert_int_equal(wl_file_write(in_dir("fifo"), "one", 3, &e), WL_EINVAL); /* and nobody waits for a reader */
+    assert_int_equal(mkfifo(path_in_dir("fifo"), 0600), 0);
+    assert_int_equal(wl_file_write(path_in_dir("fifo"), "one", 3, &e), WL_EINVAL); /* and nobody waits for a reader */
     assert_non_null(strstr(e.msg, "not a regular file"));
     assert_int_equal(wl_file_write(dir, "one", 3, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "is a folder"));
-    int fd = open(in_dir("fifo"), O_RDWR);
-    assert_int_equal(wl_file_write_user(in_dir("fifo"), "one", 3, &e), 0);
+    int fd = open(path_in_dir("fifo"), O_RDWR);
+    assert_int_equal(wl_file_write_user(path_in_dir("fifo"), "one", 3, &e), 0);
     assert_int_equal(read(fd, got, sizeof got), 3);
     close(fd);
     assert_int_equal(wl_file_write_user("/dev/null", "one", 3, &e), 0);
-    assert_int_equal(symlink("/dev/null", in_dir("null")), 0);
-    assert_int_equal(wl_file_write_user(in_dir("null"), "one", 3, &e), 0);
+    assert_int_equal(symlink("/dev/null", path_in_dir("null")), 0);
+    assert_int_equal(wl_file_write_user(path_in_dir("null"), "one", 3, &e), 0);
     assert_true(wl_file_write_user("/dev/full", "one", 3, &e) < 0);
     assert_non_null(strstr(e.msg, "No space"));
     struct stat st;
-    assert_true(lstat(in_dir("fifo"), &st) == 0 && S_ISFIFO(st.st_mode));
+    assert_true(lstat(path_in_dir("fifo"), &st) == 0 && S_ISFIFO(st.st_mode));
 }
 
 /* As a shell does for `>> log`: what the file had stays. */
-static void descriptors_are_written_to_where_they_are(void **state)
+static void descriptors_are_written_to_in_place(void **state)
 {
     (void)state;
     char name[32];
-    put(in_dir("log"), "before ");
-    int fd = open(in_dir("log"), O_WRONLY | O_APPEND);
+    write_text(path_in_dir("log"), "before ");
+    int fd = open(path_in_dir("log"), O_WRONLY | O_APPEND);
     snprintf(name, sizeof name, "/dev/fd/%d", fd);
     assert_int_equal(wl_file_write_user(name, "after", 5, &e), 0);
     close(fd);
-    assert_string_equal(content(in_dir("log")), "before after");
+    assert_string_equal(content(path_in_dir("log")), "before after");
     assert_true(wl_file_write_user("/dev/fd/987", "x", 1, &e) < 0);
 }
 
-static void permissions_stay(void **state)
+static void permissions_are_kept(void **state)
 {
     (void)state;
     struct stat st;
-    put(in_dir("F"), "secret");
-    assert_int_equal(chmod(in_dir("F"), 0600), 0);
-    assert_int_equal(wl_file_write(in_dir("F"), "new", 3, &e), 0);
-    assert_int_equal(stat(in_dir("F"), &st), 0);
+    write_text(path_in_dir("F"), "secret");
+    assert_int_equal(chmod(path_in_dir("F"), 0600), 0);
+    assert_int_equal(wl_file_write(path_in_dir("F"), "new", 3, &e), 0);
+    assert_int_equal(stat(path_in_dir("F"), &st), 0);
     assert_int_equal(st.st_mode & 0777, 0600);
 }
 
-static void what_is_not_committed_changes_nothing(void **state)
+static void the_target_is_unchanged_without_a_commit(void **state)
 {
     (void)state;
     struct wl_atomic_file o;
-    put(in_dir("F"), "old");
-    assert_int_equal(wl_atomic_file_open(&o, in_dir("F"), WL_ATOMIC_FILE_INTERNAL, &e), 0);
+    write_text(path_in_dir("F"), "old");
+    assert_int_equal(wl_atomic_file_open(&o, path_in_dir("F"), WL_ATOMIC_FILE_INTERNAL, &e), 0);
     assert_true(fputs("new", wl_atomic_file_stream(&o)) >= 0);
-    assert_int_equal(files(), 2);
+    assert_int_equal(count_files(), 2);
     wl_atomic_file_discard(&o);
     wl_atomic_file_discard(&o);
-    assert_string_equal(content(in_dir("F")), "old");
-    assert_int_equal(files(), 1);
+    assert_string_equal(content(path_in_dir("F")), "old");
+    assert_int_equal(count_files(), 1);
     char long_name[300];
     memset(long_name, 'x', sizeof long_name);
     long_name[255] = '\0'; /* the longest there is: the name beside it is cut */
-    assert_int_equal(wl_file_write(in_dir(long_name), "x", 1, &e), 0);
-    assert_int_equal(files(), 2);
+    assert_int_equal(wl_file_write(path_in_dir(long_name), "x", 1, &e), 0);
+    assert_int_equal(count_files(), 2);
 }
 
 static pid_t writer_that_waits(const char *path)
@@ -178,100 +178,100 @@ static pid_t writer_that_waits(const char *path)
     return pid;
 }
 
-static void what_dead_writers_leave_is_removed(void **state)
+static void files_of_dead_writers_are_removed(void **state)
 {
     (void)state;
-    pid_t pid = writer_that_waits(in_dir("F"));
-    assert_int_equal(files(), 2);
+    pid_t pid = writer_that_waits(path_in_dir("F"));
+    assert_int_equal(count_files(), 2);
     assert_int_equal(wl_tempfile_clean(dir), 0); /* it lives */
-    assert_int_equal(wl_file_write(in_dir("F"), "x", 1, &e), 0);
-    assert_int_equal(files(), 3);
+    assert_int_equal(wl_file_write(path_in_dir("F"), "x", 1, &e), 0);
+    assert_int_equal(count_files(), 3);
     kill(pid, SIGKILL);
     assert_int_equal(waitpid(pid, NULL, 0), pid);
     setenv("WATTLAW_HOST", "another-machine", 1); /* whose processes are not ours to judge */
     assert_int_equal(wl_tempfile_clean(dir), 0);
     unsetenv("WATTLAW_HOST");
     assert_int_equal(wl_tempfile_clean(dir), 2);
-    assert_int_equal(files(), 1);
+    assert_int_equal(count_files(), 1);
 }
 
 /* A name of ours, but of something that we never make: a link, a second name of a file. */
-static void a_name_alone_is_not_enough(void **state)
+static void a_link_or_a_foreign_file_of_such_a_name_is_kept(void **state)
 {
     (void)state;
     char name[WL_TEMPFILE_PATH], *moved;
-    int fd = wl_tempfile(name, in_dir("F"), 0666, &e);
+    int fd = wl_tempfile(name, path_in_dir("F"), 0666, &e);
     assert_true(fd >= 0 && wl_tempfile_is_name(wl_path_base(name)));
     close(fd);
     unlink(name);
-    put(in_dir("precious"), "theirs");
+    write_text(path_in_dir("precious"), "theirs");
     assert_int_equal(symlink("precious", name), 0);
     assert_int_equal(wl_tempfile_clean(dir), 0);
     unlink(name);
-    assert_int_equal(link(in_dir("precious"), name), 0);
+    assert_int_equal(link(path_in_dir("precious"), name), 0);
     assert_int_equal(wl_tempfile_clean(dir), 0);
     unlink(name);
     assert_int_equal(mkdir(name, 0777), 0);
-    put(wl_path_join(a, name, "file"), "theirs"); /* a folder without our lock */
+    write_text(wl_path_join(a, name, "file"), "theirs"); /* a folder without our lock */
     assert_int_equal(wl_tempfile_clean(dir), 0);
     if (geteuid() == 0) { /* another user's */
-        moved = in_dir("moved");
+        moved = path_in_dir("moved");
         assert_int_equal(rename(name, moved), 0);
-        put(name, "theirs");
+        write_text(name, "theirs");
         assert_int_equal(chown(name, 65534, 65534), 0);
         assert_int_equal(wl_tempfile_clean(dir), 0);
     }
 }
 
 /* Whoever may rename in a shared folder cannot remove what is in a folder of ours, but could give it a name of ours. */
-static void a_renamed_folder_stays(void **state)
+static void a_renamed_folder_is_kept(void **state)
 {
     (void)state;
     char name[WL_TEMPFILE_PATH];
-    int fd = wl_tempfile(name, in_dir("F"), 0666, &e);
+    int fd = wl_tempfile(name, path_in_dir("F"), 0666, &e);
     assert_true(fd >= 0);
     close(fd);
     unlink(name);
     assert_int_equal(mkdir(name, 0777), 0);
-    put(wl_path_join(a, name, "lock"), "");
-    put(wl_path_join(a, name, "thesis"), "mine");
+    write_text(wl_path_join(a, name, "lock"), "");
+    write_text(wl_path_join(a, name, "thesis"), "mine");
     assert_int_equal(wl_tempfile_clean(dir), 0);
     unlink(wl_path_join(a, name, "lock"));
-    put(wl_path_join(a, name, "lock"), ".another.wattlaw-name");
+    write_text(wl_path_join(a, name, "lock"), ".another.wattlaw-name");
     assert_int_equal(wl_tempfile_clean(dir), 0);
     assert_string_equal(content(wl_path_join(a, name, "thesis")), "mine");
 }
 
 /* All that a command has made in it, and nothing that a link leads to. */
-static void a_folder_goes_with_all_in_it(void **state)
+static void a_folder_is_removed_with_its_content(void **state)
 {
     (void)state;
     struct wl_tempdir f;
-    put(in_dir("precious"), "theirs");
-    assert_int_equal(mkdir(in_dir("theirs"), 0777), 0);
-    put(in_dir("theirs/file"), "theirs");
-    size_t before = files();
-    assert_int_equal(wl_tempdir(&f, in_dir("data"), &e), 0);
+    write_text(path_in_dir("precious"), "theirs");
+    assert_int_equal(mkdir(path_in_dir("theirs"), 0777), 0);
+    write_text(path_in_dir("theirs/file"), "theirs");
+    size_t before = count_files();
+    assert_int_equal(wl_tempdir(&f, path_in_dir("data"), &e), 0);
     assert_int_equal(mkdir(f.inner, 0777), 0);
     assert_int_equal(mkdir(wl_path_join(a, f.inner, "lock"), 0777), 0);
-    put(wl_path_join(a, f.inner, "lock/file"), "x");
-    assert_int_equal(symlink(in_dir("theirs"), wl_path_join(a, f.inner, "link")), 0);
-    assert_int_equal(link(in_dir("precious"), wl_path_join(a, f.inner, "name")), 0);
+    write_text(wl_path_join(a, f.inner, "lock/file"), "x");
+    assert_int_equal(symlink(path_in_dir("theirs"), wl_path_join(a, f.inner, "link")), 0);
+    assert_int_equal(link(path_in_dir("precious"), wl_path_join(a, f.inner, "name")), 0);
     wl_tempdir_remove(&f);
-    assert_int_equal(files(), before);
-    assert_string_equal(content(in_dir("theirs/file")), "theirs");
-    assert_string_equal(content(in_dir("precious")), "theirs");
+    assert_int_equal(count_files(), before);
+    assert_string_equal(content(path_in_dir("theirs/file")), "theirs");
+    assert_string_equal(content(path_in_dir("precious")), "theirs");
     /* another folder has come in its place */
-    assert_int_equal(wl_tempdir(&f, in_dir("data"), &e), 0);
-    assert_int_equal(rename(f.path, in_dir("moved")), 0);
-    assert_int_equal(symlink(in_dir("theirs"), f.path), 0);
-    put(in_dir("theirs/lock"), "theirs");
+    assert_int_equal(wl_tempdir(&f, path_in_dir("data"), &e), 0);
+    assert_int_equal(rename(f.path, path_in_dir("moved")), 0);
+    assert_int_equal(symlink(path_in_dir("theirs"), f.path), 0);
+    write_text(path_in_dir("theirs/lock"), "theirs");
     wl_tempdir_remove(&f);
-    assert_string_equal(content(in_dir("theirs/lock")), "theirs");
+    assert_string_equal(content(path_in_dir("theirs/lock")), "theirs");
 }
 
 /* Who cleans up meets writers at every moment: none of them may lose its file. */
-static void cleaning_up_stops_no_writer(void **state)
+static void cleaning_does_not_disturb_a_writer(void **state)
 {
     enum { WRITERS = 3, FILES = 300 };
     (void)state;
@@ -292,7 +292,7 @@ static void cleaning_up_stops_no_writer(void **state)
         assert_int_equal(waitpid(pids[w], &status, 0), pids[w]);
         assert_int_equal(status, 0);
     }
-    assert_int_equal(files(), WRITERS);
+    assert_int_equal(count_files(), WRITERS);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -300,17 +300,17 @@ static void cleaning_up_stops_no_writer(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(names_of_others_are_not_touched),
+        TEST(other_temporary_names_are_not_touched),
         TEST(links_are_not_followed),
-        TEST(a_pipe_is_written_to_where_the_user_names_it),
-        TEST(descriptors_are_written_to_where_they_are),
-        TEST(permissions_stay),
-        TEST(what_is_not_committed_changes_nothing),
-        TEST(what_dead_writers_leave_is_removed),
-        TEST(a_name_alone_is_not_enough),
-        TEST(a_renamed_folder_stays),
-        TEST(a_folder_goes_with_all_in_it),
-        TEST(cleaning_up_stops_no_writer),
+        TEST(a_pipe_named_by_the_user_is_written_to),
+        TEST(descriptors_are_written_to_in_place),
+        TEST(permissions_are_kept),
+        TEST(the_target_is_unchanged_without_a_commit),
+        TEST(files_of_dead_writers_are_removed),
+        TEST(a_link_or_a_foreign_file_of_such_a_name_is_kept),
+        TEST(a_renamed_folder_is_kept),
+        TEST(a_folder_is_removed_with_its_content),
+        TEST(cleaning_does_not_disturb_a_writer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,6 @@ struct fixture {
     struct wl_arena *a;
     struct opts o;
     struct wl_opts_args rest;
-    bool help;
     struct wl_err e;
 };
 
@@ -67,11 +66,12 @@ static int parse(struct fixture *f, bool stop, char **argv)
 {
     int n = 0;
     while (argv[n]) n++;
-    return wl_opts_parse(rows, &f->o, n, argv, stop, &f->rest, &f->help, f->a, &f->e);
+    const struct wl_opts_line line = { .rows = rows, .argc = n, .argv = argv, .stop_at_word = stop };
+    return wl_opts_parse(&line, &f->o, &f->rest, f->a, &f->e);
 }
 #define PARSE(f, stop, ...) parse((f), (stop), (char *[]) { __VA_ARGS__, NULL })
 
-static void defaults_and_every_form(void **state)
+static void defaults_and_every_form_are_read(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(PARSE(f, false, "--local_batch=64", "-v", "--workers", "1,2, 4", "--sensors", "proc", "--sensors",
@@ -93,7 +93,7 @@ static void defaults_and_every_form(void **state)
     assert_null(f->rest.command);
 }
 
-static void the_command_keeps_its_own_options(void **state)
+static void options_after_the_command_are_left_to_it(void **state)
 {
     struct fixture *f = *state;
     assert_int_equal(PARSE(f, false, "-b8", "--", "prog", "--local-batch", "x"), 0);
@@ -102,11 +102,11 @@ static void the_command_keeps_its_own_options(void **state)
     assert_string_equal(f->rest.command[2], "x");
     assert_int_equal(PARSE(f, true, "-b", "9", "prog", "--help"), 0);
     assert_int_equal(f->o.local_batch, 9);
-    assert_false(f->help);
+    assert_false(f->rest.help);
     assert_string_equal(f->rest.command[1], "--help");
 }
 
-static void wrong_use_says_what_was_expected(void **state)
+static void an_invalid_value_names_what_was_expected(void **state)
 {
     struct fixture *f = *state;
     const struct {
@@ -126,21 +126,19 @@ static void wrong_use_says_what_was_expected(void **state)
         { { "--no-rate" }, "unknown option --no-rate" },
     };
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
-        int n = 0;
-        while (cases[i].argv[n]) n++;
-        assert_int_equal(wl_opts_parse(rows, &f->o, n, (char **)cases[i].argv, false, &f->rest, &f->help, f->a, &f->e),
-                         WL_EUSAGE);
+        assert_int_equal(parse(f, false, (char **)cases[i].argv), WL_EUSAGE);
         if (!strstr(f->e.msg, cases[i].says)) fail_msg("\"%s\" lacks \"%s\"", f->e.msg, cases[i].says);
     }
 }
 
-static void ini_speaks_of_its_lines(void **state)
+static void ini_errors_name_file_and_line(void **state)
 {
     struct fixture *f = *state;
     const struct {
         const char *text, *says;
     } cases[] = {
-        { "[run]\nlocal_batch = 8\nlocal_batch = 9\n", "x.ini:3: duplicate key local_batch in [run] (first on line 2)" },
+        { "[run]\nlocal_batch = 8\nlocal_batch = 9\n",
+          "x.ini:3: duplicate key local_batch in [run] (first on line 2)" },
         { "[run]\n\nlocal_bach = 8\n", "x.ini:3: unknown key local_bach; did you mean local_batch?" },
         { "[run]\nworkers =\n", "x.ini:2: workers = (empty): expected a list of whole numbers from 1 to 1000000" },
         { "[run]\nworkers 3\n", "x.ini:2: expected [section] or key = value, found: workers 3" },
@@ -222,13 +220,13 @@ static void values_round_trip_through_words(void **state)
     struct fixture *f = *state;
     struct wl_strs words = { 0 };
     struct opts again;
-    bool help;
     assert_int_equal(PARSE(f, false, "--workers", "1,2", "--rate", "0.1", "--name", "x \"y\"", "-v", "--map", "a=b,c",
                            "--map", "d", "--wait", "10"),
                      0);
     wl_opts_argv(rows, &f->o, &words, f->a);
     assert_int_equal(words.n, 11); /* local-batch, wait, precision and sensors have their defaults */
-    assert_int_equal(wl_opts_parse(rows, &again, (int)words.n, words.v, false, &f->rest, &help, f->a, &f->e), 0);
+    const struct wl_opts_line line = { .rows = rows, .argc = (int)words.n, .argv = words.v };
+    assert_int_equal(wl_opts_parse(&line, &again, &f->rest, f->a, &f->e), 0);
     assert_true(again.verbose && again.rate == 0.1 && again.wait_s == 10 && again.local_batch == 32);
     assert_string_equal(again.name, "x \"y\"");
     assert_true(again.workers.n == 2 && again.workers.v[1] == 2 && again.sensors.n == 2);
@@ -247,7 +245,7 @@ static void help_names_every_row(void **state)
 }
 
 /* "--" ends the options and is nobody's value, unless it is written with '='. */
-static void no_option_takes_the_end_for_its_value(void **state)
+static void the_end_of_options_is_never_a_value(void **state)
 {
     struct fixture *f = *state;
     for (const struct wl_opt *o = rows; o->name; o++) {
@@ -266,12 +264,13 @@ static void no_option_takes_the_end_for_its_value(void **state)
     assert_int_equal(PARSE(f, false, "--name=--", "--map=--"), 0);
     assert_string_equal(f->o.name, "--");
     wl_opts_argv(rows, &f->o, &words, f->a);
-    assert_int_equal(wl_opts_parse(rows, &f->o, (int)words.n, words.v, false, &f->rest, &f->help, f->a, &f->e), 0);
+    const struct wl_opts_line line = { .rows = rows, .argc = (int)words.n, .argv = words.v };
+    assert_int_equal(wl_opts_parse(&line, &f->o, &f->rest, f->a, &f->e), 0);
     assert_true(wl_str_eq(f->o.name, "--") && wl_str_eq(f->o.maps.v[0], "--"));
 }
 
 /* A preset's values apply where the command line says nothing, whichever comes first. */
-static void test_presets(void **state)
+static void a_preset_applies_where_the_command_line_is_silent(void **state)
 {
     struct fixture *f = *state;
     char *fast[] = { "--rate", "7", "--preset", "fast", "--no-verbose", NULL }, *slow[] = { "--preset=slow", NULL };
@@ -292,12 +291,12 @@ static void test_presets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(defaults_and_every_form, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_presets, setup, teardown),
-        cmocka_unit_test_setup_teardown(no_option_takes_the_end_for_its_value, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_command_keeps_its_own_options, setup, teardown),
-        cmocka_unit_test_setup_teardown(wrong_use_says_what_was_expected, setup, teardown),
-        cmocka_unit_test_setup_teardown(ini_speaks_of_its_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(defaults_and_every_form_are_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_preset_applies_where_the_command_line_is_silent, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_end_of_options_is_never_a_value, setup, teardown),
+        cmocka_unit_test_setup_teardown(options_after_the_command_are_left_to_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(an_invalid_value_names_what_was_expected, setup, teardown),
+        cmocka_unit_test_setup_teardown(ini_errors_name_file_and_line, setup, teardown),
         cmocka_unit_test_setup_teardown(ini_joins_continued_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(ini_lines_may_be_long, setup, teardown),
         cmocka_unit_test_setup_teardown(values_round_trip_through_ini_and_json, setup, teardown),

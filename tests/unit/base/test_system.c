@@ -28,7 +28,7 @@ static int teardown(void **state)
     (void)state;
     char *rm[] = { "rm", "-rf", dir, NULL };
     struct wl_process_result x;
-    int rc = wl_process_run(rm, 0, false, NULL, &x, a, &e);
+    int rc = wl_process_run(&(struct wl_process_run) { .argv = rm }, NULL, &x, a, &e);
     wl_arena_free(a);
     return rc;
 }
@@ -59,7 +59,7 @@ static void proc_files_are_read_whole(void **state)
     assert_true(wl_str_starts(text, "Name:"));
 }
 
-static void the_tail_starts_at_a_line(void **state)
+static void a_tail_starts_at_a_whole_line(void **state)
 {
     (void)state;
     char *path = wl_path_join(a, dir, "log");
@@ -69,7 +69,7 @@ static void the_tail_starts_at_a_line(void **state)
     assert_string_equal(wl_file_tail("/proc/nowhere", 10, a), "");
 }
 
-static void folders_are_made_all_the_way(void **state)
+static void missing_parent_folders_are_created(void **state)
 {
     (void)state;
     char *deep = wl_path_join(a, dir, "a/b/c");
@@ -82,50 +82,58 @@ static void folders_are_made_all_the_way(void **state)
     assert_true(wl_mkdirs(file, &e) < 0);
 }
 
-static void exits_and_signals_are_told_apart(void **state)
+static void exits_and_signals_are_distinguished(void **state)
 {
     (void)state;
     struct wl_process_result x;
     char *text;
-    assert_int_equal(wl_process_run((char *[]) { "sh", "-c", "echo hi; exit 3", NULL }, 100, false, &text, &x, a, &e),
+    assert_int_equal(wl_process_run(&(struct wl_process_run) { .argv =
+                                                                   (char *[]) { "sh", "-c", "echo hi; exit 3", NULL },
+                                                               .max = 100 },
+                                    &text, &x, a, &e),
                      0);
     assert_string_equal(text, "hi\n");
     assert_int_equal(x.status, 3);
     assert_int_equal(x.signal, 0);
-    assert_int_equal(wl_process_run((char *[]) { "sh", "-c", "kill -TERM $$", NULL }, 0, false, NULL, &x, a, &e), 0);
+    assert_int_equal(wl_process_run(&(struct wl_process_run) { .argv =
+                                                                   (char *[]) { "sh", "-c", "kill -TERM $$", NULL } },
+                                    NULL, &x, a, &e),
+                     0);
     assert_int_equal(x.status, 128 + SIGTERM);
     assert_int_equal(x.signal, SIGTERM);
 }
 
-static void a_child_has_no_descriptor_of_dev_null_but_stdin(void **state)
+static void only_stdin_of_a_child_is_dev_null(void **state)
 {
     (void)state;
     struct wl_process_result x;
     char *text;
     char *argv[] = { "sh", "-c", "for f in 0 1 2 3 4 5 6 7 8 9; do readlink /proc/$$/fd/$f; done | grep -c /dev/null",
                      NULL };
-    assert_int_equal(wl_process_run(argv, 100, true, &text, &x, a, &e), 0);
+    assert_int_equal(wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 100, .merge_stderr = true }, &text,
+                                    &x, a, &e),
+                     0);
     assert_string_equal(text, "1\n");
 }
 
-static void a_missing_command_is_told_at_the_start(void **state)
+static void a_missing_command_is_an_error_of_spawn(void **state)
 {
     (void)state;
     pid_t pid;
-    struct wl_process_spawn how = {
+    struct wl_process_spawn spawn = {
         .argv = (char *[]) { "no-such-command-here", NULL }, .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1
     };
-    assert_int_equal(wl_process_spawn(&how, &pid, &e), WL_ENOENT);
+    assert_int_equal(wl_process_spawn(&spawn, &pid, &e), WL_ENOENT);
     assert_string_equal(e.msg, "no-such-command-here: command not found");
-    how.argv = (char *[]) { "/etc/passwd", NULL };
-    assert_int_equal(wl_process_spawn(&how, &pid, &e), WL_EPERM);
-    how.argv = (char *[]) { "true", NULL };
-    how.dir = "/proc/nowhere";
-    assert_int_equal(wl_process_spawn(&how, &pid, &e), WL_ENOENT);
+    spawn.argv = (char *[]) { "/etc/passwd", NULL };
+    assert_int_equal(wl_process_spawn(&spawn, &pid, &e), WL_EPERM);
+    spawn.argv = (char *[]) { "true", NULL };
+    spawn.dir = "/proc/nowhere";
+    assert_int_equal(wl_process_spawn(&spawn, &pid, &e), WL_ENOENT);
     assert_non_null(strstr(e.msg, "/proc/nowhere"));
 }
 
-static void the_environment_is_added_to(void **state)
+static void variables_are_added_to_the_environment(void **state)
 {
     (void)state;
     setenv("WL_TEST_A", "ours", 1);
@@ -134,18 +142,19 @@ static void the_environment_is_added_to(void **state)
     wl_strs_add(a, &env, "WL_TEST_B=x");
     char *path = wl_path_join(a, dir, "env");
     int fd = open(path, O_WRONLY | O_CREAT, 0600);
-    struct wl_process_spawn how = { .argv = (char *[]) { "sh", "-c",
-                                                         "echo $WL_TEST_A $WL_TEST_B; env | grep -c WL_TEST_A", NULL },
-                                    .env = &env,
-                                    .stdin_fd = -1,
-                                    .stdout_fd = fd,
-                                    .stderr_fd = -1,
-                                    .own_group = true };
+    struct wl_process_spawn spawn = {
+        .argv = (char *[]) { "sh", "-c", "echo $WL_TEST_A $WL_TEST_B; env | grep -c WL_TEST_A", NULL },
+        .env = &env,
+        .stdin_fd = -1,
+        .stdout_fd = fd,
+        .stderr_fd = -1,
+        .own_group = true
+    };
     pid_t pid;
     struct wl_process_result x;
     bool done;
     char *text;
-    assert_int_equal(wl_process_spawn(&how, &pid, &e), 0);
+    assert_int_equal(wl_process_spawn(&spawn, &pid, &e), 0);
     close(fd);
     assert_int_equal(wl_process_wait(pid, true, &done, &x, &e), 0);
     assert_int_equal(wl_file_read(path, 100, &text, NULL, a, &e), 0);
@@ -169,7 +178,7 @@ static const char *progress_line(double done, double total, double left_s)
     return text;
 }
 
-static void progress_is_not_at_its_end_before_all_is_done(void **state)
+static void progress_shows_100_percent_only_at_the_end(void **state)
 {
     (void)state;
     assert_non_null(strstr(progress_line(29, 100, 12.4), "29 %, 12 s left, note"));
@@ -184,13 +193,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_are_written_whole_or_not_at_all),
         cmocka_unit_test(proc_files_are_read_whole),
-        cmocka_unit_test(the_tail_starts_at_a_line),
-        cmocka_unit_test(folders_are_made_all_the_way),
-        cmocka_unit_test(exits_and_signals_are_told_apart),
-        cmocka_unit_test(a_child_has_no_descriptor_of_dev_null_but_stdin),
-        cmocka_unit_test(a_missing_command_is_told_at_the_start),
-        cmocka_unit_test(the_environment_is_added_to),
-        cmocka_unit_test(progress_is_not_at_its_end_before_all_is_done),
+        cmocka_unit_test(a_tail_starts_at_a_whole_line),
+        cmocka_unit_test(missing_parent_folders_are_created),
+        cmocka_unit_test(exits_and_signals_are_distinguished),
+        cmocka_unit_test(only_stdin_of_a_child_is_dev_null),
+        cmocka_unit_test(a_missing_command_is_an_error_of_spawn),
+        cmocka_unit_test(variables_are_added_to_the_environment),
+        cmocka_unit_test(progress_shows_100_percent_only_at_the_end),
     };
     return cmocka_run_group_tests_name("system", tests, setup, teardown);
 }

@@ -70,7 +70,9 @@ static int mpirun(const char *ranks_per_node, const char *what, char **text)
     struct wl_err e = { 0 };
     struct wl_process_result x = { 0 };
     char *argv[] = { "mpirun", "-np", "4", self, "rank", (char *)ranks_per_node, (char *)what, NULL };
-    assert_int_equal(wl_process_run(argv, 65536, true, text, &x, a, &e), 0);
+    assert_int_equal(wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 65536, .merge_stderr = true }, text,
+                                    &x, a, &e),
+                     0);
     return x.status;
 }
 
@@ -102,7 +104,9 @@ static void test_another_launcher(void **state)
     struct wl_err e = { 0 };
     struct wl_process_result x = { 0 };
     char *argv[] = { "env", "PMI_SIZE=2", self, "rank", "0", "sums", NULL }, *text;
-    assert_int_equal(wl_process_run(argv, 65536, true, &text, &x, a, &e), 0);
+    assert_int_equal(wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 65536, .merge_stderr = true },
+                                    &text, &x, a, &e),
+                     0);
     assert_int_not_equal(x.status, 0);
     if (!strstr(text, "the launcher started 2 ranks, but this one is alone")) fail_msg("%s", text);
 }
@@ -115,7 +119,9 @@ static const char *why_not(void)
             return wl_comm_backends[i]->unavailable;
     char *argv[] = { "mpirun", "--version", NULL };
     struct wl_process_result x;
-    return wl_process_run(argv, 0, true, NULL, &x, a, NULL) ? "mpirun is not installed (Debian: openmpi-bin)" : NULL;
+    return wl_process_run(&(struct wl_process_run) { .argv = argv, .merge_stderr = true }, NULL, &x, a, NULL)
+               ? "mpirun is not installed (Debian: openmpi-bin)"
+               : NULL;
 }
 
 int main(int argc, char **argv)

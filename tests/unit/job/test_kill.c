@@ -209,7 +209,7 @@ static int teardown(void **state)
     (void)state;
     char *argv[] = { (char *)"rm", (char *)"-r", proc, NULL };
     struct wl_process_result end;
-    int rc = wl_process_run(argv, 0, false, NULL, &end, a, &e);
+    int rc = wl_process_run(&(struct wl_process_run) { .argv = argv }, NULL, &end, a, &e);
     wl_arena_free(a);
     return rc;
 }

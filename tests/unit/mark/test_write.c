@@ -65,7 +65,7 @@ static size_t read_all(struct wl_mark *m, size_t room, struct wl_arena *a)
     return n;
 }
 
-static int whole_vocabulary(void)
+static int write_every_word(void)
 {
     wattlaw_mark_set_rank(3);
     return wattlaw_mark_start("workload=%s workers=%d", "net", 4) || wattlaw_mark_epoch_begin(1) ||
@@ -76,13 +76,13 @@ static int whole_vocabulary(void)
            wattlaw_mark_define("name=val_f1 better=larger unit=%s", "%") || wattlaw_mark_stop("ok");
 }
 
-static void test_vocabulary(void **state)
+static void every_word_reads_back(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mark *m = wl_new_array(a, struct wl_mark, 16);
     int64_t before = wl_now_ns();
     (void)state;
-    assert_int_equal(in_child(whole_vocabulary), 0);
+    assert_int_equal(in_child(write_every_word), 0);
     assert_int_equal(read_all(m, 16, a), 13);
     assert_true(m[0].t_ns >= before && m[12].t_ns <= wl_now_ns());
     assert_int_equal(m[0].word, WL_MARK_START);
@@ -102,22 +102,22 @@ static void test_vocabulary(void **state)
     wl_arena_free(a);
 }
 
-static int marks_off(void)
+static int write_without_a_file(void)
 {
     unsetenv("WATTLAW_MARKS");
     return wattlaw_mark_on() || wattlaw_mark_epoch_begin(1) || wattlaw_mark_stop("ok");
 }
 
-static void test_off(void **state)
+static void nothing_is_written_without_a_marks_file(void **state)
 {
     struct stat st;
     (void)state;
-    assert_int_equal(in_child(marks_off), 0);
+    assert_int_equal(in_child(write_without_a_file), 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_size, 0);
 }
 
-static int torch_under_srun(void)
+static int rank_of_torch_under_srun(void)
 {
     setenv("SLURM_PROCID", "0", 1);
     setenv("RANK", "5", 1);
@@ -125,32 +125,32 @@ static int torch_under_srun(void)
     return wattlaw_mark_rank() != 5;
 }
 
-static int srun_alone(void)
+static int rank_of_srun(void)
 {
     setenv("SLURM_PROCID", "2", 1);
     setenv("RANK", "x", 1);
     return wattlaw_mark_rank() != 2;
 }
 
-static int told_by_harness(void)
+static int rank_of_wattlaw(void)
 {
     setenv("WATTLAW_RANK", "9", 1);
     setenv("OMPI_COMM_WORLD_RANK", "1", 1);
     return wattlaw_mark_rank() != 9;
 }
 
-static int told_by_nobody(void) { return wattlaw_mark_rank() != 0; }
+static int rank_without_a_launcher(void) { return wattlaw_mark_rank() != 0; }
 
-static void test_rank(void **state)
+static void the_rank_comes_from_the_launcher(void **state)
 {
     (void)state;
-    assert_int_equal(in_child(torch_under_srun), 0);
-    assert_int_equal(in_child(srun_alone), 0);
-    assert_int_equal(in_child(told_by_harness), 0);
-    assert_int_equal(in_child(told_by_nobody), 0);
+    assert_int_equal(in_child(rank_of_torch_under_srun), 0);
+    assert_int_equal(in_child(rank_of_srun), 0);
+    assert_int_equal(in_child(rank_of_wattlaw), 0);
+    assert_int_equal(in_child(rank_without_a_launcher), 0);
 }
 
-static int odd_values(void)
+static int write_values_at_the_limits(void)
 {
     char big[600];
     memset(big, 'x', sizeof big - 1);
@@ -162,12 +162,12 @@ static int odd_values(void)
     return wattlaw_mark_phase_begin("two\nlines");
 }
 
-static void test_limits(void **state)
+static void long_values_are_refused_and_newlines_replaced(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mark *m = wl_new_array(a, struct wl_mark, 4);
     (void)state;
-    assert_int_equal(in_child(odd_values), 0);
+    assert_int_equal(in_child(write_values_at_the_limits), 0);
     assert_int_equal(read_all(m, 4, a), 2);
     assert_int_equal(strlen(wl_mark_str(&m[0], "status")), WATTLAW_MARK_MAX - 100);
     assert_string_equal(wl_mark_str(&m[1], "name"), "two_lines");
@@ -176,38 +176,38 @@ static void test_limits(void **state)
 
 enum { THREADS = 8, EACH = 200 };
 
-static void *many(void *arg)
+static void *write_steps(void *arg)
 {
     for (int i = 0; i < EACH; i++) (void)wattlaw_mark_step(*(int *)arg * EACH + i, 1, 0.5);
     return NULL;
 }
 
-static int from_threads(void)
+static int write_from_threads(void)
 {
     pthread_t thread[THREADS];
     int id[THREADS];
     for (int i = 0; i < THREADS; i++) {
         id[i] = i;
-        if (pthread_create(&thread[i], NULL, many, &id[i]) != 0) return 1;
+        if (pthread_create(&thread[i], NULL, write_steps, &id[i]) != 0) return 1;
     }
     for (int i = 0; i < THREADS; i++) pthread_join(thread[i], NULL);
     return 0;
 }
 
-static void test_threads(void **state)
+static void threads_never_mix_their_lines(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mark *m = wl_new_array(a, struct wl_mark, THREADS * EACH + 1);
     bool seen[THREADS * EACH] = { 0 };
     (void)state;
-    assert_int_equal(in_child(from_threads), 0);
+    assert_int_equal(in_child(write_from_threads), 0);
     assert_int_equal(read_all(m, THREADS * EACH + 1, a), THREADS * EACH);
     for (int i = 0; i < THREADS * EACH; i++) seen[wl_mark_int(&m[i], "step", 0)] = true;
     for (int i = 0; i < THREADS * EACH; i++) assert_true(seen[i]);
     wl_arena_free(a);
 }
 
-static void test_python(void **state)
+static void marks_of_python_read_back(void **state)
 {
     static const char program[] = "import wattlaw\n"
                                   "wattlaw.set_rank(2)\n"
@@ -229,17 +229,18 @@ static void test_python(void **state)
     char *argv[] = { (char *)"python3", (char *)"-c", (char *)program, NULL };
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_mark *m = wl_new_array(a, struct wl_mark, 16);
-    struct wl_process_result how;
+    struct wl_process_result end;
     struct wl_err e;
     char *text;
     (void)state;
     assert_int_equal(truncate(path, 0), 0);
-    if (wl_process_run(argv, 4096, true, &text, &how, a, &e) != 0) {
+    if (wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 4096, .merge_stderr = true }, &text, &end, a,
+                       &e) != 0) {
         print_message("SKIP: %s\n", e.msg);
         wl_arena_free(a);
         skip();
     }
-    assert_int_equal(how.status, 0);
+    assert_int_equal(end.status, 0);
     assert_non_null(strstr(text, "was not written")); /* the long line */
     assert_int_equal(read_all(m, 16, a), 11);
     assert_int_equal(m[0].rank, 2);
@@ -260,8 +261,12 @@ static void test_python(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_vocabulary), cmocka_unit_test(test_off),     cmocka_unit_test(test_rank),
-        cmocka_unit_test(test_limits),     cmocka_unit_test(test_threads), cmocka_unit_test(test_python),
+        cmocka_unit_test(every_word_reads_back),
+        cmocka_unit_test(nothing_is_written_without_a_marks_file),
+        cmocka_unit_test(the_rank_comes_from_the_launcher),
+        cmocka_unit_test(long_values_are_refused_and_newlines_replaced),
+        cmocka_unit_test(threads_never_mix_their_lines),
+        cmocka_unit_test(marks_of_python_read_back),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -201,7 +201,7 @@ static void test_mpi_ranks(void **state)
     struct wl_err e = { 0 };
     struct wl_process_result x = { 0 };
     char *version[] = { "mpirun", "--version", NULL }, *text;
-    if (wl_process_run(version, 0, true, NULL, &x, a, &e)) skip();
+    if (wl_process_run(&(struct wl_process_run) { .argv = version, .merge_stderr = true }, NULL, &x, a, &e)) skip();
     static const char *const words[][2] = { { "OMPI_ALLOW_RUN_AS_ROOT", "1" },
                                             { "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1" },
                                             { "OMPI_MCA_rmaps_base_oversubscribe", "1" },
@@ -211,7 +211,9 @@ static void test_mpi_ranks(void **state)
     for (size_t i = 0; i < WL_COUNT(words); i++) setenv(words[i][0], words[i][1], 1);
     setenv("LSAN_OPTIONS", "detect_leaks=0", 1); /* Open MPI's plug-ins are unloaded before leaks are looked for */
     char *argv[] = { "mpirun", "-np", "2", self, "rank", NULL };
-    assert_int_equal(wl_process_run(argv, 65536, true, &text, &x, a, &e), 0);
+    assert_int_equal(wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 65536, .merge_stderr = true },
+                                    &text, &x, a, &e),
+                     0);
     if (x.status) fail_msg("%s", text);
     wl_arena_free(a);
 }

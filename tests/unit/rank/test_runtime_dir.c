@@ -34,7 +34,7 @@ static int teardown(void **state)
     (void)state;
     char *rm[] = { "rm", "-rf", parent, NULL };
     struct wl_process_result x;
-    int rc = wl_process_run(rm, 0, false, NULL, &x, a, &e);
+    int rc = wl_process_run(&(struct wl_process_run) { .argv = rm }, NULL, &x, a, &e);
     wl_arena_free(a);
     return rc;
 }

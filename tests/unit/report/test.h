@@ -67,9 +67,9 @@ static inline void assert_golden(struct wl_arena *a, const char *name, const str
 static inline void remove_folder(void *path)
 {
     char *argv[] = { "rm", "-rf", path, NULL };
-    struct wl_process_result how;
+    struct wl_process_result end;
     struct wl_arena *a = wl_arena_new(NULL);
-    (void)!wl_process_run(argv, 0, false, NULL, &how, a, NULL);
+    (void)!wl_process_run(&(struct wl_process_run) { .argv = argv }, NULL, &end, a, NULL);
     wl_arena_free(a);
 }
 

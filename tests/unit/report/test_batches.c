@@ -57,9 +57,9 @@ static struct wl_document *report_of(const struct run_metrics *v, size_t n, stru
     for (size_t i = 0; i < n; i++) add_run(store, campaign, &v[i], (int64_t)i + 1);
     assert_ok(wl_report_build(&d, store, &(struct wl_report_options) { .drop_epochs = 1 }, a, e));
     wl_store_close(store);
-    struct wl_process_result how;
+    struct wl_process_result end;
     char *rm[] = { "rm", "-r", folder, NULL };
-    assert_ok(wl_process_run(rm, 0, true, NULL, &how, a, e));
+    assert_ok(wl_process_run(&(struct wl_process_run) { .argv = rm, .merge_stderr = true }, NULL, &end, a, e));
     return d;
 }
 

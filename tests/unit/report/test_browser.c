@@ -80,13 +80,13 @@ static char *dom_of(const char *program, const char *url, const char *profile, c
                      NULL };
     char *dom;
     struct wl_err e = { 0 };
-    struct wl_process_result how;
-    if (wl_process_run(argv, 1 << 24, false, &dom, &how, a, &e)) {
+    struct wl_process_result end;
+    if (wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 1 << 24 }, &dom, &end, a, &e)) {
         *why = e.msg[0] ? wl_strdup(a, e.msg) : "it cannot be started";
         return NULL;
     }
-    if (how.status == 0 && strstr(dom, "<html")) return dom;
-    *why = wl_strf(a, "it ended with status %d", how.status);
+    if (end.status == 0 && strstr(dom, "<html")) return dom;
+    *why = wl_strf(a, "it ended with status %d", end.status);
     return NULL;
 }
 
@@ -98,8 +98,11 @@ static const char *browser(const char **why, struct wl_arena *a)
     *why = "no chromium, chromium-browser or google-chrome in PATH";
     for (size_t i = 0; i < WL_COUNT(names); i++) {
         char *argv[] = { (char *)names[i], "--version", NULL }, *said;
-        struct wl_process_result how;
-        if (wl_process_run(argv, 200, true, &said, &how, a, NULL) || how.status) continue;
+        struct wl_process_result end;
+        if (wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 200, .merge_stderr = true }, &said, &end, a,
+                           NULL) ||
+            end.status)
+            continue;
         if (dom_of(names[i], "data:text/html,<p>hello</p>", profile, why, a)) return names[i];
     }
     return NULL;

@@ -17,8 +17,10 @@ static char *script_of(const struct wl_figure *f, const char *dir, struct wl_are
 static bool have_gnuplot(struct wl_arena *a)
 {
     char *argv[] = { "gnuplot", "--version", NULL }, *said;
-    struct wl_process_result how;
-    return wl_process_run(argv, 100, true, &said, &how, a, NULL) == 0 && how.status == 0;
+    struct wl_process_result end;
+    return wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 100, .merge_stderr = true }, &said, &end, a,
+                          NULL) == 0 &&
+           end.status == 0;
 }
 
 static void pictures_are_drawn(void **state)

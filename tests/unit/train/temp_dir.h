@@ -27,9 +27,10 @@ static inline int temp_dir_teardown(void **state)
 {
     struct temp_dir *p = *state;
     struct wl_err e;
-    struct wl_process_result result;
-    int rc =
-        wl_process_run((char *[]) { (char *)"rm", (char *)"-r", p->dir, NULL }, 0, true, NULL, &result, p->arena, &e);
+    struct wl_process_result end;
+    int rc = wl_process_run(&(struct wl_process_run) { .argv = (char *[]) { (char *)"rm", (char *)"-r", p->dir, NULL },
+                                                       .merge_stderr = true },
+                            NULL, &end, p->arena, &e);
     wl_arena_free(p->arena);
     return rc;
 }

@@ -84,13 +84,13 @@ static int open_training(struct wl_trainer *t, const char *workload, const char 
 {
     struct wl_strs words = wl_str_split(a, options, ' ');
     struct wl_opts_args rest;
-    bool help;
     struct wl_train_task *j = wl_new(a, struct wl_train_task);
     j->workload = workload_of(workload);
     j->rows = wl_train_options(j->workload, a);
     j->arena = a;
     j->opts = wl_alloc(a, j->workload->options_size);
-    int rc = wl_opts_parse(j->rows, j->opts, (int)words.n, (char **)words.v, false, &rest, &help, a, e);
+    const struct wl_opts_line line = { .rows = j->rows, .argc = (int)words.n, .argv = (char **)words.v };
+    int rc = wl_opts_parse(&line, j->opts, &rest, a, e);
     if (!rc) rc = wl_train_options_complete(j, e);
     *t = (struct wl_trainer) { .task = j, .opts = j->opts, .arena = a };
     if (!rc) rc = wl_comm_open(&t->comm, &(struct wl_comm_opts) { .backend = "null" }, a, e);

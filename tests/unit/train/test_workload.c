@@ -221,11 +221,11 @@ static int train(char **argv, int argc, const char *out)
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_opts_args rest;
-    bool help;
     if (!freopen(out, "w", stdout)) return 1;
     struct wl_train_task task = { .workload = &workload, .rows = wl_train_options(&workload, a), .arena = a };
     task.opts = wl_alloc(a, sizeof(struct options));
-    int rc = wl_opts_parse(task.rows, task.opts, argc, argv, false, &rest, &help, a, &e);
+    const struct wl_opts_line line = { .rows = task.rows, .argc = argc, .argv = argv };
+    int rc = wl_opts_parse(&line, task.opts, &rest, a, &e);
     if (!rc) rc = wl_cmd_train_run(&task, &rest, &e);
     if (rc < 0) printf("%s\n", e.msg);
     wl_arena_free(a); /* waits for the other ranks */
@@ -382,12 +382,12 @@ static int train_silently(struct wl_arena *a)
 {
     struct wl_err e = { 0 };
     struct wl_opts_args rest;
-    bool help;
     char *words[] = { "--data", "here", "--epochs", "2" };
     struct wl_train_task task = { .workload = &workload, .rows = wl_train_options(&workload, a), .arena = a };
     task.opts = wl_alloc(a, sizeof(struct options));
     struct wl_trainer t = { .task = &task, .arena = a };
-    int rc = wl_opts_parse(task.rows, task.opts, WL_COUNT(words), words, false, &rest, &help, a, &e);
+    const struct wl_opts_line line = { .rows = task.rows, .argc = WL_COUNT(words), .argv = words };
+    int rc = wl_opts_parse(&line, task.opts, &rest, a, &e);
     if (!rc) rc = wl_train_options_complete(&task, &e);
     if (!rc) rc = wl_comm_open(&t.comm, &(struct wl_comm_opts) { .backend = "null" }, a, &e);
     if (!rc) rc = wl_train_run(&t, &e);

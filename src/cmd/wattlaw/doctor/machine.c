@@ -42,7 +42,10 @@ static const char *version_of(const char *path, struct wl_arena *a)
     char *argv[] = { (char *)path, (char *)"--version", NULL };
     char *text = NULL;
     struct wl_process_result end;
-    if (wl_process_run(argv, 4096, true, &text, &end, a, NULL) < 0 || end.status != 0 || !text) return NULL;
+    if (wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 4096, .merge_stderr = true }, &text, &end, a,
+                       NULL) < 0 ||
+        end.status != 0 || !text)
+        return NULL;
     char *line = wl_str_strip(a, wl_strndup(a, text, strcspn(text, "\n")));
     return *line ? line : NULL;
 }
