@@ -1,4 +1,4 @@
-#include "mark/mark.h"
+#include "mark/parse.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Marks from output lines. An epoch is known by its end: then its begin and its end are given together, so that a job
  * that stops in the middle leaves no half epoch behind. */
-#include "mark/mark.h"
+#include "mark/regex.h"
 
 #include <regex.h>
 #include <stdio.h>

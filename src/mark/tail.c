@@ -1,4 +1,4 @@
-#include "mark/mark.h"
+#include "mark/tail.h"
 
 #include <errno.h>
 #include <fcntl.h>

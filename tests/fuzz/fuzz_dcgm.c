@@ -17,7 +17,7 @@ static void check(const struct wl_dcgm *d)
             WL_CHECK(isnan(s->v[k].value) || (s->v[k].value >= 0 && s->v[k].value < 0x1p53));
         }
     }
-    WL_CHECK(d->n_broken >= d->broken.n);
+    WL_CHECK(d->n_malformed >= d->malformed.n);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)

@@ -73,7 +73,7 @@ static const struct wl_opt import_rows[] = {
 struct import {
     const struct import_options *o;
     struct wl_strs files;
-    struct wl_dcgm_opts how;
+    struct wl_dcgm_opts options;
     struct wl_dcgm d;
     const char *command;
     int64_t from_ns, to_ns; /* of the run */
@@ -97,15 +97,15 @@ static int read_option_time(const char *option, const char *text, int64_t *t_ns,
 static int read_options(struct import *im, struct wl_err *e)
 {
     const struct import_options *o = im->o;
-    struct wl_dcgm_opts *h = &im->how;
-    h->gpus = &o->gpus;
-    h->uuids = &o->uuids;
-    h->period_ns = isnan(o->period_s) || o->period_s == 0 ? WL_NO_NS : (int64_t)(o->period_s * WL_NS_PER_S);
-    int rc = read_option_time("from", o->from, &h->from_ns, e);
-    if (rc == 0) rc = read_option_time("to", o->to, &h->to_ns, e);
-    if (rc == 0) rc = read_option_time("start", o->start, &h->start_ns, e);
+    struct wl_dcgm_opts *d = &im->options;
+    d->gpus = &o->gpus;
+    d->uuids = &o->uuids;
+    d->period_ns = isnan(o->period_s) || o->period_s == 0 ? WL_NO_NS : (int64_t)(o->period_s * WL_NS_PER_S);
+    int rc = read_option_time("from", o->from, &d->from_ns, e);
+    if (rc == 0) rc = read_option_time("to", o->to, &d->to_ns, e);
+    if (rc == 0) rc = read_option_time("start", o->start, &d->start_ns, e);
     if (rc < 0) return rc;
-    if (h->from_ns != WL_NO_NS && h->to_ns != WL_NO_NS && h->from_ns >= h->to_ns)
+    if (d->from_ns != WL_NO_NS && d->to_ns != WL_NO_NS && d->from_ns >= d->to_ns)
         return wl_fail(e, WL_EUSAGE, "--from %s is not before --to %s", o->from, o->to);
     return 0;
 }
@@ -115,8 +115,9 @@ static int read_options(struct import *im, struct wl_err *e)
 static int read_files(struct import *im, struct wl_err *e)
 {
     int rc = 0;
-    for (size_t i = 0; i < im->files.n && rc == 0; i++) rc = wl_dcgm_read(im->files.v[i], &im->how, &im->d, im->a, e);
-    if (rc == 0) rc = wl_dcgm_finish(&im->d, &im->how, im->a, e);
+    for (size_t i = 0; i < im->files.n && rc == 0; i++)
+        rc = wl_dcgm_read(im->files.v[i], &im->options, &im->d, im->a, e);
+    if (rc == 0) rc = wl_dcgm_finish(&im->d, &im->options, im->a, e);
     return rc;
 }
 
@@ -131,8 +132,8 @@ static void find_span(struct import *im)
         if (s->v[s->n - 1].t_ns > at[1]) at[1] = s->v[s->n - 1].t_ns;
     }
     const int64_t *at = span[span[0][1] == INT64_MIN];
-    im->from_ns = im->how.from_ns != WL_NO_NS ? im->how.from_ns : at[0];
-    im->to_ns = im->how.to_ns != WL_NO_NS ? im->how.to_ns : at[1];
+    im->from_ns = im->options.from_ns != WL_NO_NS ? im->options.from_ns : at[0];
+    im->to_ns = im->options.to_ns != WL_NO_NS ? im->options.to_ns : at[1];
 }
 
 static int check_span(struct import *im, struct wl_err *e)
@@ -202,8 +203,8 @@ static int store_notes(struct import *im, struct wl_err *e)
     const struct wl_dcgm *d = &im->d;
     int rc = note(im, "info", wl_strf(im->a, "measured by NVIDIA DCGM, imported by wattlaw %s", WL_VERSION), e);
     for (size_t i = 0; i < d->notes.n && rc == 0; i++) rc = note(im, "warn", d->notes.v[i], e);
-    for (size_t i = 0; i < d->broken.n && rc == 0; i++) rc = note(im, "warn", d->broken.v[i], e);
-    if (rc == 0 && im->how.start_ns != WL_NO_NS)
+    for (size_t i = 0; i < d->malformed.n && rc == 0; i++) rc = note(im, "warn", d->malformed.v[i], e);
+    if (rc == 0 && im->options.start_ns != WL_NO_NS)
         rc = note(im, "warn", "times are from --start and --period, not from the readings", e);
     return rc;
 }
@@ -285,8 +286,9 @@ static void tell(const struct import *im, const struct wl_run_row *row)
 {
     const struct wl_dcgm *d = &im->d;
     for (size_t i = 0; i < d->notes.n; i++) wl_log(WL_WARN, "import", "%s", d->notes.v[i]);
-    for (size_t i = 0; i < d->broken.n; i++) wl_log(WL_WARN, "import", "left out: %s", d->broken.v[i]);
-    if (d->n_broken > d->broken.n) wl_log(WL_WARN, "import", "and %zu more invalid lines", d->n_broken - d->broken.n);
+    for (size_t i = 0; i < d->malformed.n; i++) wl_log(WL_WARN, "import", "left out: %s", d->malformed.v[i]);
+    if (d->n_malformed > d->malformed.n)
+        wl_log(WL_WARN, "import", "and %zu more invalid lines", d->n_malformed - d->malformed.n);
     wl_print("run %lld in %s: %s of %s over %s, %s about every %s\n", (long long)im->run, wl_store_path(im->store),
              wl_format_count(d->n_devices, "GPU", im->a), hosts(im), wl_human_time(im->a, row->time_s),
              wl_format_count(readings(im), "reading", im->a), wl_human_time(im->a, im->period_s));
@@ -311,9 +313,9 @@ static int write_json(const struct import *im, const struct wl_run_row *row, str
     wl_json_add_real(root, "energy_hi_j", row->energy_hi_j);
     wl_json_add_real(root, "period_s", im->period_s);
     wl_json_add_int(root, "readings", (int64_t)readings(im));
-    wl_json_add_int(root, "broken", (int64_t)d->n_broken);
-    wl_json_add_int(root, "repeated", (int64_t)d->repeated);
-    wl_json_add_int(root, "passed_over", (int64_t)d->passed);
+    wl_json_add_int(root, "broken", (int64_t)d->n_malformed);
+    wl_json_add_int(root, "repeated", (int64_t)d->duplicates);
+    wl_json_add_int(root, "passed_over", (int64_t)d->ignored);
     devices = wl_json_add_array(root, "devices");
     for (size_t i = 0; i < d->n_devices; i++) {
         struct wl_json *o = wl_json_add_object(devices, NULL);
@@ -323,7 +325,7 @@ static int write_json(const struct import *im, const struct wl_run_row *row, str
     }
     notes = wl_json_add_array(root, "notes");
     for (size_t i = 0; i < d->notes.n; i++) wl_json_add_str(notes, NULL, d->notes.v[i]);
-    for (size_t i = 0; i < d->broken.n; i++) wl_json_add_str(notes, NULL, d->broken.v[i]);
+    for (size_t i = 0; i < d->malformed.n; i++) wl_json_add_str(notes, NULL, d->malformed.v[i]);
     if (im->o->json) wl_json_print(root);
     return im->o->json_file ? wl_json_write(root, im->o->json_file, im->a, e) : 0;
 }

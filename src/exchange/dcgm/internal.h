@@ -2,7 +2,7 @@
 #ifndef WL_EXCHANGE_DCGM_INTERNAL_H
 #define WL_EXCHANGE_DCGM_INTERNAL_H
 
-#include "exchange/exchange.h"
+#include "exchange/dcgm/dcgm.h"
 
 /* A quantity by its names: in the Prometheus text of dcgm-exporter (DCGM's own until 4, and from 5 on) and in the
  * header of `dcgmi dmon`. Source: dcgm_fields.h and dcgm_fields.cpp of github.com/NVIDIA/DCGM. */
@@ -10,7 +10,8 @@ struct wl_dcgm_field {
     const char *name, *newer, *column;
     const char *quantity, *unit, *variant; /* as those of src/power */
     double scale;                          /* from DCGM's unit to ours */
-    bool counter, pct, parts;              /* parts: each MIG instance has its own value, which is not the GPU's */
+    bool counter, pct;
+    bool per_instance; /* each MIG instance has its own value, which is not the GPU's */
 };
 
 /* NULL: not one of those that are read. */

@@ -24,13 +24,13 @@ static struct wl_dcgm_labels labels_of(const struct wl_json *metric)
 
 /* [1700000000.123, "302.2"] */
 static int read_pair(struct wl_dcgm_reader *r, const struct wl_json *pair, const struct wl_dcgm_field *field,
-                     const struct wl_dcgm_labels *labels, size_t result, size_t place, struct wl_err *e)
+                     const struct wl_dcgm_labels *labels, size_t result, size_t index, struct wl_err *e)
 {
     double t_s = wl_json_real(wl_json_at(pair, 0));
     const char *value = wl_json_str(wl_json_at(pair, 1));
     if (t_s > 0 && t_s * 1e9 < 0x1p63 && value)
         return wl_dcgm_add(r, field, labels, field->name, value, (int64_t)(t_s * 1e3 + 0.5) * (WL_NS_PER_S / 1000), e);
-    wl_dcgm_malformed(r, "result %zu, value %zu: expected [seconds since 1970, \"number\"]", result, place);
+    wl_dcgm_malformed(r, "result %zu, value %zu: expected [seconds since 1970, \"number\"]", result, index);
     return 0;
 }
 
@@ -45,7 +45,7 @@ static int read_result(struct wl_dcgm_reader *r, const struct wl_json *result, s
     if (!name)
         wl_dcgm_malformed(r, "result %zu has no __name__: query the metric itself, not a function of it", number);
     if (!field) {
-        r->out->passed += name ? wl_json_size(values) : 0;
+        r->out->ignored += name ? wl_json_size(values) : 0;
         return 0;
     }
     if (one) rc = read_pair(r, one, field, &labels, number, 1, e);

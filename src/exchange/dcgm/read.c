@@ -170,8 +170,8 @@ int wl_dcgm_add(struct wl_dcgm_reader *r, const struct wl_dcgm_field *field, con
 {
     struct wl_dcgm_device d = device_of(r, labels);
     r->known++;
-    if (!is_asked_for(r->opts, &d) || (labels->instance && field->parts)) {
-        r->out->passed++;
+    if (!is_asked_for(r->opts, &d) || (labels->instance && field->per_instance)) {
+        r->out->ignored++;
         return 0;
     }
     struct wl_dcgm_series *s = series_of(r, field, &d, key);
@@ -180,7 +180,7 @@ int wl_dcgm_add(struct wl_dcgm_reader *r, const struct wl_dcgm_field *field, con
     int rc = time_of(r, s, key, own_ns, &t_ns, e);
     if (rc < 0) return rc;
     if (s->n && s->v[s->n - 1].t_ns == t_ns) { /* of another instance, or a repeated scrape */
-        r->out->repeated++;
+        r->out->duplicates++;
         return 0;
     }
     double v;
@@ -195,11 +195,11 @@ int wl_dcgm_add(struct wl_dcgm_reader *r, const struct wl_dcgm_field *field, con
 
 void wl_dcgm_malformed(struct wl_dcgm_reader *r, const char *fmt, ...)
 {
-    enum { KEPT = 10 };
+    enum { MESSAGES = 10 };
     va_list ap;
-    if (r->out->n_broken++ >= KEPT) return;
+    if (r->out->n_malformed++ >= MESSAGES) return;
     va_start(ap, fmt);
-    wl_strs_add(r->a, &r->out->broken, wl_strf(r->a, "%s:%d: %s", r->path, r->line, wl_strfv(r->a, fmt, ap)));
+    wl_strs_add(r->a, &r->out->malformed, wl_strf(r->a, "%s:%d: %s", r->path, r->line, wl_strfv(r->a, fmt, ap)));
     va_end(ap);
 }
 
@@ -209,13 +209,13 @@ static void close_file(void *f) { fclose(f); }
 
 static int read_file(struct wl_dcgm_reader *r, FILE *f, struct wl_err *e)
 {
-    enum { MOST = 1 << 30 };
+    enum { MAX_BYTES = 1 << 30 };
     int c;
     while (isspace(c = getc(f))) r->line += c == '\n';
     if (c != EOF) ungetc(c, f);
     if (c != '{' && c != '[') return wl_dcgm_read_text(r, f, e);
     char *text;
-    int rc = wl_file_read(r->path, MOST, &text, NULL, r->a, e);
+    int rc = wl_file_read(r->path, MAX_BYTES, &text, NULL, r->a, e);
     return rc < 0 ? rc : wl_dcgm_read_json(r, text, e);
 }
 
@@ -228,12 +228,13 @@ int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dc
     if (!f) return wl_fail_errno(e, "%s", path);
     wl_defer(open, close_file, f);
     for (size_t i = 0; i < out->n_series; i++) out->series[i].scrape = -1;
-    size_t broken = out->n_broken;
+    size_t malformed = out->n_malformed;
     int rc = read_file(&r, f, e);
     if (rc == 0 && ferror(f)) rc = wl_fail_errno(e, "%s: cannot read", path);
     wl_arena_free(open);
     if (rc < 0 || r.known) return rc;
-    if (out->n_broken > broken && out->broken.n) return wl_fail(e, WL_EINVAL, "%s", out->broken.v[out->broken.n - 1]);
+    if (out->n_malformed > malformed && out->malformed.n)
+        return wl_fail(e, WL_EINVAL, "%s", out->malformed.v[out->malformed.n - 1]);
     return wl_fail(e, WL_EINVAL, "%s: no known DCGM field, such as DCGM_FI_DEV_POWER_USAGE or a column of dcgmi dmon",
                    path);
 }
@@ -259,7 +260,7 @@ static void put_in_order(struct wl_dcgm *d, struct wl_dcgm_series *s, const stru
         if (o->from_ns != WL_NO_NS && v->t_ns < o->from_ns - MARGIN_NS) continue;
         if (o->to_ns != WL_NO_NS && v->t_ns > o->to_ns + MARGIN_NS) continue;
         if (n && s->v[n - 1].t_ns == v->t_ns)
-            d->repeated++;
+            d->duplicates++;
         else
             s->v[n++] = *v;
     }
@@ -302,8 +303,8 @@ int wl_dcgm_finish(struct wl_dcgm *d, const struct wl_dcgm_opts *opts, struct wl
     if (readings)
         return wl_fail(e, WL_EINVAL, "no reading has a value: %s", d->notes.n ? d->notes.v[0] : "all are empty");
     return wl_fail(e, WL_ENOENT, "no reading is left: %s",
-                   d->passed ? "none is of a GPU given by --gpus, or all are of MIG instances"
-                             : "none is between --from and --to");
+                   d->ignored ? "none is of a GPU given by --gpus, or all are of MIG instances"
+                              : "none is between --from and --to");
 }
 
 static int by_value(const void *x, const void *y)

@@ -1,5 +1,5 @@
 /* DCGM's readings as devices, channels and samples of a run. The run's clock is the calendar: ns since 1970. */
-#include "exchange/exchange.h"
+#include "exchange/dcgm/dcgm.h"
 #include "store/facts.h"
 
 #include <math.h>

@@ -104,7 +104,7 @@ static int read_metric(struct wl_dcgm_reader *r, char *line, struct wl_err *e)
     else if (field)
         return wl_dcgm_add(r, field, &labels, key, value, t_ns, e);
     else
-        r->out->passed++;
+        r->out->ignored++;
     return 0;
 }
 
@@ -172,14 +172,14 @@ static int read_row(struct wl_dcgm_reader *r, char *line, char *at, const struct
         return 0;
     }
     if (!wl_str_eq(kind, "GPU")) { /* instances and switches */
-        r->out->passed += c->n;
+        r->out->ignored += c->n;
         return 0;
     }
     if (c->uuid >= 0) labels.uuid = values.v[c->uuid];
     for (size_t i = 0; i < c->n; i++) {
         int rc = c->field[i] ? wl_dcgm_add(r, c->field[i], &labels, labels.gpu, values.v[i], t_ns, e) : 0;
         if (rc < 0) return rc;
-        r->out->passed += !c->field[i];
+        r->out->ignored += !c->field[i];
     }
     return 0;
 }
@@ -211,7 +211,7 @@ static int read_line(struct wl_dcgm_reader *r, char *line, struct columns *c, st
     if (c->n && is_units(wl_strdup(r->scratch, line))) return 0;
     if (c->n && strstr(line, "dmon was stopped")) return 0;
     if (isalpha((unsigned char)*line) && strpbrk(line, "{ ") && !c->n) { /* other metrics */
-        r->out->passed++;
+        r->out->ignored++;
         return 0;
     }
     wl_dcgm_malformed(r, "not a metric and not a row of dcgmi dmon: \"%.40s\"", line);
