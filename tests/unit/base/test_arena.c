@@ -8,28 +8,28 @@
 #include <cmocka.h>
 
 static char order[16];
-static void note(void *what) { strcat(order, what); }
+static void record_release(void *what) { strcat(order, what); }
 
-static void releases_newest_first_with_children(void **state)
+static void releases_run_newest_first_with_children(void **state)
 {
     (void)state;
     order[0] = '\0';
     struct wl_arena *a = wl_arena_new(NULL);
-    wl_defer(a, note, "1");
+    wl_defer(a, record_release, "1");
     struct wl_arena *child = wl_arena_new(a);
-    wl_defer(child, note, "c");
-    wl_defer(a, note, "2");
+    wl_defer(child, record_release, "c");
+    wl_defer(a, record_release, "2");
     wl_arena_free(a);
     assert_string_equal(order, "2c1");
 }
 
-static void child_freed_early_is_not_freed_again(void **state)
+static void a_child_freed_early_is_not_freed_twice(void **state)
 {
     (void)state;
     order[0] = '\0';
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_arena *child = wl_arena_new(a);
-    wl_defer(child, note, "c");
+    wl_defer(child, record_release, "c");
     wl_arena_free(child);
     wl_arena_free(a);
     assert_string_equal(order, "c");
@@ -41,7 +41,7 @@ static void children_freed_early_leave_nothing_in_the_parent(void **state)
     (void)state;
     order[0] = '\0';
     struct wl_arena *a = wl_arena_new(NULL);
-    wl_defer(a, note, "1");
+    wl_defer(a, record_release, "1");
     struct wl_arena *oldest = wl_arena_new(a);
     char *before = wl_alloc(a, 1);
     for (int i = 0; i < 100; i++) {
@@ -51,14 +51,14 @@ static void children_freed_early_leave_nothing_in_the_parent(void **state)
     }
     char *after = wl_alloc(a, 1);
     assert_true(after - before < 256); /* both lie in the first block */
-    wl_defer(oldest, note, "o");
-    wl_defer(a, note, "2");
+    wl_defer(oldest, record_release, "o");
+    wl_defer(a, record_release, "2");
     wl_arena_free(oldest);
     wl_arena_free(a);
     assert_string_equal(order, "o21");
 }
 
-static void memory_is_zeroed_aligned_and_apart(void **state)
+static void memory_is_zeroed_aligned_and_disjoint(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -79,7 +79,7 @@ static void memory_is_zeroed_aligned_and_apart(void **state)
     wl_arena_free(a);
 }
 
-static void impossible_size_is_an_error(void **state)
+static void an_impossible_size_is_an_error(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -90,7 +90,7 @@ static void impossible_size_is_an_error(void **state)
     wl_arena_free(a);
 }
 
-static void list_grows_and_keeps_its_elements(void **state)
+static void a_list_keeps_its_elements_while_it_grows(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -122,12 +122,12 @@ static void error_messages_nest_and_are_cut_at_characters(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(releases_newest_first_with_children),
-        cmocka_unit_test(child_freed_early_is_not_freed_again),
+        cmocka_unit_test(releases_run_newest_first_with_children),
+        cmocka_unit_test(a_child_freed_early_is_not_freed_twice),
         cmocka_unit_test(children_freed_early_leave_nothing_in_the_parent),
-        cmocka_unit_test(memory_is_zeroed_aligned_and_apart),
-        cmocka_unit_test(impossible_size_is_an_error),
-        cmocka_unit_test(list_grows_and_keeps_its_elements),
+        cmocka_unit_test(memory_is_zeroed_aligned_and_disjoint),
+        cmocka_unit_test(an_impossible_size_is_an_error),
+        cmocka_unit_test(a_list_keeps_its_elements_while_it_grows),
         cmocka_unit_test(error_messages_nest_and_are_cut_at_characters),
     };
     return cmocka_run_group_tests_name("arena", tests, NULL, NULL);

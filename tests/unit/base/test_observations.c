@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-static void starts_with_everything_missing(void **state)
+static void every_value_starts_missing(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -27,7 +27,7 @@ static void starts_with_everything_missing(void **state)
     wl_arena_free(a);
 }
 
-static void names_the_nearest_column(void **state)
+static void an_unknown_column_gets_the_nearest_name(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -47,7 +47,7 @@ static void names_the_nearest_column(void **state)
     wl_arena_free(a);
 }
 
-static void runs_follow_settings_labels_and_epochs(void **state)
+static void runs_are_separated_by_settings_labels_and_epochs(void **state)
 {
     (void)state;
     static const struct {
@@ -80,9 +80,9 @@ static void runs_follow_settings_labels_and_epochs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(starts_with_everything_missing),
-        cmocka_unit_test(names_the_nearest_column),
-        cmocka_unit_test(runs_follow_settings_labels_and_epochs),
+        cmocka_unit_test(every_value_starts_missing),
+        cmocka_unit_test(an_unknown_column_gets_the_nearest_name),
+        cmocka_unit_test(runs_are_separated_by_settings_labels_and_epochs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,27 +20,28 @@ static char captured[1 << 17];
 static int begin(void)
 {
     fflush(stderr);
-    int kept = dup(STDERR_FILENO), fd = open(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", O_TMPFILE | O_RDWR, 0600);
-    assert_true(kept >= 0 && fd >= 0);
+    int saved_fd = dup(STDERR_FILENO),
+        fd = open(getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp", O_TMPFILE | O_RDWR, 0600);
+    assert_true(saved_fd >= 0 && fd >= 0);
     dup2(fd, STDERR_FILENO);
     close(fd);
-    return kept;
+    return saved_fd;
 }
 
-static const char *end(int kept)
+static const char *end(int saved_fd)
 {
     ssize_t n = pread(STDERR_FILENO, captured, sizeof captured - 1, 0);
-    dup2(kept, STDERR_FILENO);
-    close(kept);
+    dup2(saved_fd, STDERR_FILENO);
+    close(saved_fd);
     captured[n > 0 ? n : 0] = '\0';
     return captured;
 }
 
-#define PRINTED(wanted_, ...)                    \
-    do {                                         \
-        int kept = begin();                      \
-        wl_eprint(__VA_ARGS__);                  \
-        assert_string_equal(end(kept), wanted_); \
+#define PRINTED(wanted_, ...)                        \
+    do {                                             \
+        int saved_fd = begin();                      \
+        wl_eprint(__VA_ARGS__);                      \
+        assert_string_equal(end(saved_fd), wanted_); \
     } while (0)
 
 /* The same as snprintf, where nothing has to be escaped. */
@@ -51,7 +52,7 @@ static const char *end(int kept)
         PRINTED(wanted, __VA_ARGS__);                 \
     } while (0)
 
-static void formats_as_printf(void **state)
+static void formats_match_printf(void **state)
 {
     (void)state;
     SAME("plain\n\ttext, 100 %%\n");
@@ -70,7 +71,7 @@ static void formats_as_printf(void **state)
     SAME("%.100f", 1e300);
 }
 
-static void escapes_arguments(void **state)
+static void arguments_are_escaped(void **state)
 {
     (void)state;
     PRINTED("name \\x1b]52;c;AAAA\\x07 end\n", "name %s end\n", "\033]52;c;AAAA\a");
@@ -95,35 +96,35 @@ static void escapes_arguments(void **state)
 }
 
 /* Text of ours in several lines; and longer than what is gathered at once. */
-static void keeps_lines_of_texts(void **state)
+static void line_ends_of_texts_are_kept(void **state)
 {
     (void)state;
-    int kept = begin();
+    int saved_fd = begin();
     wl_print_text(WL_STDERR, "a\n\tb\r\033[2Jc\n");
-    assert_string_equal(end(kept), "a\n\tb\\r\\x1b[2Jc\n");
+    assert_string_equal(end(saved_fd), "a\n\tb\\r\\x1b[2Jc\n");
     enum { N = 100000 };
     char *text = malloc(N + 1);
     memset(text, 'x', N);
     text[N] = '\0';
     text[5000] = '\033';
-    kept = begin();
+    saved_fd = begin();
     wl_eprint("<%s>", text);
-    const char *all = end(kept);
+    const char *all = end(saved_fd);
     assert_int_equal(strlen(all), N + 3 + 2);
     assert_memory_equal(all + 5001, "\\x1bx", 5);
     free(text);
 }
 
-static void logs_one_line(void **state)
+static void a_log_message_is_one_line(void **state)
 {
     (void)state;
-    int kept = begin();
+    int saved_fd = begin();
     wl_log(WL_ERROR, "area", "%s: no", "file\nerror area: fake\033[0m");
-    assert_string_equal(end(kept), "error area: file\\nerror area: fake\\x1b[0m: no\n");
+    assert_string_equal(end(saved_fd), "error area: file\\nerror area: fake\\x1b[0m: no\n");
 }
 
 /* Escaped text stays as it is, wherever it is cut, and no byte that a terminal obeys is left. */
-static void is_stable(void **state)
+static void escaping_twice_changes_nothing(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -150,7 +151,7 @@ static void is_stable(void **state)
 }
 
 /* JSON that goes to a terminal is read back as what it was. */
-static void json_keeps_its_meaning(void **state)
+static void escaped_json_has_the_same_values(void **state)
 {
     (void)state;
     static const char hostile[] = "\033]0;x\a \x7f \xc2\x9b \u202e \u2028 \ufeff \U000e0041 µ 日 é 😀 \" \\ \n";
@@ -168,12 +169,9 @@ static void json_keeps_its_meaning(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_as_printf),
-        cmocka_unit_test(escapes_arguments),
-        cmocka_unit_test(keeps_lines_of_texts),
-        cmocka_unit_test(logs_one_line),
-        cmocka_unit_test(is_stable),
-        cmocka_unit_test(json_keeps_its_meaning),
+        cmocka_unit_test(formats_match_printf),           cmocka_unit_test(arguments_are_escaped),
+        cmocka_unit_test(line_ends_of_texts_are_kept),    cmocka_unit_test(a_log_message_is_one_line),
+        cmocka_unit_test(escaping_twice_changes_nothing), cmocka_unit_test(escaped_json_has_the_same_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

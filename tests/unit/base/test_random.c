@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 /* The known answers of Random123 (kat_vectors, philox4x32 with 10 rounds): counter, key, result. */
-static void test_known_answers(void **state)
+static void philox_gives_the_published_numbers(void **state)
 {
     (void)state;
     static const struct {
@@ -30,7 +30,7 @@ static void test_known_answers(void **state)
 }
 
 /* Mean and variance of n draws lie within four standard errors. */
-static void test_moments(void **state)
+static void moments_match_the_distributions(void **state)
 {
     (void)state;
     enum { N = 100000 };
@@ -54,7 +54,7 @@ static void test_moments(void **state)
 }
 
 /* Many at once: normals are those of their positions, picks lie in their range with the right frequencies. */
-static void test_many(void **state)
+static void draws_in_bulk_match_single_draws(void **state)
 {
     (void)state;
     enum { N = 60001 };
@@ -70,7 +70,7 @@ static void test_many(void **state)
     for (int k = 0; k < 6; k++) assert_true(fabs((double)counts[k] - N / 6.0) < 4 * sqrt(N * 5.0 / 36));
 }
 
-static void test_streams(void **state)
+static void key_stream_and_position_select_the_number(void **state)
 {
     (void)state;
     assert_true(wl_random_uniform(1, 2, 3) == wl_random_uniform(1, 2, 3));
@@ -83,10 +83,10 @@ static void test_streams(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_known_answers),
-        cmocka_unit_test(test_moments),
-        cmocka_unit_test(test_many),
-        cmocka_unit_test(test_streams),
+        cmocka_unit_test(philox_gives_the_published_numbers),
+        cmocka_unit_test(moments_match_the_distributions),
+        cmocka_unit_test(draws_in_bulk_match_single_draws),
+        cmocka_unit_test(key_stream_and_position_select_the_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

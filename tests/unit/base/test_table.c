@@ -28,7 +28,7 @@ static struct wl_table three_columns(struct wl_arena *a)
     return t;
 }
 
-static void aligns_by_characters(void **state)
+static void widths_count_characters(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -50,7 +50,7 @@ static void aligns_by_characters(void **state)
     wl_arena_free(a);
 }
 
-static void leaves_out_what_is_missing_everywhere(void **state)
+static void an_empty_column_is_left_out(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -65,7 +65,7 @@ static void leaves_out_what_is_missing_everywhere(void **state)
     wl_arena_free(a);
 }
 
-static void all_of_it_may_be_missing(void **state)
+static void all_columns_may_be_empty(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -78,7 +78,7 @@ static void all_of_it_may_be_missing(void **state)
     wl_arena_free(a);
 }
 
-static void numbers_keep_their_digits(void **state)
+static void numbers_have_the_digits_asked_for(void **state)
 {
     (void)state;
     static const struct {
@@ -101,7 +101,7 @@ static void numbers_keep_their_digits(void **state)
     wl_arena_free(a);
 }
 
-static void one_unit_has_the_same_decimals(void **state)
+static void a_column_has_the_same_decimals(void **state)
 {
     (void)state;
     static const struct {
@@ -128,7 +128,7 @@ static void one_unit_has_the_same_decimals(void **state)
     wl_arena_free(a);
 }
 
-static void what_is_the_same_can_be_taken_out(void **state)
+static void a_constant_column_can_be_hidden(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -151,9 +151,9 @@ static void what_is_the_same_can_be_taken_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(aligns_by_characters),           cmocka_unit_test(leaves_out_what_is_missing_everywhere),
-        cmocka_unit_test(all_of_it_may_be_missing),       cmocka_unit_test(numbers_keep_their_digits),
-        cmocka_unit_test(one_unit_has_the_same_decimals), cmocka_unit_test(what_is_the_same_can_be_taken_out),
+        cmocka_unit_test(widths_count_characters),        cmocka_unit_test(an_empty_column_is_left_out),
+        cmocka_unit_test(all_columns_may_be_empty),       cmocka_unit_test(numbers_have_the_digits_asked_for),
+        cmocka_unit_test(a_column_has_the_same_decimals), cmocka_unit_test(a_constant_column_can_be_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,7 +27,7 @@ static int teardown(void **state)
     return 0;
 }
 
-static void numbers_are_the_whole_text(void **state)
+static void a_number_is_the_whole_text(void **state)
 {
     (void)state;
     int64_t i;
@@ -46,7 +46,7 @@ static void numbers_are_the_whole_text(void **state)
     assert_int_equal(wl_str_to_duration("-1s", &x), -1);
 }
 
-static void people_read_short_numbers(void **state)
+static void numbers_for_people_are_short(void **state)
 {
     (void)state;
     const struct {
@@ -60,7 +60,7 @@ static void people_read_short_numbers(void **state)
     assert_string_equal(wl_human_time(a, 0.25), "250 ms");
 }
 
-static void near_names_are_found_and_far_ones_not(void **state)
+static void only_near_names_are_suggested(void **state)
 {
     (void)state;
     static const char *const names[] = { "measure", "sweep", "status", "show" };
@@ -98,7 +98,7 @@ static void csv_skips_a_byte_order_mark(void **state)
     unlink(path);
 }
 
-static void csv_refuses_what_is_no_table(void **state)
+static void csv_refuses_files_that_are_not_tables(void **state)
 {
     (void)state;
     enum { COMMAS = 2 << 20 };
@@ -115,7 +115,7 @@ static void csv_refuses_what_is_no_table(void **state)
     unlink(path);
 }
 
-static void csv_reads_quotes_and_names_bad_lines(void **state)
+static void csv_reads_quotes_and_names_invalid_lines(void **state)
 {
     (void)state;
     struct wl_csv csv;
@@ -146,7 +146,7 @@ static void csv_reads_quotes_and_names_bad_lines(void **state)
     unlink(path);
 }
 
-static void csv_writes_what_it_reads(void **state)
+static void csv_round_trips(void **state)
 {
     (void)state;
     struct wl_text t = WL_TEXT(a);
@@ -160,7 +160,7 @@ static void csv_writes_what_it_reads(void **state)
     unlink(path);
 }
 
-static void json_keys_come_in_order_and_whole_numbers_without_a_point(void **state)
+static void json_keeps_the_order_of_keys_and_whole_numbers(void **state)
 {
     (void)state;
     struct wl_json *j = wl_json_root_object(a);
@@ -177,7 +177,7 @@ static void json_keys_come_in_order_and_whole_numbers_without_a_point(void **sta
     assert_null(wl_json_key(wl_json_root_object(a), NULL));
 }
 
-static void json_keeps_missing_missing_and_text_valid(void **state)
+static void json_writes_nan_as_null_and_valid_utf8(void **state)
 {
     (void)state;
     struct wl_json *j = wl_json_root_object(a), *back;
@@ -197,7 +197,7 @@ static void json_keeps_missing_missing_and_text_valid(void **state)
     assert_true(wl_str_starts(e.msg, "f.json:1:"));
 }
 
-static void bytes_of_no_character_are_escaped(void **state)
+static void bytes_that_are_not_utf8_are_escaped(void **state)
 {
     (void)state;
     static const struct {
@@ -230,16 +230,16 @@ static void shell_words_round_trip(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(numbers_are_the_whole_text, setup, teardown),
-        cmocka_unit_test_setup_teardown(people_read_short_numbers, setup, teardown),
-        cmocka_unit_test_setup_teardown(near_names_are_found_and_far_ones_not, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_number_is_the_whole_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(numbers_for_people_are_short, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_near_names_are_suggested, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_skips_a_byte_order_mark, setup, teardown),
-        cmocka_unit_test_setup_teardown(csv_refuses_what_is_no_table, setup, teardown),
-        cmocka_unit_test_setup_teardown(csv_reads_quotes_and_names_bad_lines, setup, teardown),
-        cmocka_unit_test_setup_teardown(csv_writes_what_it_reads, setup, teardown),
-        cmocka_unit_test_setup_teardown(json_keys_come_in_order_and_whole_numbers_without_a_point, setup, teardown),
-        cmocka_unit_test_setup_teardown(json_keeps_missing_missing_and_text_valid, setup, teardown),
-        cmocka_unit_test_setup_teardown(bytes_of_no_character_are_escaped, setup, teardown),
+        cmocka_unit_test_setup_teardown(csv_refuses_files_that_are_not_tables, setup, teardown),
+        cmocka_unit_test_setup_teardown(csv_reads_quotes_and_names_invalid_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(csv_round_trips, setup, teardown),
+        cmocka_unit_test_setup_teardown(json_keeps_the_order_of_keys_and_whole_numbers, setup, teardown),
+        cmocka_unit_test_setup_teardown(json_writes_nan_as_null_and_valid_utf8, setup, teardown),
+        cmocka_unit_test_setup_teardown(bytes_that_are_not_utf8_are_escaped, setup, teardown),
         cmocka_unit_test_setup_teardown(shell_words_round_trip, setup, teardown),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);

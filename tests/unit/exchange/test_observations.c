@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-struct place {
+struct fixture {
     struct wl_arena *arena;
     char path[64];
     struct wl_observations obs;
@@ -23,7 +23,7 @@ struct place {
 static int set_up(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct place *p = wl_new(a, struct place);
+    struct fixture *p = wl_new(a, struct fixture);
     p->arena = a;
     strcpy(p->path, "/tmp/wattlaw-obs-XXXXXX");
     int fd = mkstemp(p->path);
@@ -33,14 +33,14 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     int rc = unlink(p->path);
     wl_arena_free(p->arena);
     return rc;
 }
 
 /* Reads the text as a file, with "canonical=column" entries separated by blanks. */
-static int read_text(struct place *p, const char *text, const char *map)
+static int read_text(struct fixture *p, const char *text, const char *map)
 {
     struct wl_strs entries = wl_str_split(p->arena, map, ' ');
     p->e = (struct wl_err) { 0 };
@@ -48,15 +48,15 @@ static int read_text(struct place *p, const char *text, const char *map)
     return wl_obs_read_csv(p->path, &entries, &p->obs, p->arena, &p->e);
 }
 
-static void refuses(struct place *p, const char *text, const char *map, const char *message)
+static void must_refuse(struct fixture *p, const char *text, const char *map, const char *message)
 {
     if (read_text(p, text, map) != WL_EINVAL) fail_msg("\"%s\" was read", text);
     if (!strstr(p->e.msg, message)) fail_msg("\"%s\" is not in \"%s\"", message, p->e.msg);
 }
 
-static void reads_canonical_columns(void **state)
+static void canonical_columns_are_read(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     int rc = read_text(p,
                        "workload,workers,run,epoch,time_s,energy_j,estimated\n"
                        "resnet50,2,r1,1,10.5,,1\n"
@@ -74,9 +74,9 @@ static void reads_canonical_columns(void **state)
     assert_null(o->metric[0]);
 }
 
-static void maps_names_and_keeps_the_rest(void **state)
+static void columns_are_renamed_by_the_map_and_others_kept(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     int rc = read_text(p,
                        "gpus;time (s);time_s;cooling;ambient\n"
                        "1;100;7;air;20\n"
@@ -98,9 +98,9 @@ static void maps_names_and_keeps_the_rest(void **state)
     assert_true(c.real[0] == 7);
 }
 
-static void finds_tabs_behind_comments(void **state)
+static void the_separator_is_found_after_comments(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     if (read_text(p, "# made by hand, twice\n\ntime_s\tworkers\n3\t1\n", "")) fail_msg("%s", p->e.msg);
     assert_true(p->obs.time_s[0] == 3 && p->obs.workers[0] == 1);
     if (read_text(p, "\"time_s\"\n3\n", "")) fail_msg("%s", p->e.msg);
@@ -109,27 +109,27 @@ static void finds_tabs_behind_comments(void **state)
     assert_int_equal(p->obs.n, 0);
 }
 
-static void names_what_is_wrong(void **state)
+static void errors_name_line_column_and_value(void **state)
 {
-    struct place *p = *state;
-    refuses(p, "time_s,workers\n1,2\nfast,2\n", "", ":3: column time_s: \"fast\" is not a number");
-    refuses(p, "time_s,estimated\n1,yes\n", "", ":2: column estimated: \"yes\" is not a number");
-    refuses(p, "time_s,simulated\n1,2\n", "", ":2: column simulated: \"2\" is not 0 or 1");
-    refuses(p, "time_s,workers\n1\n", "", ":2: 1 fields, the header has 2");
-    refuses(p, "time_s,time_s\n1,2\n", "", "duplicate column \"time_s\"");
-    refuses(p, "seconds,workers\n1,2\n", "", "neither a column time_s nor energy_j");
-    refuses(p, "seconds,workers\n1,2\n", "time_s=second", "no column \"second\"; did you mean \"seconds\"?");
-    refuses(p, "seconds,workers\n1,2\n", "time=seconds", "\"time\" is not a column of the observation table");
-    refuses(p, "seconds,workers\n1,2\n", "seconds", "expected canonical=column");
-    refuses(p, "t,workers\n1,2\n", "time_s=t energy_j=t", "the column is already mapped to time_s");
-    refuses(p, "t,u\n1,2\n", "time_s=t time_s=u", "duplicate column \"time_s\"");
-    refuses(p, "time_s,x\n1,\"2\n", "", ":2: unterminated quote");
-    refuses(p, "", "", "the file is empty");
+    struct fixture *p = *state;
+    must_refuse(p, "time_s,workers\n1,2\nfast,2\n", "", ":3: column time_s: \"fast\" is not a number");
+    must_refuse(p, "time_s,estimated\n1,yes\n", "", ":2: column estimated: \"yes\" is not a number");
+    must_refuse(p, "time_s,simulated\n1,2\n", "", ":2: column simulated: \"2\" is not 0 or 1");
+    must_refuse(p, "time_s,workers\n1\n", "", ":2: 1 fields, the header has 2");
+    must_refuse(p, "time_s,time_s\n1,2\n", "", "duplicate column \"time_s\"");
+    must_refuse(p, "seconds,workers\n1,2\n", "", "neither a column time_s nor energy_j");
+    must_refuse(p, "seconds,workers\n1,2\n", "time_s=second", "no column \"second\"; did you mean \"seconds\"?");
+    must_refuse(p, "seconds,workers\n1,2\n", "time=seconds", "\"time\" is not a column of the observation table");
+    must_refuse(p, "seconds,workers\n1,2\n", "seconds", "expected canonical=column");
+    must_refuse(p, "t,workers\n1,2\n", "time_s=t energy_j=t", "the column is already mapped to time_s");
+    must_refuse(p, "t,u\n1,2\n", "time_s=t time_s=u", "duplicate column \"time_s\"");
+    must_refuse(p, "time_s,x\n1,\"2\n", "", ":2: unterminated quote");
+    must_refuse(p, "", "", "the file is empty");
     struct wl_strs none = { 0 };
     assert_int_equal(wl_obs_read_csv("/proc/nowhere/x.csv", &none, &p->obs, p->arena, &p->e), WL_ENOENT);
 }
 
-static char *written(const struct wl_observations *obs, void (*write)(const struct wl_observations *, FILE *))
+static char *text_of(const struct wl_observations *obs, void (*write)(const struct wl_observations *, FILE *))
 {
     char *s = NULL;
     size_t n = 0;
@@ -139,23 +139,23 @@ static char *written(const struct wl_observations *obs, void (*write)(const stru
     return s;
 }
 
-static void what_is_written_reads_back(void **state)
+static void a_written_table_reads_back(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     const char *text = "workload,run,time_s,energy_j,metric,note\n"
                        "\"a \"\"b\"\"\",1,0.1,,loss,\"x, y\"\n"
                        "c,2,3.3333333333333335,1e300,,\n";
     if (read_text(p, text, "")) fail_msg("%s", p->e.msg);
-    char *once = written(&p->obs, wl_obs_write_csv);
+    char *once = text_of(&p->obs, wl_obs_write_csv);
     if (read_text(p, once, "")) fail_msg("%s", p->e.msg);
-    char *twice = written(&p->obs, wl_obs_write_csv);
+    char *twice = text_of(&p->obs, wl_obs_write_csv);
     assert_string_equal(once, twice);
     assert_true(p->obs.time_s[1] == 3.3333333333333335 && p->obs.energy_j[1] == 1e300);
     assert_non_null(strstr(once, ",0.1,,")); /* no digits that mean nothing */
     free(once);
     free(twice);
 
-    char *lines = written(&p->obs, wl_obs_write_jsonl);
+    char *lines = text_of(&p->obs, wl_obs_write_jsonl);
     struct wl_strs line = wl_str_split(p->arena, lines, '\n');
     assert_int_equal(line.n, 3); /* the last one is empty */
     struct wl_json *object;
@@ -171,7 +171,7 @@ static void what_is_written_reads_back(void **state)
  * reader gives back what was there. */
 static void formulas_are_guarded_and_read_back(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     const char *text = "workload,run,time_s,metric,\"'=note()\"\n"
                        "\"=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\",-5,0.1,@SUM(A1),+x\n"
                        "-2+3,+1e3,1,'=x,''=x\n"
@@ -181,7 +181,7 @@ static void formulas_are_guarded_and_read_back(void **state)
     assert_string_equal(p->obs.metric[2], "'tis");
     assert_string_equal(p->obs.extra[0].name, "=note()");
     p->obs.workload[2] = "\t=cmd|' /C calc'!A0";
-    char *once = written(&p->obs, wl_obs_write_csv);
+    char *once = text_of(&p->obs, wl_obs_write_csv);
     const char *const wanted[] = { "\"'=HYPERLINK(\"\"http",
                                    ",-5,",
                                    ",'@SUM(A1),",
@@ -201,16 +201,16 @@ static void formulas_are_guarded_and_read_back(void **state)
     assert_string_equal(p->obs.workload[1], "-2+3");
     assert_string_equal(p->obs.workload[2], "\t=cmd|' /C calc'!A0");
     assert_string_equal(p->obs.extra[0].text[1], "'=x");
-    char *twice = written(&p->obs, wl_obs_write_csv);
+    char *twice = text_of(&p->obs, wl_obs_write_csv);
     assert_string_equal(once, twice);
     free(once);
     free(twice);
 }
 
 /* Any text: no cell is left that a spreadsheet would run, and reading takes away what writing has put. */
-static void any_text_reads_back(void **state)
+static void random_text_reads_back(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     uint32_t seed = 7;
     for (int round = 0; round < 100; round++) {
         struct wl_arena *a = wl_arena_new(NULL);
@@ -244,9 +244,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(reads_canonical_columns), TEST(maps_names_and_keeps_the_rest), TEST(finds_tabs_behind_comments),
-        TEST(names_what_is_wrong),     TEST(what_is_written_reads_back),    TEST(formulas_are_guarded_and_read_back),
-        TEST(any_text_reads_back),
+        TEST(canonical_columns_are_read),
+        TEST(columns_are_renamed_by_the_map_and_others_kept),
+        TEST(the_separator_is_found_after_comments),
+        TEST(errors_name_line_column_and_value),
+        TEST(a_written_table_reads_back),
+        TEST(formulas_are_guarded_and_read_back),
+        TEST(random_text_reads_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

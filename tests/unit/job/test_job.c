@@ -89,7 +89,7 @@ static void a_missing_command_is_named(void **state)
 }
 
 /* The pid that a script wrote into dir/name. */
-static pid_t pid_in(const char *name)
+static pid_t wait_for_pid(const char *name)
 {
     const char *path = wl_path_join(a, dir, name);
     for (int i = 0; i < POLLS_MAX; i++) {
@@ -101,7 +101,7 @@ static pid_t pid_in(const char *name)
     return 0;
 }
 
-static bool gone(pid_t pid)
+static bool wait_gone(pid_t pid)
 {
     for (int i = 0; i < POLLS_MAX; i++) {
         if (kill(pid, 0) < 0) return true;
@@ -127,7 +127,7 @@ static void processes_that_outlive_the_command_are_ended(void **state)
     struct wl_job_exit x = end_of(job);
     assert_int_equal(x.exit.status, 3);
     assert_int_equal(x.leftovers, 1);
-    assert_true(gone(pid_in("stray")));
+    assert_true(wait_gone(wait_for_pid("stray")));
 }
 
 static void a_measured_command_may_leave_a_daemon(void **state)
@@ -136,7 +136,7 @@ static void a_measured_command_may_leave_a_daemon(void **state)
     struct wl_job *job;
     assert_int_equal(start(&job, script_with_stray("daemon", "exit 3"), true, 0.1), 0);
     assert_int_equal(end_of(job).exit.status, 3);
-    pid_t pid = pid_in("daemon");
+    pid_t pid = wait_for_pid("daemon");
     assert_int_equal(kill(pid, 0), 0);
     kill(pid, SIGKILL);
 }
@@ -147,7 +147,7 @@ static struct wl_job *start_with_trap(const char *trap, const char *name, bool p
     struct wl_job *job;
     const char *script = wl_strf(a, "trap %s; echo $$ > %s/%s; while :; do sleep 0.01; done", trap, dir, name);
     assert_int_equal(start(&job, script, pass_through, grace_s), 0);
-    pid_in(name);
+    wait_for_pid(name);
     return job;
 }
 
@@ -184,10 +184,10 @@ static void the_process_tree_ends_with_its_owner(void **state)
         if (start(&job, script_with_stray("orphan", "sleep 60"), false, 0.1) < 0) _exit(1);
         pause();
     }
-    pid_t stray = pid_in("orphan");
+    pid_t stray = wait_for_pid("orphan");
     kill(owner, SIGKILL);
     waitpid(owner, NULL, 0);
-    assert_true(gone(stray));
+    assert_true(wait_gone(stray));
 }
 
 static char cgroups[4096]; /* parent of the cgroups of our jobs */
@@ -228,7 +228,7 @@ static void kill_the_guard(const char *name)
     struct wl_job *job;
     struct wl_job_exit x;
     assert_int_equal(start(&job, script_with_runaway(name), false, 0.1), 0);
-    pid_t runaway = pid_in(name);
+    pid_t runaway = wait_for_pid(name);
     kill(wl_job_pid(job), SIGKILL);
     assert_int_equal(wl_job_reap(job, &x, &e), WL_EJOB);
     assert_non_null(strstr(e.msg, "guard"));
@@ -258,7 +258,7 @@ static void a_killed_guard_spares_other_children(void **state)
         for (;;) pause();
     }
     assert_int_equal(start(&job, wl_strf(a, "echo $$ > %s/spared; exec sleep 60", dir), false, 0.1), 0);
-    pid_in("spared");
+    wait_for_pid("spared");
     kill(wl_job_pid(job), SIGKILL);
     assert_int_equal(wl_job_reap(job, &x, &e), WL_EJOB);
     assert_int_equal(waitpid(other, NULL, WNOHANG), 0);
@@ -282,17 +282,17 @@ static void the_next_job_ends_leftovers_of_a_killed_wattlaw_and_guard(void **sta
         if (write(ends[1], &guard, sizeof guard) < 0) _exit(1);
         for (;;) pause();
     }
-    pid_t guard, runaway = pid_in("twice");
+    pid_t guard, runaway = wait_for_pid("twice");
     assert_int_equal(read(ends[0], &guard, sizeof guard), sizeof guard);
     kill(owner, SIGSTOP); /* it must not notice that its guard dies */
     kill(guard, SIGKILL);
     kill(owner, SIGKILL);
     waitpid(owner, NULL, 0);
     assert_true(
-        gone(guard)); /* a process may still exist when kill() returns: until it ends the guard holds the lock */
+        wait_gone(guard)); /* a process may still exist when kill() returns: until it ends the guard holds the lock */
     assert_int_equal(kill(runaway, 0), 0);
     assert_int_equal(run("exit 0").exit.status, 0);
-    bool ended = gone(runaway);
+    bool ended = wait_gone(runaway);
     kill(runaway, SIGKILL);
     assert_true(ended);
     close(ends[0]);
@@ -348,7 +348,7 @@ static void a_daemon_leaves_the_cgroup_of_its_job(void **state)
     struct wl_job *job;
     assert_int_equal(start(&job, script_with_stray("let_go", "exit 0"), true, 0.1), 0);
     assert_int_equal(end_of(job).exit.status, 0);
-    pid_t pid = pid_in("let_go");
+    pid_t pid = wait_for_pid("let_go");
     char *text;
     size_t n;
     assert_int_equal(wl_file_read(wl_strf(a, "/proc/%ld/cgroup", (long)pid), 1 << 16, &text, &n, a, &e), 0);
@@ -375,10 +375,10 @@ static void a_job_ends_with_its_arena(void **state)
     (void)state;
     struct wl_job *job;
     assert_int_equal(start(&job, wl_strf(a, "echo $$ > %s/scoped; sleep 60", dir), false, 0.1), 0);
-    pid_t command = pid_in("scoped");
+    pid_t command = wait_for_pid("scoped");
     wl_arena_free(a);
     a = wl_arena_new(NULL);
-    assert_true(gone(command));
+    assert_true(wait_gone(command));
 }
 
 int main(int argc, char **argv)

@@ -11,7 +11,7 @@ static int parse(struct wl_mark *m, const char *line, struct wl_err *e)
     return wl_mark_parse(m, line, strlen(line), "m:1", e);
 }
 
-static void test_fields(void **state)
+static void a_mark_owns_its_fields(void **state)
 {
     struct wl_mark m, copy;
     struct wl_err e = { 0 };
@@ -32,7 +32,7 @@ static void test_fields(void **state)
     assert_true(isnan(wl_mark_real(&copy, "note")));
 }
 
-static void test_no_fields(void **state)
+static void a_mark_may_have_no_fields(void **state)
 {
     struct wl_mark m;
     struct wl_err e = { 0 };
@@ -42,7 +42,7 @@ static void test_no_fields(void **state)
     assert_string_equal(m.fields, "");
 }
 
-static void test_not_finite(void **state)
+static void nan_and_infinity_read_as_nan(void **state)
 {
     static const char *const values[] = { "nan", "-nan", "inf", "-Infinity" };
     struct wl_mark m;
@@ -57,7 +57,7 @@ static void test_not_finite(void **state)
 }
 
 /* Each broken line is refused, with a message that names place and cause. */
-static void test_broken(void **state)
+static void a_malformed_line_is_refused_with_its_reason(void **state)
 {
     static const struct {
         const char *line, *cause;
@@ -104,7 +104,7 @@ static void test_broken(void **state)
     }
 }
 
-static void test_sizes(void **state)
+static void lines_and_fields_have_a_limit(void **state)
 {
     char line[WL_MARK_LINE_MAX + 1] = "1 0 start ";
     struct wl_mark m;
@@ -123,7 +123,7 @@ static void test_sizes(void **state)
     assert_non_null(strstr(e.msg, "more than 64 fields"));
 }
 
-static void test_make(void **state)
+static void a_mark_made_from_parts_is_checked_like_a_line(void **state)
 {
     struct wl_mark m;
     struct wl_err e = { 0 };
@@ -137,8 +137,12 @@ static void test_make(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fields), cmocka_unit_test(test_no_fields), cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_broken), cmocka_unit_test(test_sizes),     cmocka_unit_test(test_make),
+        cmocka_unit_test(a_mark_owns_its_fields),
+        cmocka_unit_test(a_mark_may_have_no_fields),
+        cmocka_unit_test(nan_and_infinity_read_as_nan),
+        cmocka_unit_test(a_malformed_line_is_refused_with_its_reason),
+        cmocka_unit_test(lines_and_fields_have_a_limit),
+        cmocka_unit_test(a_mark_made_from_parts_is_checked_like_a_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

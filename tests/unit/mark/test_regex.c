@@ -39,7 +39,7 @@ static void expect(struct job *j, const char *want)
 }
 
 /* The common log: one line when the epoch is over. */
-static void test_epoch_end(void **state)
+static void an_epoch_line_ends_its_epoch(void **state)
 {
     struct job j;
     (void)state;
@@ -54,7 +54,7 @@ static void test_epoch_end(void **state)
 }
 
 /* Loading and validation are kept out of the epochs by the line that opens them. */
-static void test_epoch_start_line(void **state)
+static void a_start_line_begins_the_epoch(void **state)
 {
     struct job j;
     (void)state;
@@ -70,7 +70,7 @@ static void test_epoch_start_line(void **state)
 }
 
 /* A line that opens an epoch and is printed again with every progress message. */
-static void test_epoch_begin(void **state)
+static void an_epoch_line_may_begin_its_epoch(void **state)
 {
     struct job j;
     (void)state;
@@ -88,7 +88,7 @@ static void test_epoch_begin(void **state)
                "300 epoch-begin epoch=2\n400 epoch-end epoch=2\n");
 }
 
-static void test_failed_job_leaves_no_half_epoch(void **state)
+static void a_failed_job_leaves_no_incomplete_epoch(void **state)
 {
     struct job j;
     (void)state;
@@ -100,7 +100,7 @@ static void test_failed_job_leaves_no_half_epoch(void **state)
 }
 
 /* Lines that make no sense are named, and give no epoch of wrong length. */
-static void test_nonsense(void **state)
+static void an_invalid_line_is_an_error_and_gives_no_epoch(void **state)
 {
     struct job j;
     (void)state;
@@ -120,7 +120,7 @@ static void test_nonsense(void **state)
 }
 
 /* What the metrics are is said before the first of them. */
-static void test_definitions(void **state)
+static void definitions_come_before_the_first_metric(void **state)
 {
     struct job j;
     char *said[] = { (char *)"name=val_f1 better=larger unit=%", (char *)"name=val_mae better=smaller" };
@@ -131,7 +131,7 @@ static void test_definitions(void **state)
                "100 epoch-begin epoch=1\n200 epoch-end epoch=1\n");
 }
 
-static void test_resumed_job(void **state)
+static void the_first_epoch_of_a_resumed_job_has_any_number(void **state)
 {
     struct job j;
     (void)state;
@@ -140,7 +140,7 @@ static void test_resumed_job(void **state)
     expect(&j, "100 epoch-begin epoch=6\n200 epoch-end epoch=6\n");
 }
 
-static void test_steps(void **state)
+static void step_lines_give_step_marks(void **state)
 {
     struct job j;
     (void)state;
@@ -151,7 +151,7 @@ static void test_steps(void **state)
     expect(&j, "200 step step=10 loss=1.5\n210 step step=20 loss=nan\n");
 }
 
-static void test_bad_options(void **state)
+static void invalid_options_are_refused_by_name(void **state)
 {
     static char *bad[] = { (char *)"name=f1 better=up" }, *good[] = { (char *)"name=f1" };
     static const struct {
@@ -181,7 +181,7 @@ static void test_bad_options(void **state)
 }
 
 /* The rows set the struct that they promise to set. */
-static void test_rows(void **state)
+static void option_rows_set_the_expressions(void **state)
 {
     struct cmd {
         bool other;
@@ -202,11 +202,16 @@ static void test_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_epoch_end),   cmocka_unit_test(test_epoch_start_line),
-        cmocka_unit_test(test_epoch_begin), cmocka_unit_test(test_failed_job_leaves_no_half_epoch),
-        cmocka_unit_test(test_nonsense),    cmocka_unit_test(test_definitions),
-        cmocka_unit_test(test_resumed_job), cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_bad_options), cmocka_unit_test(test_rows),
+        cmocka_unit_test(an_epoch_line_ends_its_epoch),
+        cmocka_unit_test(a_start_line_begins_the_epoch),
+        cmocka_unit_test(an_epoch_line_may_begin_its_epoch),
+        cmocka_unit_test(a_failed_job_leaves_no_incomplete_epoch),
+        cmocka_unit_test(an_invalid_line_is_an_error_and_gives_no_epoch),
+        cmocka_unit_test(definitions_come_before_the_first_metric),
+        cmocka_unit_test(the_first_epoch_of_a_resumed_job_has_any_number),
+        cmocka_unit_test(step_lines_give_step_marks),
+        cmocka_unit_test(invalid_options_are_refused_by_name),
+        cmocka_unit_test(option_rows_set_the_expressions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

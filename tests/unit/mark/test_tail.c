@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-struct place {
+struct fixture {
     struct wl_arena *arena;
     char dir[64];
     const char *path;
@@ -17,7 +17,7 @@ struct place {
 static int setup(void **state)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct place *p = wl_new(a, struct place);
+    struct fixture *p = wl_new(a, struct fixture);
     p->arena = a;
     snprintf(p->dir, sizeof p->dir, "/tmp/wattlaw-tail-XXXXXX");
     if (!mkdtemp(p->dir)) return -1;
@@ -28,7 +28,7 @@ static int setup(void **state)
 
 static int teardown(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     char dir[64];
     memcpy(dir, p->dir, sizeof dir);
     unlink(p->path);
@@ -36,7 +36,7 @@ static int teardown(void **state)
     return rmdir(dir);
 }
 
-static void put(const struct place *p, int flags, const char *text)
+static void put(const struct fixture *p, int flags, const char *text)
 {
     int fd = open(p->path, O_WRONLY | O_CREAT | flags, 0600);
     assert_true(fd >= 0);
@@ -44,7 +44,7 @@ static void put(const struct place *p, int flags, const char *text)
     close(fd);
 }
 
-static void append(const struct place *p, const char *text) { put(p, O_APPEND, text); }
+static void append(const struct fixture *p, const char *text) { put(p, O_APPEND, text); }
 
 /* Expects one line, or NULL for "no more at the moment". */
 static void expect(struct wl_tail *t, bool cr_too, const char *want)
@@ -58,9 +58,9 @@ static void expect(struct wl_tail *t, bool cr_too, const char *want)
     assert_memory_equal(line, want, n);
 }
 
-static void test_grows(void **state)
+static void only_whole_lines_are_returned(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_tail *t = wl_tail_new(p->path, p->arena);
     const char *line;
     struct wl_err e;
@@ -80,9 +80,9 @@ static void test_grows(void **state)
     assert_int_equal(wl_tail_rest(t, &line, &n, &e), 0);
 }
 
-static void test_truncated(void **state)
+static void a_truncated_file_is_read_from_its_start(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_tail *t = wl_tail_new(p->path, p->arena);
     append(p, "first\nsecond\nhalf");
     expect(t, false, "first");
@@ -94,9 +94,9 @@ static void test_truncated(void **state)
     expect(t, false, NULL);
 }
 
-static void test_replaced(void **state)
+static void a_replaced_file_is_read_from_its_start(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_tail *t = wl_tail_new(p->path, p->arena);
     const char *aside = wl_path_join(p->arena, p->dir, "aside");
     append(p, "old file\n");
@@ -107,9 +107,9 @@ static void test_replaced(void **state)
     unlink(aside);
 }
 
-static void test_long_line(void **state)
+static void the_rest_of_a_long_line_is_skipped(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_tail *t = wl_tail_new(p->path, p->arena);
     char *big = wl_alloc(p->arena, 200001);
     const char *line;
@@ -124,9 +124,9 @@ static void test_long_line(void **state)
     assert_int_equal(wl_tail_line_number(t), 2);
 }
 
-static void test_progress_bar(void **state)
+static void a_carriage_return_may_end_a_line(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_tail *t = wl_tail_new(p->path, p->arena);
     append(p, "10%\r20%\r\nEpoch 1\r");
     expect(t, true, "10%");
@@ -137,9 +137,9 @@ static void test_progress_bar(void **state)
 }
 
 /* Broken lines cost themselves only, and are named by file and line. */
-static void test_marks(void **state)
+static void a_malformed_line_affects_only_itself(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_mark_tail *t = wl_mark_tail_new(p->path, p->arena);
     struct wl_mark m;
     struct wl_err e;
@@ -156,9 +156,9 @@ static void test_marks(void **state)
     assert_int_equal(wl_mark_tail_last(t, &m, &e), 0);
 }
 
-static void test_unreadable(void **state)
+static void a_folder_cannot_be_followed(void **state)
 {
-    struct place *p = *state;
+    struct fixture *p = *state;
     struct wl_tail *t = wl_tail_new(p->dir, p->arena); /* a folder */
     const char *line;
     struct wl_err e;
@@ -170,13 +170,13 @@ static void test_unreadable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_grows, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_truncated, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_long_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_progress_bar, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_marks, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unreadable, setup, teardown),
+        cmocka_unit_test_setup_teardown(only_whole_lines_are_returned, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_truncated_file_is_read_from_its_start, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_replaced_file_is_read_from_its_start, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_rest_of_a_long_line_is_skipped, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_carriage_return_may_end_a_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_malformed_line_affects_only_itself, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_folder_cannot_be_followed, setup, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
