@@ -145,7 +145,7 @@ static struct results ours(const struct subject *s, enum layout layout, const st
                                     .beta = s->beta,
                                     .mean = o.mean.v,
                                     .var = o.var.v,
-                                    .room = wl_alloc(a, wl_batch_norm_scratch_bytes(&r, omp_get_max_threads()) + 1),
+                                    .scratch = wl_alloc(a, wl_batch_norm_scratch_bytes(&r, omp_get_max_threads()) + 1),
                                     .relu = s->relu,
                                     .z = s->sum ? laid_out(&r, s->z, a) : NULL,
                                     .y = y,

@@ -139,13 +139,13 @@ static void test_rows_equal_sums_in_double(void **state)
 /* dw, then db. */
 static const float *columns(int64_t m, int64_t k, int64_t f, struct wl_arena *a)
 {
-    const size_t bytes = wl_gemm_bf16()->room(m, f);
-    char *room = wl_new_array(a, char, bytes + ALIGN);
-    room += ALIGN - (uintptr_t)room % ALIGN;
+    const size_t bytes = wl_gemm_bf16()->scratch_bytes(m, f);
+    char *scratch = wl_new_array(a, char, bytes + ALIGN);
+    scratch += ALIGN - (uintptr_t)scratch % ALIGN;
     struct wl_gemm_bf16_columns c = { .m = m, .k = k, .f = f, .dy = halves(a, m * k, 1), .x = halves(a, m * f, 2) };
     c.dw = wl_new_array(a, float, (size_t)((f + 1) * k));
     c.db = c.dw + k * f;
-    c.room = room;
+    c.scratch = scratch;
     for (int64_t i = 0; i < (f + 1) * k; i++) c.dw[i] = NAN; /* whatever was there */
     wl_gemm_bf16()->columns(&c);
 

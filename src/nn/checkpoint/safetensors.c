@@ -96,9 +96,9 @@ static int parse_shape(const struct wl_safetensors *s, struct wl_safetensor *t, 
     return 0;
 }
 
-/* `data`: where offsets count from; `room`: bytes from there on. */
+/* `data`: where offsets count from; `data_bytes`: from there to the end of the file. */
 static int parse_tensor(const struct wl_safetensors *s, struct wl_safetensor *t, const struct wl_json *from,
-                        const uint8_t *data, size_t room, struct wl_err *e)
+                        const uint8_t *data, size_t data_bytes, struct wl_err *e)
 {
     const struct wl_json *offsets = wl_json_get(from, "data_offsets");
     const int64_t begin = wl_json_int(wl_json_at(offsets, 0), -1), end = wl_json_int(wl_json_at(offsets, 1), -1);
@@ -107,7 +107,7 @@ static int parse_tensor(const struct wl_safetensors *s, struct wl_safetensor *t,
     if (!dtype) return bad(s, t->name, "has no dtype, or one that is not known", e);
     int rc = parse_shape(s, t, wl_json_get(from, "shape"), e);
     if (rc) return rc;
-    if (begin < 0 || end < begin || (uint64_t)end > room) return bad(s, t->name, "lies outside of the file", e);
+    if (begin < 0 || end < begin || (uint64_t)end > data_bytes) return bad(s, t->name, "lies outside of the file", e);
     if (bytes_of(t, dtype->bytes) != (size_t)(end - begin))
         return bad(s, t->name, "has a shape that its bytes do not fit", e);
     t->count = (size_t)(end - begin) / dtype->bytes;
@@ -123,7 +123,7 @@ static int by_place(const void *x, const void *y)
 }
 
 /* Each byte of the data belongs to one tensor. */
-static int check_cover(const struct wl_safetensors *s, const uint8_t *data, size_t room, struct wl_err *e)
+static int check_cover(const struct wl_safetensors *s, const uint8_t *data, size_t data_bytes, struct wl_err *e)
 {
     const uint8_t *at = data;
     for (size_t i = 0; i < s->n; i++) {
@@ -131,12 +131,12 @@ static int check_cover(const struct wl_safetensors *s, const uint8_t *data, size
         if (t->data != at) return bad(s, t->name, t->data < at ? "overlaps another one" : "has a gap before it", e);
         at += t->count * find_dtype(t->dtype)->bytes;
     }
-    return at == data + room ? 0
-                             : wl_fail(e, WL_EINVAL, "%s: %zu bytes at its end belong to no tensor", s->path,
-                                       (size_t)(data + room - at));
+    return at == data + data_bytes ? 0
+                                   : wl_fail(e, WL_EINVAL, "%s: %zu bytes at its end belong to no tensor", s->path,
+                                             (size_t)(data + data_bytes - at));
 }
 
-static int parse_header(struct wl_safetensors *s, const struct wl_json *head, const uint8_t *data, size_t room,
+static int parse_header(struct wl_safetensors *s, const struct wl_json *head, const uint8_t *data, size_t data_bytes,
                         struct wl_arena *a, struct wl_err *e)
 {
     s->v = wl_new_array(a, struct wl_safetensor, wl_json_size(head));
@@ -144,11 +144,11 @@ static int parse_header(struct wl_safetensors *s, const struct wl_json *head, co
         if (wl_str_eq(key, "__metadata__")) continue;
         struct wl_safetensor *t = &s->v[s->n++];
         t->name = key;
-        int rc = parse_tensor(s, t, wl_json_get(head, key), data, room, e);
+        int rc = parse_tensor(s, t, wl_json_get(head, key), data, data_bytes, e);
         if (rc) return rc;
     }
     if (s->n) qsort(s->v, s->n, sizeof *s->v, by_place);
-    return check_cover(s, data, room, e);
+    return check_cover(s, data, data_bytes, e);
 }
 
 /* ---- the file ---------------------------------------------------------------------------------------------------- */

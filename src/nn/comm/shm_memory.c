@@ -21,12 +21,12 @@ enum { HUGE_PAGE = 2 << 20 };
 static void *reserve(size_t n_bytes)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE); /* 4 KiB, 64 KiB on some Arm systems */
-    size_t used = (n_bytes + page - 1) / page * page, room = used + HUGE_PAGE;
-    char *at = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    size_t used = (n_bytes + page - 1) / page * page, reserved = used + HUGE_PAGE;
+    char *at = mmap(NULL, reserved, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (at == MAP_FAILED) return at;
     size_t lead = (HUGE_PAGE - (uintptr_t)at % HUGE_PAGE) % HUGE_PAGE;
     if (lead) munmap(at, lead);
-    munmap(at + lead + used, room - lead - used);
+    munmap(at + lead + used, reserved - lead - used);
     return at + lead;
 }
 

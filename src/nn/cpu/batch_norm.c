@@ -10,7 +10,7 @@ enum { NONE = -1 };
 /* A step's call, and which of its uses are the call's values. */
 struct context {
     struct wl_batch_norm_call call;
-    int x, z, y, gamma, beta, mean, var, room, dy, d, dx, dgamma, dbeta;
+    int x, z, y, gamma, beta, mean, var, scratch, dy, d, dx, dgamma, dbeta;
 };
 
 static int reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
@@ -43,7 +43,7 @@ static struct wl_batch_norm_call call_of(const struct wl_step *s, const struct w
     c.beta = at(s, r, o->beta);
     c.mean = at(s, r, o->mean);
     c.var = at(s, r, o->var);
-    c.room = at(s, r, o->room);
+    c.scratch = at(s, r, o->scratch);
     c.dy = at(s, r, o->dy);
     c.d = at(s, r, o->d);
     c.dx = at(s, r, o->dx);
@@ -94,7 +94,7 @@ static struct wl_step *emit(struct wl_program *p, const struct norm *b, const ch
         { .rows = b->rows, .kernels = k ? k : wl_batch_norm_plain(b->rows.type), .eps = b->n->u.norm.eps },
         .z = NONE,
         .y = NONE,
-        .room = NONE,
+        .scratch = NONE,
         .dy = NONE,
         .d = NONE,
         .dx = NONE,
@@ -110,7 +110,7 @@ static struct wl_step *emit(struct wl_program *p, const struct norm *b, const ch
     return s;
 }
 
-static struct wl_buf *room(struct wl_program *p, const struct norm *b)
+static struct wl_buf *scratch(struct wl_program *p, const struct norm *b)
 {
     const size_t bytes = wl_batch_norm_scratch_bytes(&b->rows, omp_get_max_threads());
     return bytes ? wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)(bytes / sizeof(float)))) : NULL;
@@ -125,7 +125,7 @@ static void emit_forward(struct wl_program *p, const struct norm *b, unsigned wh
     o->var = when == WL_TRAIN ? writes(p, s, b->var) : reads(p, s, p->value[b->n->stat[1]->id]);
     o->z = reads(p, s, b->z);
     o->y = writes(p, s, b->y);
-    if (when == WL_TRAIN) o->room = writes(p, s, room(p, b));
+    if (when == WL_TRAIN) o->scratch = writes(p, s, scratch(p, b));
 }
 
 /* x as rows, through a plain copy where its layout has none. */
@@ -217,7 +217,7 @@ static int backward(struct wl_program *p, const struct wl_node *n, const struct 
     o->dx = writes(p, s, dx);
     o->dgamma = writes(p, s, p->gradient[n->par[0]->id]);
     o->dbeta = writes(p, s, p->gradient[n->par[1]->id]);
-    o->room = writes(p, s, room(p, &b));
+    o->scratch = writes(p, s, scratch(p, &b));
     if (other && other->gradient) rc = wl_gradient_add(p, n, other, d ? d : dy, e);
     if (!rc && n->in[0]->gradient) rc = wl_cpu_gradient_add(p, n, n->in[0], dx, e);
     if (!rc) wl_gradient_done(p, out);

@@ -135,7 +135,7 @@ static void run(const struct wl_batch_norm_call *c, const struct pass *p)
     const int threads = omp_get_max_threads();
     const int64_t images = c->rows.n, left = left_over(&c->rows, threads), whole = c->rows.blocks - left;
     const int64_t blocks = whole / threads;
-    struct wl_batch_norm_sums *sums = c->room;
+    struct wl_batch_norm_sums *sums = c->scratch;
     struct known *known = (struct known *)(sums + left * images);
 #pragma omp parallel
     {

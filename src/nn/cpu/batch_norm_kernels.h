@@ -75,7 +75,7 @@ struct wl_batch_norm_call {
     const void *x;
     const float *gamma, *beta;
     float *mean, *var; /* biased; written by the forward pass in training */
-    void *room;        /* wl_batch_norm_scratch_bytes() bytes */
+    void *scratch;     /* wl_batch_norm_scratch_bytes() bytes */
 
     bool relu; /* forward */
     const void *z;

@@ -20,8 +20,8 @@ void wl_chunk_sum(const float *parts, size_t apart, size_t n, float *sum)
     }
 }
 
-void wl_chunk_transpose(const float *from, int64_t k, int64_t n, int64_t room, float *to)
+void wl_chunk_transpose(const float *from, int64_t k, int64_t n, int64_t padded, float *to)
 {
-    for (int64_t i = 0; i < room; i++)
+    for (int64_t i = 0; i < padded; i++)
         for (int64_t j = 0; j < k; j++) to[i * k + j] = i < n ? from[j * n + i] : 0;
 }

@@ -35,7 +35,7 @@ void wl_chunk_segments(const int32_t *start, int64_t n, int c, int64_t *from, in
 /* sum [n] = the parts, which lie `apart` floats from each other. */
 void wl_chunk_sum(const float *parts, size_t apart, size_t n, float *sum);
 
-/* to [n,k] = from [k,n] transposed; rows of `to` from n to `room` become 0. */
-void wl_chunk_transpose(const float *from, int64_t k, int64_t n, int64_t room, float *to);
+/* to [n,k] = from [k,n] transposed; rows of `to` from n to `padded` become 0. */
+void wl_chunk_transpose(const float *from, int64_t k, int64_t n, int64_t padded, float *to);
 
 #endif

@@ -205,7 +205,7 @@ struct part {
 
 static int64_t rows_of_part(int64_t m) { return (parts_of(m, parts_of(m, PART)) + 1) / 2 * 2; }
 
-static size_t room(int64_t m, int64_t f)
+static size_t scratch_bytes(int64_t m, int64_t f)
 {
     return (size_t)(rows_of_part(m) * (f + omp_get_max_threads() * STRIP)) * sizeof(uint16_t);
 }
@@ -301,13 +301,13 @@ static void all_columns(const struct wl_gemm_bf16_columns *c)
     const int64_t rows = rows_of_part(c->m);
     for (int64_t from = 0; from < c->m; from += rows) {
         const int64_t to = min(from + rows, c->m);
-        one_part(c, &(struct part) { .from = from, .to = to, .pairs = (to - from + 1) / 2, .x = c->room });
+        one_part(c, &(struct part) { .from = from, .to = to, .pairs = (to - from + 1) / 2, .x = c->scratch });
     }
 }
 
 const struct wl_gemm_bf16 *wl_gemm_bf16(void)
 {
-    static const struct wl_gemm_bf16 ours = { pack, all_rows, room, all_columns };
+    static const struct wl_gemm_bf16 ours = { pack, all_rows, scratch_bytes, all_columns };
     const unsigned isa = dnnl_get_effective_cpu_isa(); /* bits: each set contains those before it */
     return isa == dnnl_cpu_isa_avx512_core_bf16 ? &ours : NULL;
 }

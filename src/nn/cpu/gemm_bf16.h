@@ -32,7 +32,7 @@ struct wl_gemm_bf16_columns {
     int64_t m, k, f;
     const uint16_t *dy, *x;
     float *dw, *db; /* db NULL: not wanted */
-    void *room;     /* on a cache line */
+    void *scratch;  /* on a cache line */
 };
 
 struct wl_gemm_bf16 {
@@ -40,7 +40,7 @@ struct wl_gemm_bf16 {
      * rounded, in contiguous panels, each [depth/2][WL_GEMM_BF16_PANEL] pairs of rows. */
     void (*pack)(const float *w, int64_t row, int64_t col, int64_t depth, int64_t width, uint32_t *packed);
     void (*rows)(const struct wl_gemm_bf16_rows *c);
-    size_t (*room)(int64_t m, int64_t f); /* bytes that `columns` needs */
+    size_t (*scratch_bytes)(int64_t m, int64_t f); /* bytes that `columns` needs */
     void (*columns)(const struct wl_gemm_bf16_columns *c);
 };
 

@@ -97,7 +97,7 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
                                                              .dy = wl_use_at(s, r, 0),
                                                              .x = wl_use_at(s, r, 1),
                                                              .dw = wl_use_at(s, r, 2),
-                                                             .room = wl_use_at(s, r, 3),
+                                                             .scratch = wl_use_at(s, r, 3),
                                                              .db = s->n_uses > 4 ? wl_use_at(s, r, 4) : NULL });
     return 0;
 }
@@ -106,13 +106,14 @@ void wl_project_bf16_backward_weights(struct wl_program *p, const struct wl_node
                                       struct wl_buf *dw, struct wl_buf *db)
 {
     const struct wl_project_shape v = wl_project_shape(n);
-    const size_t room = wl_gemm_bf16()->room(v.m, v.f);
+    const size_t scratch = wl_gemm_bf16()->scratch_bytes(v.m, v.f);
     struct wl_step *s = emit(p, n, "backward weights", WL_TRAIN, weights_run);
     wl_step_reads(p, s, dy);
     wl_step_reads(p, s, p->saved[n->out->id].buf[0]);
     wl_step_writes(p, s, dw);
     wl_step_writes(p, s,
-                   wl_buf_new(p, WL_MEM_VALUE, WL_BF16, &WL_DIMS((int64_t)(room / sizeof(uint16_t))), NULL, room));
+                   wl_buf_new(p, WL_MEM_VALUE, WL_BF16, &WL_DIMS((int64_t)(scratch / sizeof(uint16_t))), NULL,
+                              scratch));
     if (db) wl_step_writes(p, s, db);
 }
 
