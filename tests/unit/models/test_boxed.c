@@ -161,19 +161,19 @@ static void compare_on(int ranks, const struct task *t)
 
 static char dir[] = "/tmp/wl-boxed-XXXXXX"; /* removed with the test's world */
 
-static void test_one_rank_f32(void **state) { compare_on(1, &(struct task) { .workload = *state, .dir = dir }); }
+static void test_same_bits_alone_f32(void **state) { compare_on(1, &(struct task) { .workload = *state, .dir = dir }); }
 
-static void test_one_rank_recomputed(void **state)
+static void test_same_bits_alone_recomputed(void **state)
 {
     compare_on(1, &(struct task) { .workload = *state, .dir = dir, .recompute = true });
 }
 
-static void test_one_rank_bf16(void **state)
+static void test_same_bits_alone_bf16(void **state)
 {
     compare_on(1, &(struct task) { .workload = *state, .precision = WL_BF16, .dir = dir });
 }
 
-static void test_shm_ranks(void **state) { compare_on(2, &(struct task) { .workload = *state, .dir = dir }); }
+static void test_same_bits_ranks(void **state) { compare_on(2, &(struct task) { .workload = *state, .dir = dir }); }
 
 /* ---- under mpirun: the test starts itself again --------------------------------------------------------------- */
 
@@ -194,7 +194,7 @@ static int run_as_rank(void)
     return rc ? 3 : 0;
 }
 
-static void test_mpi_ranks(void **state)
+static void test_same_bits_mpi(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
@@ -228,19 +228,23 @@ static void test_mpi_ranks(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        ON(0, test_one_rank_recomputed), ON(1, test_one_rank_f32),        ON(2, test_one_rank_f32),
-        ON(3, test_one_rank_recomputed), ON(4, test_one_rank_recomputed), ON(5, test_one_rank_f32),
-        ON(6, test_one_rank_recomputed), ON(7, test_one_rank_f32),        ON(3, test_one_rank_bf16),
-        ON(0, test_shm_ranks),           ON(3, test_shm_ranks),           ON(4, test_shm_ranks),
-        ON(0, test_mpi_ranks),
+        ON(0, test_same_bits_alone_recomputed),
+        ON(1, test_same_bits_alone_f32),
+        ON(2, test_same_bits_alone_f32),
+        ON(3, test_same_bits_alone_recomputed),
+        ON(4, test_same_bits_alone_recomputed),
+        ON(5, test_same_bits_alone_f32),
+        ON(6, test_same_bits_alone_recomputed),
+        ON(7, test_same_bits_alone_f32),
+        ON(3, test_same_bits_alone_bf16),
+        ON(0, test_same_bits_ranks),
+        ON(3, test_same_bits_ranks),
+        ON(4, test_same_bits_ranks),
+        ON(0, test_same_bits_mpi),
     };
     self = argv[0];
     if (argc > 1 && wl_str_eq(argv[1], "rank")) return run_as_rank();
     if (!mkdtemp(dir)) return 1;
-    char filter[32];
-    if (argc > 1) {
-        snprintf(filter, sizeof filter, "%s*", argv[1]);
-        cmocka_set_test_filter(filter);
-    }
+    if (argc > 1 && !select_cases(tests, WL_COUNT(tests), argv[1])) return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

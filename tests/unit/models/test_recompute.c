@@ -142,7 +142,7 @@ static void test_same_bits_winograd(void **state)
     compare(*state, (struct wl_plan_opts) { .threads = 1, .conv = WL_CONV_WINOGRAD }, 1);
 }
 
-static void test_same_bits_on_ranks(void **state)
+static void test_same_bits_ranks(void **state)
 {
     compare(*state, (struct wl_plan_opts) { .threads = 1, .micro_batches = 2 }, 2);
 }
@@ -171,13 +171,9 @@ int main(int argc, char **argv)
         ON(3, test_same_bits_ref_bf16),
         ON(1, test_same_bits_winograd),
         ON(2, test_same_bits_winograd),
-        ON(0, test_same_bits_on_ranks),
-        ON(3, test_same_bits_on_ranks),
+        ON(0, test_same_bits_ranks),
+        ON(3, test_same_bits_ranks),
     };
-    char filter[32];
-    if (argc > 1) {
-        snprintf(filter, sizeof filter, "%s*", argv[1]);
-        cmocka_set_test_filter(filter);
-    }
+    if (argc > 1 && !select_cases(tests, WL_COUNT(tests), argv[1])) return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,12 @@
 #include "workloads.h"
 
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
 
 enum { BATCH = 3, CLASSES = 5, MOLECULES = 3, SEQUENCE = 24, VOCABULARY = 90 };
 
@@ -88,3 +94,16 @@ const struct workload workloads[WORKLOADS] = {
     { "fourcastnet", build_fields, fill_fields, .steps = 1 },
     { "fourcastnet of two steps", build_fields, fill_fields, .steps = 2 },
 };
+
+bool select_cases(const struct CMUnitTest *cases, size_t n, const char *prefix)
+{
+    static char filter[64];
+    for (size_t i = 0; i < n; i++)
+        if (!strncmp(cases[i].name, prefix, strlen(prefix))) {
+            snprintf(filter, sizeof filter, "%s*", prefix);
+            cmocka_set_test_filter(filter);
+            return true;
+        }
+    fprintf(stderr, "no case is called %s...\n", prefix);
+    return false;
+}

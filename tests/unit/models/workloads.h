@@ -29,4 +29,9 @@ struct workload {
 enum { WORKLOADS = 8 };
 extern const struct workload workloads[WORKLOADS];
 
+/* Makes cmocka run those of n cases whose names begin with `prefix`. False, with a message: there is none, which cmocka
+ * would call a success. */
+struct CMUnitTest;
+bool select_cases(const struct CMUnitTest *cases, size_t n, const char *prefix);
+
 #endif
