@@ -6,7 +6,7 @@
  * their own cores at the same time, so both sides share caches and memory alike, and what differs is the communication.
  * Efficiency = time of a step alone / time of a step together, each the mean over the ranks of one round.
  * Prints its median with the spread over the rounds, and of both kinds of step how long forward and backward passes,
- * reductions and optimiser took on rank 0. */
+ * reductions and optimizer took on rank 0. */
 #include "models/models.h"
 
 #include "bench.h"
@@ -92,7 +92,7 @@ static void report(struct bench *b)
     for (int k = 0; k < 2; k++) {
         struct wl_plan_times t = wl_plan_times(b->plan[k]), w = b->warm[k];
         double reduce_s = t.reduce_s - w.reduce_s, passes_s = t.train_s - w.train_s - reduce_s;
-        printf("  %-8s  step %7.1f ms, median; mean: passes %7.1f, reducing %5.1f, optimiser %5.1f\n", names[k],
+        printf("  %-8s  step %7.1f ms, median; mean: passes %7.1f, reducing %5.1f, optimizer %5.1f\n", names[k],
                1e3 * median(b->step_s[k], (size_t)b->rounds), 1e3 * passes_s / steps, 1e3 * reduce_s / steps,
                1e3 * (t.update_s - w.update_s) / steps);
     }

@@ -54,7 +54,7 @@ class Bert:
         self.labels = torch.randint(0, VOCABULARY, (batch * count,))
         self.all_labels = torch.full((batch * sequence,), -100).index_put((self.places,), self.labels)
 
-    def optimiser(self, parameters, tuned):
+    def optimizer(self, parameters, tuned):
         fused = "fused" in self.torch.optim.AdamW.__init__.__code__.co_varnames
         how = ({"fused": True} if fused else {"foreach": True}) if tuned else {}
         return self.torch.optim.AdamW(parameters, lr=5e-5, weight_decay=0, **how)

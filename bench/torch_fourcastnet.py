@@ -94,7 +94,7 @@ class Weather:
                     p.normal_(0, 0.02)
         self.fields, self.target = (torch.randn(batch, 20, height, 2 * height) for _ in range(2))
 
-    def optimiser(self, parameters, tuned):
+    def optimizer(self, parameters, tuned):
         fused = "fused" in torch.optim.AdamW.__init__.__code__.co_varnames
         how = ({"fused": True} if fused else {"foreach": True}) if tuned else {}
         return torch.optim.AdamW(parameters, lr=5e-4, **how)

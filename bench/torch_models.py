@@ -228,7 +228,7 @@ class Images:
             self.model = self.model.to(memory_format=torch.channels_last)
             self.images = self.images.contiguous(memory_format=torch.channels_last)
 
-    def optimiser(self, parameters, tuned):
+    def optimizer(self, parameters, tuned):
         fused = "fused" in self.torch.optim.SGD.__init__.__code__.co_varnames
         how = ({"fused": True} if fused else {"foreach": True}) if tuned else {}
         return self.torch.optim.SGD(parameters, lr=1e-3, momentum=0.9, weight_decay=1e-4, **how)

@@ -7,7 +7,7 @@ LAYOUT is plain or channels_last for images, transformers or encoder for bert128
 
 Answers as bench_train_step does, with lines of JSON. bf16 is autocast. Ranks are DistributedDataParallel over gloo, one
 process a rank; rank 0 starts the others and hands them each line. "checkpointed" computes each block again in the backward
-pass (torch.utils.checkpoint). "tuned" takes the one-pass optimiser of this version, and
+pass (torch.utils.checkpoint). "tuned" takes the one-pass optimizer of this version, and
 buckets that gradients are views of; the environment is the caller's part.
 """
 import functools
@@ -58,7 +58,7 @@ class Trainer:
         if ranks > 1:
             self.model = torch.nn.parallel.DistributedDataParallel(
                 self.model, gradient_as_bucket_view=tuned, static_graph=tuned)
-        self.optimiser = self.work.optimiser(self.model.parameters(), tuned)
+        self.optimizer = self.work.optimizer(self.model.parameters(), tuned)
         self.forward = torch.compile(self.loss) if how == "compiled" else self.loss
 
     def loss(self):
@@ -68,10 +68,10 @@ class Trainer:
     def step(self):
         """Wall-clock and processor seconds."""
         start, start_cpu = time.perf_counter(), time.process_time()
-        self.optimiser.zero_grad(set_to_none=True)
+        self.optimizer.zero_grad(set_to_none=True)
         loss = self.forward()
         loss.backward()
-        self.optimiser.step()
+        self.optimizer.step()
         value = loss.item()
         return {"wall_s": time.perf_counter() - start, "cpu_s": time.process_time() - start_cpu, "loss": value}
 

@@ -205,7 +205,7 @@ static void add_kinds(const struct bench *b, const struct wl_plan_times *before,
     for (size_t i = 0; i < n; i++) wl_json_add_real(kinds, list[i].name, list[i].s);
     struct wl_plan_times now = wl_plan_times(b->plan);
     wl_json_add_real(kinds, "all-reduce", now.reduce_s - before->reduce_s);
-    wl_json_add_real(kinds, "optimiser", now.update_s - before->update_s);
+    wl_json_add_real(kinds, "optimizer", now.update_s - before->update_s);
 }
 
 /* Collective. Ends when the last rank is done, as the next step of a training would begin then. */

@@ -11,7 +11,7 @@ builds its network once and is stopped (SIGSTOP) outside of its turn. A round is
 rotates; the first round is dropped. bert128 and bert512 are BERT-base on sequences of so many tokens, fourcastnet360 and
 fourcastnet720 FourCastNet on 20 channels of 360 x 720 and 720 x 1440 points. Each --python is a peer, named by the
 version of its PyTorch, in its default environment and in a tuned one (huge pages, freed memory kept, AVX-512 kernels,
-the optimiser in one pass), with plain images and with channels_last, or with the networks of torch_bert.py and
+the optimizer in one pass), with plain images and with channels_last, or with the networks of torch_bert.py and
 torch_fourcastnet.py. The best one counts. --compiled adds torch.compile, as a column of its own.
 
 Rows take time: --only "tuned channels_last" keeps the peers whose names hold all these words, and rows of one name in

@@ -189,7 +189,7 @@ static inline int wattlaw_mark_start(const char *fmt, ...)
 /* A training epoch, counted from 1, without its validation. Rank 0's pair defines the epoch's time. */
 static inline int wattlaw_mark_epoch_begin(long long epoch) { return wattlaw_mark("epoch-begin", "epoch=%lld", epoch); }
 
-/* samples and updates (optimiser steps) count the work of all workers in this epoch. */
+/* samples and updates (optimizer steps) count the work of all workers in this epoch. */
 static inline int wattlaw_mark_epoch_end(long long epoch, long long samples, long long updates)
 {
     return wattlaw_mark("epoch-end", "epoch=%lld samples=%lld updates=%lld", epoch, samples, updates);

@@ -6,7 +6,7 @@
  *     for each micro-batch m of M:    fill wl_plan_input(...);  wl_plan_train(plan, m == 0, m == M - 1, &counts, e);
  *     wl_plan_update(plan, lr, e);
  *
- * is one optimiser step over a global batch of ranks x local batch x M samples. Nothing is allocated in a step.
+ * is one optimizer step over a global batch of ranks x local batch x M samples. Nothing is allocated in a step.
  *
  * Layouts in this interface are plain: row-major, images as [N,C,H,W], convolution weights as [K,C,R,S].
  */

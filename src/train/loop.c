@@ -58,7 +58,7 @@ static double learning_rate(const struct wl_trainer *t)
     return wl_lr_schedule_at(&t->schedule, done);
 }
 
-/* One optimiser step over a global batch. *stop: some rank was asked to stop. */
+/* One optimizer step over a global batch. *stop: some rank was asked to stop. */
 static int update(struct wl_trainer *t, bool *stop, struct wl_err *e)
 {
     struct wl_counts local = { 0 };

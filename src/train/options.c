@@ -24,7 +24,7 @@ static const struct wl_opt shared_rows[] = {
     { "seed", WL_INT, AT(seed), "1", 0, 9e15,
       .help = "random seed of the initial parameters, the order of samples, augmentation and dropout" },
 
-    { "optimizer", WL_CHOICE, AT(optimizer), .choices = "sgd|adam|adamw", .help = "optimiser; default: the model's" },
+    { "optimizer", WL_CHOICE, AT(optimizer), .choices = "sgd|adam|adamw", .help = "optimizer; default: the model's" },
     { "lr", WL_REAL, AT(lr), NULL, 0, 1e6,
       .help = "learning rate; default: the model's, which image models scale with the global batch" },
     { "lr-scale", WL_FLAG, AT(lr_scale),

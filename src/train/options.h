@@ -14,7 +14,7 @@ struct wl_train_opts {
     const char *size, *backend, *recipe; /* recipe: NULL if the workload has none */
     int64_t epochs, local_batch, accumulation, seed;
     bool validate, eval_train;
-    /* optimiser and schedule */
+    /* optimizer and schedule */
     const char *optimizer;
     double lr, momentum, beta1, beta2, eps, weight_decay;
     bool nesterov, decay_weights_only, lr_scale;

@@ -1,5 +1,5 @@
 /* A workload: what `wattlaw-train NAME` trains. Each is a row of a const table (workload.c): its data, its graph and
- * its metrics. Order of samples, ranks, optimiser, schedule, checkpoints and marks are the same for all. */
+ * its metrics. Order of samples, ranks, optimizer, schedule, checkpoints and marks are the same for all. */
 #ifndef WL_TRAIN_WORKLOAD_H
 #define WL_TRAIN_WORKLOAD_H
 

@@ -1,5 +1,5 @@
 /* A small residual network, with everything that single operations do not show: buffers that share memory, values
- * overwritten in place, gradients of several readers, micro-batches, buckets, optimiser steps. */
+ * overwritten in place, gradients of several readers, micro-batches, buckets, optimizer steps. */
 #include "backend_compare.h"
 
 #include <math.h>

@@ -261,7 +261,7 @@ static void test_gradients_equal_finite_differences(void **state)
     }
 }
 
-/* A step of the optimiser moves a shared parameter once, by its whole gradient. */
+/* A step of the optimizer moves a shared parameter once, by its whole gradient. */
 static void test_shared_parameter_moves_once(void **state)
 {
     (void)state;

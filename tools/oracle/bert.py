@@ -35,7 +35,7 @@ def places_of(how):
 
 
 def inputs(how, step):
-    """Arguments of the model at optimiser step `step`: tokens without [PAD], lengths, labels of some places."""
+    """Arguments of the model at optimizer step `step`: tokens without [PAD], lengths, labels of some places."""
     n, s, p = how["batch"], how["sequence"], places_of(how)
     sample = step * n
     tokens = 1 + rules.below(SEED, rules.hash_text("tokens"), n * s, sample * s, how["vocabulary"] - 1).reshape(n, s)

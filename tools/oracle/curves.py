@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/models/curves.json: the losses of 50 optimiser steps of each network at its tiny size.
+"""Writes tests/golden/models/curves.json: the losses of 50 optimizer steps of each network at its tiny size.
 
     tools/oracle/curves.py [--plot FILE.svg] [--ours FILE.json]        (a minute)
 
@@ -71,7 +71,7 @@ def plot(to, ours):
     with open(PATH) as f:
         theirs = json.load(f)["curves"]
     lines = [f"set terminal svg size 1200,420 background 'white'; set output '{to}'",
-             "set multiplot layout 1,3; set xlabel 'optimiser step'; set ylabel 'loss'; set key top right; set grid"]
+             "set multiplot layout 1,3; set xlabel 'optimizer step'; set ylabel 'loss'; set key top right; set grid"]
     for row in theirs:
         curves = {"PyTorch, double": row["f64"], "PyTorch, f32": row["f32"], "PyTorch, bf16": row["bf16"]}
         curves |= {f"wattlaw, {name}": values for name, values in ours.get(row["model"], {}).items()}

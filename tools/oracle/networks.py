@@ -14,7 +14,7 @@ AUX_WEIGHT = 0.4
 
 
 class RuleDropout(torch.nn.Module):
-    """Dropout whose masks are a function of seed, name, optimiser step, sample and element."""
+    """Dropout whose masks are a function of seed, name, optimizer step, sample and element."""
 
     def __init__(self, seed, name, p):
         super().__init__()

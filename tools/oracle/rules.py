@@ -72,7 +72,7 @@ def below(key, stream, n, start, limit):
 
 
 def inputs(seed, step, batch, pixels, classes):
-    """Images [N,3,S,S] f32 and labels [N] of optimiser step `step`: noise over a pattern of the label's class, both
+    """Images [N,3,S,S] f32 and labels [N] of optimizer step `step`: noise over a pattern of the label's class, both
     uniform with variance 1."""
     count, root3 = 3 * pixels * pixels, np.sqrt(3.0)
     labels = below(seed, hash_text("labels"), batch, step * batch, classes)

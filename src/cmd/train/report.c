@@ -113,8 +113,8 @@ void wl_cmd_train_log_epoch(const struct wl_trainer *t, const struct wl_train_ep
     wl_arena_free(once);
 }
 
-/* Optimiser and schedule with their final values. */
-static char *optimiser(const struct wl_trainer *t)
+/* Optimizer and schedule with their final values. */
+static char *optimizer(const struct wl_trainer *t)
 {
     const struct wl_train_opts *o = t->opts;
     const struct wl_lr_schedule_opts *s = &t->schedule.opts;
@@ -142,7 +142,7 @@ void wl_cmd_train_log_settings(const struct wl_trainer *t)
 {
     const struct wl_train_opts *o = t->opts;
     int64_t samples = t->task->train->samples, left_out = samples - t->epoch_updates * t->global_batch;
-    wl_log(WL_INFO, "train", "%s", optimiser(t));
+    wl_log(WL_INFO, "train", "%s", optimizer(t));
     wl_log(WL_INFO, "train", "%lld epoch%s of %lld updates of %lld %ss (%lld of %lld dropped), %s; evaluated on %s",
            (long long)o->epochs, o->epochs == 1 ? "" : "s", (long long)t->epoch_updates, (long long)t->global_batch,
            t->task->workload->noun, (long long)left_out, (long long)samples, o->precision,
@@ -162,7 +162,7 @@ static void print_text(const struct wl_trainer *t, bool interrupted)
     wl_print("%d worker%s x local batch %lld x accumulation %lld = global batch %lld; %s\n", t->comm->size,
              t->comm->size > 1 ? "s" : "", (long long)t->opts->local_batch, (long long)t->opts->accumulation,
              (long long)t->global_batch, j->data_text);
-    wl_print("%s\n\n", optimiser(t));
+    wl_print("%s\n\n", optimizer(t));
     if (t->n_epochs == 0 && !interrupted) {
         wl_print("nothing left to do: the checkpoint is of epoch %lld of %lld\n", (long long)t->position.epoch - 1,
                  (long long)t->opts->epochs);

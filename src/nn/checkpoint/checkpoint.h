@@ -45,7 +45,7 @@ int wl_checkpoint_check_int(const struct wl_checkpoint *c, const char *key, int6
                             struct wl_err *e) WL_MUST_CHECK;
 
 /* For a training that starts anew from what another has learnt: gives the plan the file's parameters and running
- * statistics, and leaves its optimiser as it is. Each rank reads for itself. WL_EINVAL names the first tensor that
+ * statistics, and leaves its optimizer as it is. Each rank reads for itself. WL_EINVAL names the first tensor that
  * differs, with both shapes, or that only one side has. */
 int wl_checkpoint_load_weights(const struct wl_checkpoint *c, struct wl_plan *plan, struct wl_arena *a,
                                struct wl_err *e) WL_MUST_CHECK;

@@ -247,7 +247,7 @@ int wl_checkpoint_check_int(const struct wl_checkpoint *c, const char *key, int6
                    (long long)now);
 }
 
-/* The first tensor of the file from i on that is not an optimiser's. */
+/* The first tensor of the file from i on that is not an optimizer's. */
 static size_t next_parameter(const struct wl_checkpoint *c, size_t i)
 {
     const struct wl_json *tensors = wl_json_get(c->head, "tensors");

@@ -24,7 +24,7 @@ struct wl_tensor *wl_conv2d(struct wl_graph *g, const char *name, struct wl_tens
 
 /* y = gamma * (x - mean)/sqrt(var + eps) + beta by channel of x [N,C,H,W], then max(0, .) where relu is set.
  * Training takes mean and (biased) variance of the micro-batch; evaluation the running statistics. Those move once an
- * optimiser step, running += momentum * (mean over the step's micro-batches - running), the variance unbiased:
+ * optimizer step, running += momentum * (mean over the step's micro-batches - running), the variance unbiased:
  * so N ranks, averaged, equal one rank that accumulates N micro-batches. */
 struct wl_batch_norm_opts {
     bool relu;
@@ -54,7 +54,7 @@ struct wl_tensor *wl_avg_pool(struct wl_graph *g, const char *name, struct wl_te
 
 /* y = x/(1 - p) where an element is kept, else 0; each is dropped with probability p, 0 <= p < 1, which is rounded to a
  * multiple of 2^-16. In evaluation y = x. Whether an element is kept is a function of the plan's seed, the operation's
- * name, the optimiser step (wl_plan_set_updates), the index of the sample among those of the step on all ranks, and the
+ * name, the optimizer step (wl_plan_set_updates), the index of the sample among those of the step on all ranks, and the
  * index of the element in its sample (kernels.h defines the function). So N ranks drop what one rank drops that
  * accumulates the same N micro-batches, with any back-end and number of threads; the backward pass redraws the mask
  * instead of keeping it. Hinton et al. 2012, arXiv:1207.0580, scaled in training. */

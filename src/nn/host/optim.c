@@ -1,4 +1,4 @@
-/* The optimisers on host memory (struct wl_optim says what they compute). */
+/* The optimizers on host memory (struct wl_optim says what they compute). */
 #include "nn/host/host.h"
 #include "nn/simd/simd.h"
 

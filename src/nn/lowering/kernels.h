@@ -20,7 +20,7 @@ struct wl_matrix {
 
 /* ---- dropout ---- */
 
-/* Dropout of n samples of f elements, which are number `sample`, `sample` + 1, ... of optimiser step `update`. Element
+/* Dropout of n samples of f elements, which are number `sample`, `sample` + 1, ... of optimizer step `update`. Element
  * j of sample s is dropped where a number of 16 bits is below `drop`: with group g = j/128, k = j%128/16 and lane l =
  * j%16, half k%2 (low, high) of word k/2 of Philox's block index = s * 2^32 + 16 g + l, stream = update, key = `key`.
  * In this order sixteen lanes of a vector unit draw 128 neighbours. The gradient by x is the same function of that by

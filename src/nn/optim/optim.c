@@ -1,6 +1,6 @@
 #include "nn/optim/optim.h"
 
-static const struct wl_optim_ops optimisers[] = {
+static const struct wl_optim_ops optimizers[] = {
     { .name = "sgd", .slots = 1, .slot_name = { "momentum" }, .kind = WL_OPTIM_SGD },
     { .name = "adam", .slots = 2, .slot_name = { "exp_avg", "exp_avg_sq" }, .kind = WL_OPTIM_ADAM },
     { .name = "adamw", .slots = 2, .slot_name = { "exp_avg", "exp_avg_sq" }, .kind = WL_OPTIM_ADAMW },
@@ -8,13 +8,13 @@ static const struct wl_optim_ops optimisers[] = {
 
 static const struct wl_optim_ops *find(const char *kind, struct wl_err *e)
 {
-    const char *names[WL_COUNT(optimisers)];
-    for (size_t i = 0; i < WL_COUNT(optimisers); i++) {
-        if (!kind || wl_str_eq(kind, optimisers[i].name)) return &optimisers[i];
-        names[i] = optimisers[i].name;
+    const char *names[WL_COUNT(optimizers)];
+    for (size_t i = 0; i < WL_COUNT(optimizers); i++) {
+        if (!kind || wl_str_eq(kind, optimizers[i].name)) return &optimizers[i];
+        names[i] = optimizers[i].name;
     }
     const char *near = wl_str_closest(kind, names, WL_COUNT(names));
-    wl_fail(e, WL_EINVAL, "optimiser '%s' is not known%s%s%s", kind, near ? "; did you mean '" : "", near ? near : "",
+    wl_fail(e, WL_EINVAL, "optimizer '%s' is not known%s%s%s", kind, near ? "; did you mean '" : "", near ? near : "",
             near ? "'?" : "");
     return NULL;
 }

@@ -1,10 +1,10 @@
-/* Optimisers: names, defaults and checks. What they compute on is the device (device.h, update). */
+/* Optimizers: names, defaults and checks. What they compute on is the device (device.h, update). */
 #ifndef WL_NN_OPTIM_OPTIM_H
 #define WL_NN_OPTIM_OPTIM_H
 
 #include "base/base.h"
 
-/* The optimisers, as PyTorch writes them. t counts the optimiser steps of the training from 1.
+/* The optimizers, as PyTorch writes them. t counts the optimizer steps of the training from 1.
  *   sgd    d = g + weight_decay * w;  v = momentum * v + d;  w -= lr * (nesterov ? d + momentum * v : v)
  *   adam   d = g + weight_decay * w;  m = beta1 * m + (1 - beta1) * d;  v = beta2 * v + (1 - beta2) * d^2;
  *          w -= lr * m/(1 - beta1^t) / (sqrt(v/(1 - beta2^t)) + eps)
@@ -37,7 +37,7 @@ struct wl_optim_ops {
     enum wl_optim_kind { WL_OPTIM_SGD, WL_OPTIM_ADAM, WL_OPTIM_ADAMW } kind; /* for the device's update */
 };
 
-/* Finds the optimiser that o names, puts the defaults into o and checks it. WL_EINVAL names the field. */
+/* Finds the optimizer that o names, puts the defaults into o and checks it. WL_EINVAL names the field. */
 int wl_optim_init(struct wl_optim *o, const struct wl_optim_ops **ops, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -7,8 +7,8 @@
 #include "nn/program/memory.h"
 #include "nn/recompute/recompute.h"
 
-/* A parameter's place. Parameters, gradients and each optimiser slot use the same offsets, in the order in which the
- * gradients become final, so that a bucket and the optimiser see long runs of memory. */
+/* A parameter's place. Parameters, gradients and each optimizer slot use the same offsets, in the order in which the
+ * gradients become final, so that a bucket and the optimizer see long runs of memory. */
 struct wl_plan_param {
     const struct wl_tensor *tensor;
     struct wl_buf *value, *gradient; /* gradient NULL: a plan without training */
@@ -30,7 +30,7 @@ struct wl_plan {
     uint64_t seed;
     int threads, micro_batches;
     int micro_batches_done; /* since `first` */
-    int64_t updates;        /* optimiser steps of the training so far */
+    int64_t updates;        /* optimizer steps of the training so far */
     bool dry;               /* has no memory */
 
     struct wl_plan_param *params; /* by offset */

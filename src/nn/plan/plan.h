@@ -16,7 +16,7 @@ struct wl_plan_opts {
     int threads;         /* 0: as OpenMP says (OMP_NUM_THREADS or all cores) */
     uint64_t seed;       /* of the parameters */
     /* WL_F32, or WL_BF16: values, their gradients and the copies of weights that convolutions and matrix products read
-     * are bf16; parameters, their gradients, optimiser, statistics and losses stay f32, so states are the same. */
+     * are bf16; parameters, their gradients, optimizer, statistics and losses stay f32, so states are the same. */
     enum wl_dtype precision;
     bool slow_bf16; /* bf16 also where the processor only imitates it */
     enum wl_conv_algorithm conv;
@@ -54,7 +54,7 @@ size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *inpu
  * bucket of gradients is summed over the ranks as soon as it is final, while the rest of the backward pass runs. */
 int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
 
-/* One optimiser step on the mean gradient over ranks and micro-batches since `first`; moves the running statistics. */
+/* One optimizer step on the mean gradient over ranks and micro-batches since `first`; moves the running statistics. */
 int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e) WL_MUST_CHECK;
 
 /* Forward only, with the running statistics. Leaves gradients, parameters and statistics alone. */
@@ -64,7 +64,7 @@ int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e) 
  * precision are. It stays until the next one; training does not touch it. */
 const float *wl_plan_output(const struct wl_plan *p, const struct wl_tensor *output);
 
-/* Optimiser steps of the training so far: 0 in a new plan, one more with each wl_plan_update. A training that goes on
+/* Optimizer steps of the training so far: 0 in a new plan, one more with each wl_plan_update. A training that goes on
  * from a checkpoint sets it, so that dropout draws the masks that it would have drawn. */
 void wl_plan_set_updates(struct wl_plan *p, int64_t updates);
 
@@ -74,7 +74,7 @@ int wl_plan_average_statistics(struct wl_plan *p, struct wl_err *e) WL_MUST_CHEC
 
 /* ---- state: what a checkpoint keeps ---------------------------------------------------------------------- */
 
-/* In the graph's order: each parameter, each optimiser buffer ("NAME.momentum"; of adam
+/* In the graph's order: each parameter, each optimizer buffer ("NAME.momentum"; of adam
  * "NAME.exp_avg" and "NAME.exp_avg_sq"), each running statistic. Read and
  * written as plain f32, whatever the plan's layout is; reading back what was written gives the same bits. */
 enum wl_state_kind { WL_STATE_PARAM, WL_STATE_OPTIM, WL_STATE_STATISTIC };

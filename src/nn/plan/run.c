@@ -1,4 +1,4 @@
-/* Running a plan: micro-batches, evaluation, optimiser steps. Nothing here allocates. */
+/* Running a plan: micro-batches, evaluation, optimizer steps. Nothing here allocates. */
 #include "nn/graph/input_checks.h"
 #include "nn/plan/internal.h"
 
@@ -138,7 +138,7 @@ static float decay_of(const struct wl_plan *p, const struct wl_tensor *t)
     return p->optim.decay_weights_only && !t->is_weight ? 0 : (float)p->optim.weight_decay;
 }
 
-/* One call of the optimiser for each run of parameters that decay alike. */
+/* One call of the optimizer for each run of parameters that decay alike. */
 static int update_params(struct wl_plan *p, double lr, struct wl_err *e)
 {
     int ranks = p->comm ? p->comm->size : 1, rc = 0;
@@ -163,7 +163,7 @@ static int update_params(struct wl_plan *p, double lr, struct wl_err *e)
 
 int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e)
 {
-    if (p->micro_batches_done == 0) return wl_fail(e, WL_EINVAL, "an optimiser step without a micro-batch before it");
+    if (p->micro_batches_done == 0) return wl_fail(e, WL_EINVAL, "an optimizer step without a micro-batch before it");
     int64_t start_ns = wl_now_ns();
     int rc = update_params(p, lr, e);
     if (!rc)

@@ -58,7 +58,7 @@ static int write_buf(const struct wl_plan *p, const struct wl_buf *b, const floa
 
 /* ---- the list ---- */
 
-/* Part i of a parameter, or of an optimiser's memory of it, which begins at `whole`; suffix "": the parameter itself.
+/* Part i of a parameter, or of an optimizer's memory of it, which begins at `whole`; suffix "": the parameter itself.
  */
 static void add_state(struct wl_plan *p, const struct wl_tensor *t, int part, const char *suffix,
                       enum wl_state_kind kind, void *whole)

@@ -39,7 +39,7 @@ enum wl_variant {
     WL_RUN_TRAIN,      /* a micro-batch between the others */
     WL_RUN_FIRST,      /* overwrites gradients */
     WL_RUN_LAST,       /* completes gradients */
-    WL_RUN_FIRST_LAST, /* the only one of its optimiser step */
+    WL_RUN_FIRST_LAST, /* the only one of its optimizer step */
     WL_RUN_VARIANTS
 };
 
@@ -87,7 +87,7 @@ struct wl_device_ops {
 
     /* ---- between runs ---- */
 
-    /* One step of the optimiser on a span of parameters, whose pointers are the device's. */
+    /* One step of the optimizer on a span of parameters, whose pointers are the device's. */
     int (*update)(void *device, const struct wl_optim_ops *kind, const struct wl_optim *o,
                   const struct wl_optim_span *s, double lr, struct wl_err *e);
     /* Moves n running statistics towards the mean of their sums over the micro-batches. */

@@ -45,8 +45,8 @@ struct wl_buf {
 struct wl_run {
     bool training;            /* false: evaluation */
     bool first;               /* of the micro-batches: overwrite gradients and sums of statistics */
-    int64_t update;           /* optimiser steps of the training before this one */
-    int64_t first_sample;     /* index of the first sample among those of this optimiser step, of all ranks */
+    int64_t update;           /* optimizer steps of the training before this one */
+    int64_t first_sample;     /* index of the first sample among those of this optimizer step, of all ranks */
     struct wl_counts *counts; /* in the device's memory */
 };
 
@@ -78,7 +78,7 @@ struct wl_step {
     wl_step_run_fn *run; /* called by the device alone */
 };
 
-/* A statistic of a batch norm: the running value, and the sum over this optimiser step's micro-batches. */
+/* A statistic of a batch norm: the running value, and the sum over this optimizer step's micro-batches. */
 struct wl_statistic {
     const struct wl_tensor *tensor;
     struct wl_buf *running, *sum;

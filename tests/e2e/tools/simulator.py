@@ -14,8 +14,8 @@ INI = os.path.join(source, "experiments/simulated-caps.ini")
 SMALLER = ("campaign.repeats=1", "sweep.workers=1", "sweep.power_cap_w=200,400", "sweep.clock_mhz=1410", "sweep.epochs=1")
 
 
-def run(*command, **how):
-    r = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **how)
+def run(*command, **options):
+    r = subprocess.run(command, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
     if r.returncode != 0:
         sys.exit(f"{' '.join(command)}: status {r.returncode}\n{r.stdout}")
     return r.stdout

@@ -124,7 +124,7 @@ static float *values(struct wl_plan *p, size_t i)
     return x;
 }
 
-/* A network of another optimiser takes what was learnt, and keeps its own optimiser's memory. */
+/* A network of another optimizer takes what was learnt, and keeps its own optimizer's memory. */
 static void test_weights_start_another_training(void **state)
 {
     (void)state;

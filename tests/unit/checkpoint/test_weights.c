@@ -130,7 +130,7 @@ static void test_saved_weights_are_restored(void **state)
     if (wl_safetensors_save(path, from, a, &e)) fail_msg("%s", e.msg);
     if (wl_safetensors_open(&s, path, a, &e)) fail_msg("%s", e.msg);
     if (wl_safetensors_load(&s, to, &naming, false, a, &e)) fail_msg("%s", e.msg);
-    assert_int_equal(s.n, 4); /* no optimiser */
+    assert_int_equal(s.n, 4); /* no optimizer */
     assert_int_equal((uintptr_t)s.v[0].data % 8, 0);
     for (size_t i = 0; i < s.n; i++)
         assert_memory_equal(values(from, s.v[i].name), values(to, s.v[i].name), s.v[i].count * 4);

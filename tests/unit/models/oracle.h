@@ -10,7 +10,7 @@ const struct wl_json *oracle_open(const char *name, struct wl_arena *a);
 
 double oracle_real(const struct wl_json *object, const char *key);
 
-/* Images and labels of optimiser step `step`, samples [from, from + N) of its `batch`: noise over a pattern of the
+/* Images and labels of optimizer step `step`, samples [from, from + N) of its `batch`: noise over a pattern of the
  * label's class. N is the plan's. */
 struct oracle_inputs {
     uint64_t seed;

@@ -1,5 +1,5 @@
 /* The seam between plan and device: every network trains on back-end boxed, whose memory the plan cannot touch, with
- * the bits of ref. A run takes two optimiser steps of two micro-batches; between them a checkpoint is written, and a
+ * the bits of ref. A run takes two optimizer steps of two micro-batches; between them a checkpoint is written, and a
  * new plan resumes from it. Alone, with recomputation, and on two ranks of shared memory or MPI. */
 #include "nn/checkpoint/checkpoint.h"
 #include "nn/graph/graph.h"
@@ -24,7 +24,7 @@ struct task {
     bool recompute;  /* once more, with values that are recomputed */
 };
 
-/* What a run left: gradients of each optimiser step, outputs, then every state. */
+/* What a run left: gradients of each optimizer step, outputs, then every state. */
 struct result {
     struct wl_counts train, eval;
     size_t n;

@@ -1,4 +1,4 @@
-/* Fifty optimiser steps of each network at its tiny size against PyTorch's, whose losses tools/oracle/curves.py stored:
+/* Fifty optimizer steps of each network at its tiny size against PyTorch's, whose losses tools/oracle/curves.py stored:
  * same first weights, images, dropout masks and SGD. Inception v3's loss has .4 of the auxiliary head's in it.
  *
  * Training multiplies rounding, so two correct curves part. How far is what PyTorch's own f32 (bf16) curve parts from

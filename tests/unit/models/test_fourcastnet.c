@@ -165,7 +165,7 @@ static void test_parameters_and_flops_of_the_paper(void **state)
     wl_arena_free(a);
 }
 
-/* Two steps take the work of two networks and the parameters, gradients and optimiser of one. */
+/* Two steps take the work of two networks and the parameters, gradients and optimizer of one. */
 static void test_second_step_shares_parameters(void **state)
 {
     (void)state;

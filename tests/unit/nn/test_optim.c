@@ -43,10 +43,10 @@ static void test_sgd_equals_its_definition(void **state)
     }
 }
 
-/* PyTorch in double (tools/oracle/optimisers.py). */
+/* PyTorch in double (tools/oracle/optimizers.py). */
 static const struct wl_json *open_golden(struct wl_arena *a)
 {
-    const char *path = WL_GOLDEN "/optimisers.json";
+    const char *path = WL_GOLDEN "/optimizers.json";
     char *text;
     struct wl_err e = { 0 };
     struct wl_json *golden = NULL;
@@ -144,8 +144,8 @@ static void expect_error(struct wl_optim o, const char *message)
 static void test_bad_settings_are_refused(void **state)
 {
     (void)state;
-    expect_error((struct wl_optim) { .kind = "sgdd" }, "optimiser 'sgdd' is not known; did you mean 'sgd'?");
-    expect_error((struct wl_optim) { .kind = "adamv" }, "optimiser 'adamv' is not known; did you mean 'adam'?");
+    expect_error((struct wl_optim) { .kind = "sgdd" }, "optimizer 'sgdd' is not known; did you mean 'sgd'?");
+    expect_error((struct wl_optim) { .kind = "adamv" }, "optimizer 'adamv' is not known; did you mean 'adam'?");
     expect_error((struct wl_optim) { .beta2 = 1 }, "beta2 is 1, expected 0 <= beta2 < 1");
     expect_error((struct wl_optim) { .eps = -1 }, "eps is -1, expected more than 0");
     expect_error((struct wl_optim) { .weight_decay = -1 }, "weight decay is -1, expected at least 0");

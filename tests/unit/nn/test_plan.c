@@ -20,7 +20,7 @@ static void test_bad_options_are_refused(void **state)
     expect_error((struct wl_plan_opts) { .micro_batches = -1 }, WL_EINVAL, "micro-batches is -1");
     expect_error((struct wl_plan_opts) { .optim.momentum = 1 }, WL_EINVAL, "momentum is 1");
     expect_error((struct wl_plan_opts) { .optim.weight_decay = NAN }, WL_EINVAL, "weight decay is nan");
-    expect_error((struct wl_plan_opts) { .optim.kind = "adamm" }, WL_EINVAL, "optimiser 'adamm' is not known");
+    expect_error((struct wl_plan_opts) { .optim.kind = "adamm" }, WL_EINVAL, "optimizer 'adamm' is not known");
 }
 
 static void test_graph_without_loss_is_evaluated_only(void **state)

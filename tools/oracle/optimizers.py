@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes tests/golden/optimisers.json: Adam and AdamW of PyTorch in double, some steps over a few numbers.
+"""Writes tests/golden/optimizers.json: Adam and AdamW of PyTorch in double, some steps over a few numbers.
 
-    tools/oracle/optimisers.py
+    tools/oracle/optimizers.py
 
 Weights and gradients are normal numbers of rules.py, so that tests/unit/nn/test_optim.c draws them too.
 """
@@ -16,18 +16,18 @@ SEED, N, STEPS, SCALE = 1, 37, 5, 0.25
 CASES = [{"kind": "adam", "lr": 0.01, "weight_decay": 0.1, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
          {"kind": "adamw", "lr": 0.001, "weight_decay": 0.0, "beta1": 0.9, "beta2": 0.999, "eps": 1e-8},
          {"kind": "adamw", "lr": 0.1, "weight_decay": 0.01, "beta1": 0.8, "beta2": 0.95, "eps": 1e-3}]
-PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "optimisers.json")
+PATH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tests", "golden", "optimizers.json")
 
 
 def golden(case):
     w = torch.nn.Parameter(torch.tensor(rules.normal(SEED, 1, N), dtype=torch.float32).double())
     make = torch.optim.Adam if case["kind"] == "adam" else torch.optim.AdamW
-    optimiser = make([w], lr=case["lr"], betas=(case["beta1"], case["beta2"]), eps=case["eps"],
+    optimizer = make([w], lr=case["lr"], betas=(case["beta1"], case["beta2"]), eps=case["eps"],
                      weight_decay=case["weight_decay"])
     for step in range(STEPS):
         w.grad = SCALE * torch.tensor(rules.normal(SEED, 2 + step, N), dtype=torch.float32).double()
-        optimiser.step()
-    state = optimiser.state[w]
+        optimizer.step()
+    state = optimizer.state[w]
     return {**case, "w": w.tolist(), "exp_avg": state["exp_avg"].tolist(), "exp_avg_sq": state["exp_avg_sq"].tolist()}
 
 
