@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from rig import Rig, guard_of, kill, wait_until
+from rig import Rig, expect, guard_of, kill, wait_until
 
 SKIP = 77
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
@@ -23,11 +23,6 @@ USER = "nobody"
 def skip(why):
     print("SKIP:", why)
     sys.exit(SKIP)
-
-
-def expect(condition, what, run=None):
-    if not condition:
-        sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
 
 
 def epilog():

@@ -10,15 +10,10 @@ import sys
 import tempfile
 import time
 
-from rig import PATIENCE_S, CpufreqRig, RaplRig, Rig, guard_of, kill, wait_until
+from rig import PATIENCE_S, CpufreqRig, RaplRig, Rig, expect, guard_of, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 LAUNCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "launch.py")
-
-
-def expect(condition, what, run=None):
-    if not condition:
-        sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
 
 
 class Cluster:

@@ -3,6 +3,7 @@ import contextlib
 import os
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -173,6 +174,11 @@ class CpufreqRig(SysRig):
     def ask(self, watts):
         mhz = 10 * watts
         return ("--clock-mhz", str(mhz)), lambda: self.get() == [mhz * 1000] * 2
+
+
+def expect(condition, what, run=None):
+    if not condition:
+        sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
 
 
 def wait_until(what, seconds=PATIENCE_S):

@@ -7,15 +7,10 @@ import signal
 import subprocess
 import sys
 
-from rig import GPU, PATIENCE_S, Rig, guard_of, kill, wait_until
+from rig import GPU, PATIENCE_S, Rig, expect, guard_of, kill, wait_until
 
 SKIP = 77
 USERS = (61001, 61002)  # no accounts
-
-
-def expect(condition, what, run=None):
-    if not condition:
-        sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
 
 
 class UsersRig(Rig):
