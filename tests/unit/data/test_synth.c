@@ -151,6 +151,20 @@ static void class_shows_in_the_colour(void **state)
     assert_true(blue[1] > 2 * red[1]);
 }
 
+static void shard_options_are_checked(void **state)
+{
+    struct temp_dir *p = *state;
+    struct wl_imagenet_synth_opts o = {
+        .dir = p->dir, .classes = 3, .images = 20, .size = 16, .tfrecord = true, .shards = 21
+    };
+    refuse(p, o, "21 shards; expected 1 to 20");
+    o.shards = 5;
+    assert_true(generate(p, &o) > 0);
+    assert_int_equal(generate(p, &o), 0); /* complete already */
+    o.shards = 4;
+    refuse(p, o, "data generated with other settings");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +174,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(values_out_of_range_are_refused, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(unwritable_folder_is_an_error, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(threads_do_not_change_the_bytes, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(shard_options_are_checked, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test(class_shows_in_the_colour),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

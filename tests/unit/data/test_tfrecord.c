@@ -367,25 +367,6 @@ static void wrong_examples_are_refused(void **state)
     for (size_t i = 0; i < WL_COUNT(cases); i++) free(x[i].p);
 }
 
-static void synthetic_shard_options_are_checked(void **state)
-{
-    struct temp_dir *p = *state;
-    struct wl_imagenet_synth_opts o = {
-        .dir = p->dir, .classes = 3, .images = 20, .size = 16, .tfrecord = true, .shards = 21
-    };
-    struct wl_err e = { 0 };
-    int64_t written;
-    assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), WL_EINVAL);
-    has(&e, "21 shards; expected 1 to 20");
-    o.shards = 5;
-    assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), 0);
-    assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), 0);
-    assert_int_equal(written, 0); /* complete already */
-    o.shards = 4;
-    assert_int_equal(wl_imagenet_synth(&o, false, &written, p->arena, &e), WL_EINVAL);
-    has(&e, "data generated with other settings");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,7 +379,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(absurd_length_is_refused, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(damaged_data_are_an_error_with_checksums, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(wrong_examples_are_refused, temp_dir_setup, temp_dir_teardown),
-        cmocka_unit_test_setup_teardown(synthetic_shard_options_are_checked, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
