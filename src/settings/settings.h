@@ -77,7 +77,8 @@ extern const struct wl_setting wl_settings_table[];
 const struct wl_setting *wl_setting_find(const char *name);        /* NULL: no such setting */
 const struct wl_setting *wl_setting_find_choice(const char *name); /* the same among choices */
 const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind);
-/* Caps in the order of the table, and those of them with `achieved`. NULL as `after`: the first; NULL: no more. */
+/* Caps in the order of the table, which is that of enum wl_cap_kind, and those of them with `achieved`. NULL as
+ * `after`: the first; NULL: no more. */
 const struct wl_setting *wl_setting_next_cap(const struct wl_setting *after);
 const struct wl_setting *wl_setting_next_clock(const struct wl_setting *after);
 const char *wl_setting_limited(const struct wl_setting *cap, struct wl_arena *a); /* "power cap", "SM clock" */

@@ -215,7 +215,7 @@ struct wl_law_result {
 /* Groups the table and fits each group. WL_ENOENT: a column of `by` is missing; WL_EINVAL: drop_epochs or beyond is
  * negative. Bad rows are counted and noted, and a group without a law says why in `no_law_reason`.
  *
- * Groups when `by` is empty: workload, hardware, power_cap_w, module_cap_w, clock_mhz and mem_clock_mhz separate
+ * Groups when `by` is empty: settings whose row says so (settings.def: hardware, caps, clocks, choices) separate
  * wherever they vary. Within them, the batch size that is held fixed while workers change separates: of local_batch and
  * global_batch the one with fewer values (local_batch when equal). Gradient accumulation, global_batch / (workers x
  * local_batch), and the further settings of a campaign separate where they take two values at one worker count; what

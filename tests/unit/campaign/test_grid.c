@@ -132,6 +132,25 @@ static void caps_that_cannot_be_set_are_skipped(void **state)
     assert_skip(2, "2000 MHz");
 }
 
+/* A value for each row of the table of settings comes back from the trial. */
+static void every_axis_is_a_setting_of_the_trial(void **state)
+{
+    (void)state;
+    struct wl_text sweep = WL_TEXT(a);
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (!r->observed && r->type != WL_SETTING_CHOICE)
+            wl_text_addf(&sweep, "%s = %d\n", r->name, wl_str_eq(r->name, "global_batch") ? 8 : 2);
+    make("", sweep.s, "");
+    const struct wl_settings set = wl_trial_settings(&g.trials[0]);
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        if (r->observed || r->type == WL_SETTING_CHOICE) continue;
+        const char *text = wl_setting_string(r, &set);
+        if (!text && isnan(wl_setting_real(r, &set))) fail_msg("%s is missing", r->name);
+        if (r->type == WL_SETTING_TEXT) assert_string_equal(text, "2");
+    }
+    assert_true(set.global_batch == 8 && set.accumulation == 2 && set.mem_clock_mhz == 2);
+}
+
 static void weak_scaling_gives_samples_in_proportion(void **state)
 {
     (void)state;
@@ -268,6 +287,7 @@ int main(void)
         TEST(batches_that_do_not_divide_are_skipped_with_the_reason),
         TEST(more_workers_than_cores_need_permission),
         TEST(caps_that_cannot_be_set_are_skipped),
+        TEST(every_axis_is_a_setting_of_the_trial),
         TEST(weak_scaling_gives_samples_in_proportion),
         TEST(each_repeat_runs_every_trial_once),
         TEST(each_repeat_has_its_own_order),
