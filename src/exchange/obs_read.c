@@ -208,7 +208,7 @@ int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_obser
             continue;
         }
         wl_obs_add_extra(out, in.v[i].name, in.v[i].text, a);
-        out->extra[out->n_extra - 1].setting = wl_setting_find(in.v[i].name) != NULL;
+        out->extra[out->n_extra - 1].setting = wl_setting_separates(in.v[i].name);
     }
     wl_obs_index_runs(out, a);
     return 0;

@@ -149,8 +149,9 @@ static void separate_by(struct split *s, const struct wl_obs_column *column, boo
     if (varies(texts, s->obs->n) || (names && *texts[0])) refine_all(s, column->name, texts);
 }
 
-/* Two values among those that are known? A run that does not say its choice (a store of an older version, a CSV with
- * blanks) is not of another kind for that; a cap that is missing is a level, no cap. */
+/* Two values among those that are known? Runs of an unknown choice (a store of an older version, a CSV with blanks)
+ * join those of the one known value. Beside two known values they could belong to either: they are a group of their
+ * own. A missing cap is a level, no cap. */
 static bool known_values_vary(const char *const *texts, size_t n)
 {
     const char *first = NULL;
@@ -234,12 +235,18 @@ static void by_accumulation(struct split *s)
     by_other_setting(s, "accumulation", steps);
 }
 
+/* Settings that may follow the worker count: those that say so, and the axes of the user's own, which have no row. */
+static bool may_follow(const struct wl_obs_column *column)
+{
+    const struct wl_setting *r = wl_setting_find(column->name);
+    return column->setting && (!r || r->group == WL_GROUP_FOLLOWS);
+}
+
 static void by_campaign_settings(struct split *s)
 {
     for (size_t c = 0; c < s->obs->n_extra; c++) {
         const struct wl_obs_column *column = &s->obs->extra[c];
-        if (wl_setting_find_choice(column->name)) continue; /* by_setting has decided */
-        if (column->setting && !wl_str_eq(column->name, s->rule->excluded_column))
+        if (may_follow(column) && !wl_str_eq(column->name, s->rule->excluded_column))
             by_other_setting(s, column->name, column_texts(s, column));
     }
 }

@@ -41,6 +41,12 @@ const struct wl_setting *wl_setting_find_choice(const char *name)
     return r && r->type == WL_SETTING_CHOICE ? r : NULL;
 }
 
+bool wl_setting_separates(const char *name)
+{
+    const struct wl_setting *r = wl_setting_find(name);
+    return r && r->group != WL_GROUP_NEVER;
+}
+
 const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind)
 {
     for (const struct wl_setting *r = wl_settings_table; r->name; r++)

@@ -40,13 +40,14 @@ enum {
 
 enum wl_setting_type { WL_SETTING_TEXT, WL_SETTING_COUNT, WL_SETTING_REAL, WL_SETTING_CHOICE };
 
-/* How a setting separates the runs that one scaling law is fitted to. */
+/* How a setting separates the runs that one scaling law is fitted to (src/law/partition.c). */
 enum wl_setting_group {
     WL_GROUP_NEVER,   /* not: the law's x, or what it averages over */
     WL_GROUP_ALWAYS,  /* names each group */
-    WL_GROUP_VARIES,  /* wherever it has several values */
-    WL_GROUP_BATCH,   /* one of the two batches is held fixed (src/law/partition.c) */
-    WL_GROUP_FOLLOWS, /* where runs with one worker count have several values of it */
+    WL_GROUP_VARIES,  /* wherever it has several values; of a choice, several known ones */
+    WL_GROUP_BATCH,   /* one of the two batches is held fixed */
+    WL_GROUP_FOLLOWS, /* where runs with one worker count have several values of it; so does an axis of the user's own
+                       */
 };
 
 struct wl_setting {
@@ -76,6 +77,7 @@ extern const struct wl_setting wl_settings_table[];
 
 const struct wl_setting *wl_setting_find(const char *name);        /* NULL: no such setting */
 const struct wl_setting *wl_setting_find_choice(const char *name); /* the same among choices */
+bool wl_setting_separates(const char *name);                       /* a setting of a group other than NEVER */
 const struct wl_setting *wl_setting_of_cap(enum wl_cap_kind kind);
 /* Caps in the order of the table, which is that of enum wl_cap_kind, and those of them with `achieved`. NULL as
  * `after`: the first; NULL: no more. */

@@ -73,7 +73,7 @@ static void add_settings_columns(struct columns *list, bool caps, struct wl_aren
 {
     for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
         const struct column c = { r->name, wl_strf(a, "s.%s", r->name), .setting = true };
-        bool separates = r->group != WL_GROUP_NEVER && r->type != WL_SETTING_CHOICE;
+        bool separates = wl_setting_separates(r->name) && r->type != WL_SETTING_CHOICE;
         if (r->is_cap == caps && separates && !is_canonical(r->name)) add_columns(list, &c, 1, a);
     }
 }

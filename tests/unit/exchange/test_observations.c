@@ -98,6 +98,32 @@ static void columns_are_renamed_by_the_map_and_others_kept(void **state)
     assert_true(c.real[0] == 7);
 }
 
+static size_t runs_of_two_rows(struct fixture *p, const char *column, const char *first, const char *second)
+{
+    const char *text =
+        wl_strf(p->arena, "run,workers,epoch,time_s,%s\n1,2,1,10,%s\n1,2,2,11,%s\n", column, first, second);
+    if (read_text(p, text, "")) fail_msg("%s: %s", column, p->e.msg);
+    return p->obs.runs;
+}
+
+/* Two rows with one label are one run, unless they differ in a setting that separates runs. */
+static void runs_of_one_label_differ_in_their_settings(void **state)
+{
+    struct fixture *p = *state;
+    static const char *const settings[][3] = {
+        { "module_cap_w", "600", "500" }, { "mem_clock_mhz", "810", "" }, { "threads", "1", "2" },
+        { "accumulation", "1", "2" },     { "precision", "f32", "bf16" }, { "recompute", "no", "yes" },
+        { "power_cap_w", "250", "" },     { "clock_mhz", "900", "1200" },
+    };
+    for (size_t i = 0; i < WL_COUNT(settings); i++) {
+        const char *const *s = settings[i];
+        if (runs_of_two_rows(p, s[0], s[1], s[2]) != 2) fail_msg("%s %s and '%s' are one run", s[0], s[1], s[2]);
+        if (runs_of_two_rows(p, s[0], s[1], s[1]) != 1) fail_msg("%s %s twice are two runs", s[0], s[1]);
+    }
+    assert_int_equal(runs_of_two_rows(p, "epochs", "1", "2"), 1); /* may count those so far */
+    assert_int_equal(runs_of_two_rows(p, "ambient", "20", "21"), 1);
+}
+
 static void the_separator_is_found_after_comments(void **state)
 {
     struct fixture *p = *state;
@@ -251,6 +277,7 @@ int main(void)
         TEST(a_written_table_reads_back),
         TEST(formulas_are_guarded_and_read_back),
         TEST(random_text_reads_back),
+        TEST(runs_of_one_label_differ_in_their_settings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
