@@ -218,15 +218,20 @@ static bool affects_run(const struct wl_strs *used, const struct wl_sweep_axis *
     return contains(used, axis->key) || (is_batch && batch_used);
 }
 
-static int fail_unused_axis(const char *key, const char *where, bool is_user, struct wl_err *e)
+/* The axis that an unknown key is probably meant to be, or NULL. */
+static const char *closest_axis(const char *key)
 {
-    const char *names[32], *near = NULL;
+    const char *names[WL_SETTING_AXES + WL_SETTING_CHOICES];
     size_t n = 0;
-    for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key && n < WL_COUNT(names); axis++)
-        names[n++] = axis->key;
-    for (const struct wl_setting *r = wl_settings_table; r->name && n < WL_COUNT(names); r++)
+    for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++) names[n++] = axis->key;
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
         if (r->type == WL_SETTING_CHOICE) names[n++] = r->name;
-    if (is_user) near = wl_str_closest(key, names, n);
+    return wl_str_closest(key, names, n);
+}
+
+static int fail_unused_axis(const char *key, const char *where, struct wl_err *e)
+{
+    const char *near = wl_setting_find(key) ? NULL : closest_axis(key);
     if (near) return wl_fail(e, WL_EINVAL, "%s: [sweep] unknown key %s; did you mean %s?", where, key, near);
     return wl_fail(e, WL_EINVAL,
                    "%s: [sweep] %s: {%s} does not occur in [launch] command, args, env or cwd, so its "
@@ -239,10 +244,10 @@ static int check_axes_used(const struct wl_experiment *x, const struct wl_strs *
 {
     for (size_t i = 0; i < x->n_user; i++)
         if (!contains(used, x->user[i].key))
-            return fail_unused_axis(x->user[i].key, location(ctx, "sweep", x->user[i].key), true, e);
+            return fail_unused_axis(x->user[i].key, location(ctx, "sweep", x->user[i].key), e);
     for (const struct wl_sweep_axis *axis = wl_sweep_axes(); axis->key; axis++)
         if (wl_sweep_axis_count(axis, &x->sweep) > 1 && !affects_run(used, axis))
-            return fail_unused_axis(axis->key, location(ctx, "sweep", axis->key), false, e);
+            return fail_unused_axis(axis->key, location(ctx, "sweep", axis->key), e);
     return 0;
 }
 
