@@ -166,12 +166,39 @@ static void escaped_json_has_the_same_values(void **state)
     wl_arena_free(a);
 }
 
+/* Without a terminal the line has 79 columns, as on one of 80. An escape that does not fit is left out whole. */
+static void the_progress_line_is_cut_to_the_width(void **state)
+{
+    (void)state;
+    char line[100], wanted[100];
+    memset(line, 'x', sizeof line);
+    line[sizeof line - 1] = '\0';
+    snprintf(wanted, sizeof wanted, "\r\033[K%.79s", line);
+    int saved_fd = begin();
+    wl_out_status_draw(line);
+    assert_string_equal(end(saved_fd), wanted);
+    line[76] = '\x1b'; /* is printed as \x1b, in four columns */
+    snprintf(wanted, sizeof wanted, "\r\033[K%.76s", line);
+    saved_fd = begin();
+    wl_out_status_draw(line);
+    assert_string_equal(end(saved_fd), wanted);
+    line[75] = '\n';
+    snprintf(wanted, sizeof wanted, "\r\033[K%.75s\\n", line);
+    saved_fd = begin();
+    wl_out_status_draw(line);
+    assert_string_equal(end(saved_fd), wanted);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(formats_match_printf),           cmocka_unit_test(arguments_are_escaped),
-        cmocka_unit_test(line_ends_of_texts_are_kept),    cmocka_unit_test(a_log_message_is_one_line),
-        cmocka_unit_test(escaping_twice_changes_nothing), cmocka_unit_test(escaped_json_has_the_same_values),
+        cmocka_unit_test(formats_match_printf),
+        cmocka_unit_test(arguments_are_escaped),
+        cmocka_unit_test(line_ends_of_texts_are_kept),
+        cmocka_unit_test(a_log_message_is_one_line),
+        cmocka_unit_test(escaping_twice_changes_nothing),
+        cmocka_unit_test(escaped_json_has_the_same_values),
+        cmocka_unit_test(the_progress_line_is_cut_to_the_width),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
