@@ -106,6 +106,15 @@ static void options_after_the_command_are_left_to_it(void **state)
     assert_string_equal(f->rest.command[1], "--help");
 }
 
+static void help_ends_the_options(void **state)
+{
+    struct fixture *f = *state;
+    assert_int_equal(PARSE(f, false, "--local-batch", "2", "--help", "--no-such-option"), 0);
+    assert_true(f->rest.help && f->o.local_batch == 2);
+    assert_int_equal(PARSE(f, false, "--local-batch", "2"), 0);
+    assert_false(f->rest.help);
+}
+
 static void an_invalid_value_names_what_was_expected(void **state)
 {
     struct fixture *f = *state;
@@ -291,6 +300,7 @@ static void a_preset_applies_where_the_command_line_is_silent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(help_ends_the_options, setup, teardown),
         cmocka_unit_test_setup_teardown(defaults_and_every_form_are_read, setup, teardown),
         cmocka_unit_test_setup_teardown(a_preset_applies_where_the_command_line_is_silent, setup, teardown),
         cmocka_unit_test_setup_teardown(the_end_of_options_is_never_a_value, setup, teardown),
