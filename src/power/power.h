@@ -18,8 +18,8 @@
 #define WL_POWER_POWER_H
 
 #include "energy/energy.h"
-#include "power/calibration/calibrate.h"
 #include "power/energy_sources.h"
+#include "power/nvml/calibrate.h"
 #include "power/nvml/limits.h"
 #include "power/quantity.h"
 #include "power/sampler/sampler.h"

@@ -7,14 +7,16 @@ tools=$root/tools
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-mkdir -p "$tmp"/src/{base,store,power,report,run,nn/plan,nn/cpu,nn/program}
+mkdir -p "$tmp"/src/{base,store,power/{nvml,rapl,calibration},report/{figure,sections},run,nn/{plan,cpu,program,checkpoint},cmd/{wattlaw,train},cuda}
 echo > "$tmp/src/base/base.h"
 echo > "$tmp/src/base/own.h"
 echo > "$tmp/src/store/store.h"
 echo > "$tmp/src/store/read.h"
 echo > "$tmp/src/store/rows.h"
-echo > "$tmp/src/nn/cpu/cpu.h"
-echo > "$tmp/src/nn/program/program.h"
+for header in nn/cpu/cpu nn/program/program nn/plan/internal power/nvml/sensor power/sensor cmd/cmd cmd/wattlaw/store report/sections/sections \
+    cuda/cuda; do
+    echo > "$tmp/src/$header.h"
+done
 
 # expect TEXT FILE CONTENT: the content in the file is refused with the text
 expect() {
@@ -32,6 +34,25 @@ expect 'the first include must be its own header "base/own.h"' base/own.c '#incl
 expect "nn/plan/ may not include nn/cpu/" nn/plan/a.c '#include "nn/cpu/cpu.h"\n'
 expect "store/ may not include nn/" store/a.c '#include "nn/cpu/cpu.h"\n'
 expect "is not a header of src/" power/a.c '#include "stdio.h"\n'
+expect "power/rapl/ may not include power/nvml/" power/rapl/a.c '#include "power/nvml/sensor.h"\n'
+expect "cmd/train/ may not include cmd/wattlaw/" cmd/train/a.c '#include "cmd/wattlaw/store.h"\n'
+expect "report/figure/ may not include report/sections/" report/figure/a.c '#include "report/sections/sections.h"\n'
+expect '"nn/plan/internal.h" serves nn/plan/ alone' nn/checkpoint/a.c '#include "nn/plan/internal.h"\n'
+expect 'name the header from src/ on, as "nn/cpu/cpu.h"' nn/plan/a.c '#include "nn/plan/../cpu/cpu.h"\n'
+mkdir "$tmp/src/power/other"
+expect "power/other/ has no row in ALLOWED" power/other/a.c '#include "base/base.h"\n'
+
+# Cycles: of a sub-folder with another, of one with a header of its parent (the umbrella may see it), and of two whole folders.
+echo '#include "power/calibration/fit.h"' > "$tmp/src/power/nvml/a.c"
+expect "cycle between folders: power/calibration -> power/nvml -> power/calibration" power/calibration/fit.h '#include "power/nvml/sensor.h"\n'
+rm "$tmp/src/power/nvml/a.c"
+echo '#include "power/sensor.h"' > "$tmp/src/power/nvml/a.c"
+expect "cycle between folders: power/nvml -> power/sensor.h -> power/nvml" power/sensor.h '#include "power/nvml/sensor.h"\n'
+echo > "$tmp/src/power/sensor.h"
+for all in power.h sensors.c; do echo '#include "power/nvml/sensor.h"' > "$tmp/src/power/$all"; done
+echo '#include "cuda/cuda.h"' > "$tmp/src/power/calibration/b.c"
+expect "cycle between folders: cuda -> power -> cuda" cuda/a.c '#include "power/power.h"\n'
+
 echo '#include "nn/program/program.h"' > "$tmp/src/nn/plan/a.c"
 echo '#include "store/read.h"' > "$tmp/src/report/a.c"
 "$tools/check-includes" "$tmp"

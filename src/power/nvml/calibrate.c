@@ -1,5 +1,5 @@
 /* A calibration run on one GPU: this thread runs the load, another one polls the sensors. */
-#include "power/calibration/calibrate.h"
+#include "power/nvml/calibrate.h"
 
 #include "power/calibration/cuda_load.h"
 #include "power/calibration/fit.h"

@@ -1,6 +1,6 @@
 /* Calibration of a GPU's power sensors under a load of square waves. */
-#ifndef WL_POWER_CALIBRATION_CALIBRATE_H
-#define WL_POWER_CALIBRATION_CALIBRATE_H
+#ifndef WL_POWER_NVML_CALIBRATE_H
+#define WL_POWER_NVML_CALIBRATE_H
 
 #include "power/calibration/file.h"
 #include "power/nvml/limits.h"
