@@ -1,4 +1,4 @@
--- Version 2 to 3: variation of utilisation. Runs of before have none until wattlaw rebuild derives them anew.
+-- Version 2 to 3: variation of utilisation. Older runs have none until wattlaw rebuild derives them.
 -- How a quantity varied over the training of a run (first epoch-begin to last epoch-end, else the whole run): of the
 -- devices that report it, over time and between them (wl_variation in src/stats). Coefficients are sd / mean.
 CREATE TABLE variation(

@@ -1,5 +1,5 @@
--- Version 4 to 5: intervals of energies, power at rest, energies of phases, how sensors show what they measure. Runs of
--- before have none until wattlaw rebuild derives them anew.
+-- Version 4 to 5: intervals of energies, power at rest, energies of phases, how sensors show what they measure. Older
+-- runs have none until wattlaw rebuild derives them.
 ALTER TABLE channel ADD COLUMN window_s REAL;
 ALTER TABLE channel ADD COLUMN delay_s REAL;
 ALTER TABLE run ADD COLUMN idle_s REAL;

@@ -1,5 +1,5 @@
--- Version 5 to 6: memory clocks as settings, caps as rows, the clocks of a run's nodes. A run of before on one node has
--- its own stamps; of a merged one they stand in its log only.
+-- Version 5 to 6: memory clocks as settings, caps as rows, the clocks of a run's nodes. An older run on one node has
+-- its own time stamps; those of a merged run are in its log only.
 ALTER TABLE trial ADD COLUMN mem_clock_mhz REAL;
 ALTER TABLE actual ADD COLUMN mem_clock_mhz REAL;
 ALTER TABLE total ADD COLUMN achieved_clock_mhz REAL;

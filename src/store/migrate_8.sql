@@ -1,4 +1,4 @@
--- Version 8 to 9: what the workload said its metrics are. Runs of before said nothing.
+-- Version 8 to 9: what the workload said its metrics are. Older runs said nothing.
 CREATE TABLE metric_def(
   run             INTEGER NOT NULL REFERENCES run,
   name            TEXT NOT NULL,          -- as in metric

@@ -91,7 +91,7 @@ CREATE TABLE run(
   cooldown_s      REAL,                   -- how long that took
   begin_c         REAL,                   -- temperature of the hottest GPU after it; NULL: one is unknown
   not_cool        TEXT,                   -- why one was warmer, or may have been; NULL: none was
-  slurm_plugin    TEXT,                   -- of Slurm, which meters its nodes; NULL: none, or not told: see slurm_why
+  slurm_plugin    TEXT,                   -- of Slurm, which meters its nodes; NULL: none, or not known: see slurm_why
   slurm_steps     TEXT,                   -- the steps of the job that were the run: "12.0 12.1"
   slurm_j         REAL,                   -- their ConsumedEnergyRaw, of whole nodes; a check, in no sum of ours
   slurm_period_s  REAL,                   -- how often Slurm samples; 0: at begin and end

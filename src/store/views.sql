@@ -102,7 +102,7 @@ LEFT JOIN metric m ON m.id =
                           ORDER BY k.place, k.name LIMIT 1)
        ELSE (SELECT id FROM ranked_metric k WHERE k.run = x.run ORDER BY k.place, k.name, k.epoch DESC LIMIT 1) END;
 
--- The observation table (docs/formats.md): a row an epoch, or a run that told of no epoch. Runs that are done and
+-- The observation table (docs/formats.md): one row per epoch, or per run without marks of epochs. Runs that are done and
 -- not flagged.
 CREATE VIEW observations AS
 SELECT s.workload, s.hardware, s.nodes, s.workers, s.local_batch, s.global_batch, s.power_cap_w, s.clock_mhz,

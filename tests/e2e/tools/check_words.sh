@@ -12,8 +12,11 @@ cp "$root"/tools/{check-words,words.txt} "$tmp/tools/"
 git -C "$tmp" init -q
 line=$(printf 'It st%ss be%s the door.' and hind)
 echo "$line" > "$tmp/text.md"
+mkdir -p "$tmp/src/store"
+echo "-- $line" > "$tmp/src/store/schema.sql"
 echo 'A stand-in for NVML runs behind a reverse proxy; there is no longer one.' > "$tmp/right.md"
 git -C "$tmp" add .
 if out=$("$tmp/tools/check-words"); then echo "not refused: $line"; exit 1; fi
 grep -q '^text.md:1: .st[a]nds' <<< "$out" && grep -q '^text.md:1: .be[h]ind' <<< "$out" || { echo "got: $out"; exit 1; }
+grep -q '^src/store/schema.sql:1: ' <<< "$out" || { echo "src/store/*.sql not checked: $out"; exit 1; }
 if grep -q right.md <<< "$out"; then echo "refused what is allowed: $out"; exit 1; fi
