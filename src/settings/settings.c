@@ -91,6 +91,29 @@ const char *wl_setting_string(const struct wl_setting *r, const struct wl_settin
     return r->type == WL_SETTING_TEXT ? *(const char *const *)member(r, set) : NULL;
 }
 
+char *wl_settings_extra_text(const struct wl_json *value, struct wl_arena *a)
+{
+    if (wl_json_str(value)) return wl_strdup(a, wl_json_str(value));
+    char *text = wl_json_text(value, 0, a);
+    double number = wl_json_real(value);
+    if (!isnan(number)) return wl_strf(a, "%.15g", number);
+    if (strcmp(text, "null") == 0) return NULL;
+    return strcmp(text, "true") == 0 ? wl_strdup(a, "1") : strcmp(text, "false") == 0 ? wl_strdup(a, "0") : text;
+}
+
+char *wl_setting_choice(const struct wl_setting *r, const struct wl_settings *set, struct wl_arena *a)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct wl_json *object;
+    char *text = NULL;
+    if (set->extra && wl_json_parse(set->extra, "settings", &object, scratch, NULL) == 0) {
+        const struct wl_json *value = wl_json_get(object, r->name);
+        if (value) text = wl_settings_extra_text(value, a);
+    }
+    wl_arena_free(scratch);
+    return text;
+}
+
 void wl_setting_set_real(const struct wl_setting *r, struct wl_settings *set, double value)
 {
     WL_CHECK(is_number(r));

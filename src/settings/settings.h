@@ -70,7 +70,7 @@ struct wl_setting {
     const char *achieved;                 /* of a clock: the column with the one that the GPUs ran at, MHz */
     const char *section;                  /* of a cap: id of its figures in the report */
     int digits;                           /* significant digits in a table; 0: all */
-    bool in_runs;                         /* a column of the report's table of runs */
+    bool in_runs;                         /* a column of the report's table of runs; of a choice, where a run has it */
 };
 /* First what is not a cap, then the caps, as in the key of a trial; ends with a NULL name. */
 extern const struct wl_setting wl_settings_table[];
@@ -87,8 +87,13 @@ const char *wl_setting_limited(const struct wl_setting *cap, struct wl_arena *a)
 
 double wl_setting_real(const struct wl_setting *r, const struct wl_settings *set);        /* NAN for a text */
 const char *wl_setting_string(const struct wl_setting *r, const struct wl_settings *set); /* NULL for a number */
+char *wl_setting_choice(const struct wl_setting *r, const struct wl_settings *set,
+                        struct wl_arena *a); /* NULL: unknown */
 void wl_setting_set_real(const struct wl_setting *r, struct wl_settings *set, double value);
 void wl_setting_set_string(const struct wl_setting *r, struct wl_settings *set, const char *value);
+
+/* A value of `extra` as SQLite's json_each casts it to text: true is 1, null is missing, NULL. */
+char *wl_settings_extra_text(const struct wl_json *value, struct wl_arena *a);
 
 /* The text of `extra` from pairs, which are sorted by name; NULL where there are none. */
 struct wl_setting_pair {

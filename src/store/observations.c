@@ -176,16 +176,6 @@ static const char **column_named(struct setting_columns *list, const char *name,
     return list->v[list->n++].text;
 }
 
-/* As SQLite's json_each casts it to text: true is 1, null is missing. */
-static const char *setting_text(const struct wl_json *value, struct wl_arena *a)
-{
-    if (wl_json_str(value)) return wl_strdup(a, wl_json_str(value));
-    const char *text = wl_json_text(value, 0, a);
-    double number = wl_json_real(value);
-    if (!isnan(number)) return wl_strf(a, "%.15g", number);
-    return strcmp(text, "null") == 0 ? NULL : strcmp(text, "true") == 0 ? "1" : strcmp(text, "false") == 0 ? "0" : text;
-}
-
 /* Both lists are in the order of runs; `row` is the run's first. rows.c has seen that the text is an object. */
 static int add_object(struct setting_columns *list, const struct settings_text *of, const struct observed_rows *rows,
                       size_t row, struct wl_arena *a, struct wl_err *e)
@@ -194,7 +184,8 @@ static int add_object(struct setting_columns *list, const struct settings_text *
     int rc = wl_json_parse(of->extra, "settings", &object, a, e);
     if (rc) return rc;
     for (const char *key = wl_json_key(object, NULL); key; key = wl_json_key(object, key)) {
-        const char *text = setting_text(wl_json_get(object, key), a), **column = column_named(list, key, rows->n, a);
+        const char *text = wl_settings_extra_text(wl_json_get(object, key), a),
+                   **column = column_named(list, key, rows->n, a);
         for (size_t r = row; r < rows->n && observed_row(rows, r)->run == of->run; r++) column[r] = text;
     }
     return 0;

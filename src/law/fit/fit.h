@@ -216,10 +216,11 @@ struct wl_law_result {
  * negative. Bad rows are counted and noted, and a group without a law says why in `no_law_reason`.
  *
  * Groups when `by` is empty: each setting separates by its `group` in src/settings/settings.def. The workload, and
- * wherever they vary hardware, caps, clocks, precision and recompute, come first. Within them, the batch size that is held
- * fixed while workers change separates: of local_batch and global_batch the one with fewer values (local_batch when equal).
- * Gradient accumulation, global_batch / (workers x local_batch), threads and the user's own axes separate where they take
- * two values at one worker count; what follows the worker count does not. Nodes and epochs never separate. */
+ * wherever they vary hardware, caps, clocks, precision and recompute, come first. Within them, the batch size that is
+ * held fixed while workers change separates: of local_batch and global_batch the one with fewer values (local_batch
+ * when equal). Gradient accumulation, global_batch / (workers x local_batch), threads and the user's own axes separate
+ * where they take two values at one worker count; what follows the worker count does not. Nodes and epochs never
+ * separate. */
 int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *options, struct wl_law_result *out,
                struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

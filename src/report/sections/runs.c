@@ -56,16 +56,50 @@ void wl_report_clock_cells(struct wl_report_table *t, const double mhz[WL_CAP_KI
     for (const struct wl_setting *r = NULL; (r = wl_setting_next_clock(r));) wl_report_table_real(t, mhz[r->cap]);
 }
 
-static void add_row(struct wl_report_table *t, const struct wl_run_row *run)
+/* The rows of the table of settings that have a column. */
+struct settings_shown {
+    const struct wl_setting **v;
+    size_t n, cap;
+};
+
+static bool some_run_has(const struct wl_run_rows *runs, const struct wl_setting *choice, struct wl_arena *a)
+{
+    for (size_t i = 0; i < runs->n; i++)
+        if (wl_setting_choice(choice, &runs->v[i].set, a)) return true;
+    return false;
+}
+
+static struct settings_shown settings_to_show(const struct wl_run_rows *runs, struct wl_arena *a)
+{
+    struct settings_shown list = { 0 };
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        if (!r->in_runs || (r->type == WL_SETTING_CHOICE && !some_run_has(runs, r, a))) continue;
+        WL_GROW(a, list.v, list.n, list.cap);
+        list.v[list.n++] = r;
+    }
+    return list;
+}
+
+static bool is_text(const struct wl_setting *r) { return r->type == WL_SETTING_TEXT || r->type == WL_SETTING_CHOICE; }
+
+static void add_settings_cells(struct wl_report_table *t, const struct settings_shown *list,
+                               const struct wl_settings *set)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        const struct wl_setting *r = list->v[i];
+        if (r->type == WL_SETTING_CHOICE)
+            wl_report_table_text(t, wl_setting_choice(r, set, t->arena));
+        else if (r->type == WL_SETTING_TEXT)
+            wl_report_table_text(t, wl_setting_string(r, set));
+        else
+            wl_report_table_real(t, wl_setting_real(r, set));
+    }
+}
+
+static void add_row(struct wl_report_table *t, const struct settings_shown *list, const struct wl_run_row *run)
 {
     wl_report_table_real(t, (double)run->id);
-    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
-        if (!r->in_runs) continue;
-        if (r->type == WL_SETTING_TEXT)
-            wl_report_table_text(t, wl_setting_string(r, &run->set));
-        else
-            wl_report_table_real(t, wl_setting_real(r, &run->set));
-    }
+    add_settings_cells(t, list, &run->set);
     wl_report_table_real(t, (double)run->repeat);
     wl_report_table_text(t, wl_run_status_names[run->status]);
     wl_report_table_real(t, run->time_s);
@@ -90,15 +124,16 @@ static void add_row(struct wl_report_table *t, const struct wl_run_row *run)
     t->simulated = t->simulated || run->simulated;
 }
 
-static void add_settings_columns(struct wl_report_columns *to, struct wl_arena *a)
+static void add_settings_columns(struct wl_report_columns *to, const struct settings_shown *list, struct wl_arena *a)
 {
-    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+    for (size_t i = 0; i < list->n; i++) {
+        const struct wl_setting *r = list->v[i];
         const struct wl_report_column column = { .id = r->name,
                                                  .label = r->label,
                                                  .unit = r->is_cap ? r->unit : NULL,
                                                  .digits = r->digits,
-                                                 .text = r->type == WL_SETTING_TEXT };
-        if (r->in_runs) wl_report_columns_add(to, &column, 1, a);
+                                                 .text = is_text(r) };
+        wl_report_columns_add(to, &column, 1, a);
     }
 }
 
@@ -112,11 +147,11 @@ static void add_acted_columns(struct wl_report_columns *to, struct wl_arena *a)
     }
 }
 
-static struct wl_report_columns all_columns(struct wl_arena *a)
+static struct wl_report_columns all_columns(const struct settings_shown *list, struct wl_arena *a)
 {
     struct wl_report_columns v = { 0 };
     wl_report_columns_add(&v, number_column, WL_COUNT(number_column), a);
-    add_settings_columns(&v, a);
+    add_settings_columns(&v, list, a);
     wl_report_columns_add(&v, measured_columns, WL_COUNT(measured_columns), a);
     wl_report_clock_columns(&v, " achieved", a);
     add_acted_columns(&v, a);
@@ -127,9 +162,10 @@ static struct wl_report_columns all_columns(struct wl_arena *a)
 void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d)
 {
     struct wl_section *s = wl_document_section(d, "runs", "Runs");
-    const struct wl_report_columns columns = all_columns(g->arena);
+    const struct settings_shown list = settings_to_show(&g->runs, g->arena);
+    const struct wl_report_columns columns = all_columns(&list, g->arena);
     struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", columns.v, columns.n);
     t->caption = "In the order of execution. Wall time and energy are those of the whole job.";
-    for (size_t i = 0; i < g->runs.n; i++) add_row(t, &g->runs.v[i]);
+    for (size_t i = 0; i < g->runs.n; i++) add_row(t, &list, &g->runs.v[i]);
     wl_section_table(d, s, t);
 }

@@ -145,6 +145,7 @@ static int make_run(struct making *k, const struct known_answer_run *r, int64_t 
     set.local_batch = r->local_batch == 0 ? 32 : r->local_batch;
     set.global_batch = set.local_batch * r->workers;
     set.power_cap_w = r->cap_w;
+    set.extra = r->extra;
     int rc = wl_store_add_trial(k->store, k->campaign, &set, NULL, &trial, e);
     struct wl_run_plan plan = { .trial = trial, .position = position };
     struct wl_run_begin begin = {

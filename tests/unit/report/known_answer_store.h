@@ -13,6 +13,7 @@ struct known_answer_run {
     double busy_pct, cv_time, cv_dev, cv; /* utilisation as it was derived: shares, not % */
     const char *workload;                 /* NULL: "net" */
     double local_batch;                   /* 0: 32; NAN: not recorded, nor is the global one */
+    const char *extra;                    /* settings without a column, a JSON object; NULL: none */
 };
 
 /* Six runs of "net" on 1, 4 and 16 workers, local batch 32, 640 samples and 20 updates an epoch. Workers halve the time

@@ -78,6 +78,26 @@ static void run_table_matches_hand_computation(void **state)
     assert_true(t->estimated);
 }
 
+/* A choice has a column where a run has it; other settings without a column of the store have none. */
+static void run_table_shows_choices(void **state)
+{
+    struct known_answer_run runs[KNOWN_ANSWER_RUNS];
+    memcpy(runs, known_answer_runs, sizeof runs);
+    runs[2].extra = "{\"lr\": \"0.1\", \"precision\": \"bf16\"}";
+    runs[3].extra = "{\"precision\": \"f32\"}";
+    const struct hand chosen = { .runs = runs, .n = KNOWN_ANSWER_RUNS };
+    const struct wl_document *d = known_answer_report(&chosen, *state);
+    char *is = printed(d, "runs", 9);
+    assert_holds(is, ",clock_mhz,mem_clock_mhz,precision,repeat,status,");
+    assert_holds(is, "\n2,net,1,32,32,,,,,,2,done,");
+    assert_holds(is, "\n3,net,4,32,128,,,,,bf16,1,done,");
+    assert_holds(is, "\n4,net,4,32,128,,,,,f32,1,done,");
+    runs[5].extra = "{\"recompute\": \"yes\"}";
+    is = printed(known_answer_report(&chosen, *state), "runs", 9);
+    assert_holds(is, ",mem_clock_mhz,precision,recompute,repeat,");
+    assert_holds(is, "\n6,net,16,32,512,,,,,,yes,1,done,");
+}
+
 /* Shares .10 .30, .05 .15 and .12 .28 at one worker, in %. */
 static void utilisation_table_matches_hand_computation(void **state)
 {
@@ -121,6 +141,7 @@ int main(void)
         WITH_ARENA(law_table_matches_hand_computation),
         WITH_ARENA(energy_law_table_matches_hand_computation),
         WITH_ARENA(run_table_matches_hand_computation),
+        WITH_ARENA(run_table_shows_choices),
         WITH_ARENA(utilisation_table_matches_hand_computation),
         WITH_ARENA(batch_table_matches_hand_computation),
         WITH_ARENA(findings_match_hand_computation),

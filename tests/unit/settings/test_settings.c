@@ -87,6 +87,28 @@ static void values_are_read_through_the_row(void **state)
     assert_true(isnan(wl_setting_real(wl_setting_find("workers"), &s)));
 }
 
+/* As SQLite's json_each gives it, so that the report and the view of the store agree. */
+static void a_choice_is_read_from_extra(void **state)
+{
+    (void)state;
+    const struct wl_setting *precision = wl_setting_find_choice("precision");
+    struct wl_settings s = wl_settings_none;
+    static const char *const cases[][2] = {
+        { "{\"lr\": \"1\", \"precision\": \"bf16\"}", "bf16" },
+        { "{\"precision\": 16}", "16" },
+        { "{\"precision\": true}", "1" },
+        { "{\"precision\": null}", "" },
+        { "{\"lr\": \"1\"}", "" },
+        { "broken", "" },
+    };
+    assert_null(wl_setting_choice(precision, &s, a));
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        s.extra = cases[i][0];
+        const char *text = wl_setting_choice(precision, &s, a);
+        assert_string_equal(text ? text : "", cases[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -96,6 +118,7 @@ int main(void)
         cmocka_unit_test(caps_and_clocks_are_gone_over_in_order),
         cmocka_unit_test(the_default_of_a_choice_is_one_of_its_values),
         cmocka_unit_test(values_are_read_through_the_row),
+        cmocka_unit_test(a_choice_is_read_from_extra),
     };
     a = wl_arena_new(NULL);
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
