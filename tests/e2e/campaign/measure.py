@@ -125,6 +125,18 @@ def a_run_takes_its_name_from_option_mark_or_command(bench):
     p.communicate()
 
 
+def a_workload_cannot_claim_a_cap(bench):
+    caps = ("power_cap_w", "module_cap_w", "clock_mhz", "mem_clock_mhz")
+    fields = " ".join(f"{cap}=300" for cap in caps)
+    mark = f"import os; open(os.environ['WATTLAW_MARKS'], 'a').write('5 0 start workload=liar precision=bf16 {fields}\\n')"
+    bench.run("measure", "--quiet", "--", "python3", "-c", mark)
+    shown = json.loads(bench.run("show", "--run", "1", "--json").stdout)
+    exported, = [json.loads(line) for line in bench.run("export", "observations", "wattlaw.db", "--format", "jsonl").stdout.splitlines()]
+    check(exported["workload"] == "liar" and exported["precision"] == "bf16", exported)
+    for cap in caps:
+        check(exported.get(cap) is None and f'"{cap}": 300' not in json.dumps(shown), cap, shown, exported)
+
+
 def marks_of_a_removed_store_do_not_count_again(bench):
     check(len(summary(bench, "--", "toy", "epochs=3", "ms=20")["epochs"]) == 3)
     os.unlink(bench.path("wattlaw.db"))
@@ -387,7 +399,7 @@ def usage_errors_are_explained(bench):
     contains(bench.run("measure", "--epoch-regex", "(", "--", "true", status=1).stderr, "epoch-regex")
 
 
-main([a_run_takes_its_name_from_option_mark_or_command, exit_status_is_that_of_the_command, a_missing_command_is_127, input_and_output_pass_unchanged, signals_reach_the_command,
+main([a_run_takes_its_name_from_option_mark_or_command, a_workload_cannot_claim_a_cap, exit_status_is_that_of_the_command, a_missing_command_is_127, input_and_output_pass_unchanged, signals_reach_the_command,
       nohup_reaches_the_command, an_ignored_sigchld_does_not_hide_the_exit_status, a_terminals_ctrl_c_reaches_the_command_once,
       a_run_without_readings_is_described_in_words, memory_is_measured_of_a_command_after_idle_time, a_run_is_checked_against_rules, sampler_cpu_binds_wattlaw_and_not_the_job,
       a_job_on_some_of_the_cpus_is_noted_as_sharing_the_node, the_cost_of_measuring_is_reported, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,

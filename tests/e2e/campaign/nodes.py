@@ -16,6 +16,7 @@ def start_nodes(bench, nodes, ranks, command, *options):
     for node in range(nodes):
         for local in range(ranks):
             env = {**bench.env, "WATTLAW_HOST": f"n{node}", "PMIX_NAMESPACE": job, "NODE": str(node),
+                   "WATTLAW_STATE_DIR": f"{bench.env['WATTLAW_STATE_DIR']}-{node}",
                    "OMPI_COMM_WORLD_RANK": str(node * ranks + local), "OMPI_COMM_WORLD_SIZE": str(nodes * ranks),
                    "OMPI_COMM_WORLD_LOCAL_RANK": str(local), "OMPI_COMM_WORLD_LOCAL_SIZE": str(ranks)}
             started.append(bench.start("measure", "--sensors", "replay", "--replay-file", f"{node}.csv", "--rate-hz", "2",
@@ -67,4 +68,19 @@ def shards_can_be_merged_by_hand(bench):
     contains(bench.run("merge", status=2).stderr, "expected the STOREs of the nodes")
 
 
-main([two_nodes_are_one_run, shards_can_be_merged_by_hand])
+def a_merged_run_keeps_every_cap(bench):
+    caps = {"power_cap_w": 250, "module_cap_w": 600, "clock_mhz": 900, "mem_clock_mhz": 810}
+    options = [word for name, value in caps.items() for word in ("--" + name.replace("_", "-"), str(value))]
+    bench.write("0.csv", power(100))
+    bench.write("1.csv", power(200))
+    status, errors = ends(start_nodes(bench, 2, 1, lambda node: ["sleep", "0.5"], "--cap-setter", "null", *options))
+    check(status == [0, 0], status, errors)
+    columns = ", ".join(caps)
+    for table in ("trial", "setting"):
+        rows = bench.rows("wattlaw.db", f"SELECT {columns} FROM {table}")
+        check(rows == [tuple(caps.values())], table, rows)
+    kinds = bench.rows("wattlaw.db", "SELECT kind, requested, count(*) FROM cap GROUP BY kind ORDER BY kind")
+    check(kinds == [(name, value, 2) for name, value in sorted(caps.items())], "a row of each node:", kinds)
+
+
+main([two_nodes_are_one_run, shards_can_be_merged_by_hand, a_merged_run_keeps_every_cap])

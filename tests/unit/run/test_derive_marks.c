@@ -117,6 +117,24 @@ static void choices_of_the_start_mark_are_settings(void **state)
     wl_arena_free(a);
 }
 
+/* Caps are set by wattlaw and hardware is found by it: what a workload claims does not count. */
+static void a_start_mark_sets_neither_caps_nor_hardware(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_text fields = WL_TEXT(a);
+    wl_text_add(&fields, "workload=net workers=2");
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (r->is_cap || r->observed) wl_text_addf(&fields, " %s=300", r->name);
+    struct wl_mark_row row = { 1000, 0, "start", fields.s };
+    struct wl_derived d = derived_from(&(struct wl_mark_rows) { &row, 1 }, a);
+    assert_true(d.actual.workers == 2 && !d.actual.extra);
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if ((r->is_cap && !isnan(wl_setting_real(r, &d.actual))) || (r->observed && wl_setting_string(r, &d.actual)))
+            fail_msg("%s is taken from the start mark", r->name);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -125,6 +143,7 @@ int main(void)
         cmocka_unit_test(metrics_and_their_definitions_come_from_rank_0),
         cmocka_unit_test(settings_come_from_rank_0),
         cmocka_unit_test(choices_of_the_start_mark_are_settings),
+        cmocka_unit_test(a_start_mark_sets_neither_caps_nor_hardware),
     };
     return cmocka_run_group_tests_name("derive_marks", tests, NULL, NULL);
 }
