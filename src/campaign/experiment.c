@@ -178,10 +178,8 @@ static int check_regex(struct reader *r, struct wl_err *e)
     struct wl_arena *a = wl_arena_new(NULL);
     int rc = wl_mark_regex_new(&unused, &r->x->measure.regex, ignore_mark, NULL, &option, a, &why);
     if (rc < 0) {
-        char *key = wl_strdup(a, option);
-        for (char *c = key; *c; c++)
-            if (*c == '-') *c = '_';
-        rc = wl_fail(e, rc, "%s: [measure] %s", location_of(r, "measure", key), why.msg);
+        const char *where = location_of(r, "measure", wl_experiment_key(option, a));
+        rc = wl_fail(e, rc, "%s: [measure] %s", where, wl_experiment_options_as_keys("measure", why.msg, a));
     }
     wl_arena_free(a);
     return rc;
@@ -196,12 +194,10 @@ static int check_footprint(struct reader *r, struct wl_err *e)
     if (given->carbon_csv) given->carbon_csv = wl_path_absolute(r->a, given->carbon_csv);
     struct wl_footprint f = *given;
     int rc = wl_footprint_complete(&f, &faulty, r->a, e);
-    char *key = wl_strdup(r->a, faulty ? faulty : "");
-    for (char *c = key; *c; c++)
-        if (*c == '-') *c = '_';
+    const char *key = wl_experiment_key(faulty ? faulty : "", r->a);
     if (rc < 0)
         return wl_fail(e, WL_EINVAL, "%s: [measure] %s: %s", location_of(r, "measure", key), key,
-                       wl_strdup(r->a, e->msg));
+                       wl_experiment_options_as_keys("measure", e->msg, r->a));
     int64_t now = wl_anchor_now().wall_ns;
     if (f.intensity && isnan(wl_carbon_intensity_at(f.intensity, now)))
         wl_strs_add(r->a, &r->x->notes,

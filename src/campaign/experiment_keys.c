@@ -2,6 +2,7 @@
 #include "campaign/internal.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #define KEY(type_, field_) .type = type_, .offset = offsetof(struct SECTION, field_)
 
@@ -52,16 +53,17 @@ static const struct wl_opt sweep_rows[] = {
 
 #define SECTION wl_data_keys
 static const struct wl_opt data_rows[] = {
-    { .name = "path", KEY(WL_STR, path), .help = "folder or file to substitute for {data}" },
+    { .name = "path", KEY(WL_STR, path), .help = "folder or file to substitute for {data} (default: none)" },
     { .name = "prepare",
       KEY(WL_STR, prepare),
-      .help = "command that writes {data}, run once before the first run if the path does not exist" },
+      .help = "command that writes {data}, run once before the first run if the path does not exist (default: none)" },
     { .name = "samples",
       KEY(WL_INT, samples),
       .min = 0,
       .max = 1e12,
       .unit = "samples",
-      .help = "samples per epoch (weak scaling: per worker) to substitute for {samples}; 0: decided by the workload" },
+      .help = "samples per epoch (weak scaling: per worker) to substitute for {samples}; 0: decided by the workload "
+              "(default 0)" },
     WL_OPT_END,
 };
 #undef SECTION
@@ -83,7 +85,7 @@ static const struct wl_opt measure_rows[] = {
     { .name = "rules",
       KEY(WL_CHOICE, rules),
       .choices = "mlperf",
-      .help = "check each run against the power rules of a benchmark" },
+      .help = "check each run against the power rules of a benchmark (default: none)" },
     WL_OPT_END,
 };
 #undef SECTION
@@ -98,14 +100,18 @@ static const struct wl_opt launch_rows[] = {
     { .name = "launcher",
       KEY(WL_STR, launcher),
       .def = "local",
-      .help = "launcher that starts the runs: local, slurm or null" },
+      .help = "launcher that starts the runs: local, or null, which starts nothing; slurm: not available (run wattlaw "
+              "sweep "
+              "inside an allocation)" },
     { .name = "command",
       KEY(WL_STR, command),
       .help = "command to run, with {placeholders} (default: wattlaw-train for the reference workloads)" },
-    { .name = "args", KEY(WL_STR, args), .help = "arguments appended to the command, with {placeholders}" },
+    { .name = "args",
+      KEY(WL_STR, args),
+      .help = "arguments appended to the command, with {placeholders} (default: none)" },
     { .name = "env",
       KEY(WL_STR, env),
-      .help = "environment variables of the command as NAME=VALUE, with {placeholders}" },
+      .help = "environment variables of the command as NAME=VALUE, with {placeholders} (default: none)" },
     { .name = "cwd", KEY(WL_STR, cwd), .help = "working folder of the command (default: the current folder)" },
     { .name = "timeout",
       KEY(WL_DURATION, timeout_s),
@@ -144,6 +150,41 @@ static const struct wl_experiment_section sections[] = {
 
 const struct wl_experiment_section *wl_experiment_sections(void) { return sections; }
 
+char *wl_experiment_key(const char *option, struct wl_arena *a)
+{
+    char *key = wl_strdup(a, option);
+    for (char *c = key; *c; c++)
+        if (*c == '-') *c = '_';
+    return key;
+}
+
+/* The row of an option of `wattlaw measure`: in the section "cap" it may begin with "cap-". */
+static const struct wl_opt *row_of_option(const struct wl_experiment_section *s, const char *option)
+{
+    size_t n = strlen(s->name);
+    bool prefixed = strncmp(option, s->name, n) == 0 && option[n] == '-';
+    return wl_opts_find(s->rows, prefixed ? option + n + 1 : option);
+}
+
+char *wl_experiment_options_as_keys(const char *section, const char *text, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    const struct wl_experiment_section *s = sections;
+    while (s->name && !wl_str_eq(s->name, section)) s++;
+    for (const char *dashes; s->name && (dashes = strstr(text, "--")) != NULL;) {
+        size_t n = strspn(dashes + 2, "abcdefghijklmnopqrstuvwxyz0123456789-");
+        const struct wl_opt *row = row_of_option(s, wl_strndup(a, dashes + 2, n));
+        wl_text_addn(&t, text, (size_t)(dashes - text));
+        if (row)
+            wl_text_add(&t, wl_experiment_key(row->name, a));
+        else
+            wl_text_addn(&t, dashes, n + 2);
+        text = dashes + 2 + n;
+    }
+    wl_text_add(&t, text);
+    return t.s;
+}
+
 static void add_note(struct wl_text *notes, const char *note)
 {
     wl_text_addf(notes, "%s%s", notes->n ? "; " : "", note);
@@ -161,20 +202,18 @@ static const char *default_of(const struct wl_opt *o, const char *name)
     return o->def ? o->def : r ? r->def : NULL;
 }
 
-static void print_key(const struct wl_opt *o, enum wl_out to)
+static void print_key(const struct wl_experiment_section *s, const struct wl_opt *o, enum wl_out to)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_text notes = WL_TEXT(a);
-    char *name = wl_strdup(a, o->name);
-    for (char *c = name; *c; c++)
-        if (*c == '-') *c = '_';
+    char *name = wl_experiment_key(o->name, a), *help = wl_experiment_options_as_keys(s->name, o->help, a);
     const char *blank = o->unit ? " " : "", *unit = o->unit ? o->unit : "";
     if (o->required) add_note(&notes, "must be given");
     const char *def = default_of(o, name);
     if (def && *def) add_note(&notes, wl_strf(a, "default %s", def));
     if (o->choices) add_note(&notes, o->choices);
     if (o->min != 0 || o->max != 0) add_note(&notes, wl_strf(a, "%.9g to %.9g%s%s", o->min, o->max, blank, unit));
-    wl_fprint(to, "  %-18s %s%s%s%s\n", name, o->help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
+    wl_fprint(to, "  %-18s %s%s%s%s\n", name, help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
     wl_arena_free(a);
 }
 
@@ -182,7 +221,7 @@ void wl_experiment_print_keys(enum wl_out to)
 {
     for (const struct wl_experiment_section *s = sections; s->name; s++) {
         wl_fprint(to, s == sections ? "[%s]  %s\n" : "\n[%s]  %s\n", s->name, s->help);
-        for (const struct wl_opt *o = s->rows; o->name; o++) print_key(o, to);
+        for (const struct wl_opt *o = s->rows; o->name; o++) print_key(s, o, to);
         for (const struct wl_setting *r = wl_settings_table; s->rows == sweep_rows && r->name; r++) print_choice(r, to);
     }
 }

@@ -24,6 +24,15 @@ void wl_sweep_axis_take(const struct wl_sweep_axis *axis, const struct wl_sweep_
 /* The trial's value as text; NULL: it has none. */
 const char *wl_sweep_axis_text(const struct wl_sweep_axis *axis, const struct wl_trial *t, struct wl_arena *a);
 
+/* ---- experiment_keys.c --------------------------------------------------------------------------------------- */
+
+/* The key of an option of `wattlaw measure`: rate_hz for "rate-hz". */
+char *wl_experiment_key(const char *option, struct wl_arena *a);
+
+/* Help or a message with the options that are keys of the section as those keys: "requires --carbon-source" is
+ * "requires carbon_source" in [measure], "--cap-command" is "command" in [cap]. Other options stay. */
+char *wl_experiment_options_as_keys(const char *section, const char *text, struct wl_arena *a);
+
 /* ---- experiment.c -------------------------------------------------------------------------------------------- */
 
 /* The lines of an expanded experiment that must not change once its store has runs. */

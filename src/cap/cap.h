@@ -49,13 +49,13 @@ struct wl_cap_opts {
     { .name = prefix "setter", .type = WL_CHOICE, .offset = offsetof(holder, at.setter), .def = "auto",                \
       .choices = "auto|nvml|rapl|cpufreq|command|observe|null", .help = "setter of caps; observe: the site has set the caps, wattlaw verifies" }, \
     { .name = prefix "command", .type = WL_STR, .offset = offsetof(holder, at.command),                                \
-      .unit = "COMMAND", .help = "site command that sets a power cap: words with {uuid} and {watts}, for modules {scope}" },                         \
+      .unit = "COMMAND", .help = "site command that sets a power cap: words with {uuid} and {watts}, for modules {scope} (default: none)" },                         \
     { .name = prefix "restore", .type = WL_STR, .offset = offsetof(holder, at.restore),                                \
-      .unit = "COMMAND", .help = "site command that restores a power cap (default: cap-command with the found watts)" },                      \
+      .unit = "COMMAND", .help = "site command that restores a power cap (default: --cap-command with the found watts)" },                      \
     { .name = prefix "clock-command", .type = WL_STR, .offset = offsetof(holder, at.clock_command),                    \
-      .unit = "COMMAND", .help = "site command that locks the clock: words with {uuid} and {mhz}" },                            \
+      .unit = "COMMAND", .help = "site command that locks the clock: words with {uuid} and {mhz} (default: none)" },                            \
     { .name = prefix "clock-restore", .type = WL_STR, .offset = offsetof(holder, at.clock_restore),                    \
-      .unit = "COMMAND", .help = "site command that unlocks the clock, required with cap-clock-command" },                                                                          \
+      .unit = "COMMAND", .help = "site command that unlocks the clock, required with --cap-clock-command (default: none)" },                                                                          \
     { .name = prefix "wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "10s", .min = 0.01,     \
       .max = 3600, .unit = "s", .help = "timeout for a driver call or site command that sets a cap" },            \
     { .name = prefix "state-dir", .type = WL_STR, .offset = offsetof(holder, at.state_dir),                            \

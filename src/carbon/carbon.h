@@ -64,19 +64,19 @@ struct wl_footprint {
     { .name = "pue", .type = WL_REAL, .offset = offsetof(holder, at.pue), .min = 1, .max = 10,                    \
       .help = "power usage effectiveness of the site, for carbon and cost (default 1)" },                     \
     { .name = "carbon", .type = WL_REAL, .offset = offsetof(holder, at.carbon), .min = 0, .max = 1e5,             \
-      .unit = "g CO2e/kWh", .help = "carbon intensity of the electricity; requires carbon-source" },                 \
+      .unit = "g CO2e/kWh", .help = "carbon intensity of the electricity; requires --carbon-source (default: none)" },                 \
     { .name = "carbon-range", .type = WL_REALS, .offset = offsetof(holder, at.range), .min = 0, .max = 1e5,       \
-      .unit = "g CO2e/kWh", .help = "interval of the carbon intensity as LOW,HIGH" },                               \
+      .unit = "g CO2e/kWh", .help = "interval of the carbon intensity as LOW,HIGH (default: none)" },                               \
     { .name = "carbon-kind", .type = WL_CHOICE, .offset = offsetof(holder, at.kind),                              \
       .choices = "average|marginal", .help = "kind of carbon intensity (default average)" },              \
     { .name = "carbon-source", .type = WL_STR, .offset = offsetof(holder, at.source),                             \
-      .unit = "TEXT", .help = "place, period and publisher of the carbon intensity" },                                   \
+      .unit = "SOURCE", .help = "place, period and publisher of the carbon intensity (default: none)" },                                   \
     { .name = "country", .type = WL_STR, .offset = offsetof(holder, at.country),                                  \
-      .unit = "COUNTRY", .help = "country (DE, DEU or Germany) whose carbon intensity is taken from the built-in table, instead of carbon" },                   \
+      .unit = "COUNTRY", .help = "country (DE, DEU or Germany) whose carbon intensity is taken from the built-in table, instead of --carbon (default: none)" },                   \
     { .name = "carbon-csv", .type = WL_STR, .offset = offsetof(holder, at.carbon_csv),                            \
-      .unit = "FILE", .help = "CSV file of the carbon intensity over time, instead of carbon; only for runs of a store" },             \
+      .unit = "FILE", .help = "CSV file of the carbon intensity over time, instead of --carbon; only for runs of a store (default: none)" },             \
     { .name = "price", .type = WL_REAL, .offset = offsetof(holder, at.price), .min = 0, .max = 1e5,               \
-      .unit = "per kWh", .help = "price of electricity" },                                                        \
+      .unit = "per kWh", .help = "price of electricity (default: none)" },                                                        \
     { .name = "currency", .type = WL_STR, .offset = offsetof(holder, at.currency),                                \
       .unit = "CODE", .help = "currency of the price (default EUR)" }
 /* clang-format on */

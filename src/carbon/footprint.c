@@ -35,15 +35,15 @@ static int read_intensity(struct wl_footprint *f, struct wl_arena *a, struct wl_
 static int check_carbon(struct wl_footprint *f, const char **faulty, struct wl_arena *a, struct wl_err *e)
 {
     *faulty = "country";
-    if (f->country && !isnan(f->carbon)) return wl_fail(e, WL_EUSAGE, "give country or carbon, not both");
+    if (f->country && !isnan(f->carbon)) return wl_fail(e, WL_EUSAGE, "give --country or --carbon, not both");
     if (f->country && wl_str_eq(f->kind, "marginal"))
         return wl_fail(e, WL_EUSAGE, "the table has average intensities only");
     if (f->country) return look_up_country(f, a, e);
     *faulty = "carbon";
     if (!isnan(f->carbon) && !f->source)
-        return wl_fail(e, WL_EUSAGE, "needs carbon-source: the region and time of the intensity");
+        return wl_fail(e, WL_EUSAGE, "needs --carbon-source: the region and time of the intensity");
     *faulty = "carbon-range";
-    if (isnan(f->carbon) && f->range.n) return wl_fail(e, WL_EUSAGE, "needs carbon");
+    if (isnan(f->carbon) && f->range.n) return wl_fail(e, WL_EUSAGE, "needs --carbon");
     if (f->range.n && (f->range.n != 2 || f->range.v[0] > f->range.v[1]))
         return wl_fail(e, WL_EUSAGE, "expected LOW,HIGH");
     return 0;

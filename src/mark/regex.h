@@ -19,19 +19,19 @@ struct wl_mark_regex_opts {
 /* Rows for a struct that holds a struct wl_mark_regex_opts as member `at`. */
 #define WL_MARK_REGEX_OPT_ROWS(holder, at) \
     { .name = "epoch-regex", .type = WL_STR, .offset = offsetof(holder, at.epoch_regex), \
-      .unit = "REGEX", .help = "regular expression of output lines that report an epoch, for programs without marks" }, \
+      .unit = "REGEX", .help = "regular expression of output lines that report an epoch, for programs without marks (default: none)" }, \
     { .name = "epoch-fields", .type = WL_STR, .offset = offsetof(holder, at.epoch_fields), \
-      .unit = "FIELDS", .help = "capture groups of the epoch expression: epoch=1,train_loss=2" }, \
+      .unit = "FIELDS", .help = "capture groups of --epoch-regex by number, as epoch=1,train_loss=2 (default epoch=1)" }, \
     { .name = "epoch-at", .type = WL_CHOICE, .offset = offsetof(holder, at.epoch_at), \
       .choices = "end|begin", .help = "position of the epoch line: at the end or the beginning of its epoch (default end)" }, \
     { .name = "start-regex", .type = WL_STR, .offset = offsetof(holder, at.start_regex), \
       .unit = "REGEX", .help = "regular expression of the output line after which an epoch begins (default: the end of the previous epoch)" }, \
     { .name = "step-regex", .type = WL_STR, .offset = offsetof(holder, at.step_regex), \
-      .unit = "REGEX", .help = "regular expression of output lines that report an update" }, \
+      .unit = "REGEX", .help = "regular expression of output lines that report an update (default: none)" }, \
     { .name = "step-fields", .type = WL_STR, .offset = offsetof(holder, at.step_fields), \
-      .unit = "FIELDS", .help = "capture groups of the step expression: step=1,loss=2,samples=3" }, \
+      .unit = "FIELDS", .help = "capture groups of --step-regex by number, as step=1,loss=2,samples=3 (default step=1)" }, \
     { .name = "define", .type = WL_STRS, .offset = offsetof(holder, at.define), \
-      .unit = "FIELDS", .help = "definition of a metric: name=val_f1 better=larger unit=% label=F1_on_held-out_data" }
+      .unit = "FIELDS", .help = "definition of a metric, as name=val_f1 better=larger unit=% label=F1_on_held-out_data (default: none)" }
 /* clang-format on */
 
 /* True if any expression is set. */

@@ -46,9 +46,9 @@ int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, stru
     { .name = "cpu-idle-w", .type = WL_REAL, .offset = offsetof(holder, at.cpu_idle_w), .min = 0, .max = 10000,   \
       .unit = "W", .help = "idle power of one CPU package, for the cpu_model estimate (default: a quarter of full power)" },                    \
     { .name = "gpm", .type = WL_FLAG, .offset = offsetof(holder, at.gpm),                                         \
-      .help = "read the profiling counters (GPM) of Hopper GPUs and newer, too" },                                       \
+      .help = "read the profiling counters (GPM) of Hopper GPUs and newer, too (default no)" },                                       \
     { .name = "replay-file", .type = WL_STR, .offset = offsetof(holder, at.replay_file),                          \
-      .unit = "FILE", .help = "recording for the replay sensor: CSV with t_s,device,quantity,value" },                                   \
+      .unit = "FILE", .help = "recording for the replay sensor: CSV with t_s,device,quantity,value (default: none)" },                                   \
     { .name = "nvml-library", .type = WL_STR, .offset = offsetof(holder, at.nvml_library),                        \
       .unit = "FILE", .help = "path of libnvidia-ml.so.1 (default: found by the loader)" },                             \
     { .name = "amd-library", .type = WL_STR, .offset = offsetof(holder, at.amd_library),                          \
@@ -58,7 +58,7 @@ int wl_sampler_cpu_check(const struct wl_power_opts *o, struct wl_arena *a, stru
     { .name = "calibration", .type = WL_STR, .offset = offsetof(holder, at.calibration),                          \
       .unit = "FILE", .help = "calibration file of doctor --calibrate (default: calibration.ini in wattlaw's state folder)" },  \
     { .name = "sensor-root", .type = WL_STR, .offset = offsetof(holder, at.root), .def = "",                      \
-      .unit = "FOLDER", .help = "prefix of /sys, /proc and /dev, for reading a recorded tree" }
+      .unit = "FOLDER", .help = "prefix of /sys, /proc and /dev, for reading a recorded tree (default: none)" }
 /* clang-format on */
 
 #endif

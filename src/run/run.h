@@ -29,9 +29,9 @@ struct wl_cooldown_opts {
 /* clang-format off */
 #define WL_COOLDOWN_OPT_ROWS(holder, at)                                                                               \
     { .name = "cooldown-c", .type = WL_REAL, .offset = offsetof(holder, at.below_c), .min = 0, .max = 150,             \
-      .unit = "C", .help = "begin a run only when no GPU of the job is warmer" },                                      \
+      .unit = "C", .help = "temperature above which a GPU of the job delays the start of a run (default: off)" },                                      \
     { .name = "cooldown-wait", .type = WL_DURATION, .offset = offsetof(holder, at.wait_s), .def = "10m", .max = 86400, \
-      .unit = "s", .help = "maximum wait for cooldown-c; then the run begins anyway, with a warning" }
+      .unit = "s", .help = "maximum wait for --cooldown-c; then the run begins anyway, with a warning" }
 /* clang-format on */
 
 /* The caps of a trial as its settings. */

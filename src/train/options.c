@@ -34,7 +34,8 @@ static const struct wl_opt shared_rows[] = {
     { "warmup-epochs", WL_REAL, AT(warmup_epochs), "0", 0, 1e6, "epochs",
       .help = "length of the linear rise of the learning rate at the start" },
     { "warmup-updates", WL_INT, AT(warmup_updates), NULL, 0, 1e12, "updates",
-      .help = "length of the linear rise of the learning rate at the start, in place of --warmup-epochs" },
+      .help = "length of the linear rise of the learning rate at the start, in place of --warmup-epochs; default: as "
+              "--warmup-epochs" },
     { "lr-factor", WL_REAL, AT(lr_factor), "0.1", 1e-9, 1,
       .help = "factor by which the step and plateau schedules cut the learning rate" },
     { "lr-step-epochs", WL_REAL, AT(lr_step_epochs), "30", 1e-3, 1e6, "epochs",
@@ -73,7 +74,8 @@ static const struct wl_opt shared_rows[] = {
     { "memory", WL_REAL, AT(memory_gb), NULL, 1e-3, 1e6, "GB",
       .help = "memory limit of a worker's plan, met by recomputing activations; default: no limit" },
 
-    { "checkpoint-dir", WL_STR, AT(checkpoint_dir), .help = "folder for checkpoints; default: none are written" },
+    { "checkpoint-dir", WL_STR, AT(checkpoint_dir), .unit = "FOLDER",
+      .help = "folder for checkpoints; default: none are written" },
     { "checkpoint-every", WL_REAL, AT(checkpoint_every), "1", 0, 1e6, "epochs",
       .help = "interval between checkpoints; 0: only at the end and when interrupted" },
     { "checkpoint-keep", WL_INT, AT(checkpoint_keep), "2", 1, 1e6, .help = "number of checkpoints to keep" },

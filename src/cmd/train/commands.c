@@ -43,7 +43,7 @@ static const struct wl_cmd *command(const struct wl_workload *w, struct wl_arena
     *s = (struct command_context) { .workload = w, .rows = wl_train_options(w, a) };
     *c = (struct wl_cmd) {
         .name = w->name,
-        .usage = "--data DIR [options]",
+        .usage = "--data PATH [options]",
         .help = w->help,
         .more = details(w, a),
         .options = s->rows,

@@ -13,7 +13,8 @@ struct options {
 #define AT(field) .offset = offsetof(struct options, field)
 
 static const struct wl_opt rows[] = {
-    { "synthetic", WL_STR, AT(synthetic), .help = "folder for synthetic weather; created if missing" },
+    { "synthetic", WL_STR, AT(synthetic), .unit = "FOLDER",
+      .help = "folder for synthetic weather, created if missing; default: none" },
     { "height", WL_INT, AT(height), "32", 8, 1024, "points", .help = "height of the grid, from pole to pole" },
     { "width", WL_INT, AT(width), "64", 16, 2048, "points", .help = "width of the grid, around the earth" },
     { "channels", WL_INT, AT(channels), "5", 1, 20,
@@ -21,8 +22,9 @@ static const struct wl_opt rows[] = {
     { "years", WL_INT, AT(years), "2", 1, 100, .help = "number of training years; one more is for validation" },
     { "times", WL_INT, AT(times), "200", 2, 1e5, .help = "number of times per year, six hours apart" },
     { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "random seed of the weather" },
-    { "statistics", WL_STR, AT(statistics),
-      .help = "instead of --synthetic: data folder, whose mean, standard deviation and climatology go to its stats/" },
+    { "statistics", WL_STR, AT(statistics), .unit = "FOLDER",
+      .help = "instead of --synthetic: data folder, whose mean, standard deviation and climatology go to its stats/; "
+              "default: none" },
     { "sample", WL_INT, AT(sample), "256", 1, 1e9, "times",
       .help = "number of times to compute the statistics from, evenly spaced" },
     { "json", WL_FLAG, AT(json), .help = "print a summary as JSON" },
@@ -45,7 +47,7 @@ static int make(const struct options *o, int64_t *written, struct wl_arena *a, s
     if (!o->synthetic == !o->statistics)
         return wl_fail(
             e, WL_EUSAGE,
-            "give one of --synthetic DIR (writes data) and --statistics DIR (computes the statistics of data)");
+            "give one of --synthetic FOLDER (writes data) and --statistics FOLDER (computes the statistics of data)");
     if (o->statistics) return wl_era5_statistics(o->statistics, o->sample, !o->quiet, a, e);
     return wl_era5_synth(&s, !o->quiet, written, a, e);
 }
@@ -80,10 +82,10 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 
 const struct wl_cmd wl_cmd_data_era5 = {
     .name = "era5",
-    .usage = "--synthetic DIR | --statistics DIR [options]",
+    .usage = "--synthetic FOLDER | --statistics FOLDER [options]",
     .help = "writes synthetic weather in the layout of FourCastNet's ERA5 files; computes the statistics of real data",
     .more =
-        "DIR gets train/YYYY.h5 and val/YYYY.h5, each with one data set \"fields\" [time, channel, latitude,\n"
+        "FOLDER gets train/YYYY.h5 and val/YYYY.h5, each with one data set \"fields\" [time, channel, latitude,\n"
         "longitude], stats/*.npy and channels.txt. The weather is rotating shallow water on a sphere: zonal jets and\n"
         "waves. A folder that is complete with the same settings stays unchanged.\n\n"
         "example\n"

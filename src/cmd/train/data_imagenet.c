@@ -14,7 +14,8 @@ struct options {
 #define AT(field) .offset = offsetof(struct options, field)
 
 static const struct wl_opt rows[] = {
-    { "synthetic", WL_STR, AT(synthetic), .required = true, .help = "folder to write; created if missing" },
+    { "synthetic", WL_STR, AT(synthetic), .unit = "FOLDER", .required = true,
+      .help = "folder to write; created if missing" },
     { "classes", WL_INT, AT(classes), "10", 2, 1000, .help = "number of classes" },
     { "images", WL_INT, AT(images), "1000", 2, 1e8, .help = "number of training images, all classes together" },
     { "val-images", WL_INT, AT(val_images), NULL, 1, 1e8,
@@ -71,15 +72,15 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 
 const struct wl_cmd wl_cmd_data_imagenet = {
     .name = "imagenet",
-    .usage = "--synthetic DIR [options]",
+    .usage = "--synthetic FOLDER [options]",
     .help = "writes synthetic images of shapes, as class folders of JPEGs or as TFRecord shards",
-    .more =
-        "DIR gets train/CLASS/NAME.JPEG and val/CLASS/NAME.JPEG, or train-00000-of-00008 ... and validation-..., as\n"
-        "TensorFlow's script for ImageNet writes them. A folder that is complete with the same settings stays\n"
-        "unchanged.\n\n"
-        "example\n"
-        "  wattlaw-train data imagenet --synthetic images --classes 8 --images 640\n"
-        "  wattlaw-train resnet50 --size tiny --data images --epochs 4",
+    .more = "FOLDER gets train/CLASS/NAME.JPEG and val/CLASS/NAME.JPEG, or train-00000-of-00008 ... and "
+            "validation-..., as\n"
+            "TensorFlow's script for ImageNet writes them. A folder that is complete with the same settings stays\n"
+            "unchanged.\n\n"
+            "example\n"
+            "  wattlaw-train data imagenet --synthetic images --classes 8 --images 640\n"
+            "  wattlaw-train resnet50 --size tiny --data images --epochs 4",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

@@ -13,11 +13,14 @@ struct options {
 #define AT(field) .offset = offsetof(struct options, field)
 
 static const struct wl_opt rows[] = {
-    { "from", WL_STR, AT(from), .help = "folder or tar archive with the .xyz files of QM9" },
-    { "exclude", WL_STR, AT(exclude),
+    { "from", WL_STR, AT(from), .unit = "PATH",
+      .help = "folder or tar archive with the .xyz files of QM9; required without --synthetic" },
+    { "exclude", WL_STR, AT(exclude), .unit = "FILE",
       .help = "list of molecules to exclude, such as QM9's uncharacterized.txt; default: none" },
-    { "to", WL_STR, AT(to), .help = "file to write; default: qm9.molecules beside the archive or in the folder" },
-    { "synthetic", WL_STR, AT(synthetic), .help = "folder for synthetic .xyz files and for the packed file" },
+    { "to", WL_STR, AT(to), .unit = "FILE",
+      .help = "file to write; default: qm9.molecules beside the archive or in the folder" },
+    { "synthetic", WL_STR, AT(synthetic), .unit = "FOLDER",
+      .help = "folder for synthetic .xyz files and for the packed file; default: none" },
     { "molecules", WL_INT, AT(molecules), "2000", 2, 999999, .help = "number of molecules for --synthetic" },
     { "seed", WL_INT, AT(seed), "1", 0, 9e15, .help = "random seed of the molecules for --synthetic" },
     { "json", WL_FLAG, AT(json), .help = "print a summary as JSON" },
@@ -70,7 +73,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 
 const struct wl_cmd wl_cmd_data_qm9 = {
     .name = "qm9",
-    .usage = "--from PATH | --synthetic DIR [options]",
+    .usage = "--from PATH | --synthetic FOLDER [options]",
     .help = "packs the .xyz files of QM9 for training, or synthetic molecules",
     .more =
         "QM9 comes as dsgdb9nsd.xyz.tar.bz2, which must be unpacked to a .tar or a folder, and uncharacterized.txt,\n"

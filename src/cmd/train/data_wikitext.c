@@ -16,23 +16,26 @@ struct options {
 #define AT(field) .offset = offsetof(struct options, field)
 
 static const struct wl_opt rows[] = {
-    { "text", WL_LINES, AT(text),
-      .help = "text file, or folder of texts; a folder with wiki.train.raw (or .tokens) is WikiText; may be repeated" },
-    { "val-text", WL_LINES, AT(val_text),
+    { "text", WL_LINES, AT(text), .unit = "PATH",
+      .help = "text file, or folder of texts; a folder with wiki.train.raw (or .tokens) is WikiText; required without "
+              "--synthetic" },
+    { "val-text", WL_LINES, AT(val_text), .unit = "PATH",
       .help = "text file or folder for validation; default: wiki.valid.raw beside wiki.train.raw, else --val-share" },
     { "val-share", WL_REAL, AT(val_share), "0.05", 0, 0.5,
       .help = "fraction of the sequences for validation, evenly spaced, if there is no text for validation" },
-    { "to", WL_STR, AT(to), .help = "folder to write: vocab.txt, train.tokens, val.tokens" },
-    { "vocab", WL_STR, AT(vocab), .help = "vocabulary: BERT's vocab.txt, one token per line" },
+    { "to", WL_STR, AT(to), .unit = "FOLDER",
+      .help = "folder to write: vocab.txt, train.tokens, val.tokens; required with --text" },
+    { "vocab", WL_STR, AT(vocab), .unit = "FILE",
+      .help = "vocabulary: BERT's vocab.txt, one token per line; default: none, see --train-vocab" },
     { "train-vocab", WL_INT, AT(train_vocab), NULL, 10, 1e7, "tokens",
-      .help = "train a vocabulary of this size on the training text" },
+      .help = "train a vocabulary of this size on the training text, in place of --vocab; default: off" },
     { "sequence", WL_INT, AT(sequence), "512", 1, 1e6, "tokens",
       .help = "length of the sequences; an incomplete one at the end is dropped" },
     { "unit", WL_CHOICE, AT(unit), "line", .choices = "line|paragraph|file",
       .help =
           "part of the text that gets one [CLS] and [SEP]: line as in WikiText, paragraph for text with line breaks" },
-    { "synthetic", WL_STR, AT(synthetic),
-      .help = "instead of --text and --to: folder for articles of a small grammar and their tokens" },
+    { "synthetic", WL_STR, AT(synthetic), .unit = "FOLDER",
+      .help = "instead of --text and --to: folder for articles of a small grammar and their tokens; default: none" },
     { "words", WL_INT, AT(words), "200000", 100, 1e9,
       .help = "approximate number of words of synthetic training text" },
     { "val-words", WL_INT, AT(val_words), NULL, 100, 1e9,
@@ -49,7 +52,7 @@ static const struct wl_opt rows[] = {
 
 static int check(const struct options *o, struct wl_err *e)
 {
-    if (!o->text.n) return wl_fail(e, WL_EUSAGE, "--text is missing: a file or folder (or --synthetic DIR)");
+    if (!o->text.n) return wl_fail(e, WL_EUSAGE, "--text is missing: a file or folder (or --synthetic FOLDER)");
     if (!o->to) return wl_fail(e, WL_EUSAGE, "--to is missing: the folder to write");
     if (!o->vocab && !o->train_vocab)
         return wl_fail(e, WL_EUSAGE, "no vocabulary: give --vocab FILE, or --train-vocab N to train one on the text");
@@ -161,7 +164,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 
 const struct wl_cmd wl_cmd_data_wikitext = {
     .name = "wikitext",
-    .usage = "--text FILE|DIR --to DIR --vocab FILE | --train-vocab N [options]",
+    .usage = "--text PATH --to FOLDER --vocab FILE | --train-vocab N [options]",
     .help = "tokenises text for bert with a given or a new vocabulary, or writes synthetic text",
     .more =
         "Words are split as in BERT's uncased models, into the longest pieces of the vocabulary. Each line, paragraph\n"

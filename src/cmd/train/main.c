@@ -26,8 +26,8 @@ int main(int argc, char **argv)
     struct wl_arena *a = wl_arena_new(NULL);
     const struct wl_cmd_program program = {
         .name = "wattlaw-train",
-        .usage = "MODEL --data DIR [options]",
-        .noun = "model",
+        .usage = "MODEL --data PATH [options] | data SET [options]",
+        .noun = "command",
         .about = "Trains a reference network with one or more workers and writes mark lines for wattlaw.",
         .commands = wl_cmd_train_commands(a),
     };

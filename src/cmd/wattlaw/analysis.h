@@ -29,15 +29,15 @@ int wl_analysis_add_carbon(const char *path, const struct wl_carbon_intensity *g
 struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
 
 /* Option rows of every analysis command, over a struct `options` that has the fields map and json. */
-#define WL_ANALYSIS_OPT_ROWS(options)                                                  \
-    { .name = "map",                                                                   \
-      .type = WL_LINES,                                                                \
-      .offset = offsetof(options, map),                                                \
-      .unit = "CANONICAL=COLUMN",                                                      \
-      .help = "read a canonical column from a column of another name of a CSV file" }, \
-    {                                                                                  \
-        .name = "json", .type = WL_FLAG, .offset = offsetof(options, json),            \
-        .help = "print the results as JSON (docs/formats.md)"                          \
+#define WL_ANALYSIS_OPT_ROWS(options)                                                                  \
+    { .name = "map",                                                                                   \
+      .type = WL_LINES,                                                                                \
+      .offset = offsetof(options, map),                                                                \
+      .unit = "CANONICAL=COLUMN",                                                                      \
+      .help = "read a canonical column from a column of another name of a CSV file (default: none)" }, \
+    {                                                                                                  \
+        .name = "json", .type = WL_FLAG, .offset = offsetof(options, json),                            \
+        .help = "print the results as JSON (docs/formats.md)"                                          \
     }
 
 /* Option rows of the commands that fit a law to runs: the fields by, response and drop_epochs. */

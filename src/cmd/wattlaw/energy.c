@@ -35,7 +35,7 @@ static const struct wl_opt options[] = {
       .type = WL_STR,
       .offset = offsetof(struct energy_options, target),
       .unit = "METRIC=VALUE",
-      .help = "report epochs, time and energy until a metric reaches a value" },
+      .help = "report epochs, time and energy until a metric reaches a value (default: off)" },
     { .name = "all",
       .type = WL_FLAG,
       .offset = offsetof(struct energy_options, all),

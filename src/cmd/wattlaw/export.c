@@ -40,7 +40,7 @@ static const struct wl_opt export_rows[] = {
       .type = WL_LINES,
       .offset = offsetof(struct export_options, map),
       .unit = "CANONICAL=COLUMN",
-      .help = "read a canonical column from a column of another name of a CSV file" },
+      .help = "read a canonical column from a column of another name of a CSV file (default: none)" },
     WL_OPT_END,
 };
 

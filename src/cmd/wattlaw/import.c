@@ -19,9 +19,11 @@ struct import_options {
 #include "settings/settings.def"
 };
 
-#define TEXT(name_, help_)                                                                              \
-    {                                                                                                   \
-        .name = #name_, .type = WL_STR, .offset = offsetof(struct import_options, name_), .help = help_ \
+/* What wl_clock_parse takes. */
+#define TIMES "as 2026-01-31T12:00:00Z (UTC without an offset) or seconds since 1970"
+#define TEXT(name_, unit_, help_)                                                                                      \
+    {                                                                                                                  \
+        .name = #name_, .type = WL_STR, .offset = offsetof(struct import_options, name_), .unit = unit_, .help = help_ \
     }
 #define COUNT(option_, field_, unit_, help_)                                                                      \
     {                                                                                                             \
@@ -36,9 +38,9 @@ static const struct wl_opt import_rows[] = {
       .def = WL_STORE_FILE,
       .unit = "PATH",
       .help = "store to add the run to" },
-    TEXT(name, "name of the workload (default: the name of the first file)"),
-    TEXT(from, "time at which the run starts (default: the first reading)"),
-    TEXT(to, "time at which the run ends (default: the last reading)"),
+    TEXT(name, "NAME", "name of the workload (default: the name of the first file)"),
+    TEXT(from, "TIME", "time at which the run starts, " TIMES " (default: the first reading)"),
+    TEXT(to, "TIME", "time at which the run ends, " TIMES " (default: the last reading)"),
     { .name = "gpus",
       .type = WL_STRS,
       .offset = offsetof(struct import_options, gpus),
@@ -46,15 +48,15 @@ static const struct wl_opt import_rows[] = {
     { .name = "uuids",
       .type = WL_STRS,
       .offset = offsetof(struct import_options, uuids),
-      .help = "UUIDs of GPU 0, 1, ..., for a file that only numbers GPUs" },
-    TEXT(start, "time of the first reading, for a file without times"),
+      .help = "UUIDs of GPU 0, 1, ..., for a file that only numbers GPUs (default: none)" },
+    TEXT(start, "TIME", "time of the first reading, " TIMES ", for a file without times (default: none)"),
     { .name = "period",
       .type = WL_DURATION,
       .offset = offsetof(struct import_options, period_s),
       .min = 1e-3,
       .max = 86400,
       .unit = "s",
-      .help = "interval between readings, for a file without times" },
+      .help = "interval between readings, for a file without times (default: none)" },
 #define SETTING_COUNT(member, option, unit_, max_, grid, help_, ...) COUNT(option, member, unit_, help_ "; 0: unknown"),
 #include "settings/settings.def"
     { .name = "json",
@@ -65,7 +67,7 @@ static const struct wl_opt import_rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct import_options, json_file),
       .unit = "FILE",
-      .help = "write the imported run as JSON to a file" },
+      .help = "file to write the imported run to, as JSON (default: none)" },
     WL_OPT_END,
 };
 

@@ -29,13 +29,15 @@ static const struct wl_opt rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct options, power.nvml_library),
       .unit = "FILE",
-      .help = "path of libnvidia-ml.so.1 for GPUs in the journals of other users (root only)" },
+      .help = "path of libnvidia-ml.so.1 for GPUs in the journals of other users, root only (default: found by the "
+              "loader)" },
     { .name = "sensor-root",
       .type = WL_STR,
       .offset = offsetof(struct options, power.root),
       .def = "",
       .unit = "FOLDER",
-      .help = "folder that replaces / in the path /sys, for CPUs in the journals of other users (root only)" },
+      .help =
+          "folder that replaces / in the path /sys, for CPUs in the journals of other users, root only (default: /)" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
@@ -49,7 +51,7 @@ static const struct wl_opt rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct options, guard),
       .unit = "FILE",
-      .help = "journal to guard until standard input ends (used by wattlaw itself)" },
+      .help = "journal to guard until standard input ends, used by wattlaw itself (default: none)" },
     { .name = "json", .type = WL_FLAG, .offset = offsetof(struct options, json), .help = "print the result as JSON" },
     WL_OPT_END,
 };

@@ -23,7 +23,7 @@ static const struct wl_opt rows[] = {
       .type = WL_LINES,
       .offset = offsetof(struct options, set),
       .unit = "SECTION.KEY=VALUE",
-      .help = "override a key of the experiment file" },
+      .help = "override a key of the experiment file (default: none)" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),

@@ -34,17 +34,18 @@ static const struct wl_opt_preset recipes[] = {
 #define AT(field) .offset = offsetof(struct options, field)
 
 static const struct wl_opt rows[] = {
-    { "data", WL_STR, AT(data),
+    { "data", WL_STR, AT(data), .unit = "FOLDER",
       .help = "folder of token files (made by wattlaw-train data wikitext); required for training" },
     { "recipe", WL_CHOICE, AT(train.recipe), .choices = "frey2022", .presets = recipes,
       .help = "published recipe, which sets the defaults of other options; default: none" },
     { "sequence", WL_INT, AT(sequence), NULL, 1, 1e6, "tokens",
       .help = "sequence length; default: 512, with --size tiny 32" },
     { "drop", WL_REAL, AT(drop), "0.1", 0, 0.99, .help = "dropout probability of hidden activations and attention" },
-    { "vocab", WL_STR, AT(vocab), .help = "vocab.txt that the token files must have been made with; default: any" },
-    { "init", WL_STR, AT(init),
+    { "vocab", WL_STR, AT(vocab), .unit = "FILE",
+      .help = "vocab.txt that the token files must have been made with; default: any" },
+    { "init", WL_STR, AT(init), .unit = "FILE",
       .help = "file of initial parameters: .safetensors with the names of bert-base-uncased; default: random values" },
-    { "save", WL_STR, AT(save),
+    { "save", WL_STR, AT(save), .unit = "FILE",
       .help = "file for the parameters after the last epoch, as .safetensors; default: none" },
     { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12,
       .help = "number of training sequences to use, evenly spaced; default: all" },

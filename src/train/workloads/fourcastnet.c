@@ -33,13 +33,14 @@ static const struct wl_opt_preset recipes[] = {
 #define AT(field) .offset = offsetof(struct options, field)
 
 static const struct wl_opt rows[] = {
-    { "data", WL_STR, AT(data), .help = "folder with train/*.h5 or *.nc, val and stats; required for training" },
+    { "data", WL_STR, AT(data), .unit = "FOLDER",
+      .help = "folder with train/*.h5 or *.nc, val and stats; required for training" },
     { "recipe", WL_CHOICE, AT(train.recipe), .choices = "huber2025|huber2025-finetune", .presets = recipes,
       .help = "published recipe, which sets the defaults of other options; default: none" },
     { "lead", WL_INT, AT(lead), "1", 1, 1e4, "times", .help = "lead time of a forecast step" },
     { "steps", WL_INT, AT(steps), "1", 1, WL_FOURCASTNET_MAX_STEPS,
       .help = "forecast steps, each from the previous one, whose losses are summed; 2 for fine-tuning" },
-    { "init", WL_STR, AT(init),
+    { "init", WL_STR, AT(init), .unit = "PATH",
       .help = "checkpoint of a pre-training with initial parameters, or a folder, for its newest one; default: random "
               "values" },
     { "train-samples", WL_INT, AT(train_samples), NULL, 1, 1e12,

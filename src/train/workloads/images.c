@@ -39,7 +39,7 @@ static const struct wl_opt_preset recipes[] = {
 #define AT(field) .offset = offsetof(struct options, field)
 
 static const struct wl_opt rows[] = {
-    { "data", WL_STR, AT(data),
+    { "data", WL_STR, AT(data), .unit = "FOLDER",
       .help = "folder with train/CLASS/*.JPEG and val/CLASS/*.JPEG, or with TFRecord shards; required for training" },
     { "recipe", WL_CHOICE, AT(train.recipe), .choices = "frey2022|huber2025", .presets = recipes,
       .help = "published recipe, which sets the defaults of other options; default: none" },

@@ -36,12 +36,12 @@ static const struct wl_opt_preset recipes[] = {
 #define AT(field) .offset = offsetof(struct options, field)
 
 static const struct wl_opt rows[] = {
-    { "data", WL_STR, AT(data),
+    { "data", WL_STR, AT(data), .unit = "PATH",
       .help =
           "file of molecules (made by wattlaw-train data qm9), or folder with qm9.molecules; required for training" },
     { "recipe", WL_CHOICE, AT(train.recipe), .choices = "frey2022", .presets = recipes,
       .help = "published recipe, which sets the defaults of other options; default: none" },
-    { "property", WL_STR, AT(property), "U0",
+    { "property", WL_STR, AT(property), "U0", .unit = "PROPERTY",
       .help = "property to predict: A B C mu alpha homo lumo gap r2 zpve U0 U H G Cv" },
     { "train-molecules", WL_INT, AT(train_molecules), NULL, 1, 1e12,
       .help = "number of training molecules; default: 110,000 of 130,831, in proportion" },

@@ -40,7 +40,34 @@ refused("'them' refers", "  --pack                        pack files and write t
 refused("'the same' refers", "  --restore TEXT                command that restores, the same with the old watts")
 refused("'for that' refers", "  --wait s                      longest wait for that")
 refused("'if not given': write (default VALUE)", "  --pue X                       power usage effectiveness; 1 if not given")
+refused("no default: write", "  --cooldown-c C                temperature above which a run waits (0 to 150)")
+accepted("  --cooldown-c C                temperature above which a run waits (default: off) (0 to 150)")
+accepted("  --text FILE                   text file to tokenise; required without --synthetic")
+refused("shows TEXT", "  --from TEXT                   time at which the run starts (default: the first reading)")
+refused("'may be repeated' twice", "  --text FILE                   text file; may be repeated; default: none (may be repeated)")
+refused("write --cap-wait: attempts", "  --cap-wait s                  timeout of a site command (default 10s)\n"
+        "  --cap-tries N                 attempts, each with the timeout cap-wait (default 1)")
+accepted("  --cap-wait s                  timeout of a site command (default 10s)\n"
+         "  --cap-tries N                 attempts, each with the timeout --cap-wait (default 1)")
 refused("0 rows", "")
+
+# Keys of an experiment file name other keys, not options of the command line.
+with tempfile.TemporaryDirectory() as folder:
+    os.makedirs(folder + "/src/cmd")
+    for name in ("wattlaw", "wattlaw-train"):
+        path = f"{folder}/src/cmd/{name}"
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f"""#!/bin/sh
+case $2 in
+--keys) echo "[cap]  caps"
+    echo "  command       command that sets a power cap (default: none)"
+    echo "  wait          timeout of cap-command (default 10s)"
+    echo "  tries         attempts of --cap-command before a failure" ;;
+esac
+""")
+        os.chmod(path, 0o755)
+    done = subprocess.run([tool, folder], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "[cap] wait: write command" in done.stdout and "[cap] tries: no default" in done.stdout, done
 
 done = subprocess.run([tool, sys.argv[2]], capture_output=True, text=True, check=False)
 assert done.returncode == 0, done.stdout + done.stderr

@@ -45,7 +45,7 @@ static const struct wl_opt rows[] = {
       .min = 1,                                                    \
       .max = WL_SETTING_CAP_MAX,                                   \
       .unit = unit_,                                               \
-      .help = help_ " while the command runs" },
+      .help = help_ " while the command runs (default: none)" },
 #include "settings/settings.def"
     WL_CAP_OPT_ROWS(struct options, cap_opts, "cap-"),
     { .name = "cap-dry-run",
@@ -53,7 +53,7 @@ static const struct wl_opt rows[] = {
       .offset = offsetof(struct options, cap_dry_run),
       .help = "print which caps would be set on which device; set and run nothing" },
     WL_FOOTPRINT_OPT_ROWS(struct options, footprint),
-    WL_RULES_OPT_ROW(struct options, "check the measurement against the power rules of a benchmark"),
+    WL_RULES_OPT_ROW(struct options, "check the measurement against the power rules of a benchmark (default: none)"),
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct options, json),
@@ -62,7 +62,7 @@ static const struct wl_opt rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct options, json_file),
       .unit = "FILE",
-      .help = "write the summary as JSON to a file" },
+      .help = "file to write the summary to, as JSON (default: none)" },
     { .name = "quiet",
       .type = WL_FLAG,
       .offset = offsetof(struct options, quiet),
@@ -89,8 +89,8 @@ static const struct wl_opt rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct options, node_of),
       .unit = "FOLDER",
-      .help =
-          "run folder of a campaign, to measure one node's part of a run; filled in by {measure} of an experiment" },
+      .help = "run folder of a campaign, to measure one node's part of a run; filled in by {measure} of an experiment "
+              "(default: none)" },
     { .name = "grace",
       .type = WL_DURATION,
       .offset = offsetof(struct options, grace_s),

@@ -29,9 +29,8 @@ static const struct wl_opt show_rows[] = {
       .offset = offsetof(struct show_options, campaign),
       .unit = "NAME",
       .help = "name of the campaign of the store (default: all campaigns)" },
-    WL_RULES_OPT_ROW(
-        struct show_options,
-        "check the run of --run against the power rules of a benchmark; exit status 1 where a rule is broken"),
+    WL_RULES_OPT_ROW(struct show_options, "check the run of --run against the power rules of a benchmark; exit status "
+                                          "1 where a rule is broken (default: none)"),
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct show_options, json),
