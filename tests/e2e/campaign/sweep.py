@@ -1,9 +1,31 @@
 """wattlaw sweep: a grid becomes runs; what is missing is run, and no run is repeated."""
 
+import contextlib
 import glob
+import sqlite3
 
 from harness import *
 from toy_campaign import BASIC, states
+
+FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "fixtures", "store")
+sys.path.insert(0, FIXTURES)
+import past  # noqa: E402
+
+# The campaign of sweep-15.sql.
+STORED_AXES = ["zeta = b", "precision = f32, bf16", "workload = toy", "epochs = 2, 1", "workers = 1, 2", "local_batch = 8",
+               "mem_clock_mhz = 810", "power_cap_w = 187.5", "alpha = 0.1"]
+
+
+def stored_campaign(axes):
+    return "\n".join(["[campaign]", "name = toy", "repeats = 1", "scaling = weak", "[sweep]", *axes, "[data]", "samples = 50",
+                      "[measure]", "sensors = null", "[cap]", "setter = null", "[launch]", "launcher = null", "oversubscribe = yes",
+                      "command = toy {zeta} {precision} {epochs} {workers} {local_batch} {alpha} {samples}", ""])
+
+
+def stored_keys():
+    return sorted(f'workload=toy workers={w} local_batch=8 global_batch={8 * w} accumulation=1 epochs={e} power_cap_w=187.5 '
+                  f'mem_clock_mhz=810 extra={{"alpha": "0.1", "precision": "{p}", "samples": "{50 * w}", "zeta": "b"}}'
+                  for w in (1, 2) for e in (1, 2) for p in ("bf16", "f32"))
 
 
 def a_dry_run_shows_and_does_nothing(bench):
@@ -199,6 +221,37 @@ def user_axes_and_weak_scaling_reach_the_command(bench):
     check(extra == [("0.1",), ("very small",)], extra)
 
 
+def keys_of_trials(bench):
+    return [key for key, in bench.rows("toy/wattlaw.db", "SELECT t.key FROM trial t JOIN campaign c ON c.id = t.campaign "
+                                                         "WHERE c.name = 'toy' ORDER BY t.key")]
+
+
+def a_trial_is_stored_under_the_same_key_in_any_order_of_axes(bench):
+    """A key that changes loses the trial: the runs would be made again."""
+    bench.write("a.ini", stored_campaign(STORED_AXES))
+    bench.write("b.ini", stored_campaign(reversed(STORED_AXES)))
+    bench.run("sweep", "a.ini", "--quiet")
+    check(keys_of_trials(bench) == stored_keys(), keys_of_trials(bench))
+    bench.run("sweep", "b.ini", "--quiet")
+    check(keys_of_trials(bench) == stored_keys() and states(bench) == {"done": 8}, keys_of_trials(bench), states(bench))
+
+
+def a_store_of_an_older_version_resumes(bench):
+    """Its trials are found by their keys: only the run that is missing is made."""
+    bench.write("a.ini", stored_campaign(STORED_AXES))
+    os.mkdir(bench.path("toy"))
+    past.make(bench.path("toy", "wattlaw.db"), 15)
+    with open(os.path.join(FIXTURES, "sweep-15.sql")) as f, contextlib.closing(sqlite3.connect(bench.path("toy", "wattlaw.db"))) as db:
+        db.executescript(f.read())
+    check(keys_of_trials(bench) == stored_keys(), "the fixture:", keys_of_trials(bench))
+    before = bench.rows("toy/wattlaw.db", "SELECT * FROM run")
+    contains(bench.run("sweep", "a.ini").stdout, "8 of 8 runs of campaign toy are done")
+    runs = bench.rows("toy/wattlaw.db", "SELECT * FROM run")
+    check(set(before) < set(runs) and len(runs) == len(before) + 1, len(before), len(runs))
+    check(bench.rows("toy/wattlaw.db", "SELECT status FROM run WHERE trial = 14") == [("done",)])
+    check(keys_of_trials(bench) == stored_keys(), keys_of_trials(bench))
+
+
 def settings_that_the_command_does_not_get_are_unknown(bench):
     """The workload reports three workers; the experiment has no workers, batches or threads."""
     bench.write("a.ini", "[campaign]\nname = toy\nrepeats = 1\n[launch]\ncommand = toy epochs=1 ms=10 workers=3\n")
@@ -355,6 +408,7 @@ main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeat
       a_failed_run_is_reported_and_does_not_stop_the_others, a_run_that_takes_too_long_fails, invalid_marks_do_no_harm,
       epochs_come_from_the_log, what_is_missing_is_reported_before_anything_starts, a_campaign_of_skipped_trials_fails,
       data_are_prepared_once_and_whole, user_axes_and_weak_scaling_reach_the_command,
-      settings_that_the_command_does_not_get_are_unknown, a_run_reports_carbon_cost_and_rules,
+      settings_that_the_command_does_not_get_are_unknown, a_trial_is_stored_under_the_same_key_in_any_order_of_axes,
+      a_store_of_an_older_version_resumes, a_run_reports_carbon_cost_and_rules,
       one_sweep_per_campaign_at_a_time, a_removed_store_stops_the_campaign, a_read_only_folder_is_reported,
       a_full_disk_stops_the_sweep_and_loses_nothing, the_null_launcher_starts_nothing, a_dry_run_fails_where_the_sweep_would])

@@ -28,13 +28,28 @@ static void the_key_has_the_order_of_stores_of_version_1(void **state)
     assert_string_equal(wl_settings_key(&wl_settings_none, a), "");
 }
 
+/* The text is part of the key: byte for byte the same whatever the order of the pairs. */
+static void extra_is_sorted_by_name(void **state)
+{
+    (void)state;
+    struct wl_setting_pair v[] = { { "zeta", "b" }, { "precision", "f32" }, { "samples", "50" }, { "alpha", "0.1" } };
+    const char *text = "{\"alpha\": \"0.1\", \"precision\": \"f32\", \"samples\": \"50\", \"zeta\": \"b\"}";
+    for (size_t i = 0; i < WL_COUNT(v); i++) {
+        struct wl_setting_pair turned[WL_COUNT(v)];
+        for (size_t k = 0; k < WL_COUNT(v); k++) turned[k] = v[(i + k) % WL_COUNT(v)];
+        assert_string_equal(wl_settings_extra(turned, WL_COUNT(v), a), text);
+    }
+    assert_null(wl_settings_extra(v, 0, a));
+}
+
 static void what_is_missing_is_left_out_of_the_key(void **state)
 {
     (void)state;
     struct wl_settings s = wl_settings_none;
     s.workers = 4;
+    s.global_batch = 123456789;
     s.power_cap_w = 250.5;
-    assert_string_equal(wl_settings_key(&s, a), "workers=4 power_cap_w=250.5");
+    assert_string_equal(wl_settings_key(&s, a), "workers=4 global_batch=123456789 power_cap_w=250.5");
 }
 
 static void rows_are_found_by_name_and_by_cap(void **state)
@@ -113,6 +128,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_key_has_the_order_of_stores_of_version_1),
+        cmocka_unit_test(extra_is_sorted_by_name),
         cmocka_unit_test(what_is_missing_is_left_out_of_the_key),
         cmocka_unit_test(rows_are_found_by_name_and_by_cap),
         cmocka_unit_test(caps_and_clocks_are_gone_over_in_order),
