@@ -8,6 +8,8 @@ import time
 
 from images import *
 
+SETTINGS = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[".."] * 3, "src", "settings", "settings.def")
+
 
 def tensors(folder):
     """Name -> numbers of the newest checkpoint, read as docs/formats.md says."""
@@ -251,6 +253,33 @@ def marks():
     assert times == sorted(times)
 
 
+def choices_of_the_table():
+    """Each SETTING_CHOICE row of src/settings/settings.def: wattlaw-train takes its values and no others, each one changes the plan,
+    and the start mark has it, from which `wattlaw measure` knows it."""
+    images()
+    with open(SETTINGS) as f:
+        table = f.read()
+    rows = re.findall(r'^SETTING_CHOICE\((\w+), "([\w-]+)", "(\w+)", "([\w|]+)"', table, re.M)
+    assert rows and len(rows) == len(re.findall(r"^SETTING_CHOICE\(", table, re.M)), rows
+    small = [*TINY, "--backend", "ref", "--image-size", 32]
+    for name, option, default, choices in rows:
+        p = run(*small, f"--{option}", "no-such-value")
+        assert p.returncode == 2 and f"--{option} no-such-value: expected one of {choices}\n" in p.stderr, p.stderr
+        plans = []
+        for value in choices.split("|"):
+            plan = done(*small, f"--{option}", value, "--explain")
+            assert plan.pop("options")[name] == value, (name, value)
+            assert plan not in plans, f"--{option} {value} changes nothing"
+            plans.append(plan)
+    for values in zip(*([r[3].split("|")[0], r[3].split("|")[-1]] for r in rows)):
+        path = f"{WORK}/marks-{'-'.join(values)}"
+        chosen = [word for r, value in zip(rows, values) for word in ("--" + r[1], value)]
+        done(*small, *chosen, "--train-samples", 16, "--local-batch", 16, "--epochs", 1, "--no-validate", env={"WATTLAW_MARKS": path})
+        start = next(line for line in open(path) if " start " in line).split()
+        for r, value in zip(rows, values):
+            assert f"{r[0]}={value}" in start, (r[0], value, start)
+
+
 def learns():
     """The synthetic images are learned: far above chance, and the loss falls."""
     images(classes=8, train=640, val=160, size=64)
@@ -309,4 +338,4 @@ def recipes():
     assert p.returncode == 2 and "frey2022|huber2025" in p.stderr, p.stderr
 
 
-main(parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, learns, recipes)
+main(parallel, models, precision, resume, interrupt, waiting, lost_rank, marks, choices_of_the_table, learns, recipes)

@@ -117,6 +117,21 @@ static void choices_of_the_start_mark_are_settings(void **state)
     wl_arena_free(a);
 }
 
+static void every_choice_of_the_table_is_taken_from_the_start_mark(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_text fields = WL_TEXT(a);
+    wl_text_add(&fields, "workload=net workers=1");
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (r->type == WL_SETTING_CHOICE) wl_text_addf(&fields, " %s=%s", r->name, r->def);
+    struct wl_mark_row row = { 1000, 0, "start", fields.s };
+    struct wl_derived d = derived_from(&(struct wl_mark_rows) { &row, 1 }, a);
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (r->type == WL_SETTING_CHOICE) assert_string_equal(wl_setting_choice(r, &d.actual, a), r->def);
+    wl_arena_free(a);
+}
+
 /* Caps are set by wattlaw and hardware is found by it: what a workload claims does not count. */
 static void a_start_mark_sets_neither_caps_nor_hardware(void **state)
 {
@@ -143,6 +158,7 @@ int main(void)
         cmocka_unit_test(metrics_and_their_definitions_come_from_rank_0),
         cmocka_unit_test(settings_come_from_rank_0),
         cmocka_unit_test(choices_of_the_start_mark_are_settings),
+        cmocka_unit_test(every_choice_of_the_table_is_taken_from_the_start_mark),
         cmocka_unit_test(a_start_mark_sets_neither_caps_nor_hardware),
     };
     return cmocka_run_group_tests_name("derive_marks", tests, NULL, NULL);
