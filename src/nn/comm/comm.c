@@ -30,19 +30,46 @@ static const char *choose(const struct wl_comm_opts *opts)
     return wl_comm_launched() ? "mpi" : opts->workers > 1 ? "shm" : "null";
 }
 
-int wl_comm_open(struct wl_comm **c, const struct wl_comm_opts *opts, struct wl_arena *a, struct wl_err *e)
+/* A training with another number of ranks than was asked for would be measured under a wrong name. */
+static int check_launch(const struct wl_comm_ops *ops, const struct wl_comm_opts *opts, struct wl_err *e)
 {
-    if (opts->workers > 1 && wl_comm_launched())
+    const long long workers = (long long)opts->workers, launched = (long long)wl_comm_launch_size();
+    const bool is_mpi = ops == &wl_comm_mpi;
+    if (workers > 1 && wl_comm_launched())
         return wl_fail(
             e, WL_EUSAGE,
-            "mpirun or srun started this rank, and %lld workers were asked for besides: use one or the other",
-            (long long)opts->workers);
+            "mpirun or srun started this rank, and %lld workers were asked for besides: use one or the other", workers);
+    if (workers > 1 && is_mpi)
+        return wl_fail(e, WL_EUSAGE,
+                       "communication by mpi needs %lld ranks that mpirun or srun starts (`mpirun -np %lld`, without a "
+                       "number of workers); for %lld workers on this machine use shm or auto",
+                       workers, workers, workers);
+    if (launched > 1 && !is_mpi)
+        return wl_fail(e, WL_EUSAGE,
+                       "mpirun or srun started %lld ranks, which would train apart with communication by %s: use mpi "
+                       "or auto",
+                       launched, ops->name);
+    return 0;
+}
+
+static int check_size(const struct wl_comm *c, const struct wl_comm_opts *opts, struct wl_err *e)
+{
+    if (opts->workers == 0 || opts->workers == c->size) return 0;
+    return wl_fail(e, WL_EUSAGE, "%lld worker%s asked for, but mpirun or srun started %d ranks: use one or the other",
+                   (long long)opts->workers, opts->workers == 1 ? " was" : "s were", c->size);
+}
+
+int wl_comm_open(struct wl_comm **c, const struct wl_comm_opts *opts, struct wl_arena *a, struct wl_err *e)
+{
     const struct wl_comm_ops *ops = find(choose(opts), e);
     if (!ops) return e->code;
+    int rc = check_launch(ops, opts, e);
+    if (rc) return rc;
     if (ops->unavailable) return wl_fail(e, WL_EUNAVAIL, "communication by %s: %s", ops->name, ops->unavailable);
     struct wl_comm *made = wl_new(a, struct wl_comm);
     *made = (struct wl_comm) { .ops = ops, .size = 1, .node_size = 1, .nodes = 1, .arena = a };
-    int rc = ops->open(made, opts, e);
+    rc = ops->open(made, opts, e);
+    if (!rc) rc = check_size(made, opts, e);
     if (rc) return rc;
     *c = made;
     return 0;

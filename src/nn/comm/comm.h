@@ -68,7 +68,7 @@ extern const struct wl_comm_ops *const wl_comm_backends[];
 /* How the ranks are started. */
 struct wl_comm_opts {
     const char *backend; /* "auto", or a name of the table */
-    int64_t workers;     /* shm: this process forks so many less one; 0: not asked for */
+    int64_t workers;     /* shm: this process forks so many less one; 0: any number */
     int ranks_per_node;  /* 0: as the machine is; else mpi behaves as if nodes had so many ranks (for tests) */
 };
 
@@ -76,7 +76,8 @@ struct wl_comm_opts {
  * process, shm where `workers` asks for more than one, otherwise null, which costs nothing. With workers > 1 the call
  * returns once in every rank: rank 0 is the calling process, the others are its children, die with it and are waited
  * for when its arena goes. So call it before any thread is started. WL_EUNAVAIL names a back-end that was not built,
- * with the reason; WL_EUSAGE: an unknown one, or `workers` together with a launcher. */
+ * with the reason; WL_EUSAGE: an unknown one, `workers` together with a launcher, or a back-end that would give another
+ * number of ranks than were asked for or launched. */
 int wl_comm_open(struct wl_comm **c, const struct wl_comm_opts *opts, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 

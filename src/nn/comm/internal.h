@@ -128,6 +128,11 @@ int wl_shm_reduce_finish(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
  * second ones. `cpus` is /sys/devices/system/cpu; order has room for CPU_SETSIZE. Returns their number. */
 size_t wl_affinity_order(const cpu_set_t *may, const char *cpus, int *order);
 
+/* ---- mpi.c: the launcher ----------------------------------------------------------------------------------------- */
+
+/* Ranks as mpirun or srun counts them, on this node at least; 0 where it does not say. */
+int64_t wl_comm_launch_size(void);
+
 /* ---- the back-ends ---------------------------------------------------------------------------------------------- */
 
 extern const struct wl_comm_ops wl_comm_null, wl_comm_shm, wl_comm_mpi, wl_comm_nccl;

@@ -15,8 +15,7 @@ int wl_comm_launch_rank(void)
     return 0;
 }
 
-/* Ranks as the launcher has them, on this node at least; 0 where it does not say. */
-static int64_t launch_size(void)
+int64_t wl_comm_launch_size(void)
 {
     /* Open MPI, MPICH and Intel MPI, Slurm's PMI-2; PMIx alone says that there is a launcher, not of how many. */
     static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MPI_LOCALNRANKS" };
@@ -30,7 +29,7 @@ static int64_t launch_size(void)
 
 bool wl_comm_launched(void)
 {
-    const int64_t n = launch_size();
+    const int64_t n = wl_comm_launch_size();
     return n ? n > 1 : getenv("PMIX_RANK") != NULL;
 }
 
@@ -143,13 +142,13 @@ static int check_launcher(const struct wl_comm *c, struct wl_err *e)
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING];
     int n = 0;
-    if (c->size > 1 || launch_size() <= 1) return 0;
+    if (c->size > 1 || wl_comm_launch_size() <= 1) return 0;
     if (MPI_Get_library_version(library, &n)) n = 0;
     const int words = (int)strcspn(library, ",\n");
     return wl_fail(e, WL_EUSAGE,
                    "the launcher started %lld ranks, but this one is alone to its MPI: they have to be started by the "
                    "mpirun of that MPI (%.*s)",
-                   (long long)launch_size(), n < words ? n : words, library);
+                   (long long)wl_comm_launch_size(), n < words ? n : words, library);
 }
 
 static int open_mpi(struct wl_comm *c, const struct wl_comm_opts *opts, struct wl_err *e)

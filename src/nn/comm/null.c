@@ -36,7 +36,8 @@ static int open_null(struct wl_comm *c, const struct wl_comm_opts *opts, struct 
 {
     (void)c;
     if (opts->workers > 1)
-        return wl_fail(e, WL_EUSAGE, "communication by null is for one worker, not %lld", (long long)opts->workers);
+        return wl_fail(e, WL_EUSAGE, "communication by null is for one worker, not %lld: use shm or auto",
+                       (long long)opts->workers);
     return 0;
 }
 

@@ -49,7 +49,10 @@ static int be_rank(int ranks_per_node, const char *what)
 {
     struct wl_err e = { 0 };
     struct wl_comm *c;
-    int rc = wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto", .ranks_per_node = ranks_per_node }, a, &e);
+    const struct wl_comm_opts o = { .backend = "auto",
+                                    .workers = wl_str_eq(what, "workers"),
+                                    .ranks_per_node = ranks_per_node };
+    int rc = wl_comm_open(&c, &o, a, &e);
     if (!rc && !wl_str_eq(c->ops->name, "mpi")) rc = wl_fail(&e, WL_EINVAL, "auto chose %s", c->ops->name);
     int nodes = ranks_per_node ? 4 / ranks_per_node : 1;
     if (!rc && (c->size != 4 || c->nodes != nodes))
@@ -95,6 +98,15 @@ static void test_lost_ranks(void **state)
     assert_int_not_equal(mpirun("0", "kill", &text), 0);
     assert_int_equal(mpirun("0", "abandon", &text), 7);
     assert_int_equal(mpirun("2", "abandon", &text), 7);
+}
+
+/* One worker was asked for, mpirun starts four. */
+static void test_other_number_of_ranks(void **state)
+{
+    (void)state;
+    char *text;
+    assert_int_not_equal(mpirun("0", "workers", &text), 0);
+    if (!strstr(text, "1 worker was asked for, but mpirun or srun started 4 ranks")) fail_msg("%s", text);
 }
 
 /* Ranks that another MPI's mpirun started do not form a job: its variables say two ranks, the library finds one. */
@@ -145,6 +157,7 @@ int main(int argc, char **argv)
     /* Open MPI unloads its plug-ins before leaks are looked for: what they keep looks like ours. */
     setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_sums), cmocka_unit_test(test_lost_ranks),
+                                        cmocka_unit_test(test_other_number_of_ranks),
                                         cmocka_unit_test(test_another_launcher) };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     wl_arena_free(a);

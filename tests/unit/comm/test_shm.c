@@ -317,9 +317,6 @@ static void test_open_errors(void **state)
     assert_non_null(strstr(e.msg, "did you mean 'shm'"));
     assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "nccl" }, a, &e), WL_EUNAVAIL);
     assert_non_null(strstr(e.msg, "CUDA"));
-    setenv("OMPI_COMM_WORLD_SIZE", "2", 1);
-    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto", .workers = 2 }, a, &e), WL_EUSAGE);
-    unsetenv("OMPI_COMM_WORLD_SIZE");
     assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto" }, a, &e), 0);
     assert_string_equal(c->ops->name, "null");
     float x = 3, *shared = c->ops->alloc_shared(c, 1000, &e);
@@ -327,6 +324,37 @@ static void test_open_errors(void **state)
     assert_int_equal(c->ops->all_reduce_sum(c, &x, 1, &e), 0);
     assert_true(x == 3 && c->rank == 0 && c->size == 1);
     wl_arena_free(a);
+}
+
+/* Nobody trains with another number of ranks than was asked for: not alone where mpirun is missing, and not each rank
+ * of mpirun on its own. */
+static void test_number_of_ranks_is_as_asked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *launched, *backend;
+        int64_t workers;
+        const char *message;
+    } cases[] = {
+        { NULL, "mpi", 2, "mpirun -np 2" },
+        { NULL, "null", 2, "for one worker, not 2: use shm or auto" },
+        { "2", "auto", 2, "one or the other" },
+        { "2", "shm", 2, "one or the other" },
+        { "2", "null", 0, "started 2 ranks, which would train apart" },
+        { "2", "shm", 0, "started 2 ranks, which would train apart" },
+    };
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct wl_comm *c;
+        struct wl_err e = { 0 };
+        if (cases[i].launched) setenv("OMPI_COMM_WORLD_SIZE", cases[i].launched, 1);
+        const struct wl_comm_opts o = { .backend = cases[i].backend, .workers = cases[i].workers };
+        const int rc = wl_comm_open(&c, &o, a, &e);
+        unsetenv("OMPI_COMM_WORLD_SIZE");
+        if (rc != WL_EUSAGE || !strstr(e.msg, cases[i].message))
+            fail_msg("%s with %lld workers: %d, %s", o.backend, (long long)o.workers, rc, e.msg);
+        wl_arena_free(a);
+    }
 }
 
 int main(void)
@@ -343,6 +371,7 @@ int main(void)
         cmocka_unit_test(test_agree),
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_open_errors),
+        cmocka_unit_test(test_number_of_ranks_is_as_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
