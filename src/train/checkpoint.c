@@ -1,6 +1,7 @@
 /* The head of a checkpoint, which describes the training besides the tensors, and resuming from it. */
 #include "train/internal.h"
 
+#include <float.h>
 #include <math.h>
 
 static void describe(const struct wl_trainer *t, struct wl_json *head, struct wl_arena *once)
@@ -65,32 +66,104 @@ static int check_same(const struct wl_trainer *t, const struct wl_checkpoint *c,
     return rc ? rc : wl_checkpoint_check_int(c, "train_samples", j->train->samples, -1, e);
 }
 
-/* Between epochs the global batch may change; within one it determines the position in the order of samples. */
+/* An object of the file's head, whose numbers are read and checked. */
+struct reader {
+    const struct wl_checkpoint *file;
+    const char *name;
+    struct wl_arena *arena;
+    struct wl_err *e;
+};
+
+static const struct wl_json *value_of(const struct reader *r, const char *key)
+{
+    return wl_json_get(wl_json_get(r->file->head, r->name), key);
+}
+
+static int unexpected(const struct reader *r, const char *key, const char *expected)
+{
+    const struct wl_json *v = value_of(r, key);
+    return wl_fail(r->e, WL_EINVAL, "%s: %s.%s is %s, expected %s", r->file->path, r->name, key,
+                   v ? wl_json_text(v, 0, r->arena) : "missing", expected);
+}
+
+static int read_int(const struct reader *r, const char *key, int64_t from, int64_t to, int64_t *out)
+{
+    *out = wl_json_int(value_of(r, key), from - 1);
+    if (*out >= from && *out <= to) return 0;
+    return unexpected(r, key, wl_strf(r->arena, "%lld to %lld", (long long)from, (long long)to));
+}
+
+static int read_real(const struct reader *r, const char *key, double from, double to, double *out)
+{
+    *out = wl_json_real(value_of(r, key));
+    if (*out >= from && *out <= to) return 0;
+    return unexpected(r, key, wl_strf(r->arena, "a number from %g to %g", from, to));
+}
+
+/* Of the epochs before, which may have had other global batches. */
+static int read_updates(const struct reader *r, const struct wl_trainer *t, struct wl_train_position *p)
+{
+    const int64_t epochs = p->epoch - 1;
+    return read_int(r, "updates", epochs + p->epoch_updates, epochs * t->task->train->samples + p->epoch_updates,
+                    &p->updates);
+}
+
+/* Of the epoch so far: a sample counts once, or each of its units. */
+static int read_counts(const struct reader *r, const struct wl_trainer *t, struct wl_train_position *p)
+{
+    struct wl_counts *c = &p->counts;
+    const double units = fmax(t->task->units_per_sample, 1);
+    const int64_t most = (int64_t)((double)(p->epoch_updates * t->global_batch) * units);
+    const double largest = p->epoch_updates > 0 ? DBL_MAX : 0;
+    int rc = read_int(r, "samples", p->epoch_updates > 0, most, &c->samples);
+    if (!rc) rc = read_int(r, "top1", 0, c->samples, &c->top1);
+    if (!rc) rc = read_int(r, "top5", 0, c->samples, &c->top5);
+    return rc ? rc : read_real(r, "loss_sum", -largest, largest, &c->loss_sum);
+}
+
+/* A loss of the epochs before; none: as if it were infinite. */
+static int read_best(const struct reader *r, double *best)
+{
+    const struct wl_json *v = value_of(r, "best");
+    if (!v || !wl_str_eq(wl_json_text(v, 0, r->arena), "null")) return read_real(r, "best", -DBL_MAX, DBL_MAX, best);
+    *best = INFINITY;
+    return 0;
+}
+
+static int read_schedule(const struct reader *r, const struct wl_train_position *p, struct wl_lr_schedule *s)
+{
+    int64_t bad = 0;
+    int rc = read_real(r, "cut", 0, 1, &s->cut);
+    if (!rc) rc = read_best(r, &s->best);
+    if (!rc) rc = read_int(r, "bad", 0, p->epoch - 1, &bad);
+    s->bad = (int)bad;
+    return rc;
+}
+
+/* Between epochs the global batch may change; within one it determines the position in the order of samples. An epoch
+ * whose evaluation failed has all of its updates. */
 static int read_position(struct wl_trainer *t, const struct wl_checkpoint *c, struct wl_err *e)
 {
-    const struct wl_json *at = wl_json_get(c->head, "at"), *schedule = wl_json_get(c->head, "schedule");
-    t->position = (struct wl_train_position) {
-        .epoch = wl_json_int(wl_json_get(at, "epoch"), 0),
-        .epoch_updates = wl_json_int(wl_json_get(at, "epoch_updates"), -1),
-        .updates = wl_json_int(wl_json_get(at, "updates"), -1),
-        .counts = { .loss_sum = wl_json_real(wl_json_get(at, "loss_sum")),
-                    .samples = wl_json_int(wl_json_get(at, "samples"), 0),
-                    .top1 = wl_json_int(wl_json_get(at, "top1"), 0),
-                    .top5 = wl_json_int(wl_json_get(at, "top5"), 0) },
-    };
-    t->schedule.cut = wl_json_real(wl_json_get(schedule, "cut"));
-    t->schedule.best = wl_json_real(wl_json_get(schedule, "best"));
-    t->schedule.bad = (int)wl_json_int(wl_json_get(schedule, "bad"), 0);
-    if (isnan(t->schedule.best)) t->schedule.best = INFINITY;
-    if (t->position.epoch < 1 || t->position.epoch_updates < 0 || t->position.updates < 0 || isnan(t->schedule.cut))
-        return wl_fail(e, WL_EINVAL, "%s: no valid training position (\"at\" and \"schedule\")", c->path);
-    return t->position.epoch_updates > 0 ? wl_checkpoint_check_int(c, "global_batch", t->global_batch, -1, e) : 0;
+    const struct reader at = { c, "at", t->arena, e }, schedule = { c, "schedule", t->arena, e };
+    struct wl_train_position *p = &t->position;
+    int rc = read_int(&at, "epoch", 1, WL_TRAIN_MAX_EPOCHS + 1, &p->epoch);
+    if (!rc && wl_json_int(value_of(&at, "epoch_updates"), 0) > 0)
+        rc = wl_checkpoint_check_int(c, "global_batch", t->global_batch, -1, e);
+    if (!rc) rc = read_int(&at, "epoch_updates", 0, t->epoch_updates, &p->epoch_updates);
+    if (!rc) rc = read_updates(&at, t, p);
+    if (!rc) rc = read_counts(&at, t, p);
+    return rc ? rc : read_schedule(&schedule, p, &t->schedule);
 }
 
 static int find(struct wl_trainer *t, struct wl_checkpoint *c, bool *found, struct wl_err *e)
 {
-    int rc = wl_checkpoint_newest(t->opts->checkpoint_dir, c, found, t->arena, e);
-    if (rc || !*found) return rc;
+    const char *dir = t->opts->checkpoint_dir;
+    bool any;
+    int rc = wl_checkpoint_any(dir, &any, t->arena, e);
+    if (!rc) rc = wl_checkpoint_newest(dir, c, found, t->arena, e);
+    if (rc || !any) return rc;
+    if (!*found)
+        return wl_fail(e, WL_EINVAL, "%s: none of its checkpoints can be read; remove them to start anew", dir);
     rc = check_same(t, c, e);
     return rc ? rc : read_position(t, c, e);
 }

@@ -12,12 +12,13 @@ static int evaluate_local(struct wl_trainer *t, struct wl_loader *feed, struct w
                           struct wl_err *e)
 {
     const struct wl_workload *w = t->task->workload;
+    const struct wl_dataset *set = feed == t->val_feed ? t->task->val : t->task->train;
     int rc = wl_loader_start_epoch(feed, 0, 0, e);
     while (rc == 0) {
         int64_t n;
         int got = wl_loader_next(feed, t->inputs, &n, e);
         if (got <= 0) return got;
-        if (n > 0) rc = wl_plan_eval(t->plan, counts, e);
+        if (n > 0 && wl_plan_eval(t->plan, counts, e)) rc = wl_err_prefix(e, "%s", set->name);
         if (n > 0 && !rc && w->add_metrics) w->add_metrics(t->task, t->plan, n, custom_sums);
     }
     return rc;

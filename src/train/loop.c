@@ -52,9 +52,10 @@ static void count(struct wl_train_position *p, const struct update_sums *global)
     p->updates++;
 }
 
-static double learning_rate(const struct wl_trainer *t)
+/* Of an update of the epoch, from 0. */
+static double learning_rate(const struct wl_trainer *t, int64_t update)
 {
-    double done = (double)(t->position.epoch - 1) + (double)t->position.epoch_updates / (double)t->epoch_updates;
+    double done = (double)(t->position.epoch - 1) + (double)update / (double)t->epoch_updates;
     return wl_lr_schedule_at(&t->schedule, done);
 }
 
@@ -64,7 +65,7 @@ static int update(struct wl_trainer *t, bool *stop, struct wl_err *e)
     struct wl_counts local = { 0 };
     struct wl_err input = { 0 };
     struct update_sums global;
-    const double lr = t->lr = learning_rate(t);
+    const double lr = learning_rate(t, t->position.epoch_updates);
     int rc = compute(t, &local, &input, e);
     if (!rc) rc = reduce_update(t, &local, &input, &global, e);
     if (rc) return rc;
@@ -204,6 +205,28 @@ static int timed_pass(struct wl_trainer *t, struct wl_train_epoch *r, bool *stop
     return rc;
 }
 
+static int save(struct wl_trainer *t, struct wl_err *e)
+{
+    wattlaw_mark_phase_begin("checkpoint");
+    int rc = wl_train_checkpoint_save(t, e);
+    wattlaw_mark_phase_end("checkpoint");
+    return rc;
+}
+
+/* An evaluation that failed on all ranks does not lose the updates of its epoch. Without a rank (WL_EJOB) there is no
+ * group to write a checkpoint with. */
+static int keep_updates(struct wl_trainer *t, struct wl_err *e)
+{
+    const struct wl_err why = *e;
+    struct wl_err ignored = { 0 };
+    if (!t->error_is_collective || why.code == WL_EJOB || !t->opts->checkpoint_dir) return why.code;
+    const int rc = save(t, &ignored);
+    t->error_is_collective = true;
+    if (rc) return why.code;
+    return wl_fail(e, why.code, "%s; a checkpoint in %s has the updates of epoch %lld: --resume continues after them",
+                   why.msg, t->opts->checkpoint_dir, (long long)t->position.epoch);
+}
+
 static int epoch(struct wl_trainer *t, bool *stop, struct wl_err *e)
 {
     struct wl_train_epoch *r = &t->epochs[t->n_epochs];
@@ -212,11 +235,11 @@ static int epoch(struct wl_trainer *t, bool *stop, struct wl_err *e)
     r->complete = t->position.epoch_updates == 0;
     int rc = timed_pass(t, r, stop, e);
     if (rc || t->position.epoch_updates < t->epoch_updates) return rc; /* failed, or stopped in the middle */
-    r->lr = t->lr;
+    r->lr = learning_rate(t, t->epoch_updates - 1);
     wl_train_metrics_of_counts(t->task, &t->position.counts, r->metric[WL_PHASE_TRAIN]);
     rc = evaluate(t, t->val_feed, "validate", r->metric[WL_PHASE_VAL], e);
     if (!rc) rc = evaluate(t, t->eval_train_feed, "eval-train", r->metric[WL_PHASE_EVAL_TRAIN], e);
-    if (rc) return rc;
+    if (rc) return keep_updates(t, e);
     wl_lr_schedule_epoch_end(&t->schedule, r->metric[t->val_feed ? WL_PHASE_VAL : WL_PHASE_TRAIN][0]);
     if (t->comm->rank == 0) {
         if (t->n_epochs == 0) mark_metric_defs(t->task, r);
@@ -239,14 +262,6 @@ static bool due(const struct wl_trainer *t, int64_t done)
     if (!t->opts->checkpoint_dir) return false;
     if (done == t->opts->epochs) return true;
     return every > 0 && floor((double)done / every) > floor((double)(done - 1) / every);
-}
-
-static int save(struct wl_trainer *t, struct wl_err *e)
-{
-    wattlaw_mark_phase_begin("checkpoint");
-    int rc = wl_train_checkpoint_save(t, e);
-    wattlaw_mark_phase_end("checkpoint");
-    return rc;
 }
 
 static int interrupted(struct wl_trainer *t, struct wl_err *e)

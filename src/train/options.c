@@ -11,7 +11,7 @@
 
 /* `choices` and `help` of --comm and --backend come from the tables: wl_train_options. */
 static const struct wl_opt shared_rows[] = {
-    { "epochs", WL_INT, AT(epochs), "10", 1, 1e6, .help = "number of passes over the training set" },
+    { "epochs", WL_INT, AT(epochs), "10", 1, WL_TRAIN_MAX_EPOCHS, .help = "number of passes over the training set" },
     { "local-batch", WL_INT, AT(local_batch), NULL, 1, 1e6,
       .help = "samples that a worker computes at a time; default: the model's" },
     { "accumulation", WL_INT, AT(accumulation), "1", 1, 1e6,

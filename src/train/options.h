@@ -8,6 +8,8 @@
 struct wl_train_task;
 struct wl_workload;
 
+enum { WL_TRAIN_MAX_EPOCHS = 1000000 };
+
 /* A workload's own options follow in a struct that starts with this one. Numbers that are 0, reals that are NAN and
  * texts that are NULL take the workload's default. */
 struct wl_train_opts {

@@ -66,7 +66,6 @@ struct wl_trainer {
     void *inputs[WL_DATASET_MAX_BUFFERS];
     struct wl_plan *plan; /* NULL: set-up failed before there was one */
     struct wl_lr_schedule schedule;
-    double lr;             /* of the last update */
     int64_t global_batch;  /* workers x local batch x accumulation */
     int64_t epoch_updates; /* of a complete epoch */
     struct wl_train_position position;

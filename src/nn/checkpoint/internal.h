@@ -15,6 +15,11 @@ static inline size_t wl_checkpoint_padded(size_t n)
 
 const char *wl_checkpoint_kind(enum wl_state_kind kind); /* "parameter", "optimizer", "statistic" */
 
+/* tensors.c: is the header's list what a writer makes of `data_bytes` bytes of tensors, one after the other to the end?
+ * WL_EINVAL names the tensor, the field, its value and what was expected. */
+int wl_checkpoint_check_tensors(const struct wl_checkpoint *c, int64_t data_bytes, struct wl_arena *a,
+                                struct wl_err *e) WL_MUST_CHECK;
+
 /* The names of the checkpoints of a folder, oldest first. */
 int wl_checkpoint_list(const char *dir, struct wl_strs *names, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,9 +104,10 @@ static int check_file(int fd, struct wl_checkpoint *c, struct wl_arena *a, struc
     if (rc) return rc;
     c->data = (int64_t)PREFIX + n;
     int64_t format = wl_json_int(wl_json_get(c->head, "format"), 0);
-    if (format == WL_CHECKPOINT_FORMAT) return 0;
-    return wl_fail(e, WL_EINVAL, "%s has format %lld; this program reads format %d", c->path, (long long)format,
-                   WL_CHECKPOINT_FORMAT);
+    if (format != WL_CHECKPOINT_FORMAT)
+        return wl_fail(e, WL_EINVAL, "%s has format %lld; this program reads format %d", c->path, (long long)format,
+                       WL_CHECKPOINT_FORMAT);
+    return wl_checkpoint_check_tensors(c, st.st_size - (int64_t)sizeof(uint32_t) - c->data, a, e);
 }
 
 int wl_checkpoint_open(const char *path, struct wl_checkpoint *c, struct wl_arena *a, struct wl_err *e)
@@ -157,6 +159,9 @@ static int compare_one(const struct wl_checkpoint *c, size_t i, const struct wl_
     if (!wl_dims_equal(&d, &s->dims))
         return wl_fail(e, WL_EINVAL, "%s: %s is %s there and %s in this network", c->path, name, wl_dims_text(a, &d),
                        wl_dims_text(a, &s->dims));
+    const char *kind = wl_json_str(wl_json_get(t, "kind")), *wanted = wl_checkpoint_kind(s->kind);
+    if (!wl_str_eq(kind, wanted))
+        return wl_fail(e, WL_EINVAL, "%s: %s has kind %s there and %s in this network", c->path, name, kind, wanted);
     return 0;
 }
 
@@ -178,19 +183,35 @@ static int compare(const struct wl_checkpoint *c, const struct wl_plan *plan, st
     return rc || stored <= states ? rc : unexpected_tensor(c, states, e);
 }
 
-/* Of tensor i among the tensors; -1 where the header does not say. */
-static int64_t offset_of(const struct wl_checkpoint *c, size_t i)
+/* Mean squares and variances, of which the next step takes the root; the former may overflow. */
+static bool is_square(const char *name)
 {
-    const struct wl_json *t = wl_json_at(wl_json_get(c->head, "tensors"), i);
-    return wl_json_int(wl_json_get(t, "offset"), -1);
+    static const char *const ends[] = { ".exp_avg_sq", ".running_var" };
+    for (size_t i = 0; i < WL_COUNT(ends); i++) {
+        const char *at = strstr(name, ends[i]);
+        if (at && wl_str_eq(at, ends[i])) return true;
+    }
+    return false;
 }
 
-static int get_tensor(const struct wl_checkpoint *c, int fd, size_t i, void *to, size_t n_bytes, struct wl_err *e)
+static int check_values(const struct wl_checkpoint *c, const struct wl_state *s, const float *x, struct wl_err *e)
 {
-    int64_t offset = offset_of(c, i);
-    if (offset < 0 || offset > INT64_MAX / 2)
-        return wl_fail(e, WL_EINVAL, "%s: tensor %zu at offset %lld", c->path, i, (long long)offset);
-    return get(fd, c->path, c->data + offset, to, n_bytes, e);
+    const bool square = is_square(s->name);
+    for (size_t i = 0; i < s->count; i++)
+        if (square ? !(x[i] >= 0) : !isfinite(x[i]))
+            return wl_fail(e, WL_EINVAL, "%s: %s: element %zu is %g, expected %s", c->path, s->name, i, (double)x[i],
+                           square ? "at least 0" : "a finite number");
+    return 0;
+}
+
+/* Tensor i of the file, which was compared with the state. */
+static int get_tensor(const struct wl_checkpoint *c, int fd, size_t i, const struct wl_state *s, float *to,
+                      struct wl_err *e)
+{
+    const struct wl_json *t = wl_json_at(wl_json_get(c->head, "tensors"), i);
+    const int64_t offset = wl_json_int(wl_json_get(t, "offset"), -1);
+    int rc = get(fd, c->path, c->data + offset, to, s->count * sizeof *to, e);
+    return rc ? rc : check_values(c, s, to, e);
 }
 
 /* Rank 0 reads and broadcasts. A failed read is reported to all ranks at the end, so that they stay in step. */
@@ -201,9 +222,10 @@ static int distribute(const struct wl_checkpoint *c, int fd, struct wl_plan *pla
     int bad = 0;
     for (size_t i = 0; i < wl_plan_state_count(plan); i++) {
         struct wl_arena *once = wl_arena_new(a);
-        size_t bytes = wl_plan_state(plan, i).count * sizeof(float);
+        const struct wl_state s = wl_plan_state(plan, i);
+        const size_t bytes = s.count * sizeof(float);
         float *x = wl_alloc(once, bytes);
-        if (comm->rank == 0 && !bad) bad = get_tensor(c, fd, i, x, bytes, &failure);
+        if (comm->rank == 0 && !bad) bad = get_tensor(c, fd, i, &s, x, &failure);
         int rc = comm->ops->broadcast(comm, x, bytes, 0, e);
         if (!rc && !bad) bad = wl_plan_state_write(plan, i, x, &failure);
         wl_arena_free(once);
@@ -263,7 +285,7 @@ static int take(const struct wl_checkpoint *c, int fd, size_t from, struct wl_pl
     struct wl_arena *once = wl_arena_new(a);
     float *x = wl_try_alloc(once, s.count * sizeof *x, WL_CHECKPOINT_ALIGN, s.name, e);
     int rc = x ? compare_one(c, from, &s, once, e) : WL_ENOMEM;
-    if (!rc) rc = get_tensor(c, fd, from, x, s.count * sizeof *x, e);
+    if (!rc) rc = get_tensor(c, fd, from, &s, x, e);
     if (!rc) rc = wl_plan_state_write(plan, to, x, e);
     wl_arena_free(once);
     return rc;

@@ -111,17 +111,27 @@ static int check_vocab(const struct wl_train_task *j, const struct wl_token_file
     const char *path = options_of(j)->vocab;
     struct wl_vocab *v;
     int rc = path ? wl_vocab_read(&v, path, j->arena, e) : 0;
-    if (rc || !path || wl_vocab_hash(v) == t->vocab_hash) return rc;
+    if (rc || !path || (wl_vocab_hash(v) == t->vocab_hash && wl_vocab_size(v) == t->vocabulary)) return rc;
     return wl_fail(e, WL_EINVAL,
                    "%s was made with another vocabulary than %s: %lld tokens with hash %016llx, not %lld with %016llx",
                    t->path, path, (long long)t->vocabulary, (unsigned long long)t->vocab_hash,
                    (long long)wl_vocab_size(v), (unsigned long long)wl_vocab_hash(v));
 }
 
+/* The network is built for the tokens of the training file. */
 static int check_parts(const struct wl_token_file *train, const struct wl_token_file *val, struct wl_err *e)
 {
-    if (train->vocab_hash == val->vocab_hash) return 0;
-    return wl_fail(e, WL_EINVAL, "%s and %s were made with different vocabularies", train->path, val->path);
+    if (train->vocab_hash != val->vocab_hash || train->vocabulary != val->vocabulary)
+        return wl_fail(e, WL_EINVAL,
+                       "%s and %s were made with different vocabularies: %lld tokens with hash %016llx, and %lld with "
+                       "%016llx",
+                       train->path, val->path, (long long)train->vocabulary, (unsigned long long)train->vocab_hash,
+                       (long long)val->vocabulary, (unsigned long long)val->vocab_hash);
+    for (int i = 0; i < WL_SPECIAL_TOKENS; i++)
+        if (train->special[i] != val->special[i])
+            return wl_fail(e, WL_EINVAL, "%s and %s have different special tokens: number %d is %u, and %u",
+                           train->path, val->path, i + 1, (unsigned)train->special[i], (unsigned)val->special[i]);
+    return 0;
 }
 
 static int open_data(struct wl_train_task *j, struct wl_err *e)

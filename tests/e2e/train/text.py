@@ -141,6 +141,39 @@ def workers():
     assert again["val_loss"] == two["val_loss"]
 
 
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def forge(name, at, number):
+    """Another 4-byte number in the header of a token file, with a checksum that fits."""
+    path = os.path.join(WORK, name)
+    raw = bytearray(open(path, "rb").read())
+    raw[at:at + 4] = number.to_bytes(4, "little")
+    raw[HEAD - 4:HEAD] = crc32c(raw[:HEAD - 4]).to_bytes(4, "little")
+    put(name, bytes(raw))
+
+
+def parts():
+    """What validation could not read is refused before the first update: token files that do not go together."""
+    synthetic("text")
+    bert = ("bert", "--size", "tiny", "--data", "text", "--epochs", 1, "--train-samples", 16, "--quiet")
+    whole = open(f"{WORK}/text/val.tokens", "rb").read()
+    forge("text/val.tokens", 32, 401)
+    refused(1, "train.tokens and text/val.tokens were made with different vocabularies: 400 tokens with hash", *bert)
+    put("text/val.tokens", whole)
+    forge("text/val.tokens", 40, 7)
+    refused(1, "train.tokens and text/val.tokens have different special tokens: number 1 is 0, and 7", *bert)
+    put("text/val.tokens", whole)
+    forge("text/train.tokens", 32, 401)
+    refused(1, "was made with another vocabulary", *bert, "--no-validate", "--vocab", "text/vocab.txt")
+
+
 def weights():
     """Weights are saved with the names of bert-base-uncased and loaded, also with older names; unsuitable files are refused."""
     synthetic("text")
@@ -178,4 +211,4 @@ def weights():
     refused(1, "the tokens nothing/train.tokens", *none, "--quiet", "--data", "nothing")
 
 
-main(reference, learned, messages, bert, workers, weights)
+main(reference, learned, messages, bert, workers, parts, weights)

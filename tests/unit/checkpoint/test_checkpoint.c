@@ -1,18 +1,15 @@
 /* Checkpoints: what is written comes back bit by bit, damage is found, other networks are refused. */
 #include "nn/checkpoint/checkpoint.h"
 
+#include "forge.h"
+
 #include <fcntl.h>
-#include <setjmp.h>
+#include <math.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 static struct wl_arena *a;
 static struct wl_err e;
@@ -244,6 +241,67 @@ static void test_other_networks_are_refused(void **state)
     refuse(network(8, "stem"), "conv.weight", "stem.weight");
 }
 
+/* The list of tensors is what a writer makes: each after the one before, to the end of the file. */
+static void test_forged_lists_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *key, *value, *message;
+    } forgeries[] = {
+        { "\"offset\"", "7", "tensor conv.weight: offset is 7, expected 0, after the tensors before it" },
+        { "\"offset\"", "-64", "tensor conv.weight: offset is -64, expected 0" },
+        { "\"offset\"", "9223372036854775807", "tensor conv.weight: offset is 9223372036854775807, expected 0" },
+        { "\"kind\"", "\"other\"",
+          "tensor conv.weight: kind is \"other\", expected parameter, optimizer or statistic" },
+        { "\"kind\"", "\"statistic\"", "conv.weight has kind statistic there and parameter in this network" },
+        { "\"dims\"", "[0", "tensor conv.weight: dims is [0, 3, 3, 3], expected a list of sizes" },
+        { "\"dims\"", "[4611686018427387904", "expected a list of sizes" },
+        { "\"dims\"", "[9", "tensor conv.weight.momentum: offset is 896, expected 1024" },
+        { "\"tensors\"", "[], \"x\": [{\"name\": \"y\"", "bytes of tensors, expected 0 as its header lists them" },
+    };
+    struct wl_plan *p = network(8, "conv");
+    char *path = wl_path_join(a, dir, "forged");
+    save(p, 1, 2);
+    for (size_t i = 0; i < WL_COUNT(forgeries); i++) {
+        struct wl_checkpoint c;
+        forge(path, file(1), forgeries[i].key, forgeries[i].value, a);
+        int rc = wl_checkpoint_open(path, &c, a, &e);
+        if (!rc) rc = wl_checkpoint_restore(&c, p, alone, a, &e);
+        if (rc != WL_EINVAL || !strstr(e.msg, path) || !strstr(e.msg, forgeries[i].message))
+            fail_msg("%s set to %s: %d, %s", forgeries[i].key, forgeries[i].value, rc, e.msg);
+    }
+}
+
+static void refuse_value(const char *state_name, float bad, const char *message)
+{
+    struct wl_plan *p = network_of(8, "conv", (struct wl_optim) { .kind = "adam" });
+    size_t i = 0;
+    while (strcmp(wl_plan_state(p, i).name, state_name)) i++;
+    float *x = values(p, i);
+    x[1] = bad;
+    assert_int_equal(wl_plan_state_write(p, i, x, &e), 0);
+    assert_int_equal(wl_checkpoint_save(dir, 1, 2, wl_json_root_object(a), p, a, &e), 0);
+    struct wl_checkpoint c;
+    assert_int_equal(wl_checkpoint_open(file(1), &c, a, &e), 0);
+    const int rc = wl_checkpoint_restore(&c, p, alone, a, &e);
+    if (!message && rc) fail_msg("%s", e.msg);
+    if (message && (rc != WL_EINVAL || !strstr(e.msg, file(1)) || !strstr(e.msg, message)))
+        fail_msg("%d, %s", rc, e.msg);
+    if (message && wl_plan_state(p, i).kind != WL_STATE_OPTIM)
+        assert_int_equal(wl_checkpoint_load_weights(&c, p, a, &e), WL_EINVAL);
+}
+
+/* With which the next loss would not be a number. */
+static void test_values_that_cannot_train_are_refused(void **state)
+{
+    (void)state;
+    refuse_value("fc.weight", NAN, "fc.weight: element 1 is nan, expected a finite number");
+    refuse_value("fc.bias.exp_avg", INFINITY, "fc.bias.exp_avg: element 1 is inf, expected a finite number");
+    refuse_value("fc.bias.exp_avg_sq", -1, "fc.bias.exp_avg_sq: element 1 is -1, expected at least 0");
+    refuse_value("norm.running_var", -1, "norm.running_var: element 1 is -1, expected at least 0");
+    refuse_value("fc.bias.exp_avg_sq", INFINITY, NULL);
+}
+
 static void test_folder_that_cannot_be_written_is_an_error(void **state)
 {
     (void)state;
@@ -296,6 +354,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_newest_checkpoints_are_kept, setup, teardown),
         cmocka_unit_test_setup_teardown(test_damaged_file_is_skipped, setup, teardown),
         cmocka_unit_test_setup_teardown(test_other_networks_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_forged_lists_are_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_values_that_cannot_train_are_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_folder_that_cannot_be_written_is_an_error, setup, teardown),
         cmocka_unit_test_setup_teardown(test_full_disk_leaves_the_old_checkpoint, setup, teardown),
         cmocka_unit_test(test_crc32c_equals_known_values),

@@ -1,8 +1,6 @@
 /* The workload of walks.h through a complete training. */
-#include "cmd/train/run.h"
 #include "nn/comm/comm.h"
-#include "temp_dir.h"
-#include "walks.h"
+#include "walks_run.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -16,60 +14,6 @@
 
 #include <cmocka.h>
 
-/* ---- running it ---- */
-
-/* In a process of its own, whose other ranks are its children: returns the exit status. */
-static int train(char **argv, int argc, const char *out)
-{
-    struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_err e = { 0 };
-    struct wl_opts_args rest;
-    if (!freopen(out, "w", stdout)) return 1;
-    struct wl_train_task task = { .workload = &walks_workload,
-                                  .rows = wl_train_options(&walks_workload, a),
-                                  .arena = a };
-    task.opts = wl_alloc(a, sizeof(struct walks_options));
-    const struct wl_opts_line line = { .rows = task.rows, .argc = argc, .argv = argv };
-    int rc = wl_opts_parse(&line, task.opts, &rest, a, &e);
-    if (!rc) rc = wl_cmd_train_run(&task, &rest, &e);
-    if (rc < 0) printf("%s\n", e.msg);
-    wl_arena_free(a); /* waits for the other ranks */
-    fflush(stdout);
-    return rc < 0 ? 1 : rc;
-}
-
-/* What a training with these options printed; its status is `status`. */
-static const char *run(struct temp_dir *p, const char *options, int status)
-{
-    struct wl_strs words = wl_str_split(p->arena, options, ' ');
-    const char *out = wl_path_join(p->arena, p->dir, "out");
-    int wait_status;
-    char *text;
-    struct wl_err e;
-    pid_t pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) _exit(train((char **)words.v, (int)words.n, out));
-    assert_int_equal(waitpid(pid, &wait_status, 0), pid);
-    assert_int_equal(wl_file_read(out, 1 << 20, &text, NULL, p->arena, &e), 0);
-    if (!WIFEXITED(wait_status) || WEXITSTATUS(wait_status) != status)
-        fail_msg("%s: status %x: %s", options, wait_status, text);
-    return text;
-}
-
-static const struct wl_json *results(struct temp_dir *p, const char *options)
-{
-    struct wl_json *j = NULL;
-    struct wl_err e;
-    const char *text = run(p, wl_strf(p->arena, "--data here --quiet --json %s", options), 0);
-    if (wl_json_parse(text, "results", &j, p->arena, &e)) fail_msg("%s", e.msg);
-    return j;
-}
-
-static double of_epoch(const struct wl_json *r, size_t epoch, const char *name)
-{
-    return wl_json_real(wl_json_get(wl_json_at(wl_json_get(r, "epochs"), epoch), name));
-}
-
 static void assert_close(double a, double b, double relative)
 {
     if (!(fabs(a - b) <= relative * fabs(b))) fail_msg("%.9g is not %.9g", a, b);
@@ -80,14 +24,14 @@ static void assert_close(double a, double b, double relative)
 /* Two ranks, whose last batches are incomplete, give the results of one rank. */
 static void two_ranks_equal_one(void **state)
 {
-    const struct wl_json *one = results(*state, "--epochs 12 --local-batch 4 --accumulation 2 --eval-train"),
-                         *two = results(*state, "--epochs 12 --local-batch 4 --workers 2 --eval-train");
+    const struct wl_json *one = walks_results(*state, "--epochs 12 --local-batch 4 --accumulation 2 --eval-train"),
+                         *two = walks_results(*state, "--epochs 12 --local-batch 4 --workers 2 --eval-train");
     static const char *const names[] = { "train_loss", "val_mae", "eval_train_mae", "eval_train_loss", "lr" };
     for (size_t i = 0; i < 12; i++)
         for (size_t k = 0; k < WL_COUNT(names); k++)
-            assert_close(of_epoch(two, i, names[k]), of_epoch(one, i, names[k]), 1e-4);
-    assert_true(of_epoch(one, 11, "val_mae") < 0.5 * of_epoch(one, 0, "val_mae"));
-    assert_true(isnan(of_epoch(one, 0, "train_mae"))); /* there are outputs only in evaluation */
+            assert_close(walks_of_epoch(two, i, names[k]), walks_of_epoch(one, i, names[k]), 1e-4);
+    assert_true(walks_of_epoch(one, 11, "val_mae") < 0.5 * walks_of_epoch(one, 0, "val_mae"));
+    assert_true(isnan(walks_of_epoch(one, 0, "train_mae"))); /* there are outputs only in evaluation */
     assert_close(wl_json_real(wl_json_get(two, "steps_per_s")), 5 * wl_json_real(wl_json_get(two, "samples_per_s")),
                  1e-9);
     assert_int_equal(wl_json_int(wl_json_get(two, "samples"), 0), 12 * WALKS_TRAIN);
@@ -103,15 +47,15 @@ static void two_ranks_equal_one(void **state)
 static void resumed_training_equals_an_uninterrupted_one(void **state)
 {
     struct temp_dir *p = *state;
-    const struct wl_json *whole = results(p, "--epochs 4 --lr-schedule constant");
+    const struct wl_json *whole = walks_results(p, "--epochs 4 --lr-schedule constant");
     const char *options = wl_strf(p->arena, "--lr-schedule constant --checkpoint-dir %s/c", p->dir);
-    results(p, wl_strf(p->arena, "--epochs 2 %s", options));
-    const struct wl_json *rest = results(p, wl_strf(p->arena, "--epochs 4 --resume %s", options));
+    walks_results(p, wl_strf(p->arena, "--epochs 2 %s", options));
+    const struct wl_json *rest = walks_results(p, wl_strf(p->arena, "--epochs 4 --resume %s", options));
     for (size_t i = 0; i < 2; i++) {
-        assert_true(of_epoch(rest, i, "train_loss") == of_epoch(whole, 2 + i, "train_loss"));
-        assert_true(of_epoch(rest, i, "val_mae") == of_epoch(whole, 2 + i, "val_mae"));
+        assert_true(walks_of_epoch(rest, i, "train_loss") == walks_of_epoch(whole, 2 + i, "train_loss"));
+        assert_true(walks_of_epoch(rest, i, "val_mae") == walks_of_epoch(whole, 2 + i, "val_mae"));
     }
-    const char *text = run(p, wl_strf(p->arena, "--data here --quiet --resume --hidden 5 %s", options), 1);
+    const char *text = walks_run(p, wl_strf(p->arena, "--data here --quiet --resume --hidden 5 %s", options), 1);
     assert_non_null(strstr(text, "was made with hidden 16, this is 5"));
 }
 
@@ -119,19 +63,20 @@ static void resumed_training_equals_an_uninterrupted_one(void **state)
 static void workload_and_shared_options_and_recipes(void **state)
 {
     struct temp_dir *p = *state;
-    const struct wl_json *quick = results(p, "--recipe quick --warmup-updates 4"), *o = wl_json_get(quick, "options");
+    const struct wl_json *quick = walks_results(p, "--recipe quick --warmup-updates 4"),
+                         *o = wl_json_get(quick, "options");
     assert_int_equal(wl_json_int(wl_json_get(o, "hidden"), 0), 9);
     assert_int_equal(wl_json_int(wl_json_get(o, "epochs"), 0), 3);
     assert_string_equal(wl_json_str(wl_json_get(o, "optimizer")), "adam");
     assert_string_equal(wl_json_str(wl_json_get(o, "lr_schedule")), "linear");
     const double updates = WALKS_TRAIN / 8, warm = 4; /* 4 updates of warm-up, then straight to 0 at the end */
-    assert_close(of_epoch(quick, 0, "lr"), 0.02 * (3 * updates - (updates - 1)) / (3 * updates - warm), 1e-9);
-    assert_close(of_epoch(quick, 2, "lr"), 0.02 / (3 * updates - warm), 1e-9);
-    assert_non_null(strstr(run(p, "--hiden 3", 1), "did you mean --hidden?"));
-    assert_non_null(strstr(run(p, "--local-bach 3", 1), "did you mean --local-batch?"));
-    assert_non_null(strstr(run(p, "--epochs 1", 1), "--data is missing: any word"));
-    assert_non_null(strstr(run(p, "--data x --warmup-updates 3 --warmup-epochs 1", 1), "give one of them"));
-    assert_non_null(strstr(run(p, "--data x --quiet --local-batch 60 --accumulation 2", 1),
+    assert_close(walks_of_epoch(quick, 0, "lr"), 0.02 * (3 * updates - (updates - 1)) / (3 * updates - warm), 1e-9);
+    assert_close(walks_of_epoch(quick, 2, "lr"), 0.02 / (3 * updates - warm), 1e-9);
+    assert_non_null(strstr(walks_run(p, "--hiden 3", 1), "did you mean --hidden?"));
+    assert_non_null(strstr(walks_run(p, "--local-bach 3", 1), "did you mean --local-batch?"));
+    assert_non_null(strstr(walks_run(p, "--epochs 1", 1), "--data is missing: any word"));
+    assert_non_null(strstr(walks_run(p, "--data x --warmup-updates 3 --warmup-epochs 1", 1), "give one of them"));
+    assert_non_null(strstr(walks_run(p, "--data x --quiet --local-batch 60 --accumulation 2", 1),
                            "64 training walks do not fill a global batch of 120"));
 }
 
@@ -145,7 +90,7 @@ static void every_choice_is_accepted(void **state)
             wl_str_split(p->arena, wl_opts_find(wl_train_options(&walks_workload, p->arena), names[i])->choices, '|');
         assert_true(choices.n >= 3);
         for (size_t k = 0; k < choices.n; k++)
-            results(p, wl_strf(p->arena, "--epochs 1 --%s %s", names[i], choices.v[k]));
+            walks_results(p, wl_strf(p->arena, "--epochs 1 --%s %s", names[i], choices.v[k]));
     }
 }
 
@@ -157,20 +102,21 @@ static void initial_weights_and_export(void **state)
     const char *path = wl_path_join(p->arena, p->dir, "bias");
     char *text;
     struct wl_err e;
-    results(p, wl_strf(p->arena, "--epochs 1 --workers 2 --bias 0.75 %s", options));
+    walks_results(p, wl_strf(p->arena, "--epochs 1 --workers 2 --bias 0.75 %s", options));
     assert_int_equal(wl_file_read(path, 100, &text, NULL, p->arena, &e), 0);
     assert_string_equal(text, "0.75");
-    results(p, wl_strf(p->arena, "--epochs 2 --resume --bias 0.5 %s", options));
+    walks_results(p, wl_strf(p->arena, "--epochs 2 --resume --bias 0.5 %s", options));
     assert_int_equal(wl_file_read(path, 100, &text, NULL, p->arena, &e), 0);
     assert_string_equal(text, "0.75");
-    const char *said = run(p, "--data here --quiet --epochs 1 --save /proc/nowhere/bias", 1);
+    const char *said = walks_run(p, "--data here --quiet --epochs 1 --save /proc/nowhere/bias", 1);
     assert_non_null(strstr(said, "/proc/nowhere/bias"));
 }
 
 /* The text output. */
 static void text_output_names_metrics_and_units(void **state)
 {
-    const char *table = run(*state, "--data here --quiet --epochs 2", 0), *plan = run(*state, "--explain", 0);
+    const char *table = walks_run(*state, "--data here --quiet --epochs 2", 0),
+               *plan = walks_run(*state, "--explain", 0);
     static const char *const words[] = {
         "walks (full,",    "on here", "global batch 8; walks of some steps",
         "val MAE mm",      "steps/s", "adam, learning rate 0.01, schedule linear, betas",

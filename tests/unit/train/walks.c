@@ -45,7 +45,7 @@ static void write_features(const struct walk *w, float *x, float *target)
 struct walks {
     struct wl_tensor *prediction, *target;
     struct wl_dataset train, val;
-    int64_t batch;
+    int64_t batch, bad_val;
 };
 
 static int write_batch(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, const int64_t *index,
@@ -54,7 +54,10 @@ static int write_batch(const struct wl_dataset *s, void *thread, const struct wl
     const struct walks *state = s->data;
     float *x = buffer[0], *target = buffer[1];
     int64_t at = 0;
-    (void)thread, (void)key, (void)e;
+    (void)thread, (void)key;
+    for (int64_t i = 0; i < n; i++)
+        if (s == &state->val && index[i] == state->bad_val - 1)
+            return wl_fail(e, WL_EIO, "%s: walk %lld cannot be read", s->name, (long long)state->bad_val);
     for (int steps = 0; steps <= MAX_STEPS; steps++) {
         for (int64_t i = 0; i < n; i++) {
             struct walk w = walk_of(s == &state->val, index[i]);
@@ -81,6 +84,8 @@ static const struct wl_opt rows[] = {
     { "hidden", WL_INT, .offset = offsetof(struct walks_options, hidden), "16", 1, 1000,
       .help = "width of the network" },
     { "bias", WL_REAL, .offset = offsetof(struct walks_options, bias), .help = "of the answer, at the start" },
+    { "bad-val", WL_INT, .offset = offsetof(struct walks_options, bad_val), "0", 0, WALKS_VAL,
+      .help = "a walk of validation that cannot be read" },
     { "save", WL_STR, .offset = offsetof(struct walks_options, save), .help = "file for that bias at the end" },
     WL_OPT_END,
 };
@@ -100,6 +105,7 @@ static int configure(struct wl_train_task *j, struct wl_err *e)
     (void)e;
     struct walks *state = wl_new(j->arena, struct walks);
     state->batch = j->opts->local_batch;
+    state->bad_val = o->bad_val;
     j->state = state;
     j->sample_text = "walks";
     j->data = o->data;
@@ -125,6 +131,7 @@ static int open_data(struct wl_train_task *j, struct wl_err *e)
                                          .data = state };
     state->val = state->train;
     state->val.samples = WALKS_VAL;
+    state->val.name = "walks/val";
     j->train = &state->train;
     j->val = &state->val;
     j->data_text = "walks of some steps";
