@@ -7,6 +7,7 @@
 
 /* What a field of a word must be. */
 enum kind { COUNT, ORDINAL, REAL, TEXT, BETTER }; /* whole number from 0, from 1, any number, any text, a direction */
+#define COUNT_MAX_TEXT "9007199254740992"         /* WL_MARK_COUNT_MAX */
 
 struct need {
     const char *key;
@@ -32,7 +33,10 @@ static const struct {
 };
 
 static const char *const expected[] = {
-    [COUNT] = "a whole number from 0", [ORDINAL] = "a whole number from 1", [REAL] = "a number", [TEXT] = "a text",
+    [COUNT] = "a whole number from 0 to " COUNT_MAX_TEXT,
+    [ORDINAL] = "a whole number from 1 to " COUNT_MAX_TEXT,
+    [REAL] = "a number",
+    [TEXT] = "a text",
     [BETTER] = "larger or smaller",
 };
 
@@ -72,13 +76,18 @@ double wl_mark_real(const struct wl_mark *m, const char *key)
     return text && real_from(text, &value) == 0 ? value : NAN;
 }
 
-static bool fits(const char *text, enum kind kind)
+static bool is_count_from(const char *text, int64_t min)
 {
     int64_t whole;
+    return wl_str_to_int(text, &whole) == 0 && whole >= min && whole <= WL_MARK_COUNT_MAX;
+}
+
+static bool fits(const char *text, enum kind kind)
+{
     double real;
     switch (kind) {
-    case COUNT: return wl_str_to_int(text, &whole) == 0 && whole >= 0;
-    case ORDINAL: return wl_str_to_int(text, &whole) == 0 && whole >= 1;
+    case COUNT: return is_count_from(text, 0);
+    case ORDINAL: return is_count_from(text, 1);
     case REAL: return real_from(text, &real) == 0;
     case TEXT: return true;
     case BETTER: return wl_str_eq(text, "larger") || wl_str_eq(text, "smaller");
@@ -178,7 +187,7 @@ int wl_mark_parse(struct wl_mark *m, const char *line, size_t n, const char *whe
     if (!time || !rank || !word)
         return wl_fail(e, WL_EINVAL, "%s: expected 'TIME RANK WORD key=value ...', found '%.*s'", where,
                        (int)(n < 80 ? n : 80), line);
-    if (wl_str_to_int(time, &m->t_ns) != 0 || m->t_ns < 0)
+    if (wl_str_to_int(time, &m->t_ns) != 0 || m->t_ns < 0 || m->t_ns > WL_MARK_TIME_MAX)
         return wl_fail(e, WL_EINVAL, "%s: time '%s': expected CLOCK_MONOTONIC in ns", where, time);
     if (wl_str_to_int(rank, &number) != 0 || number < 0 || number > INT32_MAX)
         return wl_fail(e, WL_EINVAL, "%s: rank '%s': expected a whole number from 0", where, rank);

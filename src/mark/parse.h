@@ -12,6 +12,9 @@
 
 #define WL_MARK_LINE_MAX   512 /* bytes of a line, newline included */
 #define WL_MARK_FIELDS_MAX 64
+#define WL_MARK_COUNT_MAX  ((int64_t)1 << 53) /* counts are kept as doubles: up to here each has its own */
+#define WL_MARK_TIME_MAX \
+    ((int64_t)1 << 61) /* ns; plus the shift of its node's clock it is still within the store's 2^62 */
 
 enum wl_mark_word {
     WL_MARK_START,
@@ -43,7 +46,8 @@ struct wl_mark {
 const char *wl_mark_word_name(enum wl_mark_word word);
 
 /* Parses one line of n bytes, without its newline. Messages begin with `where` ("marks.log:12"). WL_EINVAL: syntax
- * error, unknown word (with "did you mean"), a required field missing or not a number, a duplicate key. */
+ * error, unknown word (with "did you mean"), a required field missing, a number that is none or out of range, a
+ * duplicate key. */
 int wl_mark_parse(struct wl_mark *m, const char *line, size_t n, const char *where, struct wl_err *e) WL_MUST_CHECK;
 
 /* Builds a mark from parts, as if from a line; `fields` as in the struct. */

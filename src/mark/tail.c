@@ -148,6 +148,7 @@ int64_t wl_tail_line_number(const struct wl_tail *t) { return t->line; }
 
 struct wl_mark_tail {
     struct wl_tail *tail;
+    char where[512];
 };
 
 struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a)
@@ -160,14 +161,15 @@ struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a)
 int wl_mark_tail_next(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e)
 {
     const char *line;
-    char where[512];
     size_t n;
     int rc = wl_tail_line(t->tail, false, &line, &n, e);
     if (rc <= 0) return rc;
-    snprintf(where, sizeof where, "%s:%lld", t->tail->path, (long long)t->tail->line);
-    rc = wl_mark_parse(m, line, n, where, e);
+    snprintf(t->where, sizeof t->where, "%s:%lld", t->tail->path, (long long)t->tail->line);
+    rc = wl_mark_parse(m, line, n, t->where, e);
     return rc == 0 ? 1 : rc;
 }
+
+const char *wl_mark_tail_where(const struct wl_mark_tail *t) { return t->where; }
 
 int wl_mark_tail_last(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e)
 {

@@ -29,6 +29,9 @@ struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a);
 /* The next mark: 1 with *m, 0: none at the moment, WL_EINVAL: invalid line (call again for the next one), WL_EIO. */
 int wl_mark_tail_next(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e) WL_MUST_CHECK;
 
+/* "FILE:LINE" of the last line, valid until the next call. */
+const char *wl_mark_tail_where(const struct wl_mark_tail *t);
+
 /* As wl_mark_tail_next, when the workload has ended: a last line without its newline is invalid too. */
 int wl_mark_tail_last(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e) WL_MUST_CHECK;
 

@@ -37,6 +37,9 @@ void wl_derive_from_marks(const struct wl_mark_rows *marks, struct wl_derived *o
 /* A stored mark; false where its word or fields are not known. */
 bool wl_derive_parse_mark(const struct wl_mark_row *row, struct wl_mark *m);
 
+/* The counts of a start mark that are not used, and so are missing: "workers=-3: expected a whole number ...". */
+struct wl_strs wl_derive_unusable_settings(const struct wl_mark *m, struct wl_arena *a);
+
 /* ---- derive_energy.c ---- */
 
 /* The energies of the windows, of each device by each method, and of phases; returns the label of the devices that

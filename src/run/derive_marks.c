@@ -124,6 +124,26 @@ static double count_nodes(const struct wl_strs *hosts)
     return n > 0 ? n : 1;
 }
 
+/* A count of a start mark that can be stored: whole, at least 1, and exact as a double. */
+static double count_of(const struct wl_mark *m, const struct wl_setting *r)
+{
+    double v = wl_mark_real(m, r->name);
+    return v >= 1 && v <= (double)WL_MARK_COUNT_MAX && v == floor(v) ? v : NAN;
+}
+
+struct wl_strs wl_derive_unusable_settings(const struct wl_mark *m, struct wl_arena *a)
+{
+    struct wl_strs list = { 0 };
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        const char *text = wl_mark_str(m, r->name);
+        if (r->type != WL_SETTING_COUNT || !text || !isnan(count_of(m, r))) continue;
+        wl_strs_add(a, &list,
+                    wl_strf(a, "%s=%s: expected a whole number from 1 to %lld", r->name, text,
+                            (long long)WL_MARK_COUNT_MAX));
+    }
+    return list;
+}
+
 /* What rank 0 says in its start mark; caps are wattlaw's own. */
 static void take_settings(const struct wl_mark *m, struct wl_settings *set, struct wl_arena *a)
 {
@@ -133,7 +153,7 @@ static void take_settings(const struct wl_mark *m, struct wl_settings *set, stru
         const char *text = wl_mark_str(m, r->name);
         if (r->is_cap || r->observed) continue;
         if (r->type == WL_SETTING_COUNT)
-            wl_setting_set_real(r, set, wl_mark_real(m, r->name));
+            wl_setting_set_real(r, set, count_of(m, r));
         else if (r->type == WL_SETTING_TEXT)
             wl_setting_set_string(r, set, text ? wl_strdup(a, text) : NULL);
         else if (text)

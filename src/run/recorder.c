@@ -1,6 +1,7 @@
 /* Samples, marks and notes of a run on their way into the store. Marks are stored as they are found, samples twice a
  * minute; until then they are in the store's spool. docs/adr/054 */
 #include "run/recorder.h"
+#include "run/derive.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -229,6 +230,20 @@ void wl_recorder_note(struct wl_recorder *r, const char *level, const char *area
     if (!r->store_rc) wl_recorder_store_failed(r, wl_store_add_log(r->store, r->run, level, area, text, &e), &e);
 }
 
+/* The mark is kept as it was written; what derives from it leaves these fields out. */
+static void check_start(struct wl_recorder *r, const struct wl_mark *m)
+{
+    if (m->word != WL_MARK_START || m->rank != 0) return;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_strs list = wl_derive_unusable_settings(m, a);
+    for (size_t i = 0; i < list.n; i++) {
+        struct wl_err why;
+        wl_fail(&why, WL_EINVAL, "%s: start: %s; this setting is missing", wl_mark_tail_where(r->tail), list.v[i]);
+        wl_recorder_broken_mark(r, &why);
+    }
+    wl_arena_free(a);
+}
+
 /* The marks written since the last call; `last`: the workload has ended, so half a line will not be completed. */
 static void read_marks(struct wl_recorder *r, bool last)
 {
@@ -238,6 +253,7 @@ static void read_marks(struct wl_recorder *r, bool last)
         int rc = last ? wl_mark_tail_last(r->tail, &m, &e) : wl_mark_tail_next(r->tail, &m, &e);
         if (rc == 0) return;
         if (rc > 0) {
+            check_start(r, &m);
             wl_recorder_mark(r, &m);
         } else {
             wl_recorder_broken_mark(r, &e);

@@ -42,6 +42,18 @@ static void a_mark_may_have_no_fields(void **state)
     assert_string_equal(m.fields, "");
 }
 
+/* The largest of each kind that a store holds and a reader accepts. */
+static void the_largest_numbers_are_accepted(void **state)
+{
+    struct wl_mark m;
+    struct wl_err e = { 0 };
+    (void)state;
+    assert_int_equal(parse(&m, "2305843009213693952 0 epoch-end epoch=9007199254740992 samples=9007199254740992", &e),
+                     0);
+    assert_true(m.t_ns == WL_MARK_TIME_MAX && wl_mark_int(&m, "epoch", 0) == WL_MARK_COUNT_MAX);
+    assert_true(wl_mark_real(&m, "samples") == 0x1p53);
+}
+
 static void nan_and_infinity_read_as_nan(void **state)
 {
     static const char *const values[] = { "nan", "-nan", "inf", "-Infinity" };
@@ -69,6 +81,8 @@ static void a_malformed_line_is_refused_with_its_reason(void **state)
         { "x 0 stop", "time 'x'" },
         { "-1 0 stop", "time '-1'" },
         { "99999999999999999999 0 stop", "time '9999" },
+        { "2305843009213693953 0 stop", "time '2305843009213693953'" },
+        { "9223372036854775807 0 stop", "time '9223372036854775807'" },
         { "1 -1 stop", "rank '-1'" },
         { "1 4294967296 stop", "rank '4294967296'" },
         { "1 0 epoch-stop epoch=1", "unknown word 'epoch-stop'" },
@@ -76,7 +90,15 @@ static void a_malformed_line_is_refused_with_its_reason(void **state)
         { "1 0 epoch-begin", "requires epoch=" },
         { "1 0 epoch-begin epoch=0", "epoch=0: expected a whole number from 1" },
         { "1 0 epoch-begin epoch=1.5", "epoch=1.5: expected" },
+        { "1 0 epoch-begin epoch=9007199254740993", "expected a whole number from 1 to 9007199254740992" },
+        { "1 0 metric name=loss value=1 epoch=9007199254740993", "epoch=9007199254740993: expected" },
+        { "1 0 phase name=load time_s=1 epoch=1e3", "epoch=1e3: expected" },
+        { "1 0 phase name=load time_s=1e999", "time_s=1e999: expected a number" },
         { "1 0 epoch-end epoch=1 samples=-5", "samples=-5: expected a whole number from 0" },
+        { "1 0 epoch-end epoch=1 samples=9007199254740993", "expected a whole number from 0 to 9007199254740992" },
+        { "1 0 epoch-end epoch=1 updates=9223372036854775808", "updates=9223372036854775808: expected" },
+        { "1 0 epoch-end epoch=1 updates=2.5", "updates=2.5: expected" },
+        { "1 0 step step=9007199254740993", "step=9007199254740993: expected" },
         { "1 0 step step=1 loss=low", "loss=low: expected a number" },
         { "1 0 metric name=val_top1", "requires value=" },
         { "1 0 metric name=val_top1 value=0,61", "value=0,61: expected a number" },
@@ -139,6 +161,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_mark_owns_its_fields),
         cmocka_unit_test(a_mark_may_have_no_fields),
+        cmocka_unit_test(the_largest_numbers_are_accepted),
         cmocka_unit_test(nan_and_infinity_read_as_nan),
         cmocka_unit_test(a_malformed_line_is_refused_with_its_reason),
         cmocka_unit_test(lines_and_fields_have_a_limit),

@@ -150,6 +150,43 @@ static void a_start_mark_sets_neither_caps_nor_hardware(void **state)
     wl_arena_free(a);
 }
 
+/* One that a store would refuse, or that would make it unreadable, is missing; the mark's other fields are not. */
+static void a_count_that_is_none_is_missing(void **state)
+{
+    static const char *const bad[] = { "-3",  "0",   "2.5",  "1e300", "99999999999999999999", "9007199254740993e3",
+                                       "nan", "inf", "many", "-inf" };
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        for (size_t i = 0; r->type == WL_SETTING_COUNT && i < WL_COUNT(bad); i++) {
+            struct wl_mark_row row = { 1000, 0, "start", wl_strf(a, "workload=net %s=%s host=h", r->name, bad[i]) };
+            struct wl_derived d = derived_from(&(struct wl_mark_rows) { &row, 1 }, a);
+            struct wl_mark m;
+            bool found = wl_str_eq(r->name, "nodes"); /* from the hosts */
+            if (isnan(wl_setting_real(r, &d.actual)) == found) fail_msg("%s", row.fields);
+            assert_string_equal(d.actual.workload, "net");
+            assert_true(wl_derive_parse_mark(&row, &m));
+            struct wl_strs said = wl_derive_unusable_settings(&m, a);
+            assert_int_equal(said.n, 1);
+            assert_string_equal(said.v[0], wl_strf(a, "%s=%s: expected a whole number from 1 to 9007199254740992",
+                                                   r->name, bad[i]));
+        }
+    wl_arena_free(a);
+}
+
+static void any_whole_count_is_a_setting(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_mark_row row = { 1000, 0, "start", "workers=9007199254740992 epochs=1 local_batch=1e3 size=-3" };
+    struct wl_derived d = derived_from(&(struct wl_mark_rows) { &row, 1 }, a);
+    struct wl_mark m;
+    assert_true(d.actual.workers == 0x1p53 && d.actual.epochs == 1 && d.actual.local_batch == 1000);
+    assert_true(wl_derive_parse_mark(&row, &m));
+    assert_int_equal(wl_derive_unusable_settings(&m, a).n, 0);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +197,8 @@ int main(void)
         cmocka_unit_test(choices_of_the_start_mark_are_settings),
         cmocka_unit_test(every_choice_of_the_table_is_taken_from_the_start_mark),
         cmocka_unit_test(a_start_mark_sets_neither_caps_nor_hardware),
+        cmocka_unit_test(a_count_that_is_none_is_missing),
+        cmocka_unit_test(any_whole_count_is_a_setting),
     };
     return cmocka_run_group_tests_name("derive_marks", tests, NULL, NULL);
 }
