@@ -71,6 +71,7 @@ struct wl_json *wl_json_add_array(struct wl_json *p, const char *key) { return a
 void wl_json_add_int(struct wl_json *p, const char *key, int64_t v) { add(p, key, json_integer(v)); }
 void wl_json_add_bool(struct wl_json *p, const char *key, bool v) { add(p, key, json_boolean(v)); }
 void wl_json_add_null(struct wl_json *p, const char *key) { add(p, key, json_null()); }
+void wl_json_add_value(struct wl_json *p, const char *key, const struct wl_json *v) { add(p, key, json_incref(J(v))); }
 
 void wl_json_add_real(struct wl_json *p, const char *key, double v)
 {

@@ -22,6 +22,7 @@ void wl_json_add_real(struct wl_json *parent, const char *key, double value);
 void wl_json_add_number(struct wl_json *parent, const char *key, double value); /* 2, not 2.0, where it is whole */
 void wl_json_add_bool(struct wl_json *parent, const char *key, bool value);
 void wl_json_add_null(struct wl_json *parent, const char *key);
+void wl_json_add_value(struct wl_json *parent, const char *key, const struct wl_json *value); /* of any tree: shared */
 
 /* Text: indent 0 gives one line. The reals are printed with as many digits as round-trip. */
 char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a);

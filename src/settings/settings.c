@@ -141,6 +141,48 @@ char *wl_settings_extra(struct wl_setting_pair *v, size_t n, struct wl_arena *a)
     return wl_json_text(o, 0, a);
 }
 
+/* A member of either object. */
+struct member {
+    const char *name;
+    const struct wl_json *value;
+};
+
+static int by_member_name(const void *x, const void *y)
+{
+    const struct member *p = x, *q = y;
+    return strcmp(p->name, q->name);
+}
+
+static struct wl_json *parse_extra(const char *text, struct wl_arena *a)
+{
+    struct wl_json *object;
+    return wl_json_parse(text, "settings", &object, a, NULL) == 0 && wl_json_is_object(object) ? object
+                                                                                               : wl_json_root_object(a);
+}
+
+static const char *merge_extra(const char *first, const char *second, struct wl_arena *scratch)
+{
+    const struct wl_json *from[] = { parse_extra(first, scratch), parse_extra(second, scratch) };
+    struct member *v = wl_new_array(scratch, struct member, wl_json_size(from[0]) + wl_json_size(from[1]));
+    size_t n = 0;
+    for (size_t i = 0; i < WL_COUNT(from); i++)
+        for (const char *key = wl_json_key(from[i], NULL); key; key = wl_json_key(from[i], key))
+            if (i == 0 || !wl_json_get(from[0], key)) v[n++] = (struct member) { key, wl_json_get(from[i], key) };
+    if (n) qsort(v, n, sizeof *v, by_member_name);
+    struct wl_json *o = wl_json_root_object(scratch);
+    for (size_t i = 0; i < n; i++) wl_json_add_value(o, v[i].name, v[i].value);
+    return wl_json_text(o, 0, scratch);
+}
+
+const char *wl_settings_merge_extra(const char *first, const char *second, struct wl_arena *a)
+{
+    if (!first || !second) return first ? first : second;
+    struct wl_arena *scratch = wl_arena_new(NULL);
+    const char *text = wl_strdup(a, merge_extra(first, second, scratch));
+    wl_arena_free(scratch);
+    return text;
+}
+
 char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a)
 {
     struct wl_text key = WL_TEXT(a);

@@ -101,6 +101,10 @@ struct wl_setting_pair {
 };
 char *wl_settings_extra(struct wl_setting_pair *v, size_t n, struct wl_arena *a);
 
+/* The members of two such objects, sorted by name; of one that both have, the value of `first`. Either may be NULL; a
+ * text that is not an object adds nothing. */
+const char *wl_settings_merge_extra(const char *first, const char *second, struct wl_arena *a);
+
 /* "workload=vgg16 workers=4 ...", those that are known, in the order of the table: the identity of a trial in its
  * campaign. */
 char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a);

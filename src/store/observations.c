@@ -156,7 +156,7 @@ static void add_further(struct wl_observations *out, const struct columns *list,
 
 struct settings_text {
     int64_t run;
-    const char *extra;
+    const char *extra, *actual;
 };
 struct setting_column {
     const char *name;
@@ -181,7 +181,7 @@ static int add_object(struct setting_columns *list, const struct settings_text *
                       size_t row, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_json *object;
-    int rc = wl_json_parse(of->extra, "settings", &object, a, e);
+    int rc = wl_json_parse(wl_settings_merge_extra(of->extra, of->actual, a), "settings", &object, a, e);
     if (rc) return rc;
     for (const char *key = wl_json_key(object, NULL); key; key = wl_json_key(object, key)) {
         const char *text = wl_settings_extra_text(wl_json_get(object, key), a),
@@ -197,13 +197,14 @@ static int add_settings(struct wl_store *s, struct wl_observations *out, const s
     static const struct wl_column_map map[] = {
         { "s.run", WL_COLUMN_INT, offsetof(struct settings_text, run) },
         { "s.extra", WL_COLUMN_OBJECT, offsetof(struct settings_text, extra) },
+        { "a.extra", WL_COLUMN_OBJECT, offsetof(struct settings_text, actual) },
         { NULL },
     };
     struct settings_text *texts;
     size_t n;
     const struct wl_query q = {
         .map = map,
-        .from = "FROM setting s WHERE s.extra IS NOT NULL ORDER BY s.run",
+        .from = "FROM setting s LEFT JOIN actual a ON a.run = s.run WHERE s.extra IS NOT NULL ORDER BY s.run",
         .size = sizeof *texts,
     };
     int rc = wl_rows_select(s, &q, &texts, &n, a, e);

@@ -20,6 +20,7 @@ static const struct wl_column_map run_map[] = {
 #define SETTINGS_PREFIX "s."
 #define SETTINGS_BASE   offsetof(struct wl_run_row, set)
 #include "store/settings_map.h"
+    { "a.extra", WL_COLUMN_OBJECT, AT(wl_run_row, actual_extra) },
     { "r.host", WL_COLUMN_TEXT, AT(wl_run_row, host) },
     { "r.boot_id", WL_COLUMN_TEXT, AT(wl_run_row, boot_id) },
     { "r.folder", WL_COLUMN_TEXT, AT(wl_run_row, folder) },
@@ -95,7 +96,7 @@ static const struct wl_column_map *runs_map(struct wl_arena *a)
 static char *runs_from(const struct wl_run_filter *f, struct wl_arena *a)
 {
     struct wl_text sql = WL_TEXT(a);
-    wl_text_add(&sql, "FROM run r JOIN setting s ON s.run = r.id "
+    wl_text_add(&sql, "FROM run r JOIN setting s ON s.run = r.id LEFT JOIN actual a ON a.run = r.id "
                       "LEFT JOIN total x ON x.run = r.id AND x.epoch = 0 WHERE ?1 IS NOT NULL");
     if (f->campaign) wl_text_add(&sql, " AND s.campaign = ?1");
     if (f->trial) wl_text_add(&sql, " AND r.trial = ?2");
@@ -119,7 +120,12 @@ int wl_store_runs(struct wl_store *s, const struct wl_run_filter *f, struct wl_r
                                : 1,
         .size = sizeof *out->v,
     };
-    return wl_rows_select(s, &q, &out->v, &out->n, a, e);
+    int rc = wl_rows_select(s, &q, &out->v, &out->n, a, e);
+    for (size_t i = 0; i < out->n && rc == 0; i++) {
+        struct wl_run_row *r = &out->v[i];
+        r->set.extra = wl_settings_merge_extra(r->set.extra, r->actual_extra, a);
+    }
+    return rc;
 }
 
 /* ---- parts of one run ---- */

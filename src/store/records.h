@@ -65,6 +65,7 @@ struct wl_run_row {
     double seed, position;
     enum wl_run_status status;
     struct wl_settings set;
+    const char *actual_extra; /* those members of set.extra that the run itself said; NULL: none */
     const char *host, *boot_id, *folder, *command, *version;
     double pid;
     struct wl_anchor start, stop; /* WL_NO_NS: not yet */

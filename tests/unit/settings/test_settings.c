@@ -124,6 +124,18 @@ static void a_choice_is_read_from_extra(void **state)
     }
 }
 
+static void merged_objects_have_the_members_of_both(void **state)
+{
+    (void)state;
+    assert_null(wl_settings_merge_extra(NULL, NULL, a));
+    assert_string_equal(wl_settings_merge_extra("{\"b\":1}", NULL, a), "{\"b\":1}");
+    assert_string_equal(wl_settings_merge_extra(NULL, "{\"b\":1}", a), "{\"b\":1}");
+    assert_string_equal(wl_settings_merge_extra("{\"samples\": \"8\", \"lr\": 0.5}",
+                                                "{\"precision\": \"bf16\", \"lr\": 0.2, \"aux\": null}", a),
+                        "{\"aux\": null, \"lr\": 0.5, \"precision\": \"bf16\", \"samples\": \"8\"}");
+    assert_string_equal(wl_settings_merge_extra("{}", "[1]", a), "{}");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +147,7 @@ int main(void)
         cmocka_unit_test(the_default_of_a_choice_is_one_of_its_values),
         cmocka_unit_test(values_are_read_through_the_row),
         cmocka_unit_test(a_choice_is_read_from_extra),
+        cmocka_unit_test(merged_objects_have_the_members_of_both),
     };
     a = wl_arena_new(NULL);
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -166,6 +166,43 @@ static void extra_settings_become_columns(void **state)
     FAILS(WL_ENOENT, "no column \"lr\"", wl_obs_find(&obs, "lr", &lr, &f->e));
 }
 
+/* Samples and axes of the experiment are in the trial's object, precision may be in the run's alone: neither hides the
+ * other. Of a name in both, the trial's value counts, as it does for columns. */
+static void settings_of_trial_and_run_are_merged_by_name(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    struct wl_settings set = wl_settings_none;
+    const char *const precision[] = { "f32", "bf16" };
+    int64_t campaign, trial;
+    OK(wl_store_add_campaign(s, "a", "", "0.1.0", &campaign, &f->e));
+    set.extra = "{\"recompute\": \"no\", \"samples\": \"64\"}";
+    OK(wl_store_add_trial(s, campaign, &set, NULL, &trial, &f->e));
+    for (int i = 0; i < 2; i++) {
+        struct wl_run_end end = wl_run_end_none;
+        struct wl_derived d = { .actual = wl_settings_none };
+        d.actual.extra = wl_strf(f->arena, "{\"precision\": \"%s\", \"recompute\": \"yes\"}", precision[i]);
+        OK(wl_store_run_end(s, begin_run(f, s, trial, i + 1), &end, &d, &f->e));
+    }
+    struct wl_observations obs;
+    struct wl_obs_column column;
+    read(f, s, &obs);
+    for (size_t i = 0; i < 2; i++) {
+        OK(wl_obs_find(&obs, "precision", &column, &f->e));
+        assert_string_equal(column.text[i], precision[i]);
+        OK(wl_obs_find(&obs, "recompute", &column, &f->e));
+        assert_string_equal(column.text[i], "no");
+        OK(wl_obs_find(&obs, "samples", &column, &f->e));
+        assert_true(column.real[i] == 64 || isnan(column.real[i]));
+    }
+    struct wl_run_rows runs;
+    OK(wl_store_runs(s, &(struct wl_run_filter) { 0 }, &runs, f->arena, &f->e));
+    for (size_t i = 0; i < 2; i++)
+        assert_string_equal(runs.v[i].set.extra,
+                            wl_strf(f->arena, "{\"precision\": \"%s\", \"recompute\": \"no\", \"samples\": \"64\"}",
+                                    precision[i]));
+}
+
 static bool same(double x, double y) { return x == y || (isnan(x) && isnan(y)); }
 
 /* A reading of what a cap limits on a GPU, all over the run. */
@@ -267,6 +304,7 @@ int main(void)
         TEST(a_run_without_epochs_is_one_row),
         TEST(only_finished_unflagged_runs_count),
         TEST(extra_settings_become_columns),
+        TEST(settings_of_trial_and_run_are_merged_by_name),
         TEST(what_caps_did_is_read_by_kind),
         TEST(columns_keep_their_order),
     };
