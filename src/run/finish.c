@@ -124,15 +124,40 @@ static int store_end(struct wl_active_run *run, struct wl_err *e)
 {
     struct wl_run_result *out = run->out;
     struct wl_recorder *r = &run->recorder;
-    struct wl_derive_opts opts = { out->start_ns, out->end_ns, out->sampling.period_s, idle_s(run) };
-    int rc = wl_derive(r->store, r->run, &opts, &out->derived, &out->scope_label, run->a, e);
-    if (rc < 0) return rc;
     fill_achieved(run);
     out->derived.actual.hardware = wl_hardware_name(r->sensors, run->a);
     if (!out->derived.actual.workload) out->derived.actual.workload = run->opts->workload;
     struct wl_run_end end = end_row(run);
     out->own_cpu_s = end.own_cpu_s;
     return wl_store_run_end(r->store, r->run, &end, &out->derived, e);
+}
+
+static int derive_and_store(struct wl_active_run *run, struct wl_err *e)
+{
+    struct wl_run_result *out = run->out;
+    struct wl_derive_opts opts = { out->start_ns, out->end_ns, out->sampling.period_s, idle_s(run) };
+    int rc = wl_derive(run->recorder.store, run->recorder.run, &opts, &out->derived, &out->scope_label, run->a, e);
+    return rc < 0 ? rc : store_end(run, e);
+}
+
+/* A run whose numbers cannot be stored is closed without them, as failed: left open it would be repeated by each sweep,
+ * and end it. A store that cannot be written at all (WL_EIO, WL_EPERM) stays the error that it is. */
+static int close_run(struct wl_active_run *run, struct wl_err *e)
+{
+    struct wl_run_result *out = run->out;
+    struct wl_err again;
+    int rc = derive_and_store(run, e);
+    if (rc != WL_EINVAL && rc != WL_ELIB) return rc;
+    const char *why = wl_strf(run->a, "its epochs and energies cannot be stored: %s", e->msg);
+    if (out->status == WL_RUN_DONE) {
+        out->status = WL_RUN_FAILED;
+        out->error = why;
+    }
+    out->derived = (struct wl_derived) { .actual = wl_settings_none };
+    out->scope_label = NULL;
+    if (store_end(run, &again) < 0) return rc;
+    wl_log(WL_ERROR, "store", "run %lld: %s", (long long)run->recorder.run, why);
+    return 0;
 }
 
 int wl_run_finish(struct wl_active_run *run, struct wl_err *e)
@@ -157,7 +182,7 @@ int wl_run_finish(struct wl_active_run *run, struct wl_err *e)
     out->sensors = r->sensors;
     out->device_ids = r->device_ids;
     out->channel_ids = r->channel_ids;
-    if (!r->store_rc) wl_recorder_store_failed(r, store_end(run, e), e);
+    if (!r->store_rc) wl_recorder_store_failed(r, close_run(run, e), e);
     wl_run_check_store(run);
     if (run->opts->local_ranks) wl_local_ranks_close(run->opts->local_ranks);
     return r->store_rc ? wl_fail(e, r->store_rc, "%s", r->store_err.msg) : 0;

@@ -10,6 +10,8 @@
 
 const char *const wl_run_status_names[] = { "planned", "running", "done", "failed", "interrupted" };
 
+static const int64_t most = (int64_t)1 << 62;
+
 static struct wl_sql_value value_of(const struct wl_column_map *f, const void *row)
 {
     const char *at = (const char *)row + f->offset;
@@ -21,8 +23,7 @@ static struct wl_sql_value value_of(const struct wl_column_map *f, const void *r
     case WL_COLUMN_COUNT:
     case WL_COLUMN_WHOLE: {
         double v = *(const double *)at;
-        /* the column type refuses anything but a whole number */
-        return v == floor(v) && fabs(v) < 0x1p62 ? sql_int((int64_t)v) : sql_real(v);
+        return isnan(v) ? sql_real(v) : sql_int((int64_t)v);
     }
     case WL_COLUMN_TEXT:
     case WL_COLUMN_NAME:
@@ -30,6 +31,39 @@ static struct wl_sql_value value_of(const struct wl_column_map *f, const void *r
     case WL_COLUMN_STATUS: break;
     }
     return sql_text(wl_run_status_names[*(const enum wl_run_status *)at]);
+}
+
+/* What a reader would refuse is not written: one such cell would make the whole store unreadable. */
+static bool is_readable(const struct wl_column_map *f, const void *row)
+{
+    const char *at = (const char *)row + f->offset;
+    switch (f->type) {
+    case WL_COLUMN_TIME:
+    case WL_COLUMN_INT: {
+        int64_t v = *(const int64_t *)at;
+        return (v >= -most && v <= most) || (v == WL_NO_NS && f->type == WL_COLUMN_TIME);
+    }
+    case WL_COLUMN_COUNT:
+    case WL_COLUMN_WHOLE: {
+        double v = *(const double *)at, min = f->type == WL_COLUMN_COUNT ? 0 : -(double)most;
+        return isnan(v) || (v == floor(v) && v >= min && v <= (double)most);
+    }
+    default: return true;
+    }
+}
+
+static int not_readable(struct wl_store *s, const char *table, const struct wl_column_map *f, const void *row,
+                        struct wl_err *e)
+{
+    const char *at = (const char *)row + f->offset;
+    bool real = f->type == WL_COLUMN_COUNT || f->type == WL_COLUMN_WHOLE;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *value =
+        real ? wl_strf(a, "%.15g", *(const double *)at) : wl_strf(a, "%lld", (long long)*(const int64_t *)at);
+    int rc = wl_fail(e, WL_EINVAL, "%s: %s.%s cannot be %s: expected a whole number %s 2^62", s->path, table, f->name,
+                     value, f->type == WL_COLUMN_COUNT ? "from 0 to" : "within");
+    wl_arena_free(a);
+    return rc;
 }
 
 /* ---- cells: nothing is believed of them ---- */
@@ -57,8 +91,6 @@ static void refuse_type(struct cell *c, const char *expected)
     };
     refuse(c, types[sqlite3_column_type(c->stmt, c->number)], expected);
 }
-
-static const int64_t most = (int64_t)1 << 62;
 
 static int64_t read_integer(struct cell *c, const char *expected)
 {
@@ -289,6 +321,7 @@ static int insert_row(struct wl_store *s, const struct wl_insert *to, sqlite3_st
     if (to->run) v[n++] = sql_int(to->run);
     for (const struct wl_column_map *c = to->map; c->name; c++) {
         WL_CHECK(n < WL_COUNT(v));
+        if (!is_readable(c, row)) return not_readable(s, to->table, c, row, e);
         v[n++] = value_of(c, row);
     }
     int rc = wl_sql_bind(s, stmt, v, n, e);

@@ -53,6 +53,7 @@ struct wl_insert {
 };
 enum { WL_MAX_COLUMNS = 64 };
 
+/* WL_EINVAL names a value that wl_rows_select would not read back. */
 int wl_rows_insert(struct wl_store *s, const struct wl_insert *to, const void *rows, size_t n,
                    struct wl_err *e) WL_MUST_CHECK;
 

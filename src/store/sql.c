@@ -57,7 +57,8 @@ int wl_sql_fail(struct wl_store *s, int rc, const char *sql, struct wl_err *e)
     int system = s->db && (rc & 0xff) != SQLITE_CONSTRAINT ? sqlite3_system_errno(s->db) : 0;
     bool io = (rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CANTOPEN;
     char quoted[240] = "";
-    if (sql) squeeze(quoted, sizeof quoted, sql);
+    bool named = (rc & 0xff) == SQLITE_CONSTRAINT; /* whose message has the table and the column */
+    if (sql && !named) squeeze(quoted, sizeof quoted, sql);
     return wl_fail(e, code, "%s: %s%s%s%s%s%s", s->path, text, io && system ? ": " : "",
                    io && system ? strerror(system) : "", *quoted ? " [" : "", quoted, *quoted ? "]" : "");
 }

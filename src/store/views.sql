@@ -1,17 +1,19 @@
 -- Views and triggers: they hold no data and are made anew whenever the schema changes.
 
--- Settings of a run: what the trial asked for, else what the run said.
+-- Settings of a run: what the trial asked for, else what the run said. A negative count of a run, as older versions stored
+-- it, is missing. `extra` is one text here; readers merge both by name (wl_settings_merge_extra), since the functions of
+-- SQLite for JSON are closed to views.
 CREATE VIEW setting AS
 SELECT r.id AS run, t.id AS trial, t.campaign AS campaign,
        coalesce(t.workload, a.workload)         AS workload,
        coalesce(t.hardware, a.hardware)         AS hardware,
-       coalesce(t.nodes, a.nodes)               AS nodes,
-       coalesce(t.workers, a.workers)           AS workers,
-       coalesce(t.local_batch, a.local_batch)   AS local_batch,
-       coalesce(t.global_batch, a.global_batch) AS global_batch,
-       coalesce(t.accumulation, a.accumulation) AS accumulation,
-       coalesce(t.epochs, a.epochs)             AS epochs,
-       coalesce(t.threads, a.threads)           AS threads,
+       coalesce(t.nodes, CASE WHEN a.nodes > 0 THEN a.nodes END) AS nodes,
+       coalesce(t.workers, CASE WHEN a.workers > 0 THEN a.workers END) AS workers,
+       coalesce(t.local_batch, CASE WHEN a.local_batch > 0 THEN a.local_batch END) AS local_batch,
+       coalesce(t.global_batch, CASE WHEN a.global_batch > 0 THEN a.global_batch END) AS global_batch,
+       coalesce(t.accumulation, CASE WHEN a.accumulation > 0 THEN a.accumulation END) AS accumulation,
+       coalesce(t.epochs, CASE WHEN a.epochs > 0 THEN a.epochs END) AS epochs,
+       coalesce(t.threads, CASE WHEN a.threads > 0 THEN a.threads END) AS threads,
        coalesce(t.power_cap_w, a.power_cap_w)   AS power_cap_w,
        coalesce(t.module_cap_w, a.module_cap_w) AS module_cap_w,
        coalesce(t.clock_mhz, a.clock_mhz)       AS clock_mhz,

@@ -60,7 +60,7 @@ static int run(void *given, const struct wl_opts_args *rest, struct wl_arena *a,
     struct wl_run_rows runs;
     struct wl_store *s;
     struct wl_progress bar;
-    size_t done = 0;
+    size_t done = 0, failed = 0;
     int rc = open_store(rest, &s, a, e);
     if (rc == 0) rc = wl_cmd_campaign_find(s, o->campaign, &filter.campaign, a, e);
     if (rc == 0) rc = wl_store_runs(s, &filter, &runs, a, e);
@@ -70,15 +70,20 @@ static int run(void *given, const struct wl_opts_args *rest, struct wl_arena *a,
         wl_print("%s: upgraded from store version %lld to %d\n", wl_store_path(s), (long long)wl_store_version_found(s),
                  WL_STORE_VERSION);
     wl_progress_start(&bar, "rebuilding");
-    for (size_t i = 0; i < runs.n && rc == 0; i++) {
+    for (size_t i = 0; i < runs.n && (rc == 0 || rc == WL_EINVAL); i++) {
         wl_progress_update(&bar, (double)i, (double)runs.n, -1, NULL);
         if (!can_be_derived(&runs.v[i])) continue;
         rc = rebuild(s, &runs.v[i], a, e);
-        done++;
+        if (rc == WL_EINVAL) {
+            wl_progress_clear(&bar);
+            wl_eprint("error: run %lld is left as it was: %s\n", (long long)runs.v[i].id, e->msg);
+        }
+        *(rc == 0 ? &done : &failed) += 1;
     }
     wl_progress_clear(&bar);
-    if (rc) return rc;
+    if (rc && rc != WL_EINVAL) return rc;
     wl_print("%zu of %zu runs rebuilt\n", done, runs.n);
+    if (failed) return wl_fail(e, WL_EINVAL, "%s: %zu runs cannot be rebuilt", wl_store_path(s), failed);
     return WL_EXIT_OK;
 }
 

@@ -159,6 +159,51 @@ def invalid_marks_do_no_harm(bench):
     check(bench.rows("toy/wattlaw.db", "SELECT count(*) FROM epoch") == [(8,)])
 
 
+def numbers_that_no_store_holds_end_no_sweep(bench):
+    """Each trial writes another number that is none: its setting is missing, and the other runs are run and read."""
+    starts = ["workers=-3", "threads=-1", "workers=2.5", "workers=1e300", "local_batch=99999999999999999999", "epochs=0"]
+    others = ["epoch-end epoch=9 samples=9223372036854775807", "metric name=x value=1 epoch=9223372036854775807",
+              "step step=1 samples=99999999999999999999"]
+    bench.write("job", "#!/bin/sh\necho \"$1 0 $2\" >> $WATTLAW_MARKS\nexec toy epochs=1 ms=10\n")
+    os.chmod(bench.path("job"), 0o755)
+    lines = [f"1:start~{text}" for text in starts] + [f"1:{text.replace(' ', '~')}" for text in others]
+    lines += ["4611686018427387905:stop", "9223372036854775807:stop"]
+    bench.write("a.ini", "[campaign]\nname = toy\nrepeats = 1\n[sweep]\nline = " + ", ".join(lines) +
+                "\n[measure]\nsensors = proc\n[launch]\n"
+                "command = sh -c 'set -- $(echo {line} | tr : \" \"); exec ./job $1 \"$(echo $2 | tr \\~ \" \")\"'\n")
+    r = bench.run("sweep", "a.ini")
+    contains(r.stdout, f"{len(lines)} of {len(lines)} runs of campaign toy are done")
+    for text in starts:
+        contains(r.stderr, f"marks:1: start: {text}: expected a whole number from 1 to ")
+    contains(r.stderr, "samples=9223372036854775807: expected a whole number from 0 to ", "time '4611686018427387905'")
+    check(states(bench) == {"done": len(lines)}, states(bench))
+    check(bench.rows("toy/wattlaw.db", "SELECT count(*) FROM log WHERE area = 'mark'") == [(len(lines),)])
+    shown = json.loads(bench.run("show", "toy", "--json").stdout)
+    check(len(shown["runs"]) == len(lines), shown)
+    bench.run("rebuild", "toy")
+
+
+def a_run_whose_numbers_cannot_be_stored_fails_and_the_sweep_goes_on(bench):
+    """Another program has added a trigger to the file that refuses epochs, and removes it before the next run."""
+    bench.write("job", "import sqlite3, sys\n"
+                "db = sqlite3.connect('toy/wattlaw.db', timeout=60)\n"
+                "if sys.argv[1] == '1':\n"
+                "    db.execute(\"CREATE TRIGGER t BEFORE INSERT ON epoch BEGIN SELECT raise(ABORT, 'no epochs today'); END\")\n"
+                "else:\n    db.execute('DROP TRIGGER t')\ndb.commit()\n")
+    bench.write("a.ini", BASIC.replace("command = toy", "command = sh -c 'python3 job {n}; exec toy \"$@\"' toy")
+                .replace("local_batch = 8,16", "n = 1,2").replace("workers = 1,2", "workers = 1")
+                .replace("{local_batch}", "{n}").replace("repeats = 2", "repeats = 1\norder = sequential"))
+    r = bench.run("sweep", "a.ini", status=1)
+    contains(r.stdout, "1 of 2 runs", "its epochs and energies cannot be stored", "no epochs today")
+    check("INSERT" not in r.stdout + r.stderr, r.stderr)
+    check(states(bench) == {"done": 1, "failed": 1}, states(bench))
+    rows = bench.rows("toy/wattlaw.db", "SELECT s.workload, r.error LIKE 'its epochs%', r.stop_mono_ns > r.start_mono_ns "
+                                        "FROM run r JOIN setting s ON s.run = r.id WHERE r.status = 'failed'")
+    check(rows == [("toy", 1, 1)], rows)
+    bench.run("sweep", "a.ini", status=1)
+    check(states(bench) == {"done": 1, "failed": 1}, states(bench))
+
+
 def epochs_come_from_the_log(bench):
     bench.write("a.ini", BASIC)
     bench.run("sweep", "a.ini", "--set", "campaign.repeats=1", "--set", "measure.epoch_regex=^Epoch ([0-9]+)",
@@ -406,6 +451,7 @@ main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeat
       another_command_needs_another_campaign, a_sweep_with_a_value_that_no_file_can_hold_resumes,
       ctrl_c_stops_the_job_and_the_next_call_resumes, nohup_is_respected, a_second_ctrl_c_does_not_wait,
       a_failed_run_is_reported_and_does_not_stop_the_others, a_run_that_takes_too_long_fails, invalid_marks_do_no_harm,
+      numbers_that_no_store_holds_end_no_sweep, a_run_whose_numbers_cannot_be_stored_fails_and_the_sweep_goes_on,
       epochs_come_from_the_log, what_is_missing_is_reported_before_anything_starts, a_campaign_of_skipped_trials_fails,
       data_are_prepared_once_and_whole, user_axes_and_weak_scaling_reach_the_command,
       settings_that_the_command_does_not_get_are_unknown, a_trial_is_stored_under_the_same_key_in_any_order_of_axes,

@@ -192,6 +192,20 @@ def cells_of_a_wrong_type_are_errors(f):
               f"{table}.{column} = {value}: {done.returncode} {done.stdout} {done.stderr}, without \"{text}\"")
 
 
+def a_negative_count_that_an_older_wattlaw_stored_is_missing(f):
+    """It came from the start mark of one run: the others can be read, and so can the rest of this one."""
+    for version in 1, NEWEST:
+        f.make(version)
+        names = ("nodes", "workers", "local_batch", "global_batch", "accumulation", "epochs", "threads")
+        f.sql("DROP TRIGGER IF EXISTS trial_keeps", f"UPDATE trial SET {', '.join(name + ' = NULL' for name in names)}",
+              f"UPDATE actual SET {', '.join(name + ' = -3' for name in names)} WHERE run = 1")
+        for command in READERS + [["rebuild"], ["show"]]:
+            done = f.read(*command)
+            check(done.returncode in (0, 1) and "negative" not in done.stderr and "-3" not in done.stdout,
+                  f"{command}: {done.returncode} {done.stdout} {done.stderr}")
+        check(done.returncode == 0 and len(done.stdout.splitlines()) > 2, f"show: {done.stdout}")
+
+
 def cells_that_are_too_large_are_refused(f):
     f.make()
     f.sql("DROP TRIGGER experiment_keeps", "UPDATE experiment SET text = printf('%.*c', 80000000, 'x')")
@@ -247,6 +261,7 @@ TESTS = [
     triggers_of_the_file_do_not_fire,
     additions_of_the_owner_are_kept,
     cells_of_a_wrong_type_are_errors,
+    a_negative_count_that_an_older_wattlaw_stored_is_missing,
     cells_that_are_too_large_are_refused,
     pipes_next_to_the_store_do_not_block,
     no_file_is_made_through_a_link,

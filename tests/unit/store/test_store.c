@@ -363,6 +363,34 @@ static void metric_definitions_are_read_with_their_units(void **state)
     assert_string_equal(obs.metric[0], "val_mae");
 }
 
+/* One cell that readers refuse would make the whole store unreadable. The message names it, without SQL. */
+static void what_could_not_be_read_is_not_written(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    const double bad[] = { -3, 2.5, 0x1p63, 1e300, -INFINITY };
+    int64_t run = begin_run(f, s, add_trial(f, s, 2), 1);
+    struct wl_epoch_row epoch = { .epoch = 1, .begin_ns = 1, .end_ns = 2, .time_s = 1, .samples = 8, .updates = 2 };
+    struct wl_derived d = { .actual = wl_settings_none, .epochs = &epoch, .n_epochs = 1 };
+    OK(wl_store_derive(s, run, &d, &f->e));
+    for (size_t i = 0; i < WL_COUNT(bad); i++) {
+        d.actual.threads = bad[i];
+        FAILS(WL_EINVAL, wl_strf(f->arena, "actual.threads cannot be %.15g: expected a whole number from 0", bad[i]),
+              wl_store_derive(s, run, &d, &f->e));
+        d.actual.threads = NAN, epoch.samples = bad[i];
+        FAILS(WL_EINVAL, "epoch.samples cannot be", wl_store_derive(s, run, &d, &f->e));
+        assert_null(strstr(f->e.msg, "INSERT"));
+        epoch.samples = 8;
+    }
+    epoch.epoch = ((int64_t)1 << 62) + 1;
+    FAILS(WL_EINVAL, "epoch.epoch cannot be 4611686018427387905", wl_store_derive(s, run, &d, &f->e));
+    epoch.epoch = 1, epoch.end_ns = INT64_MAX;
+    FAILS(WL_EINVAL, "epoch.end_ns cannot be", wl_store_derive(s, run, &d, &f->e));
+    struct wl_epoch_rows rows;
+    OK(wl_store_epochs(s, run, &rows, f->arena, &f->e));
+    assert_true(rows.n == 1 && rows.v[0].samples == 8 && rows.v[0].end_ns == 2);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -379,6 +407,7 @@ int main(void)
         TEST(derived_rows_are_replaced),
         TEST(phases_and_variations_belong_to_their_run),
         TEST(metric_definitions_are_read_with_their_units),
+        TEST(what_could_not_be_read_is_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
