@@ -113,7 +113,7 @@ static const char *const callers[] = { "SLURM_",
                                        "WATTLAW_HOST",
                                        "WATTLAW_MARKS",
                                        "WATTLAW_RUN_DIR",
-                                       "WATTLAW_TEAM",
+                                       "WATTLAW_LOCAL_RANKS",
                                        "WATTLAW_RANK",
                                        "CUDA_DRIVER_LIBRARY",
                                        "WATTLAW_JOURNAL" };

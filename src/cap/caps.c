@@ -297,7 +297,7 @@ char *wl_cap_describe(const struct wl_cap_setting *s, struct wl_arena *a)
     wl_text_addf(&t, "%s (%s): %s %s asked", s->device, s->name, wl_cap_kind_name(s->kind),
                  amount(s->requested, s->kind, "nothing", a));
     if (!isnan(s->enforced)) wl_text_addf(&t, ", %s enforced", amount(s->enforced, s->kind, "-", a));
-    wl_text_addf(&t, ", %s found", amount(s->found, s->kind, "no lock", a));
+    wl_text_addf(&t, ", %s found", amount(s->found, s->kind, wl_cap_is_power(s->kind) ? "no value" : "no lock", a));
     const char *range = wl_cap_range_text(&s->range, s->kind, a);
     if (range) wl_text_addf(&t, " (takes %s)", range);
     if (!isnan(s->at_end)) wl_text_addf(&t, ", %s at the end", amount(s->at_end, s->kind, "-", a));

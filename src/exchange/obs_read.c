@@ -117,6 +117,23 @@ static int same_name_twice(const struct csv_columns *in, struct wl_err *e)
     return 0;
 }
 
+static bool has_column(const struct csv_columns *in, const char *name)
+{
+    for (size_t i = 0; i < in->csv->head.n; i++)
+        if (wl_str_eq(in->v[i].name, name)) return true;
+    return false;
+}
+
+/* Without worker counts there are no laws. A table need not have them, but a misspelt column is named before its rows
+ * are found to have none. */
+static void warn_of_misspelt_workers(const struct csv_columns *in)
+{
+    const char *near = wl_str_closest("workers", (const char *const *)in->csv->head.v, in->csv->head.n);
+    if (!has_column(in, "workers") && near && !is_canonical(near))
+        wl_log(WL_WARN, "csv", "%s: no column \"workers\"; did you mean \"%s\"? (--map workers=%s)", in->csv->path,
+               near, near);
+}
+
 static int choose_columns(struct csv_columns *in, const struct wl_strs *map, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_observations none = { 0 };
@@ -134,9 +151,11 @@ static int choose_columns(struct csv_columns *in, const struct wl_strs *map, str
         response = response || wl_str_eq(c->name, "time_s") || wl_str_eq(c->name, "energy_j");
     }
     if (rc) return rc;
-    return response ? 0
-                    : wl_fail(e, WL_EINVAL, "%s: neither a column time_s nor energy_j; name one by --map time_s=COLUMN",
-                              in->csv->path);
+    if (!response)
+        return wl_fail(e, WL_EINVAL, "%s: neither a column time_s nor energy_j; name one by --map time_s=COLUMN",
+                       in->csv->path);
+    warn_of_misspelt_workers(in);
+    return 0;
 }
 
 /* ---- rows ---- */

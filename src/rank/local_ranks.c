@@ -22,7 +22,7 @@ static void release(void *what)
 }
 
 /* Names the job whose rank an ancestor process is. */
-static const char ENV[] = "WATTLAW_TEAM";
+static const char ENV[] = "WATTLAW_LOCAL_RANKS";
 
 int wl_local_ranks_join(struct wl_local_ranks **out, struct wl_arena *a, struct wl_err *e)
 {

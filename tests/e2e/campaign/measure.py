@@ -391,6 +391,11 @@ def a_store_that_is_removed_does_not_end_the_command(bench):
     check("stored       run" not in err, err)
 
 
+def a_found_cap_is_not_called_a_lock(bench):
+    err = bench.run("measure", "--cap-setter", "null", "--power-cap-w", "200", "--clock-mhz", "900", "--", "true").stderr
+    contains(err, "power_cap_w 200 W asked, no value found", "clock_mhz 900 MHz asked, no lock found")
+
+
 def usage_errors_are_explained(bench):
     contains(bench.run("measure", status=2).stderr, "command is missing")
     contains(bench.run("measure", "--rate-hz", "0", "--", "true", status=2).stderr, "--rate-hz", "0.01 to 1000")
@@ -407,4 +412,4 @@ main([a_run_takes_its_name_from_option_mark_or_command, a_workload_cannot_claim_
       a_replay_is_simulated_and_exact, a_daemon_may_stay_but_nothing_outlives_a_killed_wattlaw,
       a_killed_wattlaw_loses_at_most_the_last_second, a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
       a_store_that_is_removed_does_not_end_the_command,
-      rebuild_restores_all_derived_rows, usage_errors_are_explained])
+      rebuild_restores_all_derived_rows, a_found_cap_is_not_called_a_lock, usage_errors_are_explained])

@@ -12,7 +12,7 @@ COLUMNS = ["workload", "hardware", "workers", "local_batch", "global_batch", "po
 
 def write(name, rows, columns=COLUMNS):
     with open(os.path.join(HERE, "cases", name + ".csv"), "w", newline="") as file:
-        out = csv.DictWriter(file, columns, lineterminator="\n", restval="")
+        out = csv.DictWriter(file, columns, lineterminator="\n", restval="", extrasaction="ignore")
         out.writeheader()
         out.writerows(rows)
 
@@ -49,6 +49,8 @@ write("caps", caps)
 write("two_counts", [row for row in strong if row["workers"] in (1, 8)])
 write("two_points", [row for row in strong if row["workers"] in (1, 8) and row["run"] == 1 and row["epoch"] == 2])
 write("one_count", [row for row in strong if row["workers"] == 4])
+write("misspelt", [dict(row, wokers=row["workers"]) for row in strong if row["epoch"] == 2 and row["run"] == 1],
+      ["workload", "wokers", "time_s"])
 write("equal", [dict(row, time_s=10) for row in strong])
 
 messy = [dict(row) for row in strong if row["workers"] <= 8]

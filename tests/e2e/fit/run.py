@@ -33,6 +33,7 @@ CASES = {
     "two_points_json": ("two_points", ["--json"], 0),
     "one_count": ("one_count", [], 1),
     "one_count_json": ("one_count", ["--json"], 1),
+    "misspelt": ("misspelt", [], 1),
     "equal": ("equal", [], 0),
     "equal_json": ("equal", ["--json"], 0),
     "messy": ("messy", [], 0),

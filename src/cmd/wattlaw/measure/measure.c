@@ -135,16 +135,16 @@ static const char *store_path(const struct options *o, struct wl_arena *a)
 }
 
 /* The folder shared by the nodes of the job; NULL: there is only this node. */
-static const char *nodes_folder(const struct options *o, const struct wl_local_ranks *team, struct wl_arena *a)
+static const char *nodes_folder(const struct options *o, const struct wl_local_ranks *ranks, struct wl_arena *a)
 {
-    return wl_shard_folder(team, store_path(o, a), o->node_of, a);
+    return wl_shard_folder(ranks, store_path(o, a), o->node_of, a);
 }
 
 /* In a multi-node job, each node has its own store. */
-static int open_store(const struct options *o, const struct wl_local_ranks *team, struct wl_store **s,
+static int open_store(const struct options *o, const struct wl_local_ranks *ranks, struct wl_store **s,
                       struct wl_arena *a, struct wl_err *e)
 {
-    const char *folder = nodes_folder(o, team, a), *path = folder ? wl_shard_path(folder, team, a) : store_path(o, a);
+    const char *folder = nodes_folder(o, ranks, a), *path = folder ? wl_shard_path(folder, ranks, a) : store_path(o, a);
     int rc = wl_store_open(s, path, WL_STORE_CREATE, a, e);
     return rc < 0 ? wl_err_prefix(e, "cannot store the run (choose another file with --store)") : 0;
 }
@@ -165,15 +165,15 @@ static int place(struct wl_store *s, int64_t run, struct wl_run_opts *how, struc
 /* The leader of a node's ranks prints, for the devices of all of them. */
 static int cap_dry_run(const struct options *o, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_local_ranks *team;
+    struct wl_local_ranks *ranks;
     struct wl_power_opts power = o->power;
     if (!wl_cap_is_requested(&o->cap)) return wl_fail(e, WL_EUSAGE, "--cap-dry-run: no cap is given");
-    int rc = wl_local_ranks_join(&team, a, e);
+    int rc = wl_local_ranks_join(&ranks, a, e);
     if (rc < 0) return rc;
-    if (team && !wl_local_ranks_is_leader(team)) return WL_EXIT_OK;
-    if (team) wl_local_ranks_wait_all(team);
-    if (team) power.visible = wl_local_ranks_visible_gpus(team, a);
-    const char *node = nodes_folder(o, team, a) ? wl_strf(a, "%s: ", wl_host_name(a)) : "";
+    if (ranks && !wl_local_ranks_is_leader(ranks)) return WL_EXIT_OK;
+    if (ranks) wl_local_ranks_wait_all(ranks);
+    if (ranks) power.visible = wl_local_ranks_visible_gpus(ranks, a);
+    const char *node = nodes_folder(o, ranks, a) ? wl_strf(a, "%s: ", wl_host_name(a)) : "";
     return wl_cmd_cap_plan_print(&o->cap, &o->cap_opts, &power, node, a, e);
 }
 
@@ -226,9 +226,9 @@ static int run_measured(const struct options *o, struct wl_run_opts *how, struct
 }
 
 /* True for one node's part of a multi-node run, whose stores are merged when all have ended. */
-static bool is_part(const struct options *o, const struct wl_local_ranks *team, struct wl_arena *a)
+static bool is_part(const struct options *o, const struct wl_local_ranks *ranks, struct wl_arena *a)
 {
-    return nodes_folder(o, team, a) != NULL;
+    return nodes_folder(o, ranks, a) != NULL;
 }
 
 /* Checks the stored run against --rules; NULL: no rules, or the run could not be read (an error was printed). */
@@ -247,14 +247,14 @@ static const struct wl_rule_checks *check_rules(const struct options *o, const c
 }
 
 /* On the node of rank 0, the leader merges the stores of all nodes into one run. */
-static void merge_nodes(const struct options *o, const struct wl_local_ranks *team, struct wl_arena *a)
+static void merge_nodes(const struct options *o, const struct wl_local_ranks *ranks, struct wl_arena *a)
 {
     const char *store = store_path(o, a);
     struct wl_err e;
     int64_t run;
     size_t nodes;
-    if (!wl_local_ranks_is_leader(team) || !wl_local_ranks_has_rank0(team)) return;
-    if (wl_shard_collect(team, store, o->merge_wait_s, &run, &nodes, a, &e) < 0) {
+    if (!wl_local_ranks_is_leader(ranks) || !wl_local_ranks_has_rank0(ranks)) return;
+    if (wl_shard_collect(ranks, store, o->merge_wait_s, &run, &nodes, a, &e) < 0) {
         wl_eprint("error: %s\n", e.msg);
         return;
     }
@@ -274,19 +274,19 @@ static void print_json(const struct options *o, const struct wl_run_result *r, c
 }
 
 /* Prints the summary of a stored run. The rules require all nodes, so they are checked on the merged run. */
-static void print_results(const struct options *o, const struct wl_local_ranks *team, const struct wl_run_result *r,
+static void print_results(const struct options *o, const struct wl_local_ranks *ranks, const struct wl_run_result *r,
                           struct wl_arena *a)
 {
-    bool part = is_part(o, team, a);
+    bool part = is_part(o, ranks, a);
     if (!r->is_follower) {
         const char *why;
         struct wl_footprint footprint = wl_cmd_footprint_of_run(&o->footprint, r->store, r->run, &why, a);
         if (why) wl_eprint("note: %s\n", why);
         if (!r->not_started && !o->quiet && !o->json) wl_measure_print(r, r->run, r->store, &footprint, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
-        if (!part || wl_local_ranks_has_rank0(team)) print_json(o, r, &footprint, rules, a);
+        if (!part || wl_local_ranks_has_rank0(ranks)) print_json(o, r, &footprint, rules, a);
     }
-    if (part && !o->node_of) merge_nodes(o, team, a); /* sweep merges the runs of a campaign */
+    if (part && !o->node_of) merge_nodes(o, ranks, a); /* sweep merges the runs of a campaign */
 }
 
 /* `measure --json FILE -- COMMAND` would run FILE. */
