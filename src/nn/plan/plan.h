@@ -11,7 +11,7 @@
 #include "nn/recompute/plan_segment.h"
 
 struct wl_plan_opts {
-    const char *backend; /* "cpu" (oneDNN) or "ref" (plain C, slow); NULL: the best that was built */
+    const char *backend; /* a name of wl_backend_row: "cpu", "ref", "boxed"; NULL: the best that was built */
     int64_t batch;       /* samples of a micro-batch; 0: the first dimension of the first input */
     int threads;         /* 0: as OpenMP says (OMP_NUM_THREADS or all cores) */
     uint64_t seed;       /* of the parameters */
