@@ -67,7 +67,8 @@ esac
 """)
         os.chmod(path, 0o755)
     done = subprocess.run([tool, folder], capture_output=True, text=True, check=False)
-    assert done.returncode == 1 and "[cap] wait: write command" in done.stdout and "[cap] tries: no default" in done.stdout, done
+    assert done.returncode == 1 and "[cap] wait: write command" in done.stdout and "[cap] tries: no default" in done.stdout
+    assert "[cap] tries: write command" in done.stdout, done
 
 done = subprocess.run([tool, sys.argv[2]], capture_output=True, text=True, check=False)
 assert done.returncode == 0, done.stdout + done.stderr
