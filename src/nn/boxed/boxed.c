@@ -1,20 +1,58 @@
 /* A back-end for tests, which proves the seam: the rules of nn/ref over memory that nobody may read or write outside of
  * the callbacks of its device. A plan that touches it by itself dies by SIGSEGV. Inputs and outputs are staged, and
- * gradients reduced through copies, as on a GPU; the bits are those of ref. */
+ * gradients reduced through copies, as on a GPU; the bits are those of ref.
+ *
+ * The first run of a variant is recorded. In later ones the plan's calls are compared with the recorded ones, and those
+ * are run: a call that differs is WL_EINVAL. Steps read what changes from run to run from a block in that memory, which
+ * begin fills. Calls in the wrong order and buffers that are not aligned are WL_EINVAL too. */
 #include "nn/host/host.h"
 #include "nn/ref/backend/backend.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
-enum { MAX_BOXES = 4 };
+enum { MAX_BOXES = 4, ALIGN = 256 }; /* a GPU's */
+
+/* A call between begin and end. */
+struct call {
+    enum { STEP, ADD, ROUND, GET } kind;
+    const struct wl_step *step;
+    void *to;
+    const void *from;
+    size_t n;     /* floats; bytes of a copy */
+    size_t event; /* of a copy */
+};
+
+struct recording {
+    struct call *calls;
+    size_t n, cap;
+    bool complete;
+};
+
+/* A copy to the host: it arrives when the plan waits for it. */
+struct copy {
+    void *to;
+    char *bytes;
+    size_t n, room;
+    bool enqueued; /* in this run */
+};
 
 struct boxed {
     struct wl_host host;
+    struct wl_arena *arena;
     struct box {
         void *at;
         size_t bytes;
     } boxes[MAX_BOXES];
     int n_boxes;
+    struct wl_run *block; /* what steps read of a run; in a box */
+    bool running;         /* between begin and end */
+    struct recording recordings[WL_RUN_VARIANTS];
+    struct recording *recording; /* of the plan's calls now; NULL: it may make none */
+    bool replays;                /* they are compared with those of the recording */
+    size_t next;                 /* to be compared */
+    struct copy *copies;         /* by event */
+    size_t n_copies, cap_copies;
 };
 
 static void protect(const struct boxed *b, int protection)
@@ -72,62 +110,234 @@ static int get(void *device, void *to, const void *from, size_t bytes, struct wl
     return locked(device, wl_host_device.get(device, to, from, bytes, e));
 }
 
+/* ---- a run ---- */
+
+static int check_alignment(const void *at, const char *what, struct wl_err *e)
+{
+    if ((uintptr_t)at % ALIGN == 0) return 0;
+    return wl_fail(e, WL_EINVAL, "%s is %zu bytes after a multiple of the device's alignment, %d", what,
+                   (size_t)((uintptr_t)at % ALIGN), (int)ALIGN);
+}
+
+static int check_uses(const struct wl_step *s, struct wl_err *e)
+{
+    int rc = 0;
+    for (int i = 0; i < s->n_uses && !rc; i++) {
+        const struct wl_use *u = &s->uses[i];
+        rc = check_alignment(u->buf->at, "a buffer", e);
+        if (!rc && u->partial) rc = check_alignment(u->partial->at, "a part of a gradient", e);
+    }
+    return rc;
+}
+
+static int check_io(const struct wl_device_io *io, struct wl_err *e)
+{
+    int rc = check_alignment(io->input.at, "the input", e);
+    if (!rc) rc = check_alignment(io->output.at, "the output", e);
+    return rc ? rc : check_alignment(io->counts, "the block of counts", e);
+}
+
 static int begin(void *device, const struct wl_run *r, const struct wl_device_io *io, const struct wl_counts *counts,
                  struct wl_err *e)
 {
-    unlock(device);
-    return locked(device, wl_host_device.begin(device, r, io, counts, e));
+    struct boxed *b = device;
+    if (b->running) return wl_fail(e, WL_EINVAL, "a run begins before the one before it has ended");
+    int rc = check_io(io, e);
+    if (rc) return rc;
+    b->running = true;
+    for (size_t i = 0; i < b->n_copies; i++) b->copies[i].enqueued = false;
+    unlock(b);
+    *b->block = *r;
+    return locked(b, wl_host_device.begin(device, r, io, counts, e));
+}
+
+/* Calls of one variant are the same only if `training` and `first` are. */
+static int check_variant(const struct wl_run *r, enum wl_variant v, struct wl_err *e)
+{
+    const bool first = v == WL_RUN_FIRST || v == WL_RUN_FIRST_LAST;
+    if (r->training == (v != WL_RUN_EVAL) && (!r->training || r->first == first)) return 0;
+    return wl_fail(e, WL_EINVAL, "a run of %s%s micro-batch as variant %d", r->training ? "training, " : "evaluation, ",
+                   r->first ? "the first" : "a later", (int)v);
+}
+
+static struct copy *copy_of(struct boxed *b, const struct call *c)
+{
+    while (b->n_copies <= c->event) {
+        WL_GROW(b->arena, b->copies, b->n_copies, b->cap_copies);
+        b->copies[b->n_copies++] = (struct copy) { 0 };
+    }
+    struct copy *copy = &b->copies[c->event];
+    if (copy->room < c->n) copy->bytes = wl_new_array(b->arena, char, copy->room = c->n);
+    return copy;
+}
+
+/* Until the copy arrives the host finds NANs. */
+static int enqueue_copy(struct boxed *b, const struct call *c, struct wl_err *e)
+{
+    struct copy *copy = copy_of(b, c);
+    if (copy->enqueued) return wl_fail(e, WL_EINVAL, "copy %zu is enqueued twice in a run", c->event);
+    copy->to = c->to;
+    copy->n = c->n;
+    copy->enqueued = true;
+    memset(c->to, 0xff, c->n);
+    return wl_host_device.get(b, copy->bytes, c->from, c->n, e);
+}
+
+static int execute(struct boxed *b, const struct call *c, struct wl_err *e)
+{
+    switch (c->kind) {
+    case STEP: {
+        int rc = check_uses(c->step, e);
+        return rc ? rc : c->step->run(c->step, b->block, e);
+    }
+    case ADD: return wl_host_device.add(b, c->to, c->from, c->n, e);
+    case ROUND: return wl_host_device.round_to_bf16(b, c->to, c->n, e);
+    case GET: return enqueue_copy(b, c, e);
+    }
+    return 0;
+}
+
+static bool same_call(const struct call *x, const struct call *y)
+{
+    return x->kind == y->kind && x->step == y->step && x->to == y->to && x->from == y->from && x->n == y->n &&
+           x->event == y->event;
+}
+
+static int compare(struct boxed *b, const struct call *c, struct wl_err *e)
+{
+    const size_t i = b->next++;
+    if (i < b->recording->n && same_call(&b->recording->calls[i], c)) return 0;
+    return wl_fail(e, WL_EINVAL, "call %zu of the run differs from that of the recorded run, which has %zu", i,
+                   b->recording->n);
+}
+
+static int enqueue(struct boxed *b, struct call c, struct wl_err *e)
+{
+    struct recording *r = b->recording;
+    if (!r) return wl_fail(e, WL_EINVAL, "a call that belongs into a run, outside of one");
+    if (b->replays) return compare(b, &c, e);
+    WL_GROW(b->arena, r->calls, r->n, r->cap);
+    r->calls[r->n++] = c;
+    unlock(b);
+    return locked(b, execute(b, &c, e));
+}
+
+static int record(struct recording *r, wl_enqueue_fn *all, void *of, struct wl_err *e)
+{
+    r->n = 0;
+    int rc = all(of, e);
+    r->complete = !rc;
+    return rc;
+}
+
+static int replay(struct boxed *b, const struct recording *r, wl_enqueue_fn *all, void *of, struct wl_err *e)
+{
+    b->next = 0;
+    int rc = all(of, e);
+    if (!rc && b->next != r->n)
+        rc = wl_fail(e, WL_EINVAL, "%zu calls in the run, %zu in the recorded run", b->next, r->n);
+    unlock(b);
+    for (size_t i = 0; i < r->n && !rc; i++) {
+        const struct call *c = &r->calls[i];
+        rc = execute(b, c, e);
+        if (rc && c->kind == STEP) rc = wl_err_prefix(e, "%s (%s)", c->step->node->name, c->step->pass);
+    }
+    return locked(b, rc);
 }
 
 static int run(void *device, enum wl_variant v, wl_enqueue_fn *all, void *of, struct wl_err *e)
 {
-    return wl_host_device.run(device, v, all, of, e);
+    struct boxed *b = device;
+    struct recording *r = &b->recordings[v];
+    if (!b->running) return wl_fail(e, WL_EINVAL, "a run that has not begun");
+    int rc = check_variant(&b->host.run, v, e);
+    if (rc) return rc;
+    b->recording = r;
+    b->replays = r->complete;
+    rc = b->replays ? replay(b, r, all, of, e) : record(r, all, of, e);
+    b->recording = NULL;
+    return rc;
 }
 
-static int end(void *device, const struct wl_run *r, const struct wl_device_io *io, struct wl_counts *counts,
-               struct wl_err *e)
+static int end(void *device, const struct wl_device_io *io, struct wl_counts *counts, struct wl_err *e)
 {
-    unlock(device);
-    return locked(device, wl_host_device.end(device, r, io, counts, e));
+    struct boxed *b = device;
+    if (!b->running) return wl_fail(e, WL_EINVAL, "the end of a run that has not begun");
+    b->running = false;
+    unlock(b);
+    return locked(b, wl_host_device.end(device, io, counts, e));
 }
 
-static int step(void *device, const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+static int step(void *device, const struct wl_step *s, struct wl_err *e)
 {
-    unlock(device);
-    return locked(device, wl_host_device.step(device, s, r, e));
+    return enqueue(device, (struct call) { .kind = STEP, .step = s }, e);
 }
 
 static int add(void *device, float *to, const float *part, size_t n, struct wl_err *e)
 {
-    unlock(device);
-    return locked(device, wl_host_device.add(device, to, part, n, e));
+    return enqueue(device, (struct call) { .kind = ADD, .to = to, .from = part, .n = n }, e);
 }
 
 static int round_to_bf16(void *device, float *v, size_t n, struct wl_err *e)
 {
-    unlock(device);
-    return locked(device, wl_host_device.round_to_bf16(device, v, n, e));
+    return enqueue(device, (struct call) { .kind = ROUND, .to = v, .n = n }, e);
+}
+
+static int get_async(void *device, void *to, const void *from, size_t bytes, size_t event, struct wl_err *e)
+{
+    return enqueue(device, (struct call) { .kind = GET, .to = to, .from = from, .n = bytes, .event = event }, e);
+}
+
+static int wait(void *device, size_t event, struct wl_err *e)
+{
+    const struct boxed *b = device;
+    if (!b->running || event >= b->n_copies || !b->copies[event].enqueued)
+        return wl_fail(e, WL_EINVAL, "copy %zu is not part of the run", event);
+    memcpy(b->copies[event].to, b->copies[event].bytes, b->copies[event].n);
+    return 0;
 }
 
 static void lap(void *device, double *seconds) { wl_host_device.lap(device, seconds); }
 
 static int sum_moments(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
-    return wl_host_device.sum_moments(s, r, e); /* a step: `step` has unlocked */
+    return wl_host_device.sum_moments(s, r, e); /* a step: `execute` runs it */
+}
+
+/* ---- between runs ---- */
+
+static int check_span(const struct wl_optim_span *s, struct wl_err *e)
+{
+    int rc = check_alignment(s->w, "a span of parameters", e);
+    if (!rc) rc = check_alignment(s->g, "a span of gradients", e);
+    for (int k = 0; k < 2 && !rc; k++) rc = check_alignment(s->slot[k], "a span of the optimizer's memory", e);
+    return rc;
+}
+
+static int check_ended(const struct boxed *b, struct wl_err *e)
+{
+    return b->running ? wl_fail(e, WL_EINVAL, "an update within a run") : 0;
 }
 
 static int update(void *device, const struct wl_optim_ops *kind, const struct wl_optim *o,
-                  const struct wl_optim_span *s, double lr, struct wl_err *e)
+                  const struct wl_optim_span *s, size_t n, double lr, struct wl_err *e)
 {
+    int rc = check_ended(device, e);
+    for (size_t i = 0; i < n && !rc; i++) rc = check_span(&s[i], e);
+    if (rc) return rc;
     unlock(device);
-    return locked(device, wl_host_device.update(device, kind, o, s, lr, e));
+    return locked(device, wl_host_device.update(device, kind, o, s, n, lr, e));
 }
 
 static int update_statistics(void *device, const struct wl_statistic *s, size_t n, int micro_batches, struct wl_err *e)
 {
+    int rc = check_ended(device, e);
+    if (rc) return rc;
     unlock(device);
     return locked(device, wl_host_device.update_statistics(device, s, n, micro_batches, e));
 }
+
+/* ---- facts ---- */
 
 static int threads(void *device) { return wl_host_device.threads(device); }
 
@@ -137,7 +347,7 @@ static const char *machine(void *device, const char *library, struct wl_arena *a
 }
 
 static const struct wl_device_ops device = {
-    .align = 256, /* a GPU's */
+    .align = ALIGN,
     .host_addressable = false,
     .memory = memory,
     .host_memory = host_memory,
@@ -151,6 +361,8 @@ static const struct wl_device_ops device = {
     .step = step,
     .add = add,
     .round_to_bf16 = round_to_bf16,
+    .get_async = get_async,
+    .wait = wait,
     .lap = lap,
     .sum_moments = sum_moments,
     .update = update,
@@ -159,13 +371,21 @@ static const struct wl_device_ops device = {
     .machine = machine,
 };
 
+static void release_block(void *of)
+{
+    struct boxed *b = of;
+    release(b, b->block, sizeof *b->block);
+}
+
 static int open_boxed(struct wl_program *p, int n, struct wl_err *e)
 {
-    (void)e;
     struct boxed *b = wl_new(p->arena, struct boxed);
     wl_host_init(&b->host, n);
+    b->arena = p->arena;
     p->device = b;
-    return 0;
+    int rc = memory(b, sizeof *b->block, "what changes from run to run", (void **)&b->block, e);
+    if (!rc) wl_defer(p->arena, release_block, b);
+    return rc;
 }
 
 static const char *library(struct wl_arena *a)

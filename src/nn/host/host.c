@@ -44,9 +44,10 @@ static int copy_staged(const struct wl_staging *s, bool up)
 static int begin(void *device, const struct wl_run *r, const struct wl_device_io *io, const struct wl_counts *counts,
                  struct wl_err *e)
 {
-    (void)r, (void)e;
+    (void)e;
     struct wl_host *h = device;
     omp_set_num_threads(h->threads);
+    h->run = *r;
     *io->counts = *counts;
     return copy_staged(&io->input, true);
 }
@@ -57,18 +58,18 @@ static int run(void *device, enum wl_variant v, wl_enqueue_fn *all, void *of, st
     return all(of, e);
 }
 
-static int end(void *device, const struct wl_run *r, const struct wl_device_io *io, struct wl_counts *counts,
-               struct wl_err *e)
+static int end(void *device, const struct wl_device_io *io, struct wl_counts *counts, struct wl_err *e)
 {
-    (void)device, (void)e;
+    (void)e;
+    const struct wl_host *h = device;
     *counts = *io->counts;
-    return r->training ? 0 : copy_staged(&io->output, false);
+    return h->run.training ? 0 : copy_staged(&io->output, false);
 }
 
-static int step(void *device, const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+static int step(void *device, const struct wl_step *s, struct wl_err *e)
 {
-    (void)device;
-    return s->run(s, r, e);
+    const struct wl_host *h = device;
+    return s->run(s, &h->run, e);
 }
 
 static int add(void *device, float *restrict to, const float *restrict part, size_t n, struct wl_err *e)
@@ -91,6 +92,18 @@ static int round_to_bf16(void *device, float *v, size_t n, struct wl_err *e)
         bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
         memcpy(&v[i], &bits, sizeof bits);
     }
+    return 0;
+}
+
+static int get_async(void *device, void *to, const void *from, size_t bytes, size_t event, struct wl_err *e)
+{
+    (void)event;
+    return copy(device, to, from, bytes, e);
+}
+
+static int wait(void *device, size_t event, struct wl_err *e)
+{
+    (void)device, (void)event, (void)e;
     return 0;
 }
 
@@ -119,12 +132,12 @@ static int sum_moments(const struct wl_step *s, const struct wl_run *r, struct w
 /* ---- between runs ---- */
 
 static int update(void *device, const struct wl_optim_ops *kind, const struct wl_optim *o,
-                  const struct wl_optim_span *s, double lr, struct wl_err *e)
+                  const struct wl_optim_span *s, size_t n, double lr, struct wl_err *e)
 {
     (void)e;
     struct wl_host *h = device;
     omp_set_num_threads(h->threads);
-    wl_host_update(kind, o, s, lr);
+    for (size_t i = 0; i < n; i++) wl_host_update(kind, o, &s[i], lr);
     return 0;
 }
 
@@ -182,6 +195,8 @@ const struct wl_device_ops wl_host_device = {
     .step = step,
     .add = add,
     .round_to_bf16 = round_to_bf16,
+    .get_async = get_async,
+    .wait = wait,
     .lap = lap,
     .sum_moments = sum_moments,
     .update = update,

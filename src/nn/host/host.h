@@ -8,7 +8,8 @@
 /* The first member of the device of each back-end that lists wl_host_device. */
 struct wl_host {
     int threads;
-    int64_t lap_ns; /* when the last lap ended */
+    int64_t lap_ns;    /* when the last lap ended */
+    struct wl_run run; /* as begin took it */
 };
 
 extern const struct wl_device_ops wl_host_device;

@@ -197,6 +197,31 @@ static void cut_memory(struct wl_plan *p, char *base[WL_MEM_CLASSES])
     io->counts = (struct wl_counts *)(void *)at;
 }
 
+static float decay_of(const struct wl_plan *p, const struct wl_tensor *t)
+{
+    return p->optim.decay_weights_only && !t->is_weight ? 0 : (float)p->optim.weight_decay;
+}
+
+static struct wl_optim_span span(const struct wl_plan *p, size_t from, size_t to, float decay)
+{
+    struct wl_optim_span s = { .w = p->param + from, .g = p->gradient + from, .n = to - from, .decay = decay };
+    for (int k = 0; k < p->optim_ops->slots; k++) s.slot[k] = p->slot[k] + from;
+    return s;
+}
+
+/* With the padding of their last parameter, which stays 0. */
+static void make_spans(struct wl_plan *p)
+{
+    p->spans = wl_new_array(p->arena, struct wl_optim_span, p->n_params);
+    for (size_t i = 0, end; i < p->n_params; i = end) {
+        const float decay = decay_of(p, p->params[i].tensor);
+        for (end = i + 1; end < p->n_params && decay_of(p, p->params[end].tensor) == decay;) end++;
+        const size_t from = p->params[i].value->offset / sizeof(float);
+        const size_t to = end < p->n_params ? p->params[end].value->offset / sizeof(float) : p->param_floats;
+        p->spans[p->n_spans++] = span(p, from, to, decay);
+    }
+}
+
 static void find_inputs(struct wl_plan *p)
 {
     const struct wl_graph *g = p->program.graph;
@@ -217,6 +242,7 @@ int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
     p->statistic = (float *)base[WL_MEM_STATISTIC];
     p->statistic_sum = (float *)base[WL_MEM_STATISTIC_SUM];
     set_addresses(p, base);
+    if (p->program.train) make_spans(p);
     find_inputs(p);
     return bind_steps(p, e);
 }

@@ -37,6 +37,8 @@ struct wl_plan {
     size_t n_params;
     struct wl_bucket *buckets;
     size_t n_buckets;
+    struct wl_optim_span *spans; /* runs of parameters that decay alike; an update sets their scale and step */
+    size_t n_spans;
 
     /* Addresses in the device's memory, for its callbacks alone. */
     const struct wl_device_ops *ops; /* of program.backend, with program.device */
@@ -48,8 +50,8 @@ struct wl_plan {
     size_t statistic_floats;
     struct wl_device_io io;
     const void **input_at; /* of the host, by tensor id: what the caller fills; NULL for other tensors */
-    /* Of the host, where there are other ranks: statistics to be averaged; gradients to be reduced, where the ranks
-     * cannot do that in the device's memory. */
+    /* Of the host, where there are other ranks: statistics to be averaged; gradients to be reduced, where the
+     * device's memory is not the host's. */
     float *statistic_staging, *gradient_staging;
 
     struct wl_state *states; /* in the graph's order */
@@ -82,9 +84,11 @@ int wl_plan_init_ranks(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 /* Do all ranks start with the same bits at the same places? */
 int wl_plan_check_same_start(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 
-/* Hands over the buckets that are final after step i, from *bucket on, and does this rank's part of what all ranks
- * have handed over; then waits until all are reduced. */
+/* Enqueued after step i: hands over the buckets that are final by then, from *bucket on, and does this rank's part of
+ * what all ranks have handed over. Of a device whose memory is not the host's only copies are enqueued here. */
 int wl_plan_reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e) WL_MUST_CHECK;
+
+/* Hands over the copies as they arrive, while the device computes the rest; returns when the device has all sums. */
 int wl_plan_finish_reducing(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

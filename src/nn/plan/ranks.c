@@ -1,5 +1,6 @@
 /* What the ranks of a job do together: the check at the start, sums of gradients, means of statistics. The
- * communicator sums host memory; of a device whose memory is not the host's, copies. */
+ * communicator sums host memory; of a device whose memory is not the host's, copies that the device makes as buckets
+ * become final. */
 #include "nn/plan/internal.h"
 
 #include <string.h>
@@ -55,34 +56,44 @@ int wl_plan_check_same_start(struct wl_plan *p, struct wl_err *e)
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
 
-/* Where the ranks sum a bucket. */
-static int bucket_of_host(struct wl_plan *p, const struct wl_bucket *b, float **at, struct wl_err *e)
-{
-    *at = (p->ops->host_addressable ? p->gradient : p->gradient_staging) + b->from;
-    if (p->ops->host_addressable) return 0;
-    return p->ops->get(p->program.device, *at, p->gradient + b->from, b->n * sizeof(float), e);
-}
-
 int wl_plan_reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e)
 {
-    int64_t start_ns = wl_now_ns();
+    const bool in_place = p->ops->host_addressable;
+    const int64_t start_ns = wl_now_ns();
     int rc = 0;
     for (; !rc && *bucket < p->n_buckets && p->buckets[*bucket].ready <= i; ++*bucket) {
         const struct wl_bucket *b = &p->buckets[*bucket];
-        float *sum;
-        rc = bucket_of_host(p, b, &sum, e);
-        if (!rc) rc = p->comm->ops->reduce_start(p->comm, sum, b->n, e);
+        float *at = p->gradient + b->from;
+        rc = in_place ? p->comm->ops->reduce_start(p->comm, at, b->n, e)
+                      : p->ops->get_async(p->program.device, p->gradient_staging + b->from, at, b->n * sizeof *at,
+                                          *bucket, e);
     }
-    if (!rc) rc = p->comm->ops->reduce_poll(p->comm, e);
+    if (!rc && in_place) rc = p->comm->ops->reduce_poll(p->comm, e);
     p->times.reduce_s += seconds_since(start_ns);
+    return rc;
+}
+
+/* The wait for a copy is one for the backward pass: it does not count as communication. */
+static int reduce_copies(struct wl_plan *p, struct wl_err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; i < p->n_buckets && !rc; i++) {
+        const struct wl_bucket *b = &p->buckets[i];
+        rc = p->ops->wait(p->program.device, i, e);
+        const int64_t start_ns = wl_now_ns();
+        if (!rc) rc = p->comm->ops->reduce_start(p->comm, p->gradient_staging + b->from, b->n, e);
+        p->times.reduce_s += seconds_since(start_ns);
+    }
     return rc;
 }
 
 int wl_plan_finish_reducing(struct wl_plan *p, struct wl_err *e)
 {
-    int64_t start_ns = wl_now_ns();
-    int rc = p->comm->ops->reduce_finish(p->comm, e);
-    if (!rc && !p->ops->host_addressable)
+    const bool in_place = p->ops->host_addressable;
+    int rc = in_place ? 0 : reduce_copies(p, e);
+    const int64_t start_ns = wl_now_ns();
+    if (!rc) rc = p->comm->ops->reduce_finish(p->comm, e);
+    if (!rc && !in_place)
         rc = p->ops->put(p->program.device, p->gradient, p->gradient_staging, p->info.gradient_bytes, e);
     p->times.reduce_s += seconds_since(start_ns);
     return rc;

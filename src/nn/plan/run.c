@@ -9,7 +9,7 @@ struct job {
     struct wl_plan *plan;
     struct wl_run run;
     unsigned pass;
-    bool reduces; /* after the steps that complete gradients */
+    bool reduces; /* gradients over the ranks */
 };
 
 static int run_step(const struct job *j, size_t i, struct wl_err *e)
@@ -18,7 +18,7 @@ static int run_step(const struct job *j, size_t i, struct wl_err *e)
     const struct wl_device_ops *ops = p->ops;
     void *device = p->program.device;
     const struct wl_step *s = p->program.steps[i];
-    int rc = ops->step(device, s, &j->run, e);
+    int rc = ops->step(device, s, e);
     if (rc) return wl_err_prefix(e, "%s (%s)", s->node->name, s->pass);
     for (int k = 0; k < s->n_uses && !rc; k++) {
         const struct wl_use *u = &s->uses[k];
@@ -46,14 +46,6 @@ static int enqueue(void *of, struct wl_err *e)
     return rc;
 }
 
-/* Where the ranks cannot reduce in the device's memory, they do so when all steps are done: the copies would wait for
- * the device within what it records. */
-static int reduce_at_once(struct wl_plan *p, struct wl_err *e)
-{
-    size_t bucket = 0;
-    return wl_plan_reduce(p, (int)p->program.n_steps, &bucket, e);
-}
-
 static int check_inputs(const struct wl_plan *p, unsigned pass, struct wl_err *e)
 {
     const struct wl_input_values v = { p->input_at };
@@ -71,17 +63,15 @@ static int run_job(struct job *j, bool last, enum wl_variant v, struct wl_counts
     void *device = p->program.device;
     struct wl_counts nowhere = { 0 }; /* a caller who only evaluates may want none */
     if (!counts) counts = &nowhere;
-    const bool reduces = last && p->comm;
-    j->reduces = reduces && p->ops->host_addressable;
+    j->reduces = last && p->comm;
     j->run.counts = p->io.counts;
     int rc = check_inputs(p, j->pass, e);
     if (!rc) rc = p->ops->begin(device, &j->run, &p->io, counts, e);
     if (rc) return rc;
     rc = p->ops->run(device, v, enqueue, j, e);
-    if (!rc && reduces && !j->reduces) rc = reduce_at_once(p, e);
-    if (!rc && reduces) rc = wl_plan_finish_reducing(p, e);
+    if (!rc && j->reduces) rc = wl_plan_finish_reducing(p, e);
     struct wl_err ignored = { 0 };
-    const int ended = p->ops->end(device, &j->run, &p->io, counts, rc ? &ignored : e);
+    const int ended = p->ops->end(device, &p->io, counts, rc ? &ignored : e);
     return rc ? rc : ended;
 }
 
@@ -133,32 +123,14 @@ int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e)
 
 /* ---- between steps ---- */
 
-static float decay_of(const struct wl_plan *p, const struct wl_tensor *t)
-{
-    return p->optim.decay_weights_only && !t->is_weight ? 0 : (float)p->optim.weight_decay;
-}
-
-/* One call of the optimizer for each run of parameters that decay alike. */
 static int update_params(struct wl_plan *p, double lr, struct wl_err *e)
 {
-    int ranks = p->comm ? p->comm->size : 1, rc = 0;
-    for (size_t i = 0, end; i < p->n_params && !rc; i = end) {
-        float decay = decay_of(p, p->params[i].tensor);
-        for (end = i + 1; end < p->n_params && decay_of(p, p->params[end].tensor) == decay;) end++;
-        size_t from = p->params[i].value->offset / sizeof(float);
-        size_t to = end < p->n_params ? p->params[end].value->offset / sizeof(float) : p->param_floats;
-        struct wl_optim_span span = {
-            .w = p->param + from,
-            .g = p->gradient + from,
-            .n = to - from,
-            .scale = 1 / (float)(ranks * p->micro_batches_done),
-            .decay = decay,
-            .step = p->updates + 1,
-        };
-        for (int k = 0; k < p->optim_ops->slots; k++) span.slot[k] = p->slot[k] + from;
-        rc = p->ops->update(p->program.device, p->optim_ops, &p->optim, &span, lr, e);
+    const int ranks = p->comm ? p->comm->size : 1;
+    for (size_t i = 0; i < p->n_spans; i++) {
+        p->spans[i].scale = 1 / (float)(ranks * p->micro_batches_done);
+        p->spans[i].step = p->updates + 1;
     }
-    return rc;
+    return p->ops->update(p->program.device, p->optim_ops, &p->optim, p->spans, p->n_spans, lr, e);
 }
 
 int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e)

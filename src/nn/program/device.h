@@ -65,20 +65,25 @@ struct wl_device_ops {
 
     /* ---- a run ---- */
 
-    /* Takes what the steps of this run read: the inputs, `r`, and the counts so far. */
+    /* Takes copies of what the steps of this run read: the inputs, `r`, and the counts so far. */
     int (*begin)(void *device, const struct wl_run *r, const struct wl_device_io *io, const struct wl_counts *counts,
                  struct wl_err *e);
     /* Calls all(of), which enqueues the run, or replays what an earlier call of the variant enqueued. */
     int (*run)(void *device, enum wl_variant v, wl_enqueue_fn *all, void *of, struct wl_err *e);
     /* Waits for the run. Gives its counts, the outputs of an evaluation, and the first error that a step found in the
-     * values. Called after every begin, also where `run` failed. */
-    int (*end)(void *device, const struct wl_run *r, const struct wl_device_io *io, struct wl_counts *counts,
-               struct wl_err *e);
+     * values. Called after every begin that succeeded, also where `run` failed. */
+    int (*end)(void *device, const struct wl_device_io *io, struct wl_counts *counts, struct wl_err *e);
 
-    /* (enqueued) One step; to += part, n floats; n floats to the nearest bf16. */
-    int (*step)(void *device, const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
+    /* (enqueued) One step, on the device's copy of what begin took; to += part, n floats; n floats to the nearest
+     * bf16. */
+    int (*step)(void *device, const struct wl_step *s, struct wl_err *e);
     int (*add)(void *device, float *to, const float *part, size_t n, struct wl_err *e);
     int (*round_to_bf16)(void *device, float *v, size_t n, struct wl_err *e);
+    /* (enqueued) A copy to memory of the host that wl_comm_ops sums: gradients that are final. `event` numbers the
+     * copies of a run from 0. */
+    int (*get_async)(void *device, void *to, const void *from, size_t bytes, size_t event, struct wl_err *e);
+    /* Returns when that copy is done, while later steps may still run. Called between `run` and end. */
+    int (*wait)(void *device, size_t event, struct wl_err *e);
     /* (enqueued) Adds the time since the last lap of this run to *seconds, by the end of the run; NULL: only a lap. */
     void (*lap)(void *device, double *seconds);
     /* The step after a batch norm that adds the micro-batch's mean and unbiased variance to their sums (uses 0, 1 and
@@ -87,9 +92,9 @@ struct wl_device_ops {
 
     /* ---- between runs ---- */
 
-    /* One step of the optimizer on a span of parameters, whose pointers are the device's. */
+    /* One step of the optimizer on n spans of parameters, whose pointers are the device's. */
     int (*update)(void *device, const struct wl_optim_ops *kind, const struct wl_optim *o,
-                  const struct wl_optim_span *s, double lr, struct wl_err *e);
+                  const struct wl_optim_span *s, size_t n, double lr, struct wl_err *e);
     /* Moves n running statistics towards the mean of their sums over the micro-batches. */
     int (*update_statistics)(void *device, const struct wl_statistic *s, size_t n, int micro_batches, struct wl_err *e);
 

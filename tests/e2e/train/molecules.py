@@ -28,6 +28,20 @@ def workers():
             assert abs(a["val_mae"] / b["val_mae"] - 1) < 1e-3, (model, a, b)
 
 
+def boxed():
+    """On memory that the program cannot touch, workers train, accumulate, validate and resume with the numbers of ref."""
+    done("data", "qm9", "--synthetic", "set", "--molecules", 60)
+    found = {}
+    for backend in "ref", "boxed":
+        common = ["--backend", backend, "--local-batch", 4, "--accumulation", 2, "--workers", 2, "--checkpoint-dir", backend]
+        whole = train("schnet", *common[:-2], "--epochs", 3)["epochs"]
+        first = train("schnet", *common, "--epochs", 2)["epochs"]
+        rest = train("schnet", *common, "--epochs", 3, "--resume")["epochs"]
+        found[backend] = [[e[k] for k in ("epoch", "samples", "updates", "train_loss", "val_loss", "val_mae")] for e in first + rest]
+        assert [e[3:] for e in found[backend]] == [[e["train_loss"], e["val_loss"], e["val_mae"]] for e in whole], (found, whole)
+    assert len(found["ref"]) == 3 and found["ref"] == found["boxed"], found
+
+
 def properties():
     """Properties can be trained by name; an unknown name is refused."""
     done("data", "qm9", "--synthetic", "set", "--molecules", 100)
@@ -51,4 +65,4 @@ def messages():
     assert explained.returncode == 0 and "triplet_conv" in explained.stdout, explained.stderr
 
 
-main(learns, workers, properties, messages)
+main(learns, workers, boxed, properties, messages)

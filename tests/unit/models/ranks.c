@@ -1,5 +1,7 @@
 #include "ranks.h"
 
+#include "host_touch.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,6 +14,7 @@
 
 static _Noreturn void run_as_job(int n, rank_fn *fn, const void *task, char *found, size_t bytes)
 {
+    end_at_host_touch();
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_comm *c;
@@ -32,6 +35,7 @@ void *run_ranks(int n, rank_fn *fn, const void *task, size_t bytes)
     if (pid == 0) run_as_job(n, fn, task, found, bytes);
     int status;
     WL_CHECK(waitpid(pid, &status, 0) == pid);
+    if (WIFSIGNALED(status)) fail_msg("ended by signal %d (%s)", WTERMSIG(status), strsignal(WTERMSIG(status)));
     assert_int_equal(status, 0);
     return found;
 }

@@ -1,6 +1,8 @@
 /* The seam between plan and device: every network trains on back-end boxed, whose memory the plan cannot touch, with
- * the bits of ref. A run takes two optimizer steps of two micro-batches; between them a checkpoint is written, and a
- * new plan resumes from it. Alone, with recomputation, and on two ranks of shared memory or MPI. */
+ * the bits of ref. A run takes three optimizer steps of two micro-batches, so that boxed replays its recordings; after
+ * two of them a checkpoint is written, and a new plan resumes from it and is evaluated twice. Alone, with
+ * recomputation, and on two ranks of shared memory or MPI. */
+#include "host_touch.h"
 #include "nn/checkpoint/checkpoint.h"
 #include "nn/graph/graph.h"
 #include "ranks.h"
@@ -15,13 +17,13 @@
 
 #include <cmocka.h>
 
-enum { UPDATES = 2, MICRO_BATCHES = 2, MAX_FLOATS = 1 << 23 };
+enum { UPDATES = 3, PLANS = 2, MICRO_BATCHES = 2, MAX_FLOATS = 1 << 23 };
 
 struct task {
     const struct workload *workload;
     enum wl_dtype precision;
-    const char *dir; /* for checkpoints; NULL: none is written */
-    bool recompute;  /* once more, with values that are recomputed */
+    const char *dir; /* for checkpoints */
+    bool recompute;  /* boxed recomputes values */
 };
 
 /* What a run left: gradients of each optimizer step, outputs, then every state. */
@@ -68,13 +70,13 @@ static int resume(const struct task *t, struct wl_plan *from, struct wl_plan *to
     bool found = true;
     int rc = 0;
     if (c->rank == 0) {
-        rc = wl_checkpoint_save(dir, 1, 1, wl_json_root_object(a), from, a, e);
+        rc = wl_checkpoint_save(dir, UPDATES - 1, 1, wl_json_root_object(a), from, a, e);
         if (!rc) rc = wl_checkpoint_newest(dir, &file, &found, a, e);
         if (!rc && !found) rc = wl_fail(e, WL_ENOENT, "%s: no checkpoint", dir);
     }
     rc = wl_comm_agree(c, rc, e);
     if (!rc) rc = wl_checkpoint_restore(&file, to, c, a, e);
-    wl_plan_set_updates(to, 1);
+    wl_plan_set_updates(to, UPDATES - 1);
     return rc;
 }
 
@@ -90,6 +92,18 @@ static int update(const struct task *t, const struct built *b, struct wl_plan *p
     return rc ? rc : wl_plan_update(p, 0.01, e);
 }
 
+static int evaluate(const struct task *t, const struct built *b, struct wl_plan *p, const struct wl_graph *g,
+                    struct result *r, struct wl_err *e)
+{
+    int rc = 0;
+    for (uint64_t shard = 50; shard < 52 && !rc; shard++) {
+        t->workload->fill(b, p, shard);
+        rc = wl_plan_eval(p, &r->eval, e);
+        append_outputs(p, g, r);
+    }
+    return rc;
+}
+
 static int train(const struct task *t, const char *backend, bool recompute, struct wl_comm *c, struct result *r,
                  struct wl_arena *a, struct wl_err *e)
 {
@@ -101,21 +115,19 @@ static int train(const struct task *t, const char *backend, bool recompute, stru
                                  .micro_batches = MICRO_BATCHES,
                                  .recompute = recompute,
                                  .optim = { .kind = t->workload->pixels ? "sgd" : "adamw", .momentum = 0.9 } };
-    struct wl_plan *p[UPDATES];
+    struct wl_plan *p[PLANS];
     int rc = t->workload->build(&b, g, e);
-    for (int u = 0; u < UPDATES && !rc; u++) {
-        opts.seed += (uint64_t)u; /* what is drawn anew must come out of the checkpoint */
-        rc = wl_plan_new(&p[u], g, &opts, c, a, e);
+    for (int k = 0; k < PLANS && !rc; k++) {
+        opts.seed += (uint64_t)k; /* what is drawn anew must come out of the checkpoint */
+        rc = wl_plan_new(&p[k], g, &opts, c, a, e);
     }
-    if (!rc) rc = update(t, &b, p[0], 0, c->rank, r, e);
+    for (int u = 0; u < UPDATES - 1 && !rc; u++) rc = update(t, &b, p[0], u, c->rank, r, e);
     if (!rc) rc = wl_plan_average_statistics(p[0], e);
-    if (!rc && t->dir) rc = resume(t, p[0], p[1], c, backend, a, e);
-    struct wl_plan *last = p[t->dir ? 1 : 0];
-    if (!rc) rc = update(t, &b, last, 1, c->rank, r, e);
-    if (!rc) rc = wl_plan_average_statistics(last, e);
-    if (!rc) rc = wl_plan_eval(last, &r->eval, e);
-    if (!rc) append_outputs(last, g, r);
-    return rc ? rc : append_states(last, false, r, e);
+    if (!rc) rc = resume(t, p[0], p[1], c, backend, a, e);
+    if (!rc) rc = update(t, &b, p[1], UPDATES - 1, c->rank, r, e);
+    if (!rc) rc = wl_plan_average_statistics(p[1], e);
+    if (!rc) rc = evaluate(t, &b, p[1], g, r, e);
+    return rc ? rc : append_states(p[1], false, r, e);
 }
 
 static int same_bits(const struct result *x, const struct result *y, const char *what, struct wl_err *e)
@@ -135,12 +147,10 @@ static int same_bits(const struct result *x, const struct result *y, const char 
 static int compare(const struct task *t, struct wl_comm *c, struct wl_arena *parent, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(parent);
-    struct result *want = wl_new(a, struct result), *got = wl_new(a, struct result), *less = wl_new(a, struct result);
+    struct result *want = wl_new(a, struct result), *got = wl_new(a, struct result);
     int rc = train(t, "ref", false, c, want, a, e);
-    if (!rc) rc = train(t, "boxed", false, c, got, a, e);
-    if (!rc) rc = same_bits(want, got, "boxed", e);
-    if (!rc && t->recompute) rc = train(t, "boxed", true, c, less, a, e);
-    if (!rc && t->recompute) rc = same_bits(want, less, "boxed, recomputed", e);
+    if (!rc) rc = train(t, "boxed", t->recompute, c, got, a, e);
+    if (!rc) rc = same_bits(want, got, t->recompute ? "boxed, recomputed" : "boxed", e);
     wl_arena_free(a);
     return rc;
 }
@@ -161,8 +171,6 @@ static void compare_on(int ranks, const struct task *t)
 
 static char dir[] = "/tmp/wl-boxed-XXXXXX"; /* removed with the test's world */
 
-static void test_same_bits_alone_f32(void **state) { compare_on(1, &(struct task) { .workload = *state, .dir = dir }); }
-
 static void test_same_bits_alone_recomputed(void **state)
 {
     compare_on(1, &(struct task) { .workload = *state, .dir = dir, .recompute = true });
@@ -175,19 +183,33 @@ static void test_same_bits_alone_bf16(void **state)
 
 static void test_same_bits_ranks(void **state) { compare_on(2, &(struct task) { .workload = *state, .dir = dir }); }
 
+/* ---- by ./check long alone ---- */
+
+static void test_same_bits_long_f32(void **state) { compare_on(1, &(struct task) { .workload = *state, .dir = dir }); }
+
+static void test_same_bits_long_bf16(void **state) { test_same_bits_alone_bf16(state); }
+
+static void test_same_bits_long_recomputed(void **state) { test_same_bits_alone_recomputed(state); }
+
+static void test_same_bits_long_ranks_bf16(void **state)
+{
+    compare_on(2, &(struct task) { .workload = *state, .precision = WL_BF16, .dir = dir });
+}
+
 /* ---- under mpirun: the test starts itself again --------------------------------------------------------------- */
 
 static char *self;
 
-static int run_as_rank(void)
+static int run_as_rank(const char *to)
 {
+    end_at_host_touch();
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_comm *c;
     int rc = wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto", .ranks_per_node = 1 }, a, &e);
     if (!rc && (c->size != 2 || !wl_str_eq(c->ops->name, "mpi")))
         rc = wl_fail(&e, WL_EINVAL, "%d ranks by %s", c->size, c->ops->name);
-    if (!rc) rc = compare(&(struct task) { .workload = &workloads[0] }, c, a, &e);
+    if (!rc) rc = compare(&(struct task) { .workload = &workloads[0], .dir = to }, c, a, &e);
     if (rc) fprintf(stderr, "%s\n", e.msg);
     if (rc && c) c->ops->abandon(c, 3);
     wl_arena_free(a);
@@ -210,7 +232,7 @@ static void test_same_bits_mpi(void **state)
                                             { "PRTE_MCA_hwloc_default_binding_policy", "none" } };
     for (size_t i = 0; i < WL_COUNT(words); i++) setenv(words[i][0], words[i][1], 1);
     setenv("LSAN_OPTIONS", "detect_leaks=0", 1); /* Open MPI's plug-ins are unloaded before leaks are looked for */
-    char *argv[] = { "mpirun", "-np", "2", self, "rank", NULL };
+    char *argv[] = { "mpirun", "-np", "2", self, "rank", dir, NULL };
     assert_int_equal(wl_process_run(&(struct wl_process_run) { .argv = argv, .max = 65536, .merge_stderr = true },
                                     &text, &x, a, &e),
                      0);
@@ -223,27 +245,24 @@ static void test_same_bits_mpi(void **state)
     {                                                                                   \
         .name = #test "/" #i, .test_func = test, .initial_state = (void *)&workloads[i] \
     }
+#define ON_ALL(test) ON(0, test), ON(1, test), ON(2, test), ON(3, test), ON(4, test), ON(5, test), ON(6, test)
 
 /* The tests whose names begin with the argument. */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        ON(0, test_same_bits_alone_recomputed),
-        ON(1, test_same_bits_alone_f32),
-        ON(2, test_same_bits_alone_f32),
-        ON(3, test_same_bits_alone_recomputed),
-        ON(4, test_same_bits_alone_recomputed),
-        ON(5, test_same_bits_alone_f32),
-        ON(6, test_same_bits_alone_recomputed),
-        ON(7, test_same_bits_alone_f32),
+        ON_ALL(test_same_bits_alone_recomputed),
         ON(3, test_same_bits_alone_bf16),
-        ON(0, test_same_bits_ranks),
-        ON(3, test_same_bits_ranks),
-        ON(4, test_same_bits_ranks),
+        ON_ALL(test_same_bits_ranks),
         ON(0, test_same_bits_mpi),
+        ON_ALL(test_same_bits_long_f32),
+        ON(7, test_same_bits_long_f32),
+        ON_ALL(test_same_bits_long_bf16),
+        ON(7, test_same_bits_long_recomputed),
+        ON(3, test_same_bits_long_ranks_bf16),
     };
     self = argv[0];
-    if (argc > 1 && wl_str_eq(argv[1], "rank")) return run_as_rank();
+    if (argc > 2 && wl_str_eq(argv[1], "rank")) return run_as_rank(argv[2]);
     if (!mkdtemp(dir)) return 1;
     if (argc > 1 && !select_cases(tests, WL_COUNT(tests), argv[1])) return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,14 +58,14 @@ static void fill_tokens(const struct built *b, struct wl_plan *p, uint64_t shard
 /* Every shard fits into the room of all. */
 static int build_molecules(struct built *b, struct wl_graph *g, struct wl_err *e)
 {
-    const struct wl_molecule *m = rule_molecules(1, MOLECULES, b->a);
+    const struct wl_molecule *m = rule_molecules(b->workload->seed, MOLECULES, b->a);
     const struct wl_molecule_model_opts o = { "tiny", capacity_for(b->workload->molecules, "tiny", m, MOLECULES, 2) };
     return b->workload->molecules->build(g, &o, &b->net.molecules, e);
 }
 
 static void fill_molecule_batch(const struct built *b, struct wl_plan *p, uint64_t shard)
 {
-    const struct wl_molecule *m = rule_molecules(1, MOLECULES, b->a);
+    const struct wl_molecule *m = rule_molecules(b->workload->seed, MOLECULES, b->a);
     const size_t n = MOLECULES - shard % 2;
     fill_molecule_inputs(p, &b->net.molecules, b->workload->molecules->cutoff("tiny"), m, n, shard);
 }
@@ -84,13 +84,14 @@ static void fill_fields(const struct built *b, struct wl_plan *p, uint64_t shard
     for (int i = 0; i < b->workload->steps; i++) fill_normal(p, b->net.fields.target[i], shard);
 }
 
+/* The molecules of seed 126 have 10, 8 and 6 atoms: the time of DimeNet grows with the cube of their number. */
 const struct workload workloads[WORKLOADS] = {
     { "resnet50", build_images, fill_images, .pixels = 32 },
     { "vgg16", build_images, fill_images, .pixels = 32 },
     { "inception3", build_images, fill_images, .pixels = 96 },
     { "bert", build_tokens, fill_tokens, .pixels = 0 },
-    { "schnet", build_molecules, fill_molecule_batch, .molecules = &wl_schnet },
-    { "dimenet", build_molecules, fill_molecule_batch, .molecules = &wl_dimenet },
+    { "schnet", build_molecules, fill_molecule_batch, .molecules = &wl_schnet, .seed = 1 },
+    { "dimenet", build_molecules, fill_molecule_batch, .molecules = &wl_dimenet, .seed = 126 },
     { "fourcastnet", build_fields, fill_fields, .steps = 1 },
     { "fourcastnet of two steps", build_fields, fill_fields, .steps = 2 },
 };

@@ -21,6 +21,7 @@ struct workload {
     int (*build)(struct built *b, struct wl_graph *g, struct wl_err *e);
     void (*fill)(const struct built *b, struct wl_plan *p, uint64_t shard);
     const struct wl_molecule_model *molecules;
+    uint64_t seed; /* of the molecules */
     int64_t pixels;
     int steps;
 };

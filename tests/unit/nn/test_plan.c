@@ -99,7 +99,8 @@ static void check_device(const struct wl_device_ops *d)
     assert_non_null(d);
     assert_true(d->align >= WL_ALIGN && (d->align & (d->align - 1)) == 0);
     assert_true(d->memory && d->host_memory && d->release && d->huge_bytes && d->put && d->get);
-    assert_true(d->begin && d->run && d->end && d->step && d->add && d->round_to_bf16 && d->lap && d->sum_moments);
+    assert_true(d->begin && d->run && d->end && d->step && d->add && d->round_to_bf16 && d->sum_moments);
+    assert_true(d->get_async && d->wait && d->lap);
     assert_true(d->update && d->update_statistics && d->threads && d->machine);
 }
 
