@@ -73,6 +73,40 @@ static void test_ranks_with_other_parameters_are_refused(void **state)
     assert_non_null(strstr(e.msg, "the parameters differ from those of rank 0"));
 }
 
+/* What a rank tells the others of its parameters at the start. */
+static int keep_fingerprint(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)
+{
+    (void)root, (void)e;
+    if (bytes == sizeof(uint64_t)) memcpy(c->state, buf, bytes);
+    return 0;
+}
+
+/* Of a network whose last parameters in memory, those of the first layer, start as its name says. */
+static uint64_t fingerprint(const char *first, const char *backend)
+{
+    const struct wl_comm_ops keeps = { .all_reduce_sum_f64 = double_f64, .broadcast = keep_fingerprint };
+    uint64_t hash = 0;
+    struct wl_comm comm = { .ops = &keeps, .size = 2, .arena = a, .state = &hash };
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(BATCH, 8));
+    struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(BATCH));
+    x = wl_linear(g, "wide", wl_linear(g, first, x, 200), 200);
+    wl_cross_entropy(g, "loss", x, labels, (struct wl_loss) { 0 });
+    struct wl_plan *p;
+    struct wl_err e = { 0 };
+    if (wl_plan_new(&p, g, &(struct wl_plan_opts) { .backend = backend }, &comm, a, &e)) fail_msg("%s", e.msg);
+    assert_true(p->params[p->n_params - 1].value->offset > (1 << 14) * sizeof(float) && hash);
+    return hash;
+}
+
+static void test_all_parameters_are_compared_at_the_start(void **state)
+{
+    (void)state;
+    assert_true(fingerprint("first", "ref") == fingerprint("first", "ref"));
+    assert_true(fingerprint("first", "ref") != fingerprint("other", "ref"));
+    assert_true(fingerprint("first", "boxed") != fingerprint("other", "boxed"));
+}
+
 /* Each gradient is reduced once, in order, after the last micro-batch only; the update then divides by the ranks. */
 static void test_each_gradient_is_reduced_once_in_order(void **state)
 {
@@ -150,6 +184,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_ARENA(test_ranks_with_other_parameters_are_refused),
+        WITH_ARENA(test_all_parameters_are_compared_at_the_start),
         WITH_ARENA(test_each_gradient_is_reduced_once_in_order),
         WITH_ARENA(test_bucket_waits_for_the_last_write),
         WITH_ARENA(test_bucket_waits_for_shared_parameters),
