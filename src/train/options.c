@@ -62,7 +62,7 @@ static const struct wl_opt shared_rows[] = {
     { "pin", WL_FLAG, AT(pin), .help = "bind each worker to one CPU core per thread (default no)" },
     { "comm", WL_CHOICE, AT(comm), "auto", .choices = "auto", .help = "communication between ranks" },
     { "backend", WL_CHOICE, AT(backend), "auto", .choices = "auto",
-      .help = "compute back-end; cpu: oneDNN; ref: plain C, slow, for comparison; auto: the first available" },
+      .help = "compute back-end; auto: the first available that is not for tests" },
 
     { "conv", WL_CHOICE, AT(conv), "auto", .choices = "auto|direct|winograd",
       .help = "convolution algorithm; auto: the faster one for each shape, measured once and cached" },
@@ -88,38 +88,44 @@ static const struct wl_opt shared_rows[] = {
     WL_OPT_END,
 };
 
-/* "; NAME: not available (reason)" */
-static void add_unavailable(struct wl_text *help, const char *name, const char *reason)
+struct choices {
+    struct wl_text names, help;
+};
+
+static struct choices choices_of(const struct wl_opt *row, struct wl_arena *a)
 {
-    if (reason) wl_text_addf(help, "; %s: not available (%s)", name, reason);
+    struct choices c = { WL_TEXT(a), WL_TEXT(a) };
+    wl_text_add(&c.names, row->choices);
+    wl_text_add(&c.help, row->help);
+    return c;
+}
+
+/* "; NAME: what it is" or "; NAME: not available (reason)" */
+static void add_choice(struct choices *c, const char *name, const char *what, const char *unavailable)
+{
+    wl_text_addf(&c->names, "|%s", name);
+    if (unavailable)
+        wl_text_addf(&c->help, "; %s: not available (%s)", name, unavailable);
+    else
+        wl_text_addf(&c->help, "; %s: %s", name, what);
 }
 
 static void list_backends(struct wl_opt *row, struct wl_arena *a)
 {
-    struct wl_text choices = WL_TEXT(a), help = WL_TEXT(a);
-    wl_text_add(&choices, "auto");
-    wl_text_add(&help, row->help);
-    for (size_t i = 0; wl_backend_row(i); i++) {
-        wl_text_addf(&choices, "|%s", wl_backend_row(i)->name);
-        add_unavailable(&help, wl_backend_row(i)->name, wl_backend_row(i)->unavailable);
-    }
-    row->choices = choices.s;
-    row->help = help.s;
+    struct choices c = choices_of(row, a);
+    const struct wl_backend_row *b;
+    for (size_t i = 0; (b = wl_backend_row(i)); i++) add_choice(&c, b->name, b->help, b->unavailable);
+    row->choices = c.names.s;
+    row->help = c.help.s;
 }
 
 static void list_comm(struct wl_opt *row, struct wl_arena *a)
 {
-    struct wl_text choices = WL_TEXT(a), help = WL_TEXT(a);
-    wl_text_add(&choices, "auto");
-    wl_text_add(&help, row->help);
-    for (size_t i = 0; wl_comm_backends[i]; i++) {
-        const struct wl_comm_ops *ops = wl_comm_backends[i];
-        wl_text_addf(&choices, "|%s", ops->name);
-        if (!ops->unavailable) wl_text_addf(&help, "; %s: %s", ops->name, ops->help);
-        add_unavailable(&help, ops->name, ops->unavailable);
-    }
-    row->choices = choices.s;
-    row->help = help.s;
+    struct choices c = choices_of(row, a);
+    const struct wl_comm_ops *ops;
+    for (size_t i = 0; (ops = wl_comm_backends[i]); i++) add_choice(&c, ops->name, ops->help, ops->unavailable);
+    row->choices = c.names.s;
+    row->help = c.help.s;
 }
 
 const struct wl_opt *wl_train_options(const struct wl_workload *w, struct wl_arena *a)

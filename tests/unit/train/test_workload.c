@@ -1,4 +1,5 @@
 /* The workload of walks.h through a complete training. */
+#include "nn/backends.h"
 #include "nn/comm/comm.h"
 #include "walks_run.h"
 
@@ -94,6 +95,23 @@ static void every_choice_is_accepted(void **state)
     }
 }
 
+/* What the help of --backend and --comm says of each of their choices is what its table says. */
+static void help_explains_each_back_end(void **state)
+{
+    struct temp_dir *p = *state;
+    const struct wl_opt *rows = wl_train_options(&walks_workload, p->arena);
+    const char *backends = wl_opts_find(rows, "backend")->help, *comm = wl_opts_find(rows, "comm")->help;
+    const struct wl_backend_row *b;
+    for (size_t i = 0; (b = wl_backend_row(i)); i++) {
+        const char *says = b->unavailable ? wl_strf(p->arena, "; %s: not available (%s)", b->name, b->unavailable)
+                                          : wl_strf(p->arena, "; %s: %s", b->name, b->help);
+        if (!strstr(backends, says)) fail_msg("'%s' does not say '%s'", backends, says);
+        if (b->unavailable) assert_null(strstr(backends, b->help));
+    }
+    assert_non_null(strstr(comm, "; null: one rank"));
+    assert_non_null(strstr(comm, "; nccl: not available ("));
+}
+
 /* Initial parameters from elsewhere, and export at the end; a checkpoint replaces initial parameters. */
 static void initial_weights_and_export(void **state)
 {
@@ -182,6 +200,7 @@ int main(void)
                                         temp_dir_teardown),
         cmocka_unit_test_setup_teardown(workload_and_shared_options_and_recipes, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(every_choice_is_accepted, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(help_explains_each_back_end, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(initial_weights_and_export, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(library_is_silent, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(text_output_names_metrics_and_units, temp_dir_setup, temp_dir_teardown),

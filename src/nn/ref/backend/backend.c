@@ -59,7 +59,7 @@ static const char *library(struct wl_arena *a)
 }
 
 const struct wl_backend wl_backend_ref = {
-    .row = { .name = "ref", .help = "plain C: slow, the specification of the others" },
+    .row = { .name = "ref", .help = "plain C, slow, for comparison" },
     .library = library,
     .device = &wl_host_device,
     .open = wl_host_open,
