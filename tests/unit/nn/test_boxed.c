@@ -241,7 +241,7 @@ static void test_a_step_is_given_the_run_and_aligned_buffers(void **state)
 
 static struct wl_run run_of(struct wl_plan *p) { return ((struct wl_host *)p->program.device)->run; }
 
-/* What a run is of is told to begin alone. */
+/* The device knows what run it is from begin alone. */
 static void test_begin_is_given_what_changes_from_run_to_run(void **state)
 {
     (void)state;

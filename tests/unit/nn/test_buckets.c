@@ -73,7 +73,7 @@ static void test_ranks_with_other_parameters_are_refused(void **state)
     assert_non_null(strstr(e.msg, "the parameters differ from those of rank 0"));
 }
 
-/* What a rank tells the others of its parameters at the start. */
+/* What a rank compares with the others at the start: of its parameters. */
 static int keep_fingerprint(struct wl_comm *c, void *buf, size_t bytes, int root, struct wl_err *e)
 {
     (void)root, (void)e;
