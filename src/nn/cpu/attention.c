@@ -56,7 +56,7 @@ static int compile(struct attention *a, enum product which, bool rest, int64_t t
     dnnl_primitive_desc_t pd;
     int rc = describe(a, which, tile, &shape, e);
     if (!rc) rc = wl_pd_product(a->cpu, &pd, &shape, e);
-    if (!rc) rc = wl_dnnl_check(dnnl_primitive_create(&c->primitive, pd), "attention", e);
+    if (!rc) rc = wl_cpu_primitive_new(&c->primitive, pd, "attention", e);
     if (rc) return rc;
     wl_defer(a->cpu->arena, destroy_primitive, c->primitive);
     const wl_md md[ARGS] = { shape.src, shape.weights, shape.dst, wl_pd_md(pd, DNNL_ARG_SCRATCHPAD) };

@@ -32,6 +32,8 @@ static int copy(struct wl_cpu *c, wl_md from, void *from_at, wl_md to, void *to_
     dnnl_primitive_desc_t pd = NULL;
     dnnl_primitive_t primitive = NULL;
     dnnl_memory_t a = NULL, b = NULL;
+    int rc = wl_cpu_check_room("copy", e);
+    if (rc) return rc;
     dnnl_status_t s = dnnl_reorder_primitive_desc_create(&pd, from, c->engine, to, c->engine, NULL);
     if (!s) s = dnnl_primitive_create(&primitive, pd);
     if (!s) s = dnnl_memory_create(&a, from, c->engine, from_at);

@@ -20,6 +20,13 @@ struct wl_cpu_arg {
     bool write;
 };
 
+/* Is there address space for oneDNN to make one more kernel? WL_ENOMEM names `what` it is for. */
+int wl_cpu_check_room(const char *what, struct wl_err *e) WL_MUST_CHECK;
+
+/* Compiles a primitive, which the caller destroys. */
+int wl_cpu_primitive_new(dnnl_primitive_t *out, const_dnnl_primitive_desc_t pd, const char *what,
+                         struct wl_err *e) WL_MUST_CHECK;
+
 /* Compiles the primitive and emits the step that executes it; its scratchpad is added as a buffer. */
 int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                 const_dnnl_primitive_desc_t pd, const struct wl_cpu_arg *args, struct wl_err *e);

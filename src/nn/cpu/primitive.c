@@ -1,6 +1,25 @@
 /* One step = one primitive with its arguments. */
 #include "nn/cpu/cpu.h"
 
+#include <sys/mman.h>
+
+/* oneDNN generates code for each kernel and dies of a segmentation fault where there is no memory for it. */
+int wl_cpu_check_room(const char *what, struct wl_err *e)
+{
+    enum { ROOM = 16 << 20 };
+    void *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room != MAP_FAILED) return munmap(room, ROOM) ? wl_fail_errno(e, "%s", what) : 0;
+    return wl_fail(e, WL_ENOMEM,
+                   "%s: oneDNN needs %d MiB of address space to make a kernel, which are not left (ulimit -v)", what,
+                   ROOM >> 20);
+}
+
+int wl_cpu_primitive_new(dnnl_primitive_t *out, const_dnnl_primitive_desc_t pd, const char *what, struct wl_err *e)
+{
+    int rc = wl_cpu_check_room(what, e);
+    return rc ? rc : wl_dnnl_check(dnnl_primitive_create(out, pd), what, e);
+}
+
 /* The arguments are bound once, when the buffers have addresses. In the second list, of all micro-batches but the
  * first, a parameter's gradient is replaced by the part that is added to it. */
 struct call {
@@ -67,7 +86,7 @@ int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *pass,
 {
     struct call *c = wl_new(p->arena, struct call);
     c->cpu = wl_cpu_of(p);
-    int rc = wl_dnnl_check(dnnl_primitive_create(&c->primitive, pd), pass, e);
+    int rc = wl_cpu_primitive_new(&c->primitive, pd, pass, e);
     if (rc) return rc;
     wl_defer(p->arena, destroy_primitive, c->primitive);
     struct wl_step *s = wl_step_emit(p, n, pass, when, run);

@@ -28,7 +28,7 @@ static int add_argument(struct wl_cpu *c, struct measured *m, int arg, wl_md md,
 
 static int prepare(struct wl_cpu *c, struct measured *m, const_dnnl_primitive_desc_t pd, struct wl_err *e)
 {
-    int rc = wl_dnnl_check(dnnl_primitive_create(&m->primitive, pd), "measuring a kernel", e);
+    int rc = wl_cpu_primitive_new(&m->primitive, pd, "measuring a kernel", e);
     for (size_t i = 0; i < WL_COUNT(arguments) && !rc; i++) {
         wl_md md = wl_pd_md(pd, arguments[i]);
         if (md) rc = add_argument(c, m, arguments[i], md, e);

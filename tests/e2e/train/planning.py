@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What a training is planned with, end to end: --explain, recomputation, measured algorithms: planning.py PROGRAM CASE.
 Exit 0: passed, 77: cannot run here, 1: failed."""
+import signal
+
 from images import *
 
 
@@ -106,4 +108,20 @@ def choices():
     assert p.returncode == 0 and "results not saved for later runs" in p.stderr, p.stderr
 
 
-main(explain, recompute, choices)
+def address_space():
+    """A limit of the address space (ulimit -v) gives a message wherever it is met, never a crash in oneDNN."""
+    done("data", "wikitext", "--synthetic", "text", "--words", 20000, "--train-vocab", 400, "--sequence", 32)
+    bert = ("bert", "--size", "tiny", "--data", "text", "--epochs", 1, "--local-batch", 96, "--train-samples", 96,
+            "--val-samples", 1, "--backend", "cpu", "--quiet")
+    if "not available" in run(*bert, "--explain").stderr:
+        print("SKIP: this build has no oneDNN")
+        sys.exit(77)
+    said = ""
+    for kilobytes in range(60000, 150000, 10000):
+        p = run(*bert, before=["sh", "-c", f'ulimit -c 0; ulimit -v {kilobytes}; exec "$@"', "sh"])
+        assert p.returncode not in (-signal.SIGSEGV, 128 + signal.SIGSEGV), f"ulimit -v {kilobytes}: {p.stderr}"
+        said += p.stderr
+    assert "of address space to make a kernel" in said or "the plan needs" not in said, said
+
+
+main(explain, recompute, choices, address_space)
