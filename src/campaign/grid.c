@@ -11,6 +11,22 @@ struct wl_trial wl_trial_empty(const struct wl_experiment *x, struct wl_arena *a
 
 /* ---- one trial: derive what is missing, and why it cannot be run ---- */
 
+/* false, and *product unchanged: it is more than a store can hold. */
+static bool multiply(int64_t a, int64_t b, int64_t *product)
+{
+    int64_t value;
+    if (__builtin_mul_overflow(a, b, &value) || value > WL_MARK_COUNT_MAX) return false;
+    *product = value;
+    return true;
+}
+
+static const char *too_large(const struct wl_trial *t, struct wl_arena *a)
+{
+    return wl_strf(a, "global batch = workers x local batch x accumulation = %lld x %lld x %lld is more than %lld",
+                   (long long)t->workers, (long long)t->local_batch, (long long)(t->accumulation ? t->accumulation : 1),
+                   (long long)WL_MARK_COUNT_MAX);
+}
+
 /* global = workers x local x accumulation: two of the three batch keys give the third; with local or global alone
  * accumulation is 1; with neither both stay unset. Returns why the values do not fit, or NULL. */
 static const char *derive_batches(struct wl_trial *t, struct wl_arena *a)
@@ -20,8 +36,9 @@ static const char *derive_batches(struct wl_trial *t, struct wl_arena *a)
         if (*acc == 0) *acc = 1;
         return NULL;
     }
+    int64_t per_pass = 0, given = *acc;
+    if (*local && !multiply(t->workers, *local, &per_pass)) return too_large(t, a);
     if (*local && *global) {
-        int64_t per_pass = t->workers * *local, given = *acc;
         if (*global % per_pass)
             return wl_strf(a, "global batch %lld is not a multiple of workers x local batch = %lld x %lld",
                            (long long)*global, (long long)t->workers, (long long)*local);
@@ -32,10 +49,7 @@ static const char *derive_batches(struct wl_trial *t, struct wl_arena *a)
         return NULL;
     }
     if (*acc == 0) *acc = 1;
-    if (*local) {
-        *global = t->workers * *local * *acc;
-        return NULL;
-    }
+    if (*local) return multiply(per_pass, *acc, global) ? NULL : too_large(t, a);
     int64_t parts = t->workers * *acc;
     if (*global % parts)
         return wl_strf(a, "global batch %lld is not a multiple of workers x accumulation = %lld x %lld",

@@ -99,6 +99,19 @@ static struct columns all_columns(struct wl_arena *a)
     return list;
 }
 
+bool wl_store_is_observation_column(const char *name)
+{
+    static const char *const read_by_laws[] = { "extra", "power_w", "carbon_g_per_kwh" };
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct columns list = all_columns(a);
+    const struct wl_setting *r = wl_setting_find(name);
+    bool found = is_canonical(name) || (r && r->type != WL_SETTING_CHOICE);
+    for (size_t i = list.canonical; i < list.n; i++) found = found || strcmp(list.v[i].name, name) == 0;
+    for (size_t i = 0; i < WL_COUNT(read_by_laws); i++) found = found || strcmp(read_by_laws[i], name) == 0;
+    wl_arena_free(a);
+    return found;
+}
+
 /* ---- the rows ---- */
 
 struct observed {

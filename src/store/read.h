@@ -64,6 +64,10 @@ int wl_store_variations(struct wl_store *s, int64_t campaign, struct wl_variatio
 int wl_store_readings(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_readings *out,
                       struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Does the table of observations, or a law that reads one, give this name a meaning? An axis of the user's would hide it,
+ * or be taken for it. Settings that the store keeps without a column, such as precision, are not among them. */
+bool wl_store_is_observation_column(const char *name);
+
 /* The view `observations`: campaign 0 for all. Only runs that are done and not flagged. */
 int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observations *out, struct wl_arena *a,
                           struct wl_err *e) WL_MUST_CHECK;

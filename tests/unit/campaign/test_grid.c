@@ -104,6 +104,18 @@ static void batches_that_do_not_divide_are_skipped_with_the_reason(void **state)
     assert_int_equal(g.n_runs, 0);
 }
 
+/* The largest values of each axis: their product is beyond 64 bits. */
+static void a_batch_that_is_too_large_is_skipped_with_the_reason(void **state)
+{
+    (void)state;
+    make("", "workers = 1000000\nlocal_batch = 1000000000\naccumulation = 1000000", "oversubscribe = yes\n");
+    assert_skip(0,
+                "workers x local batch x accumulation = 1000000 x 1000000000 x 1000000 is more than 9007199254740992");
+    assert_int_equal(g.trials[0].global_batch, 0);
+    make("", "workers = 1000000\nlocal_batch = 1000000000", "oversubscribe = yes\n");
+    assert_true(!g.trials[0].skip && g.trials[0].global_batch == 1000000000000000);
+}
+
 static void more_workers_than_cores_need_permission(void **state)
 {
     (void)state;
@@ -285,6 +297,7 @@ int main(void)
         TEST(no_sweep_is_one_trial),
         TEST(a_missing_batch_is_derived),
         TEST(batches_that_do_not_divide_are_skipped_with_the_reason),
+        TEST(a_batch_that_is_too_large_is_skipped_with_the_reason),
         TEST(more_workers_than_cores_need_permission),
         TEST(caps_that_cannot_be_set_are_skipped),
         TEST(every_axis_is_a_setting_of_the_trial),
