@@ -46,6 +46,11 @@ static int check_user_key(const char *key, const char *where, struct wl_err *e)
     if (wl_placeholder_reserved(key))
         return wl_fail(e, WL_EINVAL, "%s: [sweep] %s: {%s} already has a meaning; choose another name", where, key,
                        key);
+    if (wl_store_is_observation_column(key))
+        return wl_fail(e, WL_EINVAL,
+                       "%s: [sweep] %s: wattlaw has a column of this name in the table of observations; choose another "
+                       "name",
+                       where, key);
     return 0;
 }
 
@@ -228,7 +233,9 @@ static const char *default_command(const struct wl_experiment *x, struct wl_aren
                  x->data.path ? " --data {data}" : "", x->data.samples ? " --train-samples {samples}" : "");
     for (size_t i = 0; i < x->n_user; i++) {
         const struct wl_setting *choice = wl_setting_find_choice(x->user[i].key);
-        if (choice) wl_text_addf(&t, " --%s {%s}", choice->option, choice->name);
+        const char *placeholder = choice ? wl_strf(a, "{%s}", choice->name) : NULL;
+        bool given = choice && x->launch.args && strstr(x->launch.args, placeholder); /* as older experiments had to */
+        if (choice && !given) wl_text_addf(&t, " --%s %s", choice->option, placeholder);
     }
     return t.s;
 }

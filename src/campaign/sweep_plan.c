@@ -17,14 +17,25 @@ static const char *store_path(const struct wl_experiment *x, struct wl_arena *a)
     return wl_path_join(a, given, WL_STORE_FILE);
 }
 
+enum { SHOWN_MAX = 200, SHOWN_BEFORE = 60 };
+
+/* A line of n bytes, cut to what is around byte `at`: its first difference from another one. */
+static const char *shown(const char *line, size_t n, size_t at, struct wl_arena *a)
+{
+    size_t from = at + SHOWN_BEFORE > SHOWN_MAX && at > SHOWN_BEFORE ? at - SHOWN_BEFORE : 0;
+    size_t length = n - from < SHOWN_MAX ? n - from : SHOWN_MAX;
+    while (from && from < n && (line[from] & 0xc0) == 0x80) from--, length++; /* not inside of a character */
+    return wl_strf(a, "%s%.*s%s", from ? "..." : "", (int)length, line + from, from + length < n ? "..." : "");
+}
+
 /* The first line that differs between two texts. */
 static const char *first_difference(const char *a, const char *b, struct wl_arena *arena)
 {
     for (;;) {
-        size_t n = strcspn(a, "\n"), m = strcspn(b, "\n");
-        if (n != m || strncmp(a, b, n) != 0 || !a[n] || !b[m])
-            return wl_strf(arena, "stored '%.*s', now '%.*s'", (int)(n < 200 ? n : 200), a, (int)(m < 200 ? m : 200),
-                           b);
+        size_t n = strcspn(a, "\n"), m = strcspn(b, "\n"), at = 0;
+        while (at < n && at < m && a[at] == b[at]) at++;
+        if (n != m || at < n || !a[n] || !b[m])
+            return wl_strf(arena, "stored '%s', now '%s'", shown(a, n, at, arena), shown(b, m, at, arena));
         a += n + 1;
         b += m + 1;
     }

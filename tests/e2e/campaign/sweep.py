@@ -70,6 +70,10 @@ def another_command_needs_another_campaign(bench):
     bench.run("sweep", "a.ini", "--set", "campaign.repeats=1")
     r = bench.run("sweep", "a.ini", "--set", "launch.args=epochs=3", status=1)
     contains(r.stderr, "made differently", "args = epochs=3", "another name or store")
+    long = ["--set", "campaign.name=long", "--set", "campaign.store=long", "--set", "campaign.repeats=1", "--set"]
+    bench.run("sweep", "a.ini", *long, f"launch.args=say={300 * 'x'}one{300 * 'y'}")
+    r = bench.run("sweep", "a.ini", *long, f"launch.args=say={300 * 'x'}two{300 * 'y'}", status=1)
+    contains(r.stderr, "stored '...xxx", "xxxoneyyy", "yyy...', now '...xxx", "xxxtwoyyy")
     check(states(bench) == {"done": 4})
     bench.run("sweep", "a.ini", "--set", "launch.args=epochs=3", "--set", "campaign.name=other", "--set",
               "campaign.store=toy", "--set", "campaign.repeats=1")

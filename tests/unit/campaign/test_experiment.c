@@ -126,7 +126,7 @@ static void errors_name_their_location(void **state)
           { "exp.ini:7", "precision = 'f16'", "expected one of f32|bf16" } },
         { NAME "[sweep]\nworkload = resnet50\nlocal_batch = 8\nepochs = 1\nhardware = a\n",
           NULL,
-          { "exp.ini:7", "{hardware} does not occur" } },
+          { "exp.ini:7", "hardware: wattlaw has a column of this name" } },
         { NAME "[sweep]\nprecison = f32\n[launch]\ncommand = j\n", NULL, { "exp.ini:4", "did you mean precision?" } },
         { NAME "[sweep]\nprecision = f32,bf16\n[launch]\ncommand = j\n",
           NULL,
@@ -235,6 +235,49 @@ static void a_choice_of_the_table_becomes_an_option_of_the_default_command(void 
     assert_int_equal(parse(NAME "[sweep]\nprecision = fp16, amp\n[launch]\ncommand = job {precision}\n"), 0);
 }
 
+/* Before a choice had an option of the default command, an experiment gave it in args: its command is still the same.
+ */
+static void a_choice_that_args_give_is_not_given_twice(void **state)
+{
+    (void)state;
+    assert_int_equal(parse(NAME "[sweep]\nworkload = resnet50\nlocal_batch = 8\nepochs = 1\nprecision = f32, bf16\n"
+                                "recompute = yes, no\n[launch]\nargs = --size tiny --precision {precision}\n"),
+                     0);
+    assert_null(strstr(x.launch.command, "--precision"));
+    assert_non_null(strstr(x.launch.command, " --recompute {recompute}"));
+}
+
+static void an_axis_cannot_have_the_name_of_an_observation(void **state)
+{
+    static const char *const names[] = { "hardware",
+                                         "time_s",
+                                         "energy_j",
+                                         "run",
+                                         "epoch",
+                                         "metric",
+                                         "metric_value",
+                                         "estimated",
+                                         "simulated",
+                                         "updates",
+                                         "energy_lo_j",
+                                         "idle_j",
+                                         "extra",
+                                         "begin_temperature_c",
+                                         "power_capped_pct",
+                                         "achieved_clock_mhz",
+                                         "metric_unit",
+                                         "power_cap_acted_pct",
+                                         "power_w",
+                                         "carbon_g_per_kwh" };
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        const char *text = wl_strf(a, NAME "[sweep]\n%s = 1, 2\n[launch]\ncommand = job {%s}\n", names[i], names[i]);
+        if (parse(text) == 0) fail_msg("%s is an axis", names[i]);
+        assert_non_null(strstr(e.msg, wl_strf(a, "[sweep] %s: wattlaw has a column of this name", names[i])));
+    }
+    assert_int_equal(parse(NAME "[sweep]\nlr = 1, 2\nprecision = a, b\n[launch]\ncommand = job {lr} {precision}\n"), 0);
+}
+
 /* The key reference and the option rows have the same keys. */
 static void the_reference_names_every_key(void **state)
 {
@@ -268,6 +311,8 @@ int main(void)
         TEST(mpirun_is_only_used_for_several_workers),
         TEST(reference_workloads_have_a_default_command),
         TEST(a_choice_of_the_table_becomes_an_option_of_the_default_command),
+        TEST(a_choice_that_args_give_is_not_given_twice),
+        TEST(an_axis_cannot_have_the_name_of_an_observation),
         TEST(the_reference_names_every_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
