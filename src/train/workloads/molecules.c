@@ -45,6 +45,8 @@ static const struct wl_opt rows[] = {
       .help = "property to predict: A B C mu alpha homo lumo gap r2 zpve U0 U H G Cv" },
     { "train-molecules", WL_INT, AT(train_molecules), NULL, 1, 1e12,
       .help = "number of training molecules; default: 110,000 of 130,831, in proportion" },
+    { "train-samples", WL_INT, AT(train_molecules), NULL, 1, 1e12,
+      .help = "number of training molecules, under the name that all workloads have; default: --train-molecules" },
     { "val-molecules", WL_INT, AT(val_molecules), NULL, 1, 1e12,
       .help = "number of validation molecules; default: 10,000 of 130,831, in proportion" },
     { "split-seed", WL_INT, AT(split_seed), "1", 0, 9e15,

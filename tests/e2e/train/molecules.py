@@ -50,6 +50,15 @@ def properties():
     refused(2, "did you mean 'U0'", "schnet", "--size", "tiny", "--data", "set", "--property", "u0")
 
 
+def one_name_for_samples():
+    """`[data] samples` of a campaign becomes --train-samples for any workload."""
+    done("data", "qm9", "--synthetic", "set", "--molecules", 100)
+    for model in "schnet", "dimenet":
+        one, two = (train(model, "--epochs", 1, option, 16)["epochs"] for option in ("--train-molecules", "--train-samples"))
+        assert one[0]["train_loss"] == two[0]["train_loss"], (model, one, two)
+        assert one[0]["train_loss"] != train(model, "--epochs", 1)["epochs"][0]["train_loss"], model
+
+
 def messages():
     done("data", "qm9", "--synthetic", "set", "--molecules", 20)
     refused(1, "not a file of molecules", "schnet", "--data", "set/dsgdb9nsd_000001.xyz", "--size", "tiny")
@@ -65,4 +74,4 @@ def messages():
     assert explained.returncode == 0 and "triplet_conv" in explained.stdout, explained.stderr
 
 
-main(learns, workers, boxed, properties, messages)
+main(learns, workers, boxed, properties, one_name_for_samples, messages)
