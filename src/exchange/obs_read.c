@@ -49,13 +49,6 @@ struct csv_columns {
     size_t rows;
 };
 
-static size_t canonical_count(void)
-{
-    size_t n = 0;
-    while (wl_obs_names[n]) n++;
-    return n;
-}
-
 static bool is_canonical(const char *name)
 {
     for (size_t i = 0; wl_obs_names[i]; i++)
@@ -72,13 +65,22 @@ static int column_of_file(const struct wl_csv *csv, const char *name, struct wl_
                 : wl_fail(e, WL_EINVAL, "%s: no column \"%s\"", csv->path, name);
 }
 
+/* A column of the table, or a setting, that the name is a misspelling of; NULL: none. */
+static const char *closest_column(const char *name, struct wl_arena *a)
+{
+    struct wl_strs names = { 0 };
+    for (size_t i = 0; wl_obs_names[i]; i++) wl_strs_add(a, &names, wl_obs_names[i]);
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) wl_strs_add(a, &names, r->name);
+    return wl_str_closest(name, (const char *const *)names.v, names.n);
+}
+
 static int apply_map_entry(struct csv_columns *in, const char *entry, struct wl_arena *a, struct wl_err *e)
 {
     const char *equals = strchr(entry, '=');
     if (!equals) return wl_fail(e, WL_EINVAL, "--map %s: expected canonical=column", entry);
     const char *name = wl_str_strip(a, wl_strndup(a, entry, (size_t)(equals - entry)));
-    if (!is_canonical(name)) {
-        const char *near = wl_str_closest(name, wl_obs_names, canonical_count());
+    if (!is_canonical(name) && !wl_setting_find(name)) {
+        const char *near = closest_column(name, a);
         return wl_fail(e, WL_EINVAL, "--map %s: \"%s\" is not a column of the observation table%s%s", entry, name,
                        near ? "; did you mean " : "", near ? near : "");
     }

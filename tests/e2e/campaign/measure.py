@@ -162,6 +162,7 @@ def estimated_energy_is_marked_as_estimated(bench):
                 "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")
     chosen = [e for e in s["energies"] if e["chosen"]]
     check(len(chosen) == 1 and chosen[0]["estimated"] and chosen[0]["energy_j"] > 0, s)
+    check(chosen == [e for e in s["energies"] if e["counted"]], s)  # the name that show --json has
     r = bench.run("measure", "--sensors", "cpu_model", "--", "sleep", "0.3")
     contains(r.stderr, "energy", "estimated", "measuring", "stored")
     check(r.stderr.count("  energy ") == 1 and "counter" not in r.stderr, r.stderr)

@@ -1,5 +1,6 @@
 /* Observation tables from CSV: separators, names, missing fields, messages; and back again. */
 #include "exchange/exchange.h"
+#include "settings/settings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -133,6 +134,18 @@ static void the_separator_is_found_after_comments(void **state)
     assert_int_equal(p->obs.n, 1);
     if (read_text(p, "time_s,workers\n", "")) fail_msg("%s", p->e.msg);
     assert_int_equal(p->obs.n, 0);
+}
+
+/* Every setting is a name that --map gives, a choice such as precision too. */
+static void any_setting_can_be_mapped(void **state)
+{
+    struct fixture *p = *state;
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        struct wl_obs_column column;
+        if (read_text(p, "time_s,Own\n1,2\n", wl_strf(p->arena, "%s=Own", r->name))) fail_msg("%s", p->e.msg);
+        assert_int_equal(wl_obs_find(&p->obs, r->name, &column, &p->e), 0);
+    }
+    must_refuse(p, "time_s,Own\n1,2\n", "precison=Own", "did you mean precision");
 }
 
 static void errors_name_line_column_and_value(void **state)
@@ -273,6 +286,7 @@ int main(void)
         TEST(canonical_columns_are_read),
         TEST(columns_are_renamed_by_the_map_and_others_kept),
         TEST(the_separator_is_found_after_comments),
+        TEST(any_setting_can_be_mapped),
         TEST(errors_name_line_column_and_value),
         TEST(a_written_table_reads_back),
         TEST(formulas_are_guarded_and_read_back),

@@ -26,6 +26,7 @@ static void json_energies(const struct wl_run_result *r, struct wl_json *root, s
         wl_json_add_bool(o, "estimated", sums[i].energy.from & WL_ESTIMATED);
         wl_json_add_bool(o, "simulated", sums[i].energy.from & WL_SIMULATED);
         wl_json_add_bool(o, "chosen", sums[i].chosen);
+        wl_json_add_bool(o, "counted", sums[i].chosen); /* as `show --json` calls it */
         wl_json_add_str(o, "why", sums[i].why);
     }
 }
