@@ -54,7 +54,7 @@ def one_name_for_samples():
     """`[data] samples` of a campaign becomes --train-samples for any workload."""
     done("data", "qm9", "--synthetic", "set", "--molecules", 100)
     for model in "schnet", "dimenet":
-        one, two = (train(model, "--epochs", 1, option, 16)["epochs"] for option in ("--train-molecules", "--train-samples"))
+        one, two = (train(model, "--epochs", 1, option, 64)["epochs"] for option in ("--train-molecules", "--train-samples"))
         assert one[0]["train_loss"] == two[0]["train_loss"], (model, one, two)
         assert one[0]["train_loss"] != train(model, "--epochs", 1)["epochs"][0]["train_loss"], model
 
