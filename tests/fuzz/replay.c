@@ -19,16 +19,34 @@ static uint64_t next(uint64_t *state)
     return *state * 0x2545f4914f6cdd1du;
 }
 
-/* One edit in place: another byte, a byte that means something to parsers, a range repeated, a range dropped. */
+/* The digits after a place, replaced by a number at which arithmetic ends. */
+static size_t edit_number(uint8_t *data, size_t n, size_t at, uint64_t *state)
+{
+    static const char *const numbers[] = {
+        "0", "-1", "7", "2147483648", "4611686018427387904", "9223372036854775807", "1e308"
+    };
+    const char *number = numbers[next(state) % WL_COUNT(numbers)];
+    while (at < n && !(data[at] >= '0' && data[at] <= '9')) at++;
+    size_t end = at, len = strlen(number);
+    while (end < n && data[end] >= '0' && data[end] <= '9') end++;
+    if (at == n) return n;
+    memmove(data + at + len, data + end, n - end);
+    memcpy(data + at, number, len);
+    return n - (end - at) + len;
+}
+
+/* One edit in place: another byte, a byte that means something to parsers, another number, a range repeated, a range
+ * dropped. */
 static size_t edit(uint8_t *data, size_t n, uint64_t *state)
 {
     static const char special[] = "\n\r\t\",;=[]{}#\\ -+.eE0123456789\0\xff\xc3";
     size_t at = n ? next(state) % n : 0, len = n > at ? next(state) % (n - at) % 32 : 0;
     if (n == 0) return 0;
-    switch (next(state) % 4) {
+    switch (next(state) % 5) {
     case 0: data[at] = (uint8_t)next(state); return n;
     case 1: data[at] = (uint8_t)special[next(state) % (sizeof special - 1)]; return n;
-    case 2: memmove(data + at + len, data + at, n - at); return n + len;
+    case 2: return edit_number(data, n, at, state);
+    case 3: memmove(data + at + len, data + at, n - at); return n + len;
     default: memmove(data + at, data + at + len, n - at - len); return n - len;
     }
 }
