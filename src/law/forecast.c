@@ -1,149 +1,148 @@
-/* Forecast by model averaging: the candidate models that qualify, by their Akaike weights. */
 #include "law/forecast.h"
-
-#include "law/fit/models.h"
 
 #include <math.h>
 
-static const double max_extrapolation = 4; /* times the measured range */
-static const double max_error_pct = 25;    /* leave-largest-out error above which a model does not contribute */
+/* ---- the posterior of a group ---- */
 
-static double range_ratio(const struct wl_law_group *g, double workers)
+static double growth_of(enum wl_law_scaling scaling, enum wl_law_response response)
 {
-    double min = g->configs[0].workers, max = g->configs[g->n_configs - 1].workers;
+    return (scaling == WL_SCALING_WEAK ? 1 : 0) + (response == WL_LAW_ENERGY ? 1 : 0);
+}
+
+static double sum_of_squares(const struct wl_law_run *r)
+{
+    double sum = 0;
+    for (size_t i = 0; i < r->epochs; i++) sum += (r->epoch_y[i] - r->y) * (r->epoch_y[i] - r->y);
+    return sum;
+}
+
+/* Runs of a group; the configuration is the worker count. */
+static struct wl_hier_run *runs_of(const struct wl_law_group *g, double growth, struct wl_arena *a)
+{
+    struct wl_hier_run *v = wl_new_array(a, struct wl_hier_run, g->n_runs);
+    for (size_t i = 0; i < g->n_runs; i++) {
+        const struct wl_law_run *r = &g->runs[i];
+        v[i] = (struct wl_hier_run) { .workers = r->workers,
+                                      .epochs = r->epochs,
+                                      .mean = r->y - growth * log(r->workers),
+                                      .sum_squares = sum_of_squares(r) };
+    }
+    return v;
+}
+
+int wl_law_posterior(const struct wl_law_group *g, enum wl_law_response response, const struct wl_hier_prior *prior,
+                     bool force, struct wl_law_posterior *out, struct wl_arena *a, struct wl_err *e)
+{
+    *out = (struct wl_law_posterior) { .growth = growth_of(g->scaling, response) };
+    if (g->n_configs < 2) {
+        out->refusal = g->n_configs ? "one worker count: measure another" : g->no_law_reason;
+        return 0;
+    }
+    if (g->scaling == WL_SCALING_MIXED && !force) {
+        out->refusal = "epochs are not comparable: their samples are neither constant nor proportional to the workers";
+        return 0;
+    }
+    if (g->scaling == WL_SCALING_MIXED)
+        wl_strs_addf(a, &out->notes, "forced: epochs of unlike work are taken to be alike");
+    if (g->scaling == WL_SCALING_UNKNOWN)
+        wl_strs_addf(a, &out->notes, "samples are not recorded: every epoch is taken to be the same work");
+    out->data = wl_new(a, struct wl_hier_data);
+    int rc = wl_hier_reduce(runs_of(g, out->growth, a), g->n_runs, out->data, a, e);
+    if (rc == 0) rc = wl_hier_fit(out->data, prior ? prior : &wl_hier_time_prior, &out->fit, a, e);
+    return rc;
+}
+
+/* ---- a forecast ---- */
+
+static double range_ratio(const struct wl_hier_data *d, double workers)
+{
+    const double min = d->workers[0], max = d->workers[d->n_configs - 1];
     return workers > max ? workers / max : workers < min ? workers / min : 1;
 }
 
-/* Why a model does not contribute, or NULL. Outside the range its leave-largest-out error must be known and small,
- * unless forced. */
-static const char *exclusion_reason(const struct wl_law_model *m, bool outside, bool force, struct wl_arena *a)
+static double response_at(const struct wl_law_posterior *p, const struct wl_hier_mixture *m, double workers,
+                          double level)
 {
-    if (!m->ranked) return m->reason;
-    if (!outside || force) return NULL;
-    if (isnan(m->llo_pct)) return "too few worker counts for leave-largest-out cross-validation";
-    if (m->llo_pct > max_error_pct)
-        return wl_strf(a, "its leave-largest-out error is %.3g %%, above %g %%", m->llo_pct, max_error_pct);
-    return NULL;
+    return exp(wl_hier_quantile(m, level) + p->growth * log(workers));
 }
 
-static void collect_components(struct wl_law_forecast *f, const struct wl_law_group *g, bool force, struct wl_arena *a)
+static struct wl_law_forecast_family family_at(const struct wl_law_posterior *p, enum wl_hier_family family,
+                                               double workers, struct wl_arena *a)
 {
-    double sum = 0;
-    bool outside = f->ratio != 1;
-    f->components = wl_new_array(a, struct wl_law_forecast_component, g->n_models);
-    f->n_components = g->n_models;
-    for (size_t i = 0; i < g->n_models; i++) {
-        const struct wl_law_model *m = &g->models[i];
-        struct wl_law_forecast_component *v = &f->components[i];
-        *v = (struct wl_law_forecast_component) {
-            m, NAN, NAN, NAN, NAN, (double)g->n_runs - (double)m->k, exclusion_reason(m, outside, force, a)
-        };
-        if (!m->ranked) continue;
-        double y = wl_law_model_eval(m, f->workers, &v->se);
-        double missed = outside && !isnan(m->llo_pct) ? log1p(m->llo_pct / 100) : 0;
-        v->value = exp(y);
-        v->scale = sqrt(v->se * v->se + m->sse / v->df + missed * missed);
-        if (!v->reason && !isfinite(v->scale)) v->reason = "its standard error is unknown";
-        if (!v->reason) sum += v->weight = m->weight, f->n_contributing++;
+    struct wl_law_forecast_family f = { .name = wl_hier_family_name(family),
+                                        .formula = wl_hier_family_formula(family),
+                                        .prior = p->fit.prior->weight[family],
+                                        .weight = p->fit.weight[family],
+                                        .value = NAN,
+                                        .se = NAN,
+                                        .reason = p->fit.reason[family] };
+    struct wl_hier_mixture m =
+        wl_hier_predict(&p->fit, &(struct wl_hier_query) { workers, WL_HIER_CONFIG, family, false }, a);
+    if (!f.reason && m.n) {
+        f.value = response_at(p, &m, workers, 0.5);
+        f.se = sqrt(wl_hier_variance(&m));
     }
-    for (size_t i = 0; i < f->n_components; i++) f->components[i].weight /= sum;
+    return f;
 }
 
-/* P(ln response of one more run <= y). */
-static double mixture_cdf(const struct wl_law_forecast *f, double y)
+/* Of measured worker counts and their doublings up to that of the forecast, the one where another configuration, with
+ * as many runs as the others have, would narrow the interval most. */
+static void suggest(const struct wl_law_posterior *p, const struct wl_hier_query *query, double sd,
+                    struct wl_law_forecast *f)
 {
-    double p = 0;
-    for (size_t i = 0; i < f->n_components; i++) {
-        const struct wl_law_forecast_component *v = &f->components[i];
-        if (!v->reason) p += v->weight * wl_t_cdf((y - log(v->value)) / v->scale, v->df);
+    const struct wl_hier_data *d = p->data;
+    const double max = d->workers[d->n_configs - 1];
+    const size_t runs = (d->n_runs + d->n_configs - 1) / d->n_configs;
+    f->measure_at = f->narrower = NAN;
+    for (size_t i = 0; i < d->n_configs + 1; i++) {
+        const double candidate = i < d->n_configs ? d->workers[i] : 2 * max;
+        if (candidate >= query->workers && i == d->n_configs) continue;
+        const double ratio = wl_hier_sd_after(&p->fit, query, candidate, runs) / sd;
+        if (isnan(f->narrower) || ratio < f->narrower) {
+            f->narrower = ratio;
+            f->measure_at = candidate;
+        }
     }
-    return p;
 }
 
-/* Bisection between the smallest and the largest quantile of the components. */
-static double mixture_quantile(const struct wl_law_forecast *f, double p)
+/* Ends of an interval that differ by less than this are ... */
+static const struct {
+    double below;
+    const char *verdict;
+} widths[] = {
+    { 1.25, "narrow" }, { 2, "usable for planning" }, { 4, "a rough guide" }, { INFINITY, "the data say little there" }
+};
+
+static const char *reach_of(const struct wl_law_forecast *f, struct wl_arena *a)
 {
-    double lo = INFINITY, hi = -INFINITY;
-    for (size_t i = 0; i < f->n_components; i++) {
-        const struct wl_law_forecast_component *v = &f->components[i];
-        if (v->reason) continue;
-        double q = wl_t_quantile(p, v->df) * v->scale;
-        lo = fmin(lo, log(v->value) + q);
-        hi = fmax(hi, log(v->value) + q);
-    }
-    for (int i = 0; i < 200 && hi - lo > 1e-13 * (1 + fabs(hi)); i++) {
-        double middle = (lo + hi) / 2;
-        *(mixture_cdf(f, middle) < p ? &lo : &hi) = middle;
-    }
-    return exp((lo + hi) / 2);
+    const double width = f->hi / f->lo;
+    size_t i = 0;
+    while (width >= widths[i].below && i + 1 < WL_COUNT(widths)) i++;
+    const char *where = f->ratio == 1  ? "within the measured worker counts"
+                        : f->ratio > 1 ? wl_strf(a, "%.3g times the largest measured worker count", f->ratio)
+                                       : wl_strf(a, "%.3g times the smallest measured worker count", f->ratio);
+    return wl_strf(a, "%s; the ends of the interval differ by a factor of %.3g: %s", where, width, widths[i].verdict);
 }
 
-/* Where no model contributes: the reported law. */
-static void from_power_law(struct wl_law_forecast *f, const struct wl_law_group *g, struct wl_arena *a)
+struct wl_law_forecast wl_law_forecast_at(const struct wl_law_posterior *p, double workers, struct wl_arena *a)
 {
-    struct wl_law_point p = wl_law_at(g, f->workers);
-    f->basis = "power_law";
-    f->value = p.value;
-    f->lo = p.run_lo;
-    f->hi = p.run_hi;
-    wl_strs_addf(a, &f->notes, "from the power law alone%s%s",
-                 g->no_models_reason ? ": " : ": no other model could be fitted",
-                 g->no_models_reason ? g->no_models_reason : "");
-    if (isnan(f->lo)) wl_strs_addf(a, &f->notes, "no interval: the law has no error estimate");
-}
-
-static void from_models(struct wl_law_forecast *f, struct wl_arena *a)
-{
-    double min = INFINITY, max = 0;
-    f->basis = "models";
-    f->value = mixture_quantile(f, 0.5);
-    f->lo = mixture_quantile(f, (1 - WL_LAW_CONFIDENCE) / 2);
-    f->hi = mixture_quantile(f, (1 + WL_LAW_CONFIDENCE) / 2);
-    for (size_t i = 0; i < f->n_components; i++) {
-        if (f->components[i].reason || f->components[i].weight < 0.05) continue;
-        min = fmin(min, f->components[i].value);
-        max = fmax(max, f->components[i].value);
-    }
-    if (max > 1.1 * min)
-        wl_strs_addf(a, &f->notes, "models with a weight of at least 0.05 predict %.4g to %.4g", min, max);
-}
-
-static bool any_ranked(const struct wl_law_group *g)
-{
-    for (size_t i = 0; i < g->n_models; i++)
-        if (g->models[i].ranked) return true;
-    return false;
-}
-
-struct wl_law_forecast wl_law_forecast_at(const struct wl_law_group *g, double workers, bool force, struct wl_arena *a)
-{
-    struct wl_law_forecast f = { .workers = workers, .ratio = NAN, .value = NAN, .lo = NAN, .hi = NAN };
-    if (g->no_law_reason || !(workers > 0)) {
-        f.refusal = g->no_law_reason ? g->no_law_reason : "the worker count must be positive";
-        return f;
-    }
-    f.ratio = range_ratio(g, workers);
-    bool outside = f.ratio != 1, far = f.ratio > max_extrapolation || f.ratio < 1 / max_extrapolation;
-    if (far && !force) {
-        f.refusal =
-            wl_strf(a,
-                    "%g workers are %.3g times the measured range (%g to %g), the limit is a factor of %g; measure "
-                    "closer, or use --force",
-                    workers, f.ratio, g->configs[0].workers, g->configs[g->n_configs - 1].workers, max_extrapolation);
-        return f;
-    }
-    collect_components(&f, g, force, a);
-    if (outside && !f.n_contributing && !force) {
-        f.refusal =
-            "no model has a known leave-largest-out error of at most 25 %; measure more worker counts, or use --force";
-        return f;
-    }
-    if (f.n_contributing)
-        from_models(&f, a);
-    else
-        from_power_law(&f, g, a);
-    if (outside && force)
-        wl_strs_addf(a, &f.notes, "forced: models with a large or unknown leave-largest-out error contribute");
-    if (any_ranked(g) && !f.n_contributing) wl_strs_addf(a, &f.notes, "no model has a known error");
+    struct wl_law_forecast f = { .workers = workers, .ratio = range_ratio(p->data, workers) };
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct wl_hier_query query = { workers, WL_HIER_CONFIG, WL_HIER_ALL, false };
+    struct wl_hier_mixture m = wl_hier_predict(&p->fit, &query, scratch);
+    f.config_lo = response_at(p, &m, workers, (1 - WL_LAW_CONFIDENCE) / 2);
+    f.config_hi = response_at(p, &m, workers, (1 + WL_LAW_CONFIDENCE) / 2);
+    suggest(p, &query, sqrt(wl_hier_variance(&m)), &f);
+    query.what = WL_HIER_RUN;
+    m = wl_hier_predict(&p->fit, &query, scratch);
+    f.value = response_at(p, &m, workers, 0.5);
+    f.lo = response_at(p, &m, workers, (1 - WL_LAW_CONFIDENCE) / 2);
+    f.hi = response_at(p, &m, workers, (1 + WL_LAW_CONFIDENCE) / 2);
+    for (size_t i = 0; i < WL_HIER_FAMILIES; i++)
+        if (p->fit.prior->weight[i] > 0) f.families[f.n_families++] = family_at(p, i, workers, scratch);
+    f.reach = reach_of(&f, a);
+    for (size_t i = 0; i < f.n_families; i++)
+        if (f.families[i].reason) f.families[i].reason = wl_strdup(a, f.families[i].reason);
+    wl_arena_free(scratch);
     return f;
 }

@@ -1,32 +1,45 @@
-/* Forecast of the response at a worker count that was not measured. */
+/* Forecast of the response at any worker count, by the hierarchical model (docs/adr/111). */
 #ifndef WL_LAW_FORECAST_H
 #define WL_LAW_FORECAST_H
 
 #include "law/fit/fit.h"
+#include "law/hier/hier.h"
 
-/* The component of one candidate model in a forecast. */
-struct wl_law_forecast_component {
-    const struct wl_law_model *model;
-    double weight;      /* Akaike weight among the contributing models; NAN: it does not contribute */
-    double value, se;   /* response; standard error of its logarithm, without the scatter of a run */
-    double scale, df;   /* of one run's logarithm: error of the model, scatter and leave-largest-out error */
-    const char *reason; /* why it does not contribute, or NULL */
-};
-
-/* One more epoch at a worker count: the mixture of the models by their weights. The interval is for the mean of one
- * more run; outside the measured worker counts it includes the leave-largest-out error of each model. */
-struct wl_law_forecast {
-    double workers, ratio; /* to the measured range: N/Nmax above, N/Nmin below, 1 within */
-    double value, lo, hi;  /* median and 95 % interval; NAN when refused, lo and hi NAN without an error */
-    struct wl_law_forecast_component *components; /* one per model of the group */
-    size_t n_components, n_contributing;
-    const char *basis;   /* "models", or "power_law" where no model contributes; NULL: refused */
-    const char *refusal; /* why there is no forecast, or NULL */
+/* The posterior of a group's response per unit of work: of ln t, of ln(t / N) where an epoch's work grows with the
+ * workers, and of energy the same per worker. */
+struct wl_law_posterior {
+    struct wl_hier_data *data;
+    struct wl_hier_fit fit;
+    double growth;       /* exponent of N that the unit of work leaves out: 0, 1 or 2 */
+    const char *refusal; /* why there is no posterior, or NULL */
     struct wl_strs notes;
 };
+/* prior NULL: wl_hier_time_prior. Refused: fewer than two worker counts; epochs of unlike work, unless `force`.
+ * WL_EINVAL: the prior is not one. */
+int wl_law_posterior(const struct wl_law_group *g, enum wl_law_response response, const struct wl_hier_prior *prior,
+                     bool force, struct wl_law_posterior *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Refuses beyond 4 times the measured range, and outside the range where the leave-largest-out error of every model is
- * unknown or above 25 %, unless forced. The group must have been fitted with `thorough`. */
-struct wl_law_forecast wl_law_forecast_at(const struct wl_law_group *g, double workers, bool force, struct wl_arena *a);
+/* What one family says. */
+struct wl_law_forecast_family {
+    const char *name, *formula;
+    double prior, weight; /* of the family; weights sum to 1 */
+    double value;         /* median given the family; NAN: left out */
+    double se;            /* sd of the logarithm of a new configuration's mean given the family */
+    const char *reason;   /* why it is left out, or NULL */
+};
+
+/* The epoch of a new configuration at a worker count. */
+struct wl_law_forecast {
+    double workers, ratio;       /* to the measured range: N/Nmax above, N/Nmin below, 1 within */
+    double value;                /* median */
+    double config_lo, config_hi; /* 95 %: mean of a new configuration */
+    double lo, hi;               /* 95 %: mean of one run of a new configuration */
+    struct wl_law_forecast_family families[WL_HIER_FAMILIES];
+    size_t n_families;
+    double measure_at, narrower; /* what would narrow it most: a configuration at so many workers; interval after over
+                                    before (both as sd of the logarithm). NAN: nothing measurable would */
+    const char *reach;           /* how far it reaches and how much it knows, in words */
+};
+struct wl_law_forecast wl_law_forecast_at(const struct wl_law_posterior *p, double workers, struct wl_arena *a);
 
 #endif

@@ -8,6 +8,7 @@
 #include "law/factor/factor.h"
 #include "law/fit/fit.h"
 #include "law/forecast.h"
+#include "law/hier/hier.h"
 #include "law/target.h"
 
 #endif

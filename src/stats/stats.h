@@ -17,6 +17,7 @@
 #include "stats/robust.h"
 #include "stats/sandwich.h"
 #include "stats/segmented.h"
+#include "stats/special.h"
 #include "stats/time_series.h"
 #include "stats/variation.h"
 

@@ -153,60 +153,6 @@ def audit(path, assumed):
     return {"groups": groups}
 
 
-# ---- predict ----
-
-WEAK = {
-    "power": (lambda n, p: p[0] * n ** -p[1], [60, -0.02]),
-    "weak_log": (lambda n, p: p[0] * (1 + p[1] * np.log2(n)), [60, 0.02]),
-    "weak_linear": (lambda n, p: p[0] * (1 + p[1] * (n - 1)), [60, 0.01]),
-}
-
-
-def fitted(runs, t, start):
-    workers, y = runs.workers.to_numpy(float), runs.y.to_numpy()
-    scale = np.array(start, float)
-    fit = scipy.optimize.least_squares(lambda q: np.log(t(workers, q * scale)) - y, np.ones(len(start)), jac="3-point",
-                                       xtol=1e-15, ftol=1e-15, gtol=1e-15)
-    return fit, fit.x * scale, scale
-
-
-def predict_weak(path, workers):
-    """The curves of weak scaling, averaged: delta method, scatter, error at larger worker counts, mixture of t."""
-    runs = means_of_runs(path, "time_s", [])
-    voices = []
-    for name, (t, start) in WEAK.items():
-        fit, p, scale = fitted(runs, t, start)
-        n, df, sse = len(runs), len(runs) - len(p), 2 * fit.cost
-        cov = np.linalg.inv(fit.jac.T @ fit.jac) * sse / df * np.outer(scale, scale)
-        step = 1e-6 * scale
-        slope = np.array([(np.log(t(workers, p + d)) - np.log(t(workers, p - d))) / (2 * d.sum())
-                          for d in np.diag(step)])
-        missed = []
-        for halvings in (1, 2):
-            least = runs[runs.workers <= runs.workers.max() / 2 ** halvings]
-            if least.workers.nunique() <= len(p):
-                continue
-            _, q, _ = fitted(least, t, start)
-            larger = runs[~runs.index.isin(least.index)].groupby("workers").y.mean()
-            missed += [np.log(t(w, q)) - y for w, y in larger.items()]
-        rms = np.sqrt(np.mean(np.square(missed)))
-        se = np.sqrt(slope @ cov @ slope)
-        voices.append(dict(name=name, epoch=t(workers, p), se_ln=se, llo_pct=100 * np.expm1(rms), aicc=aicc(sse, n, len(p)),
-                           scale=np.sqrt(se ** 2 + sse / df + rms ** 2), df=df))
-    weight = np.array([np.exp((min(v["aicc"] for v in voices) - v["aicc"]) / 2) for v in voices])
-    for v, w in zip(voices, weight / weight.sum()):
-        v["weight"] = w
-
-    def quantile(p):
-        def cdf(y):
-            return sum(v["weight"] * scipy.stats.t.cdf((y - np.log(v["epoch"])) / v["scale"], v["df"]) for v in voices) - p
-        return np.exp(scipy.optimize.brentq(cdf, 0, 10, xtol=1e-13))
-    return {"groups": [{"predictions": [dict(
-        workers=workers, epoch=quantile(0.5), run_interval95=[quantile(0.025), quantile(0.975)], basis="models",
-        range_ratio=workers / runs.workers.max(),
-        models=[{k: v[k] for k in ("name", "weight", "epoch", "se_ln", "llo_pct")} for v in voices])]}]}
-
-
 # ---- energy ----
 
 def term(fit, name, null=0.0):
@@ -257,7 +203,6 @@ values = {
                                                                               "energy_j"),
     "compare cases/noisy.csv --factor power_cap_w": compare("cases/noisy.csv", "power_cap_w"),
     "audit ../../../examples/frey2022/tables.csv --n 8": audit("../../../examples/frey2022/tables.csv", 8),
-    "predict ../fit/cases/weak.csv --at workers=16": predict_weak("../fit/cases/weak.csv", 16),
     "energy cases/energy.csv": energy("cases/energy.csv"),
 }
 with open(os.path.join(HERE, "analysis_values.json"), "w", encoding="utf-8") as file:

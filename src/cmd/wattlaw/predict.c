@@ -3,6 +3,7 @@
 
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/prior.h"
 #include "law/law.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 #include <string.h>
 
 struct predict_options {
-    struct wl_strs map, by, at;
+    struct wl_strs map, by, at, prior;
     const char *response;
     int64_t drop_epochs;
     bool force, json;
@@ -21,82 +22,154 @@ static const struct wl_opt options[] = {
       .type = WL_LINES,
       .offset = offsetof(struct predict_options, at),
       .required = true,
-      .unit = "workers=N",
-      .help = "worker count to predict for" },
+      .unit = "workers=N[,N...]",
+      .help = "worker counts to predict for" },
     { .name = "force",
       .type = WL_FLAG,
       .offset = offsetof(struct predict_options, force),
-      .help =
-          "predict beyond 4 times the measured worker counts, also with curves that failed or were not tested there" },
+      .help = "predict even where the epochs of a group are not the same work (default: refuse)" },
+    WL_PRIOR_OPT_ROW(struct predict_options),
     WL_ANALYSIS_OPT_ROWS(struct predict_options),
     WL_FIT_OPT_ROWS(struct predict_options),
     WL_OPT_END
 };
 
-static int read_points(const struct wl_strs *at, double *workers, struct wl_err *e)
+struct points {
+    double *workers;
+    size_t n, cap;
+};
+
+static int add_points(const char *at, struct points *to, struct wl_arena *a, struct wl_err *e)
 {
     static const char word[] = "workers=";
-    for (size_t i = 0; i < at->n; i++) {
-        bool named = wl_str_starts(at->v[i], word);
-        if (!named || wl_str_to_real(at->v[i] + strlen(word), &workers[i]) || !(workers[i] > 0))
-            return wl_fail(e, WL_EUSAGE, "--at %s: expected workers=N with a positive number", at->v[i]);
+    struct wl_strs values = wl_str_split(a, at + (wl_str_starts(at, word) ? strlen(word) : 0), ',');
+    for (size_t i = 0; i < values.n; i++) {
+        WL_GROW(a, to->workers, to->n, to->cap);
+        double *v = &to->workers[to->n++];
+        if (!wl_str_starts(at, word) || wl_str_to_real(values.v[i], v) || !(*v > 0) || !isfinite(*v))
+            return wl_fail(e, WL_EUSAGE,
+                           "--at %s: expected workers=N with a positive number, or several: workers=64,128", at);
     }
+    return 0;
+}
+
+/* One group: its posterior and the forecasts at all points. */
+struct predicted {
+    const struct wl_law_group *group;
+    enum wl_law_response response;
+    struct wl_law_posterior posterior;
+    struct wl_law_forecast *at;
+    size_t n;
+};
+
+static int predict_group(const struct wl_law_group *g, enum wl_law_response response, const struct points *points,
+                         const struct wl_hier_prior *prior, bool force, struct predicted *out, struct wl_arena *a,
+                         struct wl_err *e)
+{
+    *out = (struct predicted) { .group = g, .response = response };
+    int rc = wl_law_posterior(g, response, prior, force, &out->posterior, a, e);
+    if (rc || out->posterior.refusal) return rc;
+    out->at = wl_new_array(a, struct wl_law_forecast, points->n);
+    for (; out->n < points->n; out->n++)
+        out->at[out->n] = wl_law_forecast_at(&out->posterior, points->workers[out->n], a);
     return 0;
 }
 
 /* ---- text ---- */
 
-static void print_candidates(const struct wl_law_forecast *f, enum wl_law_response response, enum wl_provenance from,
-                             struct wl_arena *a)
+static enum wl_provenance provenance(const struct predicted *p)
+{
+    return p->response == WL_LAW_ENERGY ? wl_provenance_of(p->group->estimated, p->group->simulated) : WL_MEASURED;
+}
+
+static const char *range_text(double lo, double hi, struct wl_arena *a)
+{
+    return wl_strf(a, "%s to %s", wl_number_text(lo, a), wl_number_text(hi, a));
+}
+
+static void print_forecasts(const struct predicted *p, struct wl_arena *a)
+{
+    const char *unit = wl_law_response_unit(p->response);
+    struct wl_table t = wl_table_new(a);
+    wl_table_column(&t, "workers", true);
+    wl_table_provenance_column(&t);
+    wl_table_column(&t, wl_law_response_name(p->response), true);
+    wl_table_column(&t, "95 % of new runs", false);
+    wl_table_column(&t, "95 % of new configurations", false);
+    for (size_t i = 0; i < p->n; i++) {
+        const struct wl_law_forecast *f = &p->at[i];
+        const struct wl_amount value = wl_amount_of(f->value, unit, provenance(p));
+        wl_table_real(&t, f->workers, 0);
+        wl_table_provenance(&t, provenance(p));
+        wl_table_amount(&t, &value, 4);
+        wl_table_cell(&t, range_text(f->lo, f->hi, a));
+        wl_table_cell(&t, range_text(f->config_lo, f->config_hi, a));
+        wl_table_row(&t);
+    }
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+static void print_words(const struct predicted *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        const struct wl_law_forecast *f = &p->at[i];
+        wl_print("  N = %-6g %s\n", f->workers, f->reach);
+        if (f->narrower < 0.9)
+            wl_print("             a measurement at %g workers would narrow it most: to about %.0f %% of its width\n",
+                     f->measure_at, 100 * f->narrower);
+    }
+    if (p->group->scaling == WL_SCALING_WEAK)
+        wl_print("  work       an epoch has samples in proportion to the workers\n");
+    wl_print("  scatter    configurations %.2g %%, runs %.2g %% (standard deviations in the posterior)\n",
+             100 * p->posterior.fit.tau, 100 * p->posterior.fit.sigma);
+    for (size_t i = 0; i < p->posterior.notes.n; i++) wl_print("  note       %s\n", p->posterior.notes.v[i]);
+}
+
+static void print_families(const struct predicted *p, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
-    const char *const heads[] = { "curve", "t(N)", "weight", wl_law_response_name(response), "% off at larger N", "" };
-    if (!f->n_components) return;
-    for (size_t i = 0; i < WL_COUNT(heads); i++) {
-        if (i == 3) wl_table_provenance_column(&t);
-        wl_table_column(&t, heads[i], i > 1 && i < 5);
-    }
-    for (size_t i = 0; i < f->n_components; i++) {
-        const struct wl_law_forecast_component *v = &f->components[i];
-        wl_table_cell(&t, v->model->name);
-        wl_table_cell(&t, v->model->formula);
-        wl_table_cell(&t, v->reason || isnan(v->weight) ? NULL : wl_strf(a, "%.2f", v->weight));
-        const struct wl_amount value = wl_amount_of(v->value, wl_law_response_unit(response), from);
-        wl_table_provenance(&t, isnan(v->value) ? WL_MEASURED : from);
-        wl_table_amount(&t, &value, 4);
-        wl_table_real(&t, v->model->llo_pct, 3);
-        wl_table_cell(&t, v->reason ? v->reason : "");
+    wl_table_column(&t, "curve", false);
+    wl_table_column(&t, "t(N)", false);
+    wl_table_column(&t, "prior", true);
+    wl_table_column(&t, "weight", true);
+    for (size_t i = 0; i < p->n; i++) wl_table_column(&t, wl_strf(a, "at %g", p->at[i].workers), true);
+    wl_table_column(&t, "", false);
+    for (size_t k = 0; k < p->at[0].n_families; k++) {
+        const struct wl_law_forecast_family *f = &p->at[0].families[k];
+        wl_table_cell(&t, f->name);
+        wl_table_cell(&t, f->formula);
+        wl_table_cell(&t, wl_strf(a, "%.2f", f->prior));
+        wl_table_cell(&t, f->reason ? NULL : wl_strf(a, "%.2f", f->weight));
+        for (size_t i = 0; i < p->n; i++) wl_table_real(&t, p->at[i].families[k].value, 4);
+        wl_table_cell(&t, f->reason ? f->reason : "");
         wl_table_row(&t);
     }
     wl_print("\n");
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
-static void print_forecast(const struct wl_law_group *g, const struct wl_law_forecast *f, enum wl_law_response response,
-                           struct wl_arena *a)
+static void print_group(const struct predicted *p, bool first, struct wl_arena *a)
 {
-    const char *unit = wl_law_response_unit(response);
-    const enum wl_provenance from =
-        response == WL_LAW_ENERGY ? wl_provenance_of(g->estimated, g->simulated) : WL_MEASURED;
-    if (f->refusal) {
-        wl_print("  refused    N = %g: %s\n", f->workers, f->refusal);
-    } else {
-        wl_print("  an epoch at N = %g: %s %s%s", f->workers, wl_number_text(f->value, a), unit,
-                 wl_provenance_mark(from));
-        if (!isnan(f->lo))
-            wl_print(", 95 %% interval %s to %s %s%s for one more run", wl_number_text(f->lo, a),
-                     wl_number_text(f->hi, a), unit, wl_provenance_mark(from));
-        if (f->ratio == 1)
-            wl_print("; within the measured worker counts\n");
-        else
-            wl_print("; N is %.3g times the %s measured\n", f->ratio, f->ratio > 1 ? "most" : "least");
-        if (g->scaling == WL_SCALING_WEAK) wl_print("  work       an epoch has samples in proportion to the workers\n");
+    wl_print(first ? "%s%s%s\n" : "\n%s%s%s\n", p->group->title, p->group->simulated ? " (simulated)" : "",
+             p->group->estimated ? " (estimated)" : "");
+    if (p->posterior.refusal) {
+        wl_print("  refused    %s\n", p->posterior.refusal);
+        return;
     }
-    for (size_t i = 0; i < f->notes.n; i++) wl_print("  note       %s\n", f->notes.v[i]);
-    print_candidates(f, response, from, a);
+    print_forecasts(p, a);
+    wl_print("\n");
+    print_words(p);
+    print_families(p, a);
 }
 
 /* ---- JSON ---- */
+
+static void add_pair(struct wl_json *o, const char *key, double lo, double hi)
+{
+    struct wl_json *interval = wl_json_add_array(o, key);
+    wl_json_add_real(interval, NULL, lo);
+    wl_json_add_real(interval, NULL, hi);
+}
 
 static void add_forecast(struct wl_json *array, const struct wl_law_forecast *f)
 {
@@ -104,28 +177,36 @@ static void add_forecast(struct wl_json *array, const struct wl_law_forecast *f)
     wl_json_add_number(o, "workers", f->workers);
     wl_json_add_real(o, "range_ratio", f->ratio);
     wl_json_add_real(o, "epoch", f->value);
-    struct wl_json *interval = wl_json_add_array(o, "run_interval95");
-    wl_json_add_real(interval, NULL, f->lo);
-    wl_json_add_real(interval, NULL, f->hi);
-    wl_json_add_str(o, "basis", f->basis);
-    wl_json_add_str(o, "refused", f->refusal);
+    add_pair(o, "run_interval95", f->lo, f->hi);
+    add_pair(o, "configuration_interval95", f->config_lo, f->config_hi);
+    wl_json_add_str(o, "basis", "hierarchical");
+    wl_json_add_str(o, "refused", NULL);
+    wl_json_add_str(o, "reach", f->reach);
+    wl_json_add_real(o, "measure_at", f->measure_at);
+    wl_json_add_real(o, "width_after", f->narrower);
     struct wl_json *models = wl_json_add_array(o, "models");
-    for (size_t i = 0; i < f->n_components; i++) {
-        const struct wl_law_forecast_component *v = &f->components[i];
+    for (size_t i = 0; i < f->n_families; i++) {
+        const struct wl_law_forecast_family *v = &f->families[i];
         struct wl_json *m = wl_json_add_object(models, NULL);
-        wl_json_add_str(m, "name", v->model->name);
+        wl_json_add_str(m, "name", v->name);
+        wl_json_add_real(m, "prior", v->prior);
         wl_json_add_real(m, "weight", v->reason ? NAN : v->weight);
         wl_json_add_real(m, "epoch", v->value);
         wl_json_add_real(m, "se_ln", v->se);
-        wl_json_add_real(m, "llo_pct", v->model->llo_pct);
         wl_json_add_str(m, "why", v->reason);
     }
-    struct wl_json *notes = wl_json_add_array(o, "notes");
-    for (size_t i = 0; i < f->notes.n; i++) wl_json_add_str(notes, NULL, f->notes.v[i]);
 }
 
-static struct wl_json *add_group(struct wl_json *array, const struct wl_law_group *g)
+static void add_refusal(struct wl_json *array, double workers, const char *refusal)
 {
+    struct wl_json *o = wl_json_add_object(array, NULL);
+    wl_json_add_number(o, "workers", workers);
+    wl_json_add_str(o, "refused", refusal);
+}
+
+static void add_group(struct wl_json *array, const struct predicted *p, const struct points *points)
+{
+    const struct wl_law_group *g = p->group;
     struct wl_json *o = wl_json_add_object(array, NULL), *key = wl_json_add_object(o, "key");
     for (size_t i = 0; i < g->n_key; i++)
         wl_json_add_str(key, g->key[i].column, *g->key[i].value ? g->key[i].value : NULL);
@@ -133,31 +214,44 @@ static struct wl_json *add_group(struct wl_json *array, const struct wl_law_grou
     wl_json_add_str(o, "scaling", wl_law_scaling_name(g->scaling));
     wl_json_add_bool(o, "estimated", g->estimated);
     wl_json_add_bool(o, "simulated", g->simulated);
-    return wl_json_add_array(o, "predictions");
+    wl_json_add_real(o, "configuration_sd", p->posterior.refusal ? NAN : p->posterior.fit.tau);
+    wl_json_add_real(o, "run_sd", p->posterior.refusal ? NAN : p->posterior.fit.sigma);
+    struct wl_json *list = wl_json_add_array(o, "predictions"), *notes;
+    for (size_t i = 0; i < p->n; i++) add_forecast(list, &p->at[i]);
+    for (size_t i = p->n; i < points->n; i++) add_refusal(list, points->workers[i], p->posterior.refusal);
+    notes = wl_json_add_array(o, "notes");
+    for (size_t i = 0; i < p->posterior.notes.n; i++) wl_json_add_str(notes, NULL, p->posterior.notes.v[i]);
 }
 
-/* All groups at all points; returns how many were predicted. */
-static size_t predict(const struct wl_law_result *r, const double *workers, size_t n, const struct predict_options *o,
-                      struct wl_json *root, struct wl_arena *a)
+static struct wl_json *start_json(const char *source, const struct predict_options *o, const struct wl_law_result *r,
+                                  const struct wl_hier_prior *prior, struct wl_arena *a)
 {
-    struct wl_json *groups = root ? wl_json_add_array(root, "groups") : NULL;
-    size_t done = 0;
+    struct wl_json *root = wl_analysis_json(source, a);
+    wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+    wl_json_add_str(root, "response", wl_law_response_name(r->response));
+    wl_json_add_str(root, "unit", wl_law_response_unit(r->response));
+    wl_json_add_bool(root, "forced", o->force);
+    wl_prior_json(prior, wl_json_add_object(root, "prior"));
+    return root;
+}
+
+/* All groups at all points; *done: how many groups were predicted. */
+static int predict(const struct wl_law_result *r, const struct points *points, const struct wl_hier_prior *prior,
+                   bool force, struct wl_json *groups, size_t *done, struct wl_arena *a, struct wl_err *e)
+{
     for (size_t i = 0; i < r->n; i++) {
-        const struct wl_law_group *g = &r->groups[i];
-        struct wl_json *list = root ? add_group(groups, g) : NULL;
-        if (!root)
-            wl_print(i ? "\n%s%s%s\n" : "%s%s%s\n", g->title, g->simulated ? " (simulated)" : "",
-                     g->estimated ? " (estimated)" : "");
-        for (size_t j = 0; j < n; j++) {
-            struct wl_law_forecast f = wl_law_forecast_at(g, workers[j], o->force, a);
-            done += !f.refusal;
-            if (root)
-                add_forecast(list, &f);
-            else
-                print_forecast(g, &f, r->response, a);
-        }
+        struct wl_arena *scratch = wl_arena_new(a);
+        struct predicted p;
+        int rc = predict_group(&r->groups[i], r->response, points, prior, force, &p, groups ? a : scratch, e);
+        if (rc) return rc;
+        *done += p.n > 0;
+        if (groups)
+            add_group(groups, &p, points);
+        else
+            print_group(&p, i == 0, scratch);
+        wl_arena_free(scratch);
     }
-    return done;
+    return 0;
 }
 
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
@@ -167,37 +261,34 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
-    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .thorough = true };
+    struct wl_hier_prior prior = wl_hier_time_prior;
+    struct points points = { 0 };
+    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
-    double *workers = wl_new_array(a, double, o->at.n);
-    int rc = read_points(&o->at, workers, e);
+    int rc = wl_prior_read(&o->prior, &prior, e);
+    for (size_t i = 0; rc == 0 && i < o->at.n; i++) rc = add_points(o->at.v[i], &points, a, e);
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
     if (rc) return rc;
-    struct wl_json *root = NULL;
-    if (o->json) {
-        root = wl_analysis_json(rest->args.v[0], a);
-        wl_json_add_int(root, "drop_epochs", o->drop_epochs);
-        wl_json_add_str(root, "response", wl_law_response_name(result.response));
-        wl_json_add_str(root, "unit", wl_law_response_unit(result.response));
-        wl_json_add_bool(root, "forced", o->force);
-    }
-    size_t done = predict(&result, workers, o->at.n, o, root, a);
+    struct wl_json *root = o->json ? start_json(rest->args.v[0], o, &result, &prior, a) : NULL;
+    size_t done = 0;
+    rc = predict(&result, &points, &prior, o->force, root ? wl_json_add_array(root, "groups") : NULL, &done, a, e);
+    if (rc) return rc;
     if (root) wl_json_print(root);
     return done ? WL_EXIT_OK : WL_EXIT_FAILED;
 }
 
 const struct wl_cmd wl_cmd_predict = {
     .name = "predict",
-    .usage = "STORE|CSV --at workers=N [options]",
-    .help = "predict time or energy per epoch at another worker count, with an interval",
-    .more = "The curves of `wattlaw fit` are averaged with Akaike weights. Beyond the measured worker counts only "
-            "curves that\n"
-            "forecast the larger ones within 25 % are used, and the interval includes their error there. Exit status 1 "
-            "if every\n"
-            "prediction is refused.\n"
-            "\n"
-            "  wattlaw predict quickstart-results --at workers=16",
+    .usage = "STORE|CSV --at workers=N[,N...] [options]",
+    .help = "predict time or energy per epoch at other worker counts, with intervals",
+    .more =
+        "A hierarchical model (docs/metrics.md) averages five families of curves by their posterior weights. Its\n"
+        "intervals include what the curves, the scatter of configurations and runs, and the distance from the\n"
+        "measured worker counts leave open: they widen instead of failing. Two worker counts are enough. Exit status\n"
+        "1 if every group is refused.\n"
+        "\n"
+        "  wattlaw predict quickstart-results --at workers=16,32",
     .options = options,
     .options_size = sizeof(struct predict_options),
     .run = run,

@@ -1,7 +1,7 @@
 /* Shares are drawn as z^2: a share near 0, which is the usual one, has no infinite density in z. */
 #include "law/hier/families.h"
 
-#include "stats/special.h"
+#include "stats/stats.h"
 
 #include <math.h>
 
@@ -104,7 +104,7 @@ const struct wl_hier_curve wl_hier_curves[WL_HIER_FAMILIES] = {
                               .s = power_const,
                               .ln_prior = power_const_prior },
     [WL_HIER_AMDAHL_LOG] = { "amdahl_log",
-                             "W/N + c + d ln N",
+                             "W/N + c + g log2 N",
                              2,
                              { { 0, 0 }, { 1, 1 } },
                              .simplex = true,
@@ -112,7 +112,7 @@ const struct wl_hier_curve wl_hier_curves[WL_HIER_FAMILIES] = {
                              .s = amdahl_log,
                              .ln_prior = shares_prior },
     [WL_HIER_AMDAHL_LINEAR] = { "amdahl_linear",
-                                "W/N + c + d N",
+                                "W/N + c + g N",
                                 2,
                                 { { 0, 0 }, { 1, 1 } },
                                 .simplex = true,

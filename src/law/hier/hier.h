@@ -42,7 +42,7 @@ extern const struct wl_hier_prior wl_hier_time_prior;  /* response per work, or 
 extern const struct wl_hier_prior wl_hier_power_prior; /* mean power of a worker */
 
 const char *wl_hier_family_name(enum wl_hier_family f);    /* "amdahl_log" */
-const char *wl_hier_family_formula(enum wl_hier_family f); /* "W/N + c + d ln N" */
+const char *wl_hier_family_formula(enum wl_hier_family f); /* "W/N + c + g log2 N" */
 size_t wl_hier_family_shapes(enum wl_hier_family f);       /* 1 or 2 */
 
 /* One run: mean of the ln(response) of its epochs, and their sum of squares about it. `config` numbers the
@@ -71,6 +71,7 @@ int wl_hier_reduce(const struct wl_hier_run *runs, size_t n, struct wl_hier_data
 struct wl_hier_fit {
     double weight[WL_HIER_FAMILIES];      /* posterior weights; sum 1 */
     const char *reason[WL_HIER_FAMILIES]; /* why a family is left out, or NULL */
+    double tau, sigma;                    /* sd of configurations and of runs: geometric means over the posterior */
     const struct wl_hier_prior *prior;
     const struct wl_hier_data *data;
     struct wl_hier_posterior *posterior; /* nodes and their weights */
@@ -89,10 +90,20 @@ enum wl_hier_what {
     WL_HIER_CONFIG, /* the mean of a new configuration */
     WL_HIER_RUN     /* the mean of a new run, with a typical number of epochs, of a new configuration */
 };
-/* At any worker count, measured or not. Components are merged where they are alike (their mean and variance are kept)
- * unless `exact`. */
-struct wl_hier_mixture wl_hier_predict(const struct wl_hier_fit *fit, double workers, enum wl_hier_what what,
-                                       bool exact, struct wl_arena *a);
+enum { WL_HIER_ALL = -1 }; /* families */
+struct wl_hier_query {
+    double workers; /* any, measured or not */
+    enum wl_hier_what what;
+    int family; /* enum wl_hier_family: given that family; or WL_HIER_ALL */
+    bool exact; /* else components that are alike are merged, keeping their mean and variance */
+};
+struct wl_hier_mixture wl_hier_predict(const struct wl_hier_fit *fit, const struct wl_hier_query *query,
+                                       struct wl_arena *a);
+
+/* Expected sd of the ln(response) that `query` asks for, once a configuration with `runs` more runs has been measured
+ * at `candidate` workers: the best linear predictor from it, over the whole posterior. */
+double wl_hier_sd_after(const struct wl_hier_fit *fit, const struct wl_hier_query *query, double candidate,
+                        size_t runs);
 
 double wl_hier_cdf(const struct wl_hier_mixture *m, double y);
 double wl_hier_quantile(const struct wl_hier_mixture *m, double p);

@@ -1,7 +1,7 @@
 /* Mixtures of normal distributions. */
 #include "law/hier/hier.h"
 
-#include "stats/distributions.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <stdlib.h>

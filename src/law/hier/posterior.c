@@ -182,6 +182,22 @@ static void integrate(struct wl_hier_fit *fit, const struct wl_hier_box *boxes, 
     wl_arena_free(scratch);
 }
 
+static void describe_scatter(struct wl_hier_fit *fit)
+{
+    const struct wl_hier_posterior *post = fit->posterior;
+    double ln_tau2 = 0, ln_sigma2 = 0, total = 0;
+    for (size_t c = 0; c < post->n_components; c++)
+        for (size_t i = 0; i < post->components[c].n; i++)
+            for (size_t q = 0; q < post->scatter.n; q++) {
+                const double w = post->components[c].nodes[i].weight[q];
+                total += w;
+                ln_tau2 += w * log(post->scatter.tau2[q]);
+                ln_sigma2 += w * log(post->scatter.sigma2[q]);
+            }
+    fit->tau = exp(ln_tau2 / total / 2);
+    fit->sigma = exp(ln_sigma2 / total / 2);
+}
+
 /* ---- which families ---- */
 
 static const char *exclusion(const struct wl_hier_data *d, const struct wl_hier_prior *p, size_t f, struct wl_arena *a)
@@ -235,5 +251,6 @@ int wl_hier_fit(const struct wl_hier_data *data, const struct wl_hier_prior *pri
     struct wl_hier_box boxes[WL_HIER_FAMILIES];
     scan(out, boxes, a);
     integrate(out, boxes, a);
+    describe_scatter(out);
     return 0;
 }

@@ -57,8 +57,9 @@ static double prediction(const struct example *x, const char *quantity, double a
     static const double level[] = { 0.5, 0.025, 0.975 };
     char words[3][16];
     assert_int_equal(sscanf(quantity, "%15s %15s %15s", words[0], words[1], words[2]), 3);
-    struct wl_hier_mixture m =
-        wl_hier_predict(&x->fit, at, index_in(what, 3, words[1]), index_in(how, 2, words[0]) == 0, x->arena);
+    const struct wl_hier_query query = { at, index_in(what, 3, words[1]), WL_HIER_ALL,
+                                         index_in(how, 2, words[0]) == 0 };
+    struct wl_hier_mixture m = wl_hier_predict(&x->fit, &query, x->arena);
     return wl_hier_quantile(&m, level[index_in(end, 3, words[2])]);
 }
 
@@ -200,7 +201,7 @@ static void amdahl_ladder(struct example *x, double scale)
 
 static struct wl_hier_mixture at(const struct example *x, double workers, enum wl_hier_what what)
 {
-    return wl_hier_predict(&x->fit, workers, what, false, x->arena);
+    return wl_hier_predict(&x->fit, &(struct wl_hier_query) { workers, what, WL_HIER_ALL, false }, x->arena);
 }
 
 static void the_unit_and_the_order_of_runs_do_not_matter(void **state)
@@ -245,6 +246,41 @@ static void intervals_widen(void **state)
             assert_true(wl_hier_variance(&far) > wl_hier_variance(&near));
         }
     }
+    wl_arena_free(a);
+}
+
+/* The mixture of all families is that of each by its weight. */
+static void families_make_up_the_whole(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct example x = { .arena = a };
+    amdahl_ladder(&x, 1);
+    fit(&x, &wl_hier_time_prior);
+    struct wl_hier_mixture all = at(&x, 64, WL_HIER_CONFIG);
+    double mean = 0;
+    for (int f = 0; f < WL_HIER_FAMILIES; f++) {
+        struct wl_hier_mixture m = wl_hier_predict(&x.fit, &(struct wl_hier_query) { 64, WL_HIER_CONFIG, f, false }, a);
+        if (m.n) mean += x.fit.weight[f] * wl_hier_mean(&m);
+    }
+    assert_true(fabs(mean - wl_hier_mean(&all)) < 1e-5);
+    wl_arena_free(a);
+}
+
+/* A measurement at the forecast's own worker count narrows it most, and one that is repeated hardly. */
+static void a_measurement_nearby_narrows_most(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct example x = { .arena = a };
+    amdahl_ladder(&x, 1);
+    fit(&x, &wl_hier_time_prior);
+    const struct wl_hier_query query = { 128, WL_HIER_CONFIG, WL_HIER_ALL, false };
+    struct wl_hier_mixture m = wl_hier_predict(&x.fit, &query, a);
+    const double sd = sqrt(wl_hier_variance(&m)), there = wl_hier_sd_after(&x.fit, &query, 128, 2),
+                 near = wl_hier_sd_after(&x.fit, &query, 64, 2), again = wl_hier_sd_after(&x.fit, &query, 2, 2);
+    assert_true(there < near && near < again && again < sd * 1.001);
+    assert_true(again > 0.8 * sd);
     wl_arena_free(a);
 }
 
@@ -299,6 +335,8 @@ int main(void)
         cmocka_unit_test(the_reduction_keeps_the_likelihood_of_all_runs),
         cmocka_unit_test(the_unit_and_the_order_of_runs_do_not_matter),
         cmocka_unit_test(intervals_widen),
+        cmocka_unit_test(families_make_up_the_whole),
+        cmocka_unit_test(a_measurement_nearby_narrows_most),
         cmocka_unit_test(left_out_families_have_a_reason),
         cmocka_unit_test(bad_input_is_refused),
     };

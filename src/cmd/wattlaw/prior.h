@@ -1,0 +1,22 @@
+/* The constants of the hierarchical model as an option. */
+#ifndef WL_CMD_WATTLAW_PRIOR_H
+#define WL_CMD_WATTLAW_PRIOR_H
+
+#include "law/law.h"
+
+/* NAME=VALUE items, each a constant by its name in docs/reference/analysis.md. WL_EUSAGE names what is unknown or out
+ * of range. */
+int wl_prior_read(const struct wl_strs *items, struct wl_hier_prior *prior, struct wl_err *e) WL_MUST_CHECK;
+
+/* All constants, as members of an object. */
+void wl_prior_json(const struct wl_hier_prior *prior, struct wl_json *object);
+
+/* Option row over a struct `options` that has the field prior. */
+#define WL_PRIOR_OPT_ROW(options)                                                                    \
+    {                                                                                                \
+        .name = "prior", .type = WL_LINES, .offset = offsetof(options, prior), .unit = "NAME=VALUE", \
+        .help = "constant of the hierarchical model's prior, such as tau=0.02 (default: those of "   \
+                "docs/reference/analysis.md)"                                                        \
+    }
+
+#endif
