@@ -39,9 +39,13 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "exp(b0 + b1 ln N -+ t(0.975, df) se): confidence band of the line, not a prediction band of the next run", law },
     { "ideal", "ideal", "", "t(N0) N0 / N, from the fitted time at the smallest worker count", law },
     { "verdict", "is it a power law", "",
-      "REJECTED where the curvature has p < 0.05, SUPPORTED where neither curvature nor lack of fit has, else "
-      "NOT_TESTABLE, as with fewer than five worker counts, a range below 10 or no scatter to test against",
-      law },
+      "change of beta per factor of 10 = -2 c2 ln 10, y = c0 + c1 x + c2 x^2 over the means of worker counts, x = ln "
+      "N. "
+      "SUPPORTED where abs(change) + t(0.95, m-3) se < 0.05 and the interval of beta is beyond 0.05; REJECTED where "
+      "abs(change) > 0.05 and its 95 % interval excludes 0; else UNDECIDED",
+      "docs/adr/112" },
+    { "smallest-margin", "power law to within", "",
+      "abs(change) + t(0.95, m-3) se: the smallest margin at which the verdict would be SUPPORTED", "docs/adr/112" },
     { "lack-of-fit", "lack of fit", "",
       "F = [(SSE - SSpe) / (m - 2)] / [SSpe / (n - m)], SSpe within worker counts, m worker counts, n runs", law },
     { "bend", "curvature", "", "t-test of q in ln t = b0 + b1 ln N + q (ln N)^2", law },

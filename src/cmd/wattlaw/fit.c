@@ -12,7 +12,7 @@ struct fit_options {
     struct wl_strs map, by;
     const char *response;
     int64_t drop_epochs;
-    double beyond;
+    double beyond, margin;
     bool json;
 };
 
@@ -25,6 +25,14 @@ static const struct wl_opt options[] = {
       .max = 1e12,
       .unit = "workers",
       .help = "largest worker count to fit when testing extrapolation to larger ones; 0: all but the two largest" },
+    { .name = "margin",
+      .type = WL_REAL,
+      .offset = offsetof(struct fit_options, margin),
+      .def = "0.05",
+      .min = 0.001,
+      .max = 10,
+      .unit = "change",
+      .help = "largest change of the exponent per factor of 10 in the worker count that still counts as a power law" },
     WL_ANALYSIS_OPT_ROWS(struct fit_options),
     WL_FIT_OPT_ROWS(struct fit_options),
     WL_OPT_END
@@ -86,7 +94,7 @@ static void print_law(const struct wl_law_group *g, enum wl_law_response respons
              g->configs[g->n_configs - 1].workers);
     print_doubling(g, response);
     print_exponent(g->law);
-    wl_print("  power law? %s (%s)\n", wl_law_verdict_name(g->verdict), g->verdict_reason);
+    wl_print("  power law? %s: %s\n", wl_law_verdict_name(g->verdict), g->verdict_reason);
 }
 
 static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena *a)
@@ -315,7 +323,9 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
-    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond, .thorough = true };
+    struct wl_law_options how = {
+        .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond, .margin = o->margin, .thorough = true
+    };
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);

@@ -11,6 +11,7 @@
 #include "law/partition.h"
 
 #define WL_LAW_CONFIDENCE 0.95
+#define WL_LAW_MARGIN     0.05
 
 enum wl_law_response {
     WL_LAW_TIME,  /* time_s of an epoch */
@@ -24,6 +25,8 @@ struct wl_law_options {
     bool thorough;           /* candidate models, breakpoint and bootstrap too */
     const char *fixed_batch; /* with an empty `by`: the batch size that separates groups, "local_batch" or
                             "global_batch", while accumulation does not; NULL: the one that varies less */
+    double margin;           /* of the verdict: largest change of beta per factor of 10 that a power law may have; 0:
+                            WL_LAW_MARGIN */
     double beyond;           /* departures are from the law up to this worker count; 0: up to the third largest */
 };
 
@@ -153,12 +156,20 @@ enum wl_law_scaling {
     WL_SCALING_MIXED,   /* neither: epochs cannot be compared across worker counts */
 };
 
-/* Is it a power law? Decided at 5 % by the quadratic, which stays valid where all runs of a worker count shift
- * together. Lack of fit without curvature may be such a shift, and decides nothing. */
-enum wl_law_verdict {
-    WL_LAW_NOT_TESTABLE, /* fewer than five worker counts, a range below 10, nothing to test against, or as above */
-    WL_LAW_SUPPORTED,
-    WL_LAW_REJECTED,
+/* Is it a power law? A test of equivalence on the means of the worker counts, so that what all runs of a worker count
+ * share is error and not curvature. SUPPORTED: the exponent changes by less than the margin (two one-sided tests at 5
+ * %), beta differs from 0 by at least .05, and the work of epochs is comparable. REJECTED: it changes by more than the margin,
+ * and the 95 % interval of the change excludes 0. Else UNDECIDED. */
+enum wl_law_verdict { WL_LAW_UNDECIDED, WL_LAW_SUPPORTED, WL_LAW_REJECTED };
+
+/* Change of beta per factor of 10 in the worker count, over the measured range, by a quadratic in log-log. NAN: not
+ * tested (verdict_reason says why). */
+struct wl_law_equivalence {
+    double margin;
+    double change, se, lo, hi, df; /* 95 % interval */
+    double smallest_margin;        /* the power law holds for any margin above */
+    double needs_workers;          /* doublings up to here would decide with a power of 80 %; NAN: none would */
+    size_t needs_runs;             /* so many runs at each worker count would; 0: none would */
 };
 
 /* Rows by what became of them: rows = used + all the others. */
@@ -199,8 +210,9 @@ struct wl_law_group {
     size_t n_models;
     const struct wl_law_model *best_model, *best_predictor; /* by AICc; by llo_pct; NULL: none is ranked */
     const char *no_models_reason;                           /* why there are no models, or NULL */
+    struct wl_law_equivalence equivalence;
     enum wl_law_verdict verdict;
-    const char *verdict_reason; /* the tests that decided it, or why none could */
+    const char *verdict_reason; /* the evidence for it in words, or what is missing */
     const char *no_law_reason;  /* why there is no law; NULL: there is one */
     struct wl_strs notes;       /* sentences: excluded rows, limits of the data */
 };

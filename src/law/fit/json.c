@@ -2,6 +2,8 @@
 #include "law/json.h"
 #include "law/fit/fit.h"
 
+#include <math.h>
+
 static void add_estimate(struct wl_json *parent, const char *key, const struct wl_law_estimate *e, const char *basis)
 {
     struct wl_json *o = wl_json_add_object(parent, key);
@@ -82,6 +84,18 @@ static void add_residuals(struct wl_json *parent, const struct wl_law_group *g)
     wl_json_add_int(o, "unsettled", (int64_t)s->runs_unsettled);
 }
 
+static void add_equivalence(struct wl_json *o, const struct wl_law_equivalence *q)
+{
+    wl_json_add_real(o, "margin", q->margin);
+    wl_json_add_real(o, "change_per_decade", q->change);
+    wl_law_json_interval(o, "ci95", q->lo, q->hi);
+    wl_json_add_real(o, "se", q->se);
+    wl_json_add_real(o, "df", q->df);
+    wl_json_add_real(o, "smallest_margin", q->smallest_margin);
+    wl_json_add_real(o, "workers_needed", q->needs_workers);
+    wl_json_add_real(o, "runs_needed", q->needs_runs ? (double)q->needs_runs : NAN);
+}
+
 static void add_shape(struct wl_json *o, const struct wl_law_group *g)
 {
     const struct wl_law_quadratic *q = &g->quadratic;
@@ -122,6 +136,7 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
         wl_json_add_real(at, "p", d->p);
         wl_json_add_real(at, "p_holm", d->p_holm);
     }
+    add_equivalence(wl_json_add_object(o, "equivalence"), &g->equivalence);
     wl_json_add_str(o, "verdict", wl_law_verdict_name(g->verdict));
     wl_json_add_str(o, "verdict_why", g->verdict_reason);
 }

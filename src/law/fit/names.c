@@ -9,7 +9,7 @@ const char *wl_law_scaling_name(enum wl_law_scaling s)
 
 const char *wl_law_verdict_name(enum wl_law_verdict v)
 {
-    static const char *const names[] = { "NOT TESTABLE", "SUPPORTED", "REJECTED" };
+    static const char *const names[] = { "UNDECIDED", "SUPPORTED", "REJECTED" };
     return names[v];
 }
 

@@ -1,10 +1,11 @@
 /* Is it a power law? Curvature in log-log, local exponents, breakpoint, and departures at the largest worker counts. */
 #include "law/fit/diagnostics.h"
 #include "law/fit/estimate.h"
+#include "law/fit/verdict.h"
 
 #include <math.h>
 
-enum { MIN_WORKER_COUNTS = 5, MIN_WORKER_RANGE = 10, MIN_BASE_COUNTS = 3, MIN_DEPARTURE_COUNTS = 2, DRAWS = 999 };
+enum { MIN_WORKER_COUNTS = 5, MIN_BASE_COUNTS = 3, MIN_DEPARTURE_COUNTS = 2, DRAWS = 999 };
 
 /* ---- the quadratic ---- */
 
@@ -135,46 +136,19 @@ static void find_departures(struct wl_law_group *g, double beyond, struct wl_are
     for (size_t i = 0; i < rest; i++) g->departures[i].p_holm = holm[i];
 }
 
-/* ---- verdict ---- */
-
-/* The quadratic decides: it stays valid where all runs of a worker count shift together, which lack of fit cannot
- * distinguish from curvature. */
-static void judge(struct wl_law_group *g, struct wl_arena *a)
-{
-    const double alpha = 1 - WL_LAW_CONFIDENCE;
-    double range = g->configs[g->n_configs - 1].workers / g->configs[0].workers;
-    double curvature = g->quadratic.p, lack = g->lack_of_fit.p;
-    const char *lack_text = isnan(lack) ? "" : wl_strf(a, "; lack of fit p = %.2g", lack);
-    if (g->n_configs < MIN_WORKER_COUNTS || range < MIN_WORKER_RANGE || isnan(curvature)) {
-        g->verdict_reason = "needs at least five worker counts over a factor of 10, and scatter to test against";
-        return;
-    }
-    if (curvature >= alpha && lack < alpha) {
-        g->verdict_reason = wl_strf(a,
-                                    "worker counts scatter more than repeats explain (lack of fit p = %.2g) but "
-                                    "without curvature: another model, or an effect on all runs of a worker count",
-                                    lack);
-        return;
-    }
-    g->verdict = curvature < alpha ? WL_LAW_REJECTED : WL_LAW_SUPPORTED;
-    g->verdict_reason = wl_strf(a, "log-quadratic p = %.2g%s", curvature, lack_text);
-}
-
 void wl_law_test_power_law(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a)
 {
     for (size_t i = 0; i < g->n_configs; i++)
         g->configs[i].local_beta = g->configs[i].local_lo = g->configs[i].local_hi = NAN;
-    g->verdict = WL_LAW_NOT_TESTABLE;
     g->departure_base = NAN;
+    wl_law_judge(g, options->margin > 0 ? options->margin : WL_LAW_MARGIN, a);
     if (g->no_law_reason) {
         g->quadratic = missing_quadratic(g->no_law_reason);
         g->breakpoint = missing_breakpoint(g->no_law_reason);
-        g->verdict_reason = g->no_law_reason;
         return;
     }
     fit_quadratic(g, a);
     g->breakpoint = missing_breakpoint("not requested");
     if (options->thorough) fit_breakpoint(g, a);
     find_departures(g, options->beyond, a);
-    judge(g, a);
 }

@@ -16,6 +16,8 @@ static struct wl_report_table *table_of(const struct wl_report_data *g, const ch
 static const struct wl_report_column verdict_columns[] = {
     { .id = "group", .label = "group", .text = true },
     { .id = "verdict", .label = "power law", .metric = "verdict", .text = true },
+    { .id = "change", .label = "change of exponent per decade", .metric = "verdict", .digits = 2 },
+    { .id = "smallest_margin", .label = "power law to within", .metric = "smallest-margin", .digits = 2 },
     { .id = "lack_of_fit_p", .label = "lack of fit, p", .metric = "lack-of-fit", .digits = 2 },
     { .id = "quadratic_p", .label = "curvature, p", .metric = "bend", .digits = 2 },
     { .id = "break_workers", .label = "breakpoint", .unit = "workers", .metric = "break", .digits = 3 },
@@ -32,6 +34,8 @@ static void verdict_row(const struct wl_report_group *group, struct wl_report_ta
     const struct wl_law_breakpoint *b = &law->breakpoint;
     wl_report_table_text(t, group->name);
     wl_report_table_text(t, wl_law_verdict_name(law->verdict));
+    wl_report_table_real(t, law->equivalence.change);
+    wl_report_table_real(t, law->equivalence.smallest_margin);
     wl_report_table_real(t, law->lack_of_fit.p);
     wl_report_table_real(t, law->quadratic.p);
     wl_report_table_real(t, b->workers);
@@ -46,9 +50,10 @@ static struct wl_report_table *verdict_table(const struct wl_report_data *g)
 {
     struct wl_report_table *t =
         table_of(g, "verdicts", "Is it a power law?", verdict_columns, WL_COUNT(verdict_columns));
-    t->caption =
-        "Tests at 5 %. NOT TESTABLE: fewer than five worker counts, a range below ten, or no scatter to test "
-        "against. The best model has the smallest AICc; the best predictor has the smallest leave-largest-out error.";
+    t->caption = "Tests at 5 %. SUPPORTED: the exponent changes by less than 0.05 per factor of 10 in the worker "
+                 "count; REJECTED: by "
+                 "more; UNDECIDED: the data show neither. The best model has the smallest AICc; the best predictor has "
+                 "the smallest leave-largest-out error.";
     for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].law->law) verdict_row(&g->groups[i], t);
     }
