@@ -129,22 +129,22 @@ static void print_slowdowns(const struct wl_factor_group *g, const char *factor,
 
 static const char *points_of(const struct wl_factor_tests *t)
 {
+    if (wl_str_eq(t->basis, "blocks")) return "worker counts as blocks";
     return wl_str_eq(t->basis, "run_means") ? "means of runs" : "means of worker counts";
 }
 
+static void print_test(const char *label, const struct wl_factor_tests *t, struct wl_arena *a)
+{
+    if (!isnan(t->p))
+        wl_print("  %-10s F(%g, %g) = %.3g, %s, partial eta2 %.2f, over %s\n", label, t->df1, t->df, t->f,
+                 wl_format_p(t->p, a), t->partial_eta2, points_of(t));
+}
+
+/* The test that decides, and analyses of covariance that do not: a bend common to all levels is error in them. */
 static void print_tests(const struct wl_factor_group *g, struct wl_arena *a)
 {
-    const struct wl_factor_tests *t = g->tests, *other = t == &g->over_runs ? &g->over_configs : &g->over_runs;
-    if (isnan(t->p)) return;
-    wl_print("  equal?     one slope against one each: F(%g, %g) = %.3g, %s, partial eta2 %.2f, over %s\n", t->df1,
-             t->df, t->f, wl_format_p(t->p, a), t->partial_eta2, points_of(t));
-    if (!isnan(other->p) && g->over_runs.points > g->over_configs.points)
-        wl_print("  narrower   F(%g, %g) = %.3g, %s, over %s\n", other->df1, other->df, other->f,
-                 wl_format_p(other->p, a), points_of(other));
-    int d = wl_format_decimals(t->beta_se);
-    if (g->verdict != WL_FACTOR_DIFFERENT)
-        wl_print("  one slope  beta %.*f, 95 %% interval %s\n", d, t->beta,
-                 wl_format_interval(t->beta_lo, t->beta_hi, d, a));
+    print_test("parallel?", g->tests, a);
+    if (g->tests != &g->over_configs) print_test("sensitivity", &g->over_configs, a);
 }
 
 static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
@@ -226,12 +226,12 @@ const struct wl_cmd wl_cmd_compare = {
     .name = "compare",
     .usage = "STORE|CSV --factor COLUMN [options]",
     .help = "test whether a factor (cap, clock, batch size, machine) changes the scaling law",
-    .more = "DIFFERENT: a common slope for all values is rejected. EQUIVALENT: every pair of slopes differs by less "
-            "than the\n"
-            "margin. UNDECIDED: neither. Exit status 1 if no group has two values with a law.\n"
-            "\n"
-            "  wattlaw compare caps --factor power_cap_w\n"
-            "  wattlaw compare times.csv --factor hardware --by workload --json",
+    .more =
+        "DIFFERENT: parallel lines for all values are rejected. EQUIVALENT: every pair of slopes differs by less than\n"
+        "the margin. UNDECIDED: neither. Exit status 1 if no group has two values to compare.\n"
+        "\n"
+        "  wattlaw compare caps --factor power_cap_w\n"
+        "  wattlaw compare times.csv --factor hardware --by workload --json",
     .options = options,
     .options_size = sizeof(struct compare_options),
     .run = run,

@@ -108,9 +108,9 @@ static void fill_pairs(struct wl_factor_tests *out, const struct wl_factor_group
     for (size_t i = 0; i < out->n_pairs; i++) out->pairs[i].p_holm = holm[i];
 }
 
-static struct wl_factor_tests missing_tests(const struct wl_factor_group *g, bool config, struct wl_arena *a)
+struct wl_factor_tests wl_factor_no_tests(const char *basis, const struct wl_factor_group *g, struct wl_arena *a)
 {
-    struct wl_factor_tests out = { .basis = config ? "config_means" : "run_means",
+    struct wl_factor_tests out = { .basis = basis,
                                    .sigma = NAN,
                                    .df = NAN,
                                    .f = NAN,
@@ -135,7 +135,7 @@ void wl_factor_ancova(struct wl_factor_tests *out, const struct wl_factor_group 
 {
     struct points p = gather(g, config, a);
     struct wl_err e;
-    *out = missing_tests(g, config, a);
+    *out = wl_factor_no_tests(config ? "config_means" : "run_means", g, a);
     out->points = p.n;
     if (fit_common(out, g, &p, a, &e)) {
         out->reason = wl_strdup(a, e.msg);

@@ -4,6 +4,9 @@
 
 #include "law/factor/factor.h"
 
+/* All NAN, no pairs. */
+struct wl_factor_tests wl_factor_no_tests(const char *basis, const struct wl_factor_group *g, struct wl_arena *a);
+
 /* The tests over runs (config false) or over the means of worker counts. */
 void wl_factor_ancova(struct wl_factor_tests *out, const struct wl_factor_group *g, bool config, double margin,
                       struct wl_arena *a);

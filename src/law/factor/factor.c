@@ -2,6 +2,7 @@
 #include "law/factor/factor.h"
 
 #include "law/factor/ancova.h"
+#include "law/factor/block.h"
 #include "law/factor/levels.h"
 #include "law/factor/overhead.h"
 #include "law/factor/verdict.h"
@@ -97,9 +98,7 @@ static enum wl_law_scaling scaling_of(const struct wl_factor_group *g)
 
 static void choose_tests(struct wl_factor_group *g)
 {
-    const struct wl_factor_tests *runs = &g->over_runs, *configs = &g->over_configs;
-    bool wider = configs->beta_hi - configs->beta_lo > runs->beta_hi - runs->beta_lo; /* false where either is NAN */
-    g->tests = wider && !configs->reason ? configs : runs;
+    g->tests = g->over_blocks.reason && g->shared_workers < 3 ? &g->over_configs : &g->over_blocks;
 }
 
 static void rank_models(struct wl_factor_group *g)
@@ -128,6 +127,7 @@ static const char *refusal(const struct wl_factor_group *g, const char *factor, 
 
 static void compare_group(struct wl_factor_group *g, const struct wl_factor_options *options, struct wl_arena *a)
 {
+    wl_factor_blocks(&g->over_blocks, g, options->margin, a);
     wl_factor_ancova(&g->over_runs, g, false, options->margin, a);
     wl_factor_ancova(&g->over_configs, g, true, options->margin, a);
     choose_tests(g);

@@ -5,7 +5,8 @@
 #include "law/fit/fit.h"
 #include "settings/settings.h"
 
-/* Analysis of covariance of ln(response) over the levels of one factor (docs/adr/072). */
+/* Comparison of ln(response) over the levels of one factor, with the worker count as a block (docs/adr/113); analyses
+ * of covariance over runs and over means of worker counts beside it (docs/adr/072). */
 struct wl_factor_options {
     const char *factor; /* a column: power_cap_w, clock_mhz, local_batch, hardware, an extra one ... */
     const char *base; /* the level that others are compared with; NULL: no cap, else the highest cap, else the first */
@@ -38,9 +39,9 @@ struct wl_factor_pair {
     double p_same;           /* two one-sided tests against -margin and +margin, the larger p */
 };
 
-/* Tests over runs, or over the means of worker counts. */
+/* Tests over blocks, over runs, or over the means of worker counts. */
 struct wl_factor_tests {
-    const char *basis; /* "run_means" or "config_means" */
+    const char *basis; /* "blocks", "run_means" or "config_means" */
     size_t points;
     double sigma, df;                       /* pooled scatter about a line for each level */
     double f, df1, p;                       /* equal slopes, F(df1, df) */
@@ -80,8 +81,10 @@ struct wl_factor_group {
     size_t n_levels, compared;
     size_t base;    /* has a law, unless the group is refused */
     size_t highest; /* the last level with runs, law or not: the reference of speed and energy (wl_law_tradeoff) */
-    struct wl_factor_tests over_runs, over_configs;
-    const struct wl_factor_tests *tests; /* the one with the wider interval; NULL: refused */
+    struct wl_factor_tests over_blocks, over_runs, over_configs;
+    size_t shared_workers;               /* worker counts that at least two compared levels have */
+    const struct wl_factor_tests *tests; /* over blocks; where levels share too few worker counts, over means; NULL:
+                                            refused */
     double p_bh;                         /* of its equal slopes, Benjamini and Hochberg's over the groups of a result */
     struct wl_factor_slowdown *slowdowns;
     size_t n_slowdowns;

@@ -106,10 +106,15 @@ static void add_comparison(struct wl_json *o, const struct wl_factor_group *g, d
 {
     wl_json_add_str(o, "base", value_of(g, g->base));
     wl_json_add_str(o, "basis", g->tests->basis);
+    wl_json_add_int(o, "shared_worker_counts", (int64_t)g->shared_workers);
     add_tests(o, g->tests);
     struct wl_json *both = wl_json_add_object(o, "by_basis");
-    add_tests(wl_json_add_object(both, "run_means"), &g->over_runs);
-    add_tests(wl_json_add_object(both, "config_means"), &g->over_configs);
+    const struct wl_factor_tests *const bases[] = { &g->over_runs, &g->over_configs };
+    for (size_t i = 0; i < WL_COUNT(bases); i++) {
+        struct wl_json *basis = wl_json_add_object(both, bases[i]->basis);
+        add_tests(basis, bases[i]);
+        add_pairs(basis, g, bases[i], margin);
+    }
     wl_json_add_real(o, "equal_slopes_p_bh", g->p_bh);
     add_pairs(o, g, g->tests, margin);
     add_slowdowns(o, g);

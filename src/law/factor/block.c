@@ -1,0 +1,183 @@
+#include "law/factor/block.h"
+
+#include "law/factor/ancova.h"
+#include "law/fit/diagnostics.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* The design: cells of compared levels at worker counts that at least two of them have. */
+struct design {
+    const struct wl_factor_group *g;
+    double *workers; /* [n_blocks], ascending */
+    size_t n_blocks;
+    size_t *level, *block; /* [n] */
+    double *y, *x;         /* [n] ln(response); ln N less its mean over cells */
+    size_t n;
+    size_t *column; /* [levels] of the offset among those of the levels; the base has none */
+    struct wl_arena *arena;
+};
+
+static int ascending(const void *a, const void *b)
+{
+    const double p = *(const double *)a, q = *(const double *)b;
+    return (p > q) - (p < q);
+}
+
+/* Worker counts of at least two compared levels. */
+static void find_blocks(struct design *d)
+{
+    const struct wl_factor_group *g = d->g;
+    size_t n = 0, kept = 0;
+    for (size_t l = 0; l < g->n_levels; l++) n += g->levels[l].law.n_configs;
+    double *all = wl_new_array(d->arena, double, n);
+    n = 0;
+    for (size_t l = 0; l < g->n_levels; l++)
+        for (size_t i = 0; !g->levels[l].reason && i < g->levels[l].law.n_configs; i++)
+            all[n++] = g->levels[l].law.configs[i].workers;
+    qsort(all, n, sizeof *all, ascending);
+    for (size_t i = 1; i < n; i++)
+        if (all[i] == all[i - 1] && (kept == 0 || all[kept - 1] != all[i])) all[kept++] = all[i];
+    d->workers = all;
+    d->n_blocks = kept;
+}
+
+static void collect_cells(struct design *d)
+{
+    const struct wl_factor_group *g = d->g;
+    const size_t most = g->n_levels * d->n_blocks;
+    double mean = 0;
+    d->level = wl_new_array(d->arena, size_t, most);
+    d->block = wl_new_array(d->arena, size_t, most);
+    d->y = wl_new_array(d->arena, double, most);
+    d->x = wl_new_array(d->arena, double, most);
+    for (size_t l = 0; l < g->n_levels; l++)
+        for (size_t i = 0; !g->levels[l].reason && i < g->levels[l].law.n_configs; i++) {
+            const struct wl_law_config *c = &g->levels[l].law.configs[i];
+            const double *at = bsearch(&c->workers, d->workers, d->n_blocks, sizeof *d->workers, ascending);
+            if (!at) continue;
+            d->level[d->n] = l;
+            d->block[d->n] = (size_t)(at - d->workers);
+            d->x[d->n] = log(c->workers);
+            d->y[d->n++] = log(c->response);
+        }
+    for (size_t i = 0; i < d->n; i++) mean += d->x[i] / (double)d->n;
+    for (size_t i = 0; i < d->n; i++) d->x[i] -= mean;
+    d->column = wl_new_array(d->arena, size_t, g->n_levels);
+    for (size_t l = 0, next = 0; l < g->n_levels; l++)
+        if (!g->levels[l].reason && l != g->base) d->column[l] = next++;
+}
+
+/* Columns: blocks but the first, offsets of levels but the base, and with `slopes` their products with x. */
+static int fit(const struct design *d, bool slopes, struct wl_ols *o, struct wl_err *e)
+{
+    const size_t others = d->g->compared - 1, blocks = d->n_blocks - 1, columns = blocks + others * (slopes ? 2 : 1);
+    double *x = wl_new_array(d->arena, double, d->n *columns);
+    for (size_t i = 0; i < d->n; i++) {
+        if (d->block[i]) x[i + (d->block[i] - 1) * d->n] = 1;
+        if (d->level[i] == d->g->base) continue;
+        const size_t offset = blocks + d->column[d->level[i]];
+        x[i + offset * d->n] = 1;
+        if (slopes) x[i + (offset + others) * d->n] = d->x[i];
+    }
+    return wl_ols_fit(o, &(struct wl_ols_data) { .n = d->n, .columns = columns, .y = d->y, .x = x, .intercept = true },
+                      d->arena, e);
+}
+
+/* Coefficient of a level's slope in the fit with slopes. */
+static size_t slope_of(const struct design *d, size_t level)
+{
+    return 1 + (d->n_blocks - 1) + (d->g->compared - 1) + d->column[level];
+}
+
+static double covariance(const struct wl_ols *o, size_t i, size_t j) { return o->cov[i + j * o->k]; }
+
+/* Difference of beta = -(slope of b - slope of a); the base has slope 0. */
+static struct wl_factor_pair pair_of(const struct design *d, const struct wl_ols *o, size_t a, size_t b, double margin)
+{
+    struct wl_factor_pair p = { .a = a, .b = b, .df = o->df };
+    double variance = 0;
+    const bool has_a = a != d->g->base, has_b = b != d->g->base;
+    if (has_a) p.difference += o->b[slope_of(d, a)], variance += covariance(o, slope_of(d, a), slope_of(d, a));
+    if (has_b) p.difference -= o->b[slope_of(d, b)], variance += covariance(o, slope_of(d, b), slope_of(d, b));
+    if (has_a && has_b) variance -= 2 * covariance(o, slope_of(d, a), slope_of(d, b));
+    p.se = sqrt(fmax(variance, 0));
+    const double half = wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, p.df) * p.se;
+    p.lo = p.difference - half;
+    p.hi = p.difference + half;
+    p.t = p.difference / p.se;
+    p.p = wl_t_two_sided(p.t, p.df);
+    p.p_tukey = d->g->compared > 2 ? wl_studentised_range_sf(fabs(p.t) * M_SQRT2, (double)d->g->compared, p.df) : p.p;
+    p.p_same = fmax(wl_t_sf((p.difference + margin) / p.se, p.df), wl_t_cdf((p.difference - margin) / p.se, p.df));
+    return p;
+}
+
+static void fill_pairs(struct wl_factor_tests *out, const struct design *d, const struct wl_ols *o, double margin,
+                       struct wl_arena *a)
+{
+    const struct wl_factor_group *g = d->g;
+    const size_t most = g->compared * (g->compared - 1) / 2;
+    double *p = wl_new_array(a, double, most), *holm = wl_new_array(a, double, most);
+    out->pairs = wl_new_array(a, struct wl_factor_pair, most);
+    for (size_t i = 0; i < g->n_levels; i++)
+        for (size_t j = i + 1; j < g->n_levels; j++) {
+            if (g->levels[i].reason || g->levels[j].reason) continue;
+            out->pairs[out->n_pairs] = pair_of(d, o, i, j, margin);
+            p[out->n_pairs] = out->pairs[out->n_pairs].p;
+            out->n_pairs++;
+        }
+    wl_holm(p, out->n_pairs, holm, a);
+    for (size_t i = 0; i < out->n_pairs; i++) out->pairs[i].p_holm = holm[i];
+}
+
+static void fill_offsets(struct wl_factor_tests *out, const struct design *d, const struct wl_ols *parallel)
+{
+    for (size_t l = 0; l < d->g->n_levels; l++) {
+        if (d->g->levels[l].reason) continue;
+        const size_t c = d->n_blocks + d->column[l];
+        out->offset[l] = l == d->g->base ? 0 : parallel->b[c];
+        out->offset_se[l] = l == d->g->base ? 0 : parallel->se[c];
+    }
+    out->beta_df = parallel->df;
+}
+
+static int test(struct wl_factor_tests *out, const struct design *d, double margin, struct wl_arena *a,
+                struct wl_err *e)
+{
+    struct wl_ols parallel, separate;
+    if (d->n_blocks < 3)
+        return wl_fail(e, WL_EINVAL, "%zu worker count%s shared by levels: parallelism needs three", d->n_blocks,
+                       d->n_blocks == 1 ? " is" : "s are");
+    int rc = fit(d, false, &parallel, e);
+    if (rc == 0) fill_offsets(out, d, &parallel);
+    if (rc == 0) rc = fit(d, true, &separate, e);
+    if (rc) return rc;
+    out->points = d->n;
+    out->df = separate.df;
+    out->df1 = (double)d->g->compared - 1;
+    out->sse_common = parallel.sse;
+    out->sse_separate = separate.sse;
+    if (!(out->df > 0)) return wl_fail(e, WL_EINVAL, "%zu cells leave no degrees of freedom", d->n);
+    out->sigma = sqrt(out->sse_separate / out->df);
+    if (!(out->sigma > WL_LAW_ROUNDING))
+        return wl_fail(e, WL_EINVAL,
+                       "the levels are parallel within rounding error: there is no scatter to test against");
+    const double gain = fmax(parallel.sse - separate.sse, 0);
+    out->f = gain / out->df1 / (out->sse_separate / out->df);
+    out->p = wl_f_sf(out->f, out->df1, out->df);
+    out->partial_eta2 = gain / (gain + out->sse_separate);
+    fill_pairs(out, d, &separate, margin, a);
+    return 0;
+}
+
+void wl_factor_blocks(struct wl_factor_tests *out, struct wl_factor_group *g, double margin, struct wl_arena *a)
+{
+    struct wl_err e;
+    struct design d = { .g = g, .arena = wl_arena_new(a) };
+    *out = wl_factor_no_tests("blocks", g, a);
+    find_blocks(&d);
+    collect_cells(&d);
+    g->shared_workers = d.n_blocks;
+    if (test(out, &d, margin, a, &e)) out->reason = wl_strdup(a, e.msg);
+    wl_arena_free(d.arena);
+}
