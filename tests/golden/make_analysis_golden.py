@@ -54,27 +54,6 @@ def ancova(points, levels, base):
     return equal, slope, pairs, tost, common
 
 
-def slowdowns(runs, levels, base, different, common):
-    out = []
-    pure = runs.groupby(["level", "workers"]).y
-    df = len(runs) - pure.ngroups
-    sigma = np.sqrt(((runs.y - pure.transform("mean")) ** 2).sum() / df)
-    for level in levels:
-        if level == base:
-            continue
-        if not different:
-            name = f"level[T.{level}]"
-            out.append(dict(level=level, base=base, workers=None, ratio=np.exp(common.params[name]),
-                            ratio_ci95=list(np.exp(common.conf_int(0.05).loc[name]))))
-            continue
-        for workers in sorted(runs.workers.unique()):
-            a, b = (runs[(runs.level == v) & (runs.workers == workers)].y for v in (level, base))
-            d, half = a.mean() - b.mean(), scipy.stats.t.ppf(0.975, df) * sigma * np.sqrt(1 / len(a) + 1 / len(b))
-            out.append(dict(level=level, base=base, workers=float(workers), ratio=np.exp(d),
-                            ratio_ci95=[np.exp(d - half), np.exp(d + half)]))
-    return out
-
-
 def aicc(sse, n, parameters):
     k = parameters + 1
     return n * (np.log(2 * np.pi * sse / n) + 1) + 2 * k + 2 * k * (k + 1) / (n - k - 1)
@@ -103,11 +82,10 @@ def compare(path, factor, response="time_s", base=None):
     both = {"run_means": ancova(runs, order, base), "config_means": ancova(configs, order, base)}
     width = {name: np.diff(tests[1]["beta_ci95"])[0] for name, tests in both.items()}
     basis = "config_means" if width["config_means"] > width["run_means"] else "run_means"
-    equal, slope, pairs, tost, common = both[basis]
     n, k = len(runs), len(order)
-    group = dict(base=base, basis=basis, levels=order, equal_slopes=equal, common_slope=slope, pairwise=pairs, tost=tost,
-                 by_basis={name: dict(equal_slopes=t[0], common_slope=t[1]) for name, t in both.items()},
-                 slowdown=slowdowns(runs, order, base, equal["p"] < 0.05, common))
+    group = dict(base=base, levels=order,
+                 by_basis={name: dict(equal_slopes=t[0], common_slope=t[1]) for name, t in both.items()})
+    group["by_basis"][basis].update(pairwise=both[basis][2], tost=both[basis][3])
     if response == "time_s":
         group["shared_overhead_model"] = shared_overhead(runs, order)
         separate = both["run_means"][0]["sigma"] ** 2 * both["run_means"][0]["df2"]

@@ -12,7 +12,7 @@ struct compare_options {
     struct wl_strs map, by;
     const char *factor, *base, *response;
     int64_t drop_epochs;
-    double margin;
+    double margin, ratio_margin;
     bool json;
 };
 
@@ -35,6 +35,14 @@ static const struct wl_opt options[] = {
       .min = 1e-6,
       .max = 10,
       .help = "equivalence margin: exponents that differ by less count as equal" },
+    { .name = "ratio-margin",
+      .type = WL_REAL,
+      .offset = offsetof(struct compare_options, ratio_margin),
+      .def = "5",
+      .min = 1e-3,
+      .max = 1000,
+      .unit = "%",
+      .help = "equivalence margin of ratios at one worker count: ratios closer to 1 count as equal" },
     WL_ANALYSIS_OPT_ROWS(struct compare_options),
     WL_FIT_OPT_ROWS(struct compare_options),
     WL_OPT_END
@@ -127,6 +135,65 @@ static void print_slowdowns(const struct wl_factor_group *g, const char *factor,
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
+static void ratio_cells(struct wl_table *t, const struct wl_factor_quantity *q, struct wl_arena *a)
+{
+    wl_table_cell(t, isnan(q->ratio.value) ? NULL : wl_strf(a, "%.3f", q->ratio.value));
+    wl_table_cell(t, wl_format_interval(q->ratio.lo, q->ratio.hi, 3, a));
+}
+
+/* Ratios to the base at one worker count, the commonest question: one GPU, many caps. */
+static void print_cells(const struct wl_factor_group *g, const char *factor, double workers, double margin,
+                        struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    const char *const heads[] = { factor,
+                                  "runs",
+                                  "time",
+                                  "95 %",
+                                  "energy",
+                                  "95 %",
+                                  "power",
+                                  "95 %",
+                                  "energy x time",
+                                  "95 %",
+                                  wl_strf(a, "p of time beyond %g %%", 100 * margin),
+                                  "best trade-off" };
+    wl_print("\n");
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i + 1 < WL_COUNT(heads));
+    for (size_t i = 0; i < g->n_cells; i++) {
+        const struct wl_factor_cell *c = &g->cells[i];
+        if (c->workers != workers) continue;
+        wl_table_cell(&t, g->levels[c->level].value);
+        wl_table_int(&t, (double)c->runs);
+        ratio_cells(&t, &c->time, a);
+        ratio_cells(&t, &c->energy, a);
+        ratio_cells(&t, &c->power, a);
+        ratio_cells(&t, &c->edp, a);
+        wl_table_cell(&t, c->level == g->base || isnan(c->time.p_same) ? NULL : wl_strf(a, "%.2g", c->time.p_same));
+        wl_table_cell(&t, c->pareto ? "yes" : "");
+        wl_table_row(&t);
+    }
+    wl_print("ratios to %s at %g worker%s, of these allocations%s\n", g->levels[g->base].value, workers,
+             workers == 1 ? "" : "s",
+             g->simulated   ? " (simulated)"
+             : g->estimated ? " (energy estimated)"
+                            : "");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
+/* The largest worker count that most levels have. */
+static double cells_at(const struct wl_factor_group *g)
+{
+    double best = NAN;
+    size_t most = 0;
+    for (size_t i = 0; i < g->n_cells; i++) {
+        size_t n = 0;
+        for (size_t k = 0; k < g->n_cells; k++) n += g->cells[k].workers == g->cells[i].workers;
+        if (n > most || (n == most && g->cells[i].workers > best)) most = n, best = g->cells[i].workers;
+    }
+    return most > 1 ? best : NAN;
+}
+
 static const char *points_of(const struct wl_factor_tests *t)
 {
     if (wl_str_eq(t->basis, "blocks")) return "worker counts as blocks";
@@ -183,15 +250,18 @@ static void print_group(const struct wl_factor_result *r, const struct wl_factor
     if (!g->n_levels) return;
     wl_print("\n");
     print_levels(g, r->factor, r->response, a);
-    if (g->refusal) return;
-    print_pairs(g, r->margin, a);
-    print_slowdowns(g, r->factor, r->response, a);
+    if (!g->refusal) {
+        print_pairs(g, r->margin, a);
+        print_slowdowns(g, r->factor, r->response, a);
+    }
+    const double workers = cells_at(g);
+    if (!isnan(workers)) print_cells(g, r->factor, workers, r->ratio_margin, a);
 }
 
 static bool any_comparison(const struct wl_factor_result *r)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (!r->groups[i].refusal) return true;
+        if (!r->groups[i].refusal || !isnan(cells_at(&r->groups[i]))) return true;
     return false;
 }
 
@@ -203,6 +273,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     struct wl_observations obs = { 0 };
     struct wl_factor_result result;
     struct wl_factor_options how = { .factor = o->factor, .base = o->base, .margin = o->margin };
+    how.ratio_margin = o->ratio_margin / 100;
     how.law = (struct wl_law_options) { .by = o->by, .drop_epochs = o->drop_epochs };
     how.law.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);

@@ -5,6 +5,7 @@
 #include "law/factor/block.h"
 #include "law/factor/levels.h"
 #include "law/factor/overhead.h"
+#include "law/factor/ratios.h"
 #include "law/factor/verdict.h"
 #include "law/fit/models.h"
 
@@ -122,7 +123,11 @@ static const char *refusal(const struct wl_factor_group *g, const char *factor, 
     if (g->n_levels < 2)
         return wl_strf(a, "nothing to compare: %s has one value here%s%s", factor, g->n_levels ? ", " : "",
                        g->n_levels ? g->levels[0].value : "");
-    return wl_strf(a, "nothing to compare: %s of %zu has a law", g->compared ? "one level" : "no level", g->n_levels);
+    for (size_t l = 0; l < g->n_levels && g->compared == 0; l++)
+        if (g->levels[l].law.n_configs > 1)
+            return wl_strf(a, "no law at any of %zu levels: %s", g->n_levels, g->levels[l].reason);
+    if (g->compared == 0) return "one worker count: exponents cannot be compared, ratios can";
+    return wl_strf(a, "one level of %zu has a law: exponents cannot be compared", g->n_levels);
 }
 
 static void compare_group(struct wl_factor_group *g, const struct wl_factor_options *options, struct wl_arena *a)
@@ -151,6 +156,8 @@ static int check_options(const struct wl_factor_options *o, struct wl_err *e)
     for (size_t i = 0; i < o->law.by.n; i++)
         if (wl_str_eq(o->law.by.v[i], o->factor))
             return wl_fail(e, WL_EINVAL, "%s cannot both separate groups and be compared in them", o->factor);
+    if (!(o->ratio_margin > 0))
+        return wl_fail(e, WL_EINVAL, "the margin of ratios is %g, must be positive", o->ratio_margin);
     if (!(o->margin > 0)) return wl_fail(e, WL_EINVAL, "the equivalence margin is %g, must be positive", o->margin);
     return o->law.drop_epochs < 0
                ? wl_fail(e, WL_EINVAL, "drop_epochs is %lld, must be 0 or more", (long long)o->law.drop_epochs)
@@ -188,7 +195,10 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
     struct wl_obs_column column;
     struct wl_law_partition_cells parts;
     bool base_found = !options->base;
-    *out = (struct wl_factor_result) { options->factor, options->law.response, options->margin, NULL, 0 };
+    *out = (struct wl_factor_result) { .factor = options->factor,
+                                       .response = options->law.response,
+                                       .margin = options->margin,
+                                       .ratio_margin = options->ratio_margin };
     int rc = check_options(options, e);
     if (rc == 0) rc = wl_obs_find(obs, options->factor, &column, e);
     const struct wl_law_grouping rule = { .by = options->law.by, .excluded_column = rc ? NULL : column.name };
@@ -212,6 +222,7 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
             g->refusal = wl_strf(a, "nothing to compare: %s %s has no law here", column.name, options->base);
         else
             compare_group(g, options, a);
+        wl_factor_fill_cells(g, options->ratio_margin, a);
         note_levels(g, a);
     }
     scan_groups(out, a);

@@ -12,6 +12,7 @@ struct wl_factor_options {
     const char *base; /* the level that others are compared with; NULL: no cap, else the highest cap, else the first */
     struct wl_law_options law; /* `by` and the rule for epochs; beyond and thorough are not used */
     double margin;             /* equivalence margin: exponents that differ by less count as equal */
+    double ratio_margin;       /* of ratios at one worker count: .05 for 5 % */
 };
 
 /* What the devices did at a level: means over its rows, NAN where missing. */
@@ -62,6 +63,22 @@ struct wl_factor_slowdown {
     struct wl_estimate ratio;
 };
 
+/* A ratio to the base at one worker count. */
+struct wl_factor_quantity {
+    struct wl_estimate ratio;          /* over runs: of these allocations (Welch) */
+    struct wl_estimate configurations; /* with the prior's scatter of configurations: of other allocations too */
+    double p_same; /* two one-sided tests that the ratio is within the margin; NAN without repeats */
+};
+
+/* A level at a worker count that the base has too; the base itself has the ratio 1. */
+struct wl_factor_cell {
+    size_t level, runs;
+    double workers;
+    double time_s, energy_j;                            /* of an epoch, geometric means over runs */
+    struct wl_factor_quantity time, energy, power, edp; /* edp: energy x time */
+    bool pareto; /* no other level there is at least as good in time and energy and better in one */
+};
+
 /* ln t = ln(W(level)/N + c): one overhead for all levels, work at the speed of each; levels + 1 parameters. */
 struct wl_factor_overhead {
     double *w, *w_se; /* [levels], NAN where not compared */
@@ -88,6 +105,8 @@ struct wl_factor_group {
     double p_bh;                         /* of its equal slopes, Benjamini and Hochberg's over the groups of a result */
     struct wl_factor_slowdown *slowdowns;
     size_t n_slowdowns;
+    struct wl_factor_cell *cells; /* also where slopes are refused */
+    size_t n_cells;
     struct wl_factor_overhead overhead;
     double aicc_common, aicc_separate; /* over runs; NAN where undefined */
     const char *best_model;            /* "common_slope", "separate_slopes", "shared_overhead"; NULL */
@@ -102,7 +121,7 @@ struct wl_factor_group {
 struct wl_factor_result {
     const char *factor;
     enum wl_law_response response;
-    double margin;
+    double margin, ratio_margin;
     struct wl_factor_group *groups;
     size_t n;
 };

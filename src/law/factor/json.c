@@ -82,6 +82,35 @@ static void add_slowdowns(struct wl_json *o, const struct wl_factor_group *g)
     }
 }
 
+static void add_quantity(struct wl_json *parent, const char *key, const struct wl_factor_quantity *q)
+{
+    struct wl_json *o = wl_json_add_object(parent, key);
+    wl_json_add_real(o, "ratio", q->ratio.value);
+    wl_law_json_interval(o, "ci95", q->ratio.lo, q->ratio.hi);
+    wl_law_json_interval(o, "configurations_ci95", q->configurations.lo, q->configurations.hi);
+    wl_json_add_real(o, "p_same", q->p_same);
+}
+
+static void add_cells(struct wl_json *o, const struct wl_factor_group *g)
+{
+    struct wl_json *array = wl_json_add_array(o, "at_workers");
+    for (size_t i = 0; i < g->n_cells; i++) {
+        const struct wl_factor_cell *c = &g->cells[i];
+        struct wl_json *at = wl_json_add_object(array, NULL);
+        wl_json_add_real(at, "workers", c->workers);
+        wl_json_add_str(at, "level", value_of(g, c->level));
+        wl_json_add_str(at, "base", value_of(g, g->base));
+        wl_json_add_int(at, "runs", (int64_t)c->runs);
+        wl_json_add_real(at, "time_s", c->time_s);
+        wl_json_add_real(at, "energy_j", c->energy_j);
+        add_quantity(at, "time", &c->time);
+        add_quantity(at, "energy", &c->energy);
+        add_quantity(at, "power", &c->power);
+        add_quantity(at, "energy_delay", &c->edp);
+        wl_json_add_bool(at, "pareto", c->pareto);
+    }
+}
+
 static void add_overhead(struct wl_json *parent, const struct wl_factor_group *g)
 {
     const struct wl_factor_overhead *m = &g->overhead;
@@ -141,6 +170,7 @@ static void add_group(struct wl_json *array, const struct wl_factor_group *g, do
         add_comparison(o, g, margin);
     else
         wl_json_add_null(o, "verdict");
+    add_cells(o, g);
     wl_law_json_notes(o, &g->notes);
 }
 
@@ -150,6 +180,7 @@ void wl_factor_json(const struct wl_factor_result *r, struct wl_json *object)
     wl_json_add_str(object, "response", wl_law_response_name(r->response));
     wl_json_add_str(object, "unit", wl_law_response_unit(r->response));
     wl_json_add_real(object, "margin", r->margin);
+    wl_json_add_real(object, "ratio_margin", r->ratio_margin);
     struct wl_json *groups = wl_json_add_array(object, "groups");
     for (size_t i = 0; i < r->n; i++) add_group(groups, &r->groups[i], r->margin);
 }

@@ -86,6 +86,14 @@ static void fit_level(struct wl_factor_level *level, const struct wl_law_partiti
     level->reason = g->no_law_reason;
 }
 
+/* Where some levels have a law. */
+static void note_levels_without_law(struct wl_factor_group *g, const char *factor, struct wl_arena *a)
+{
+    for (size_t l = 0; g->compared && l < g->n_levels; l++)
+        if (g->levels[l].reason)
+            wl_strs_addf(a, &g->notes, "%s %s is not compared: %s", factor, g->levels[l].value, g->levels[l].reason);
+}
+
 void wl_factor_collect_levels(struct wl_factor_group *g, const struct wl_law_partition_cell *part,
                               const struct wl_observations *obs, const struct wl_obs_column *column,
                               const struct wl_factor_options *options, struct wl_arena *a)
@@ -104,9 +112,8 @@ void wl_factor_collect_levels(struct wl_factor_group *g, const struct wl_law_par
         g->compared += !level->reason;
         g->estimated |= level->law.estimated;
         g->simulated |= level->law.simulated;
-        if (level->reason)
-            wl_strs_addf(a, &g->notes, "%s %s is not compared: %s", column->name, level->value, level->reason);
         if (level->achieved.caps_acted_pct <= 0)
             wl_strs_addf(a, &g->notes, "%s %s never acted: no device came near its limit", column->name, level->value);
     }
+    note_levels_without_law(g, column->name, a);
 }

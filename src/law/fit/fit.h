@@ -158,8 +158,8 @@ enum wl_law_scaling {
 
 /* Is it a power law? A test of equivalence on the means of the worker counts, so that what all runs of a worker count
  * share is error and not curvature. SUPPORTED: the exponent changes by less than the margin (two one-sided tests at 5
- * %), beta differs from 0 by at least .05, and the work of epochs is comparable. REJECTED: it changes by more than the margin,
- * and the 95 % interval of the change excludes 0. Else UNDECIDED. */
+ * %), beta differs from 0 by at least .05, and the work of epochs is comparable. REJECTED: it changes by more than the
+ * margin, and the 95 % interval of the change excludes 0. Else UNDECIDED. */
 enum wl_law_verdict { WL_LAW_UNDECIDED, WL_LAW_SUPPORTED, WL_LAW_REJECTED };
 
 /* Change of beta per factor of 10 in the worker count, over the measured range, by a quadratic in log-log. NAN: not
@@ -249,10 +249,16 @@ struct wl_law_point wl_law_at(const struct wl_law_group *g, double workers);
  * a law. */
 struct wl_law_point *wl_law_curve(const struct wl_law_group *g, size_t n, struct wl_arena *a);
 
-/* Ratios of speed and energy of an epoch between two groups at the same worker count, each with Welch's interval over
- * runs; NAN where one of them has no run there. */
+/* Ratio of two groups at one worker count: its logarithm, Welch's standard error over runs and degrees of freedom; NAN
+ * where one has no run there, the error NAN where one has fewer than two. */
+struct wl_law_ratio {
+    double ln, se, df;
+};
+struct wl_estimate wl_law_ratio_estimate(const struct wl_law_ratio *r); /* with the 95 % interval */
+
+/* Of an epoch over that of the base; of the same work where both recorded their samples. edp: energy x time. */
 struct wl_law_tradeoff {
-    struct wl_estimate speed, energy;
+    struct wl_law_ratio time, energy, power, edp;
 };
 struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struct wl_law_group *base, double workers,
                                        struct wl_arena *a);

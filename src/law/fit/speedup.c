@@ -10,12 +10,20 @@ static void add_run(struct wl_law_config *c, const struct wl_law_run *run)
     c->epochs += run->epochs;
 }
 
-/* A field of a run; per sample, less ln(samples). */
-enum field { RESPONSE, TIME, ENERGY };
+/* A logarithm of a run's quantity; EDP: energy x time. */
+enum field { RESPONSE, TIME, ENERGY, POWER, EDP };
 
-static double field_of(const struct wl_law_run *run, enum field f)
+static double field_of(const struct wl_law_run *run, enum field f, bool per_sample)
 {
-    return f == RESPONSE ? run->y : f == TIME ? run->ln_time_s : run->ln_energy_j;
+    const double work = per_sample ? log(run->samples) : 0, time = run->ln_time_s - work,
+                 energy = run->ln_energy_j - work;
+    switch (f) {
+    case TIME: return time;
+    case ENERGY: return energy;
+    case POWER: return energy - time;
+    case EDP: return energy + time;
+    default: return run->y - work;
+    }
 }
 
 /* Runs are in the order of their worker counts: the first with that many. */
@@ -45,7 +53,7 @@ static struct sample sample_of(const struct wl_law_group *g, double workers, enu
     while (end < g->n_runs && g->runs[end].workers == workers) end++;
     double *v = wl_new_array(scratch, double, end - first);
     for (const struct wl_law_run *run = g->runs + first; run < g->runs + end; run++)
-        if (!isnan(field_of(run, f))) v[n++] = field_of(run, f) - (per_sample ? log(run->samples) : 0);
+        if (!isnan(field_of(run, f, per_sample))) v[n++] = field_of(run, f, per_sample);
     double sd = wl_sd(v, n);
     struct sample out = { wl_mean(v, n), sd * sd, (double)n };
     wl_arena_free(scratch);
@@ -67,25 +75,37 @@ void wl_law_collect_configs(struct wl_law_group *g, struct wl_arena *a)
     }
 }
 
-/* exp(above - below) with Welch's interval (Welch 1947; degrees of freedom after Satterthwaite). */
-static struct wl_estimate ratio_of(struct sample above, struct sample below)
+/* ln(above / below) with Welch's error (Welch 1947; degrees of freedom after Satterthwaite). */
+static struct wl_law_ratio ratio_of(struct sample above, struct sample below)
 {
-    double difference = above.mean - below.mean;
     double u = above.variance / above.n, v = below.variance / below.n;
-    double df = (u + v) * (u + v) / (u * u / (above.n - 1) + v * v / (below.n - 1));
-    double half = u + v > 0 ? wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, df) * sqrt(u + v) : u + v;
-    return (struct wl_estimate) { exp(difference), exp(difference - half), exp(difference + half) };
+    return (struct wl_law_ratio) { .ln = above.mean - below.mean,
+                                   .se = sqrt(u + v),
+                                   .df = (u + v) * (u + v) / (u * u / (above.n - 1) + v * v / (below.n - 1)) };
+}
+
+struct wl_estimate wl_law_ratio_estimate(const struct wl_law_ratio *r)
+{
+    double half = r->se > 0 ? wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, r->df) * r->se : r->se;
+    return (struct wl_estimate) { exp(r->ln), exp(r->ln - half), exp(r->ln + half) };
 }
 
 struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struct wl_law_group *base, double workers,
                                        struct wl_arena *a)
 {
-    bool per_sample = g->scaling == WL_SCALING_WEAK && base->scaling == WL_SCALING_WEAK;
-    return (struct wl_law_tradeoff) {
-        .speed = ratio_of(sample_of(base, workers, TIME, per_sample, a), sample_of(g, workers, TIME, per_sample, a)),
-        .energy =
-            ratio_of(sample_of(g, workers, ENERGY, per_sample, a), sample_of(base, workers, ENERGY, per_sample, a)),
-    };
+    const bool per_sample = g->scaling != WL_SCALING_UNKNOWN && base->scaling != WL_SCALING_UNKNOWN;
+    static const enum field fields[] = { TIME, ENERGY, POWER, EDP };
+    struct wl_law_ratio r[WL_COUNT(fields)];
+    for (size_t i = 0; i < WL_COUNT(fields); i++)
+        r[i] = ratio_of(sample_of(g, workers, fields[i], per_sample, a),
+                        sample_of(base, workers, fields[i], per_sample, a));
+    return (struct wl_law_tradeoff) { .time = r[0], .energy = r[1], .power = r[2], .edp = r[3] };
+}
+
+static struct wl_estimate estimate_of(struct sample above, struct sample below)
+{
+    struct wl_law_ratio r = ratio_of(above, below);
+    return wl_law_ratio_estimate(&r);
 }
 
 void wl_law_fill_speedup(struct wl_law_group *g, struct wl_arena *a)
@@ -97,8 +117,8 @@ void wl_law_fill_speedup(struct wl_law_group *g, struct wl_arena *a)
     struct sample energy0 = sample_of(g, smallest, ENERGY, per_sample, a);
     for (size_t i = 0; i < g->n_configs; i++) {
         struct wl_law_config *c = &g->configs[i];
-        c->speedup = ratio_of(time0, sample_of(g, c->workers, TIME, per_sample, a));
-        c->energy_ratio = ratio_of(sample_of(g, c->workers, ENERGY, per_sample, a), energy0);
+        c->speedup = estimate_of(time0, sample_of(g, c->workers, TIME, per_sample, a));
+        c->energy_ratio = estimate_of(sample_of(g, c->workers, ENERGY, per_sample, a), energy0);
         if (i == 0) { /* a ratio to itself */
             if (!isnan(time0.mean)) c->speedup = (struct wl_estimate) { 1, 1, 1 };
             if (!isnan(energy0.mean)) c->energy_ratio = (struct wl_estimate) { 1, 1, 1 };

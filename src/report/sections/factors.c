@@ -104,12 +104,13 @@ static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, d
     }
     for (size_t l = 0; l < n; l++) {
         struct wl_law_tradeoff t = wl_law_tradeoff(&group->levels[l].law, base, workers, f->arena);
-        const struct wl_estimate *ratio[BARS] = { &t.speed, &t.energy };
+        const struct wl_law_ratio speed = { -t.time.ln, t.time.se, t.time.df };
+        const struct wl_estimate ratio[BARS] = { wl_law_ratio_estimate(&speed), wl_law_ratio_estimate(&t.energy) };
         x[l] = (double)l;
         for (int k = 0; k < BARS; k++) {
-            y[k][l] = ratio[k]->value;
-            lo[k][l] = l == group->highest ? NAN : ratio[k]->lo;
-            hi[k][l] = l == group->highest ? NAN : ratio[k]->hi;
+            y[k][l] = ratio[k].value;
+            lo[k][l] = l == group->highest ? NAN : ratio[k].lo;
+            hi[k][l] = l == group->highest ? NAN : ratio[k].hi;
         }
     }
     for (int k = 0; k < BARS; k++) wl_figure_add(f, &s[k]);
@@ -231,6 +232,7 @@ int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d,
     for (const struct wl_setting *factor = wl_settings_table; factor->name; factor++) {
         struct wl_factor_options options = { .factor = factor->name,
                                              .margin = 0.05,
+                                             .ratio_margin = 0.05,
                                              .law = { .drop_epochs = g->options.drop_epochs } };
         struct wl_factor_result r;
         if (!factor->section || !varies(g, factor->name)) continue;

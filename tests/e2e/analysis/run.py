@@ -33,7 +33,7 @@ CASES = {
     "compare_exact": (["compare", "cases/exact.csv", "--factor", "clock_mhz"], 0),
     "compare_unlike": (["compare", "cases/unlike.csv", "--factor", "clock_mhz"], 0),
     "compare_machines": (["compare", "cases/machines.csv", "--factor", "hardware"], 0),
-    "compare_one_law": (["compare", "cases/one_law.csv", "--factor", "clock_mhz"], 1),
+    "compare_one_law": (["compare", "cases/one_law.csv", "--factor", "clock_mhz"], 0),
     "compare_one_level": (["compare", "../fit/cases/strong.csv", "--factor", "power_cap_w"], 1),
     "compare_one_level_json": (["compare", "../fit/cases/strong.csv", "--factor", "power_cap_w", "--json"], 1),
     "compare_weak": (["compare", "../fit/cases/weak.csv", "--factor", "workload"], 1),

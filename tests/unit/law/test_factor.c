@@ -1,6 +1,8 @@
 /* Does a factor change the law? Invariances, and error rates of the verdict. */
 #include "table.h"
 
+#include "../stats/check.h"
+
 enum { LEVELS = 3, COUNTS = 6, REPEATS = 3, ROWS = LEVELS * COUNTS * REPEATS };
 
 struct campaign {
@@ -27,7 +29,7 @@ static void make(struct row *rows, const struct campaign *c)
 static struct wl_factor_result compare_rows(const struct row *rows, size_t n, double margin, struct wl_arena *a)
 {
     struct wl_observations obs = table_of(rows, n, a);
-    struct wl_factor_options options = { .factor = "power_cap_w", .margin = margin };
+    struct wl_factor_options options = { .factor = "power_cap_w", .margin = margin, .ratio_margin = 0.05 };
     struct wl_factor_result out;
     struct wl_err e;
     if (wl_factor_compare(&obs, &options, &out, a, &e)) fail_msg("%s", e.msg);
@@ -169,13 +171,178 @@ static void base_is_highest_level_without_a_law(void **state)
     wl_arena_free(a);
 }
 
+/* ---- the worker count as a block ---- */
+
+/* Amdahl curves W(level)/N + c with effects of configurations (levels x worker counts) and of runs; `shared`: what all
+ * levels have in common at a worker count. */
+struct bent {
+    double w[2], c;
+    size_t counts, levels;
+    double run_sd, config_sd, shared_sd;
+};
+
+static size_t make_bent(struct row *rows, const struct bent *b, uint64_t seed)
+{
+    static const char *const labels[REPEATS] = { "1", "2", "3" };
+    size_t n = 0;
+    for (size_t l = 0; l < b->levels; l++)
+        for (size_t k = 0; k < b->counts; k++)
+            for (size_t r = 0; r < REPEATS; r++, n++) {
+                const double workers = (double)(1u << k),
+                             noise = b->run_sd * wl_random_normal(31, seed, n) +
+                                     b->config_sd * wl_random_normal(32, seed, n / REPEATS) +
+                                     b->shared_sd * wl_random_normal(33, seed, k);
+                rows[n] = (struct row) { .workload = "net", .run = labels[r], .workers = workers, .samples = 640 };
+                rows[n].power_cap_w = 100 + 50 * (double)l;
+                rows[n].time_s = (b->w[l > 0] / workers + b->c) * exp(noise);
+            }
+    return n;
+}
+
+/* Share of campaigns with this verdict, %; *covered: of all slowdowns at each N, the share of levels whose intervals
+ * hold the truth at every N. */
+static double share_of_bent(const struct bent *b, enum wl_factor_verdict verdict, double *covered)
+{
+    enum { CAMPAIGNS = 300 };
+    static struct row rows[3 * 8 * REPEATS];
+    size_t hits = 0, held = 0, sets = 0;
+    for (uint64_t k = 0; k < CAMPAIGNS; k++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        const size_t n = make_bent(rows, b, k);
+        const struct wl_factor_group *g = compare_rows(rows, n, 0.05, a).groups;
+        hits += g->verdict == verdict;
+        bool all = true;
+        for (size_t i = 0; i < g->n_slowdowns; i++) {
+            const struct wl_factor_slowdown *s = &g->slowdowns[i];
+            const double truth = (b->w[s->level > 0] / s->workers + b->c) / (b->w[g->base > 0] / s->workers + b->c);
+            if (!isnan(s->workers)) all = all && s->ratio.lo <= truth && truth <= s->ratio.hi;
+        }
+        sets += g->verdict != WL_FACTOR_EQUIVALENT;
+        held += g->verdict != WL_FACTOR_EQUIVALENT && all;
+        wl_arena_free(a);
+    }
+    if (covered) *covered = 100 * (double)held / (double)sets;
+    return 100.0 * (double)hits / CAMPAIGNS;
+}
+
+/* Equal levels under a bent curve, with and without effects of configurations and of worker counts. */
+static void parallel_levels_are_rejected_five_times_in_a_hundred(void **state)
+{
+    (void)state;
+    static const struct bent cells[] = { { { 100, 100 }, 1, 8, 2, 0.02, 0, 0 },
+                                         { { 100, 100 }, 1, 8, 3, 0.02, 0.03, 0 },
+                                         { { 100, 100 }, 1, 4, 2, 0.02, 0.03, 0 },
+                                         { { 100, 100 }, 1, 4, 3, 0.02, 0, 0 },
+                                         { { 100, 100 }, 1, 8, 2, 0.02, 0.03, 0.03 } };
+    double sum = 0;
+    for (size_t i = 0; i < WL_COUNT(cells); i++) {
+        const double share = share_of_bent(&cells[i], WL_FACTOR_DIFFERENT, NULL);
+        print_message("%zu levels, %zu worker counts: %.1f %% called different\n", cells[i].levels, cells[i].counts,
+                      share);
+        assert_true(share >= 2 && share <= 8);
+        sum += share;
+    }
+    assert_true(sum / WL_COUNT(cells) > 3 && sum / WL_COUNT(cells) < 7);
+}
+
+/* A clock that slows the work 1.8 times under a constant overhead: the exponents differ by .05. */
+static void a_clock_under_a_constant_is_seen(void **state)
+{
+    (void)state;
+    const struct bent clean = { { 180, 100 }, 0.5, 8, 2, 0.02, 0, 0 },
+                      shifted = { { 180, 100 }, 0.5, 8, 2, 0.02, 0.03, 0 };
+    double covered[2];
+    const double seen = share_of_bent(&clean, WL_FACTOR_DIFFERENT, &covered[0]),
+                 with_effects = share_of_bent(&shifted, WL_FACTOR_DIFFERENT, &covered[1]);
+    print_message(
+        "seen in %.0f %% (%.0f %% with effects of configurations); slowdowns held at every N in %.0f, %.0f %%\n", seen,
+        with_effects, covered[0], covered[1]);
+    assert_true(seen >= 95 && with_effects >= 60);
+    assert_true(covered[0] >= 95 && covered[1] >= 95);
+}
+
+static double golden_block(const char *quantity, struct wl_arena *a)
+{
+    struct wl_csv csv;
+    golden_open(&csv, "hier_values.csv", a);
+    while (golden_next(&csv))
+        if (wl_str_eq(csv.row[0], "compare") && wl_str_eq(csv.row[1], quantity)) return golden_real(&csv, "value");
+    fail_msg("no golden value %s", quantity);
+    return NAN;
+}
+
+/* The example of make_hier_golden.py: means less those of rows and columns. */
+static void blocks_agree_with_numpy(void **state)
+{
+    (void)state;
+    static const double w[] = { 1.8, 1.3, 1 },
+                        sign[3][6] = { { 1, -1, 1, -1, 1, -1 }, { -1, 1, 1, -1, -1, 1 }, { 1, 1, -1, -1, 1, 1 } };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[18];
+    for (size_t i = 0; i < 18; i++) {
+        const double workers = (double)(1u << i % 6);
+        rows[i] = (struct row) {
+            .workload = "net", .run = "1", .workers = workers, .samples = 640, .power_cap_w = 100 + (double)(i / 6)
+        };
+        rows[i].time_s = (w[i / 6] / workers + 0.01) * exp(0.01 * sign[i / 6][i % 6]);
+    }
+    const struct wl_factor_tests *t = compare_rows(rows, 18, 0.05, a).groups[0].tests;
+    assert_string_equal(t->basis, "blocks");
+    agree("F", t->f, golden_block("F", a), 8);
+    agree("p", t->p, golden_block("p", a), 8);
+    agree("s2", t->sigma * t->sigma, golden_block("s2", a), 8);
+    agree("df", t->df, golden_block("df", a), 15);
+    agree("slope", -t->pairs[1].difference, golden_block("slope 2", a) - golden_block("slope 0", a), 8);
+    wl_arena_free(a);
+}
+
+/* One worker count: no exponents, but ratios with their intervals, and the levels that no other beats in both. */
+static void one_worker_count_gives_ratios(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[9];
+    static const double time[] = { 180, 104, 100 }, energy[] = { 26500, 26000, 30000 };
+    for (size_t i = 0; i < 9; i++) {
+        const double noise = 0.002 * (double)(i % 3);
+        rows[i] = (struct row) { .workload = "net",
+                                 .run = i % 3 == 0   ? "1"
+                                        : i % 3 == 1 ? "2"
+                                                     : "3",
+                                 .workers = 1,
+                                 .samples = 640,
+                                 .power_cap_w = 100 + 50 * (double)(i / 3) };
+        rows[i].time_s = time[i / 3] * exp(noise);
+        rows[i].energy_j = energy[i / 3] * exp(-noise);
+    }
+    const struct wl_factor_group *g = compare_rows(rows, 9, 0.05, a).groups;
+    assert_string_equal(g->refusal, "one worker count: exponents cannot be compared, ratios can");
+    assert_int_equal(g->n_cells, 3);
+    assert_near(g->cells[0].time.ratio.value, 1.8, 1e-9);
+    assert_near(g->cells[0].edp.ratio.value, 1.8 * 26500 / 30000, 1e-9);
+    assert_near(g->cells[0].power.ratio.value, 26500.0 / 30000 / 1.8, 1e-9);
+    assert_true(g->cells[0].time.ratio.lo < 1.8 && 1.8 < g->cells[0].time.ratio.hi);
+    assert_true(g->cells[0].time.configurations.hi > g->cells[0].time.ratio.hi);
+    assert_true(!g->cells[0].pareto && g->cells[1].pareto && g->cells[2].pareto);
+    assert_true(g->cells[1].time.p_same < 0.05 && g->cells[0].time.p_same > 0.99);
+    assert_true(isnan(g->cells[2].time.ratio.lo) && g->cells[2].time.ratio.value == 1);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_slopes_are_rarely_rejected),    cmocka_unit_test(equivalence_has_few_false_positives),
-        cmocka_unit_test(aicc_counts_every_parameter),         cmocka_unit_test(units_and_order_do_not_matter),
-        cmocka_unit_test(runs_needed_gives_the_power),         cmocka_unit_test(cap_is_compared_with_uncapped),
+        cmocka_unit_test(equal_slopes_are_rarely_rejected),
+        cmocka_unit_test(equivalence_has_few_false_positives),
+        cmocka_unit_test(aicc_counts_every_parameter),
+        cmocka_unit_test(units_and_order_do_not_matter),
+        cmocka_unit_test(runs_needed_gives_the_power),
+        cmocka_unit_test(cap_is_compared_with_uncapped),
         cmocka_unit_test(base_is_highest_level_without_a_law),
+        cmocka_unit_test(parallel_levels_are_rejected_five_times_in_a_hundred),
+        cmocka_unit_test(a_clock_under_a_constant_is_seen),
+        cmocka_unit_test(blocks_agree_with_numpy),
+        cmocka_unit_test(one_worker_count_gives_ratios),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
