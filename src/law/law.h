@@ -6,6 +6,7 @@
 #include "law/audit/audit.h"
 #include "law/energy/energy.h"
 #include "law/factor/factor.h"
+#include "law/fan.h"
 #include "law/fit/fit.h"
 #include "law/forecast.h"
 #include "law/hier/hier.h"

@@ -46,6 +46,13 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "docs/adr/112" },
     { "smallest-margin", "power law to within", "",
       "abs(change) + t(0.95, m-3) se: the smallest margin at which the verdict would be SUPPORTED", "docs/adr/112" },
+    { "forecast", "forecast", "s",
+      "median, 2.5 % and 97.5 % of the predictive mixture of the hierarchical model: curve + configuration (+ run)",
+      "docs/adr/111" },
+    { "forecast-narrower", "what would narrow it most", "",
+      "the worker count whose measurement leaves the least expected variance at N, and the ratio of the standard "
+      "deviations after and before",
+      "docs/adr/111" },
     { "lack-of-fit", "lack of fit", "",
       "F = [(SSE - SSpe) / (m - 2)] / [SSpe / (n - m)], SSpe within worker counts, m worker counts, n runs", law },
     { "bend", "curvature", "", "t-test of q in ln t = b0 + b1 ln N + q (ln N)^2", law },

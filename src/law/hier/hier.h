@@ -6,7 +6,7 @@
  * a is flat; the curve s is one of a few families with one or two shape parameters z; the effect u of a configuration
  * is independent of the others but for a random walk over doublings, which widens a prediction with its distance. All
  * other priors are proper, so the weights of families are comparable. Everything is a sum over a deterministic grid of
- * (z, tau, sigma): there is no optimiser and no sampling, nothing can fail to converge, and two worker counts give an
+ * (z, tau, sigma): there is no optimizer and no sampling, nothing can fail to converge, and two worker counts give an
  * answer. Derivation and constants: docs/adr/111. Nothing here reads files or prints. */
 #ifndef WL_LAW_HIER_HIER_H
 #define WL_LAW_HIER_HIER_H
