@@ -109,7 +109,12 @@ static void print_forecasts(const struct predicted *p, struct wl_arena *a)
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
-static void print_words(const struct predicted *p)
+static const char *percent(double share, struct wl_arena *a)
+{
+    return wl_strf(a, share < 0.1 ? "%.2g" : "%.0f", 100 * share);
+}
+
+static void print_words(const struct predicted *p, struct wl_arena *a)
 {
     for (size_t i = 0; i < p->n; i++) {
         const struct wl_law_forecast *f = &p->at[i];
@@ -120,8 +125,8 @@ static void print_words(const struct predicted *p)
     }
     if (p->group->scaling == WL_SCALING_WEAK)
         wl_print("  work       an epoch has samples in proportion to the workers\n");
-    wl_print("  scatter    configurations %.2g %%, runs %.2g %% (standard deviations in the posterior)\n",
-             100 * p->posterior.fit.tau, 100 * p->posterior.fit.sigma);
+    wl_print("  scatter    configurations %s %%, runs %s %% (standard deviations in the posterior)\n",
+             percent(p->posterior.fit.tau, a), percent(p->posterior.fit.sigma, a));
     for (size_t i = 0; i < p->posterior.notes.n; i++) wl_print("  note       %s\n", p->posterior.notes.v[i]);
 }
 
@@ -158,7 +163,7 @@ static void print_group(const struct predicted *p, bool first, struct wl_arena *
     }
     print_forecasts(p, a);
     wl_print("\n");
-    print_words(p);
+    print_words(p, a);
     print_families(p, a);
 }
 

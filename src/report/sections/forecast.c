@@ -4,21 +4,24 @@
 #include <math.h>
 
 enum { FAN_POINTS = 25, MAX_FIGURES = 8 };
+static const double shown_below = 8;     /* the figures begin at this fraction of the largest measured worker count */
 static const double reach = 4;           /* of the figures, times the largest measured worker count */
 static const double least_weight = 0.02; /* of a family that is drawn */
 static const double table_reach[] = { 2, 4 };
 
 /* ---- figures ---- */
 
-static void add_configurations(struct wl_figure *f, const struct wl_law_group *law)
+static void add_configurations(struct wl_figure *f, const struct wl_law_group *law, double from)
 {
+    size_t n = 0;
     double *x = wl_new_array(f->arena, double, law->n_configs), *y = wl_new_array(f->arena, double, law->n_configs);
     for (size_t i = 0; i < law->n_configs; i++) {
-        x[i] = law->configs[i].workers;
-        y[i] = law->configs[i].response;
+        if (law->configs[i].workers < from) continue;
+        x[n] = law->configs[i].workers;
+        y[n++] = law->configs[i].response;
     }
-    wl_figure_add(f, &(struct wl_figure_series) {
-                         .label = "measured", .style = WL_STYLE_POINTS, .n = law->n_configs, .x = x, .y = y });
+    wl_figure_add(f,
+                  &(struct wl_figure_series) { .label = "measured", .style = WL_STYLE_POINTS, .n = n, .x = x, .y = y });
 }
 
 static void add_band(struct wl_figure *f, const char *label, const struct wl_law_fan *fan, const double *lo,
@@ -53,7 +56,8 @@ static struct wl_figure *fan_figure(const struct wl_report_data *g, const struct
                                     const struct wl_law_posterior *p)
 {
     struct wl_arena *a = g->arena;
-    const double from = p->data->workers[0], to = reach * p->data->workers[p->data->n_configs - 1];
+    const double largest = p->data->workers[p->data->n_configs - 1], to = reach * largest,
+                 from = fmax(p->data->workers[0], largest / shown_below);
     const struct wl_law_fan fan = wl_law_fan(p, from, to, FAN_POINTS, least_weight, a);
     struct wl_figure *f =
         wl_figure_new(a, wl_strf(a, "forecast-%s", wl_slug(group->name, a)), wl_strf(a, "Forecast, %s", group->name));
@@ -72,7 +76,7 @@ static struct wl_figure *fan_figure(const struct wl_report_data *g, const struct
     wl_figure_add(f, &(struct wl_figure_series) {
                          .label = "forecast", .style = WL_STYLE_LINE, .n = fan.n, .x = fan.workers, .y = fan.value });
     add_families(f, p, &fan);
-    add_configurations(f, group->law);
+    add_configurations(f, group->law, from);
     wl_figure_finish(f);
     return f;
 }

@@ -162,6 +162,19 @@ static void sections_of_the_analysis_match_the_store(void **state)
     assert_string_equal(cell(table(d, "factors"), 0, "factor")->text, "power cap");
     assert_int_equal(table(d, "factors")->n_rows, 3); /* workloads */
 
+    assert_int_equal(table(d, "forecast")->n_rows, 2 * 9);
+    const struct wl_section *beyond = NULL;
+    for (size_t i = 0; i < d->n_sections; i++)
+        if (wl_str_eq(d->sections[i]->id, "forecast")) beyond = d->sections[i];
+    assert_true(beyond && beyond->n_figures == 8);
+    const struct wl_figure *fan = beyond->figures[0];
+    const struct wl_figure_series *runs = &fan->series[0], *configurations = &fan->series[1], *median = &fan->series[2];
+    for (size_t i = 0; i < median->n; i++) {
+        assert_true(runs->lo[i] < configurations->lo[i] && configurations->lo[i] < median->y[i]);
+        assert_true(median->y[i] < configurations->hi[i] && configurations->hi[i] < runs->hi[i]);
+    }
+    assert_true(runs->hi[median->n - 1] / runs->lo[median->n - 1] > runs->hi[0] / runs->lo[0]);
+
     const struct wl_figure *bars = figure(d, "tradeoff-power-cap-bert");
     const struct wl_figure_series *speed = &bars->series[0], *energy = &bars->series[1];
     assert_holds(speed->label, "speed, ");
