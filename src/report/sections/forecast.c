@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-enum { FAN_POINTS = 25, MAX_FIGURES = 8 };
+enum { FAN_POINTS = 13, MAX_FIGURES = 6 };
 static const double shown_below = 8;     /* the figures begin at this fraction of the largest measured worker count */
 static const double reach = 4;           /* of the figures, times the largest measured worker count */
 static const double least_weight = 0.02; /* of a family that is drawn */

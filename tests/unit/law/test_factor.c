@@ -203,7 +203,7 @@ static size_t make_bent(struct row *rows, const struct bent *b, uint64_t seed)
  * hold the truth at every N. */
 static double share_of_bent(const struct bent *b, enum wl_factor_verdict verdict, double *covered)
 {
-    enum { CAMPAIGNS = 300 };
+    enum { CAMPAIGNS = 200 };
     static struct row rows[3 * 8 * REPEATS];
     size_t hits = 0, held = 0, sets = 0;
     for (uint64_t k = 0; k < CAMPAIGNS; k++) {

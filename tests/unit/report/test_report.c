@@ -166,7 +166,7 @@ static void sections_of_the_analysis_match_the_store(void **state)
     const struct wl_section *beyond = NULL;
     for (size_t i = 0; i < d->n_sections; i++)
         if (wl_str_eq(d->sections[i]->id, "forecast")) beyond = d->sections[i];
-    assert_true(beyond && beyond->n_figures == 8);
+    assert_true(beyond && beyond->n_figures == 6);
     const struct wl_figure *fan = beyond->figures[0];
     const struct wl_figure_series *runs = &fan->series[0], *configurations = &fan->series[1], *median = &fan->series[2];
     for (size_t i = 0; i < median->n; i++) {
