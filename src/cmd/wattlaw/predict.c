@@ -59,20 +59,31 @@ struct predicted {
     enum wl_law_response response;
     struct wl_law_posterior posterior;
     struct wl_law_forecast *at;
+    struct wl_energy_parts parts;              /* of an energy: what explains it */
+    struct wl_energy_parts_forecast *by_parts; /* [n]; NULL: no explanation */
     size_t n;
 };
 
+static int explain(struct predicted *p, const struct wl_prior *prior, struct wl_arena *a, struct wl_err *e)
+{
+    int rc = wl_energy_parts_of_group(p->group, &prior->response, &prior->power, &p->parts, a, e);
+    if (rc || p->parts.reason) return rc;
+    p->by_parts = wl_new_array(a, struct wl_energy_parts_forecast, p->n);
+    for (size_t i = 0; i < p->n; i++) p->by_parts[i] = wl_energy_parts_at(&p->parts, p->at[i].workers);
+    return 0;
+}
+
 static int predict_group(const struct wl_law_group *g, enum wl_law_response response, const struct points *points,
-                         const struct wl_hier_prior *prior, bool force, struct predicted *out, struct wl_arena *a,
+                         const struct wl_prior *prior, bool force, struct predicted *out, struct wl_arena *a,
                          struct wl_err *e)
 {
     *out = (struct predicted) { .group = g, .response = response };
-    int rc = wl_law_posterior(g, response, prior, force, &out->posterior, a, e);
+    int rc = wl_law_posterior(g, response, &prior->response, force, &out->posterior, a, e);
     if (rc || out->posterior.refusal) return rc;
     out->at = wl_new_array(a, struct wl_law_forecast, points->n);
     for (; out->n < points->n; out->n++)
         out->at[out->n] = wl_law_forecast_at(&out->posterior, points->workers[out->n], a);
-    return 0;
+    return response == WL_LAW_ENERGY ? explain(out, prior, a, e) : 0;
 }
 
 /* ---- text ---- */
@@ -153,6 +164,48 @@ static void print_families(const struct predicted *p, struct wl_arena *a)
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
+/* The families of the power of a worker with their weights: "flat 0.52, slope 0.3, idle 0.18". */
+static const char *power_families(const struct wl_hier_fit *power, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    for (size_t f = 0; f < WL_HIER_FAMILIES; f++)
+        if (!power->reason[f]) wl_text_addf(&t, "%s%s %.2f", t.n ? ", " : "", wl_hier_family_name(f), power->weight[f]);
+    return t.s;
+}
+
+static void estimate_cells(struct wl_table *t, const struct wl_estimate *v, struct wl_arena *a)
+{
+    wl_table_real(t, v->value, 4);
+    wl_table_cell(t, range_text(v->lo, v->hi, a));
+}
+
+/* Energy as workers x power of a worker x time. */
+static void print_parts(const struct predicted *p, struct wl_arena *a)
+{
+    static const char *const heads[] = { "time_s", "power_w of one", "energy_j" };
+    if (!p->by_parts) {
+        if (p->parts.reason) wl_print("  by parts   none: %s\n", p->parts.reason);
+        return;
+    }
+    struct wl_table t = wl_table_new(a);
+    wl_table_column(&t, "workers", true);
+    for (size_t i = 0; i < WL_COUNT(heads); i++) {
+        wl_table_column(&t, heads[i], true);
+        wl_table_column(&t, "95 %", false);
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        wl_table_real(&t, p->at[i].workers, 0);
+        estimate_cells(&t, &p->by_parts[i].time_s, a);
+        estimate_cells(&t, &p->by_parts[i].power_w, a);
+        estimate_cells(&t, &p->by_parts[i].energy_j, a);
+        wl_table_row(&t);
+    }
+    wl_print("\nby parts: workers x power of one x time, an explanation (correlation of their residuals %.2f)\n",
+             p->parts.correlation);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_print("  power      %s\n", power_families(&p->parts.power, a));
+}
+
 static void print_group(const struct predicted *p, bool first, struct wl_arena *a)
 {
     wl_print(first ? "%s%s%s\n" : "\n%s%s%s\n", p->group->title, p->group->simulated ? " (simulated)" : "",
@@ -165,6 +218,7 @@ static void print_group(const struct predicted *p, bool first, struct wl_arena *
     wl_print("\n");
     print_words(p, a);
     print_families(p, a);
+    print_parts(p, a);
 }
 
 /* ---- JSON ---- */
@@ -176,7 +230,39 @@ static void add_pair(struct wl_json *o, const char *key, double lo, double hi)
     wl_json_add_real(interval, NULL, hi);
 }
 
-static void add_forecast(struct wl_json *array, const struct wl_law_forecast *f)
+static void add_estimate(struct wl_json *o, const char *key, const char *interval, const struct wl_estimate *v)
+{
+    wl_json_add_real(o, key, v->value);
+    add_pair(o, interval, v->lo, v->hi);
+}
+
+static void add_parts(struct wl_json *o, const struct wl_energy_parts_forecast *f)
+{
+    struct wl_json *parts = wl_json_add_object(o, "parts");
+    add_estimate(parts, "time_s", "time_interval95", &f->time_s);
+    add_estimate(parts, "power_w", "power_interval95", &f->power_w);
+    add_estimate(parts, "energy_j", "energy_interval95", &f->energy_j);
+}
+
+/* What joins the parts of a group's energy. */
+static void add_explanation(struct wl_json *group, const struct wl_energy_parts *p)
+{
+    struct wl_json *o = wl_json_add_object(group, "by_parts");
+    wl_json_add_str(o, "why", p->reason);
+    wl_json_add_real(o, "correlation", p->reason ? NAN : p->correlation);
+    struct wl_json *power = wl_json_add_array(o, "power_models");
+    for (size_t f = 0; f < WL_HIER_FAMILIES && !p->reason; f++) {
+        if (!(p->power.prior->weight[f] > 0)) continue;
+        struct wl_json *m = wl_json_add_object(power, NULL);
+        wl_json_add_str(m, "name", wl_hier_family_name(f));
+        wl_json_add_real(m, "prior", p->power.prior->weight[f]);
+        wl_json_add_real(m, "weight", p->power.reason[f] ? NAN : p->power.weight[f]);
+        wl_json_add_str(m, "why", p->power.reason[f]);
+    }
+}
+
+static void add_forecast(struct wl_json *array, const struct wl_law_forecast *f,
+                         const struct wl_energy_parts_forecast *parts)
 {
     struct wl_json *o = wl_json_add_object(array, NULL);
     wl_json_add_number(o, "workers", f->workers);
@@ -200,6 +286,7 @@ static void add_forecast(struct wl_json *array, const struct wl_law_forecast *f)
         wl_json_add_real(m, "se_ln", v->se);
         wl_json_add_str(m, "why", v->reason);
     }
+    if (parts) add_parts(o, parts);
 }
 
 static void add_refusal(struct wl_json *array, double workers, const char *refusal)
@@ -222,14 +309,15 @@ static void add_group(struct wl_json *array, const struct predicted *p, const st
     wl_json_add_real(o, "configuration_sd", p->posterior.refusal ? NAN : p->posterior.fit.tau);
     wl_json_add_real(o, "run_sd", p->posterior.refusal ? NAN : p->posterior.fit.sigma);
     struct wl_json *list = wl_json_add_array(o, "predictions"), *notes;
-    for (size_t i = 0; i < p->n; i++) add_forecast(list, &p->at[i]);
+    for (size_t i = 0; i < p->n; i++) add_forecast(list, &p->at[i], p->by_parts ? &p->by_parts[i] : NULL);
     for (size_t i = p->n; i < points->n; i++) add_refusal(list, points->workers[i], p->posterior.refusal);
+    if (p->n && p->response == WL_LAW_ENERGY) add_explanation(o, &p->parts);
     notes = wl_json_add_array(o, "notes");
     for (size_t i = 0; i < p->posterior.notes.n; i++) wl_json_add_str(notes, NULL, p->posterior.notes.v[i]);
 }
 
 static struct wl_json *start_json(const char *source, const struct predict_options *o, const struct wl_law_result *r,
-                                  const struct wl_hier_prior *prior, struct wl_arena *a)
+                                  const struct wl_prior *prior, struct wl_arena *a)
 {
     struct wl_json *root = wl_analysis_json(source, a);
     wl_json_add_int(root, "drop_epochs", o->drop_epochs);
@@ -241,8 +329,8 @@ static struct wl_json *start_json(const char *source, const struct predict_optio
 }
 
 /* All groups at all points; *done: how many groups were predicted. */
-static int predict(const struct wl_law_result *r, const struct points *points, const struct wl_hier_prior *prior,
-                   bool force, struct wl_json *groups, size_t *done, struct wl_arena *a, struct wl_err *e)
+static int predict(const struct wl_law_result *r, const struct points *points, const struct wl_prior *prior, bool force,
+                   struct wl_json *groups, size_t *done, struct wl_arena *a, struct wl_err *e)
 {
     for (size_t i = 0; i < r->n; i++) {
         struct wl_arena *scratch = wl_arena_new(a);
@@ -266,7 +354,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
-    struct wl_hier_prior prior = wl_hier_time_prior;
+    struct wl_prior prior;
     struct points points = { 0 };
     struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;

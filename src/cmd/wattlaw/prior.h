@@ -4,12 +4,17 @@
 
 #include "law/law.h"
 
-/* NAME=VALUE items, each a constant by its name in docs/reference/analysis.md. WL_EUSAGE names what is unknown or out
- * of range. */
-int wl_prior_read(const struct wl_strs *items, struct wl_hier_prior *prior, struct wl_err *e) WL_MUST_CHECK;
+/* Of the model of the response, and of that of the power of a worker in energy by parts. */
+struct wl_prior {
+    struct wl_hier_prior response, power;
+};
+
+/* The defaults, changed by NAME=VALUE items, each a constant by its name in docs/reference/analysis.md. WL_EUSAGE names
+ * what is unknown or out of range. */
+int wl_prior_read(const struct wl_strs *items, struct wl_prior *prior, struct wl_err *e) WL_MUST_CHECK;
 
 /* All constants, as members of an object. */
-void wl_prior_json(const struct wl_hier_prior *prior, struct wl_json *object);
+void wl_prior_json(const struct wl_prior *prior, struct wl_json *object);
 
 /* Option row over a struct `options` that has the field prior. */
 #define WL_PRIOR_OPT_ROW(options)                                                                    \

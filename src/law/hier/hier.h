@@ -100,6 +100,9 @@ struct wl_hier_query {
 struct wl_hier_mixture wl_hier_predict(const struct wl_hier_fit *fit, const struct wl_hier_query *query,
                                        struct wl_arena *a);
 
+/* Posterior mean of the curve s(N) alone: 0 at the largest measured worker count. */
+double wl_hier_curve_mean(const struct wl_hier_fit *fit, double workers);
+
 /* Expected sd of the ln(response) that `query` asks for, once a configuration with `runs` more runs has been measured
  * at `candidate` workers: the best linear predictor from it, over the whole posterior. */
 double wl_hier_sd_after(const struct wl_hier_fit *fit, const struct wl_hier_query *query, double candidate,

@@ -4,75 +4,88 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
+#include <stdint.h>
 
 /* Components whose sd agree to 20 % and whose means agree to .3 of the sd are one. */
 static const double sd_step = 1.2, mean_step = 0.3, least_weight = 1e-9;
 
-struct component {
-    long sd_cell, mean_cell;
-    double weight, mean, sd;
+/* Components that are merged: sums of weights and of moments about the first one's mean. */
+struct cell {
+    long sd, mean; /* of the grid */
+    double origin, weight, first, second;
 };
 
-static int by_cell(const void *x, const void *y)
-{
-    const struct component *p = x, *q = y;
-    if (p->sd_cell != q->sd_cell) return p->sd_cell < q->sd_cell ? -1 : 1;
-    if (p->mean_cell != q->mean_cell) return p->mean_cell < q->mean_cell ? -1 : 1;
-    return 0;
-}
+/* A hash table of the cells that are not empty, in the order of their first component. */
+struct cells {
+    struct cell *v;
+    size_t n;
+    uint32_t *slots; /* [mask + 1] 1 + index of a cell; 0: free */
+    size_t mask;
+};
 
-static bool same_cell(const struct component *p, const struct component *q)
-{
-    return p->sd_cell == q->sd_cell && p->mean_cell == q->mean_cell;
-}
+/* Ends of what the components that count cover. */
+struct range {
+    double sd_min, mean_min;
+    size_t n;
+};
 
-/* Components with a weight, and the ends of what they cover. */
-static size_t gather(const struct wl_hier_mixture *m, struct component *v)
+static struct range range_of(const struct wl_hier_mixture *m)
 {
-    double sd_min = INFINITY, mean_min = INFINITY;
-    long first = 0;
-    size_t n = 0;
+    struct range r = { INFINITY, INFINITY, 0 };
     for (size_t i = 0; i < m->n; i++) {
         if (!(m->weight[i] > least_weight)) continue;
-        v[n++] = (struct component) { .weight = m->weight[i], .mean = m->mean[i], .sd = m->sd[i] };
-        sd_min = fmin(sd_min, m->sd[i]);
-        mean_min = fmin(mean_min, m->mean[i]);
+        r.n++;
+        r.sd_min = fmin(r.sd_min, m->sd[i]);
+        r.mean_min = fmin(r.mean_min, m->mean[i]);
     }
-    first = (long)floor(log(sd_min) / log(sd_step));
-    for (size_t i = 0; i < n; i++) {
-        v[i].sd_cell = (long)floor(log(v[i].sd) / log(sd_step)) - first;
-        const double width = mean_step * pow(sd_step, (double)v[i].sd_cell) * sd_min;
-        v[i].mean_cell = (long)floor((v[i].mean - mean_min) / width);
-    }
-    return n;
+    return r;
 }
 
-static void merge_cell(const struct component *v, size_t n, struct wl_hier_mixture *m, size_t to)
+static struct cells cells_new(size_t n, struct wl_arena *a)
 {
-    double weight = 0, mean = 0, variance = 0;
-    for (size_t i = 0; i < n; i++) weight += v[i].weight, mean += v[i].weight * v[i].mean;
-    mean /= weight;
-    for (size_t i = 0; i < n; i++)
-        variance += v[i].weight * (v[i].sd * v[i].sd + (v[i].mean - mean) * (v[i].mean - mean));
-    m->weight[to] = weight;
-    m->mean[to] = mean;
-    m->sd[to] = sqrt(variance / weight);
+    size_t slots = 2;
+    while (slots < 2 * n) slots *= 2;
+    return (struct cells) { wl_new_array(a, struct cell, n), 0, wl_new_array(a, uint32_t, slots), slots - 1 };
+}
+
+static struct cell *find_cell(struct cells *c, long sd, long mean, double origin)
+{
+    size_t slot = ((uint64_t)sd * 0x9e3779b97f4a7c15u ^ (uint64_t)mean * 0xff51afd7ed558ccdu) >> 20 & c->mask;
+    for (; c->slots[slot]; slot = (slot + 1) & c->mask) {
+        struct cell *found = &c->v[c->slots[slot] - 1];
+        if (found->sd == sd && found->mean == mean) return found;
+    }
+    c->v[c->n] = (struct cell) { .sd = sd, .mean = mean, .origin = origin };
+    c->slots[slot] = (uint32_t)++c->n;
+    return &c->v[c->n - 1];
+}
+
+static void add_component(struct cells *c, const struct range *r, double weight, double mean, double sd)
+{
+    const long sd_cell = (long)floor(log(sd) / log(sd_step)) - (long)floor(log(r->sd_min) / log(sd_step));
+    const double width = mean_step * pow(sd_step, (double)sd_cell) * r->sd_min;
+    struct cell *to = find_cell(c, sd_cell, (long)floor((mean - r->mean_min) / width), mean);
+    const double off = mean - to->origin;
+    to->weight += weight;
+    to->first += weight * off;
+    to->second += weight * (sd * sd + off * off);
 }
 
 void wl_hier_merge(struct wl_hier_mixture *m, struct wl_arena *scratch)
 {
-    struct component *v = wl_new_array(scratch, struct component, m->n);
-    size_t n = gather(m, v), merged = 0;
+    const struct range r = range_of(m);
+    struct cells c = cells_new(r.n, scratch);
     double sum = 0;
-    qsort(v, n, sizeof *v, by_cell);
-    for (size_t i = 0, end; i < n; i = end) {
-        for (end = i + 1; end < n && same_cell(&v[i], &v[end]);) end++;
-        merge_cell(v + i, end - i, m, merged);
-        sum += m->weight[merged++];
+    for (size_t i = 0; i < m->n; i++)
+        if (m->weight[i] > least_weight) add_component(&c, &r, m->weight[i], m->mean[i], m->sd[i]);
+    for (size_t i = 0; i < c.n; i++) sum += c.v[i].weight;
+    for (size_t i = 0; i < c.n; i++) {
+        const double off = c.v[i].first / c.v[i].weight;
+        m->weight[i] = c.v[i].weight / sum;
+        m->mean[i] = c.v[i].origin + off;
+        m->sd[i] = sqrt(c.v[i].second / c.v[i].weight - off * off);
     }
-    m->n = merged;
-    for (size_t i = 0; i < m->n; i++) m->weight[i] /= sum;
+    m->n = c.n;
 }
 
 double wl_hier_cdf(const struct wl_hier_mixture *m, double y)

@@ -149,6 +149,21 @@ struct wl_hier_mixture wl_hier_predict(const struct wl_hier_fit *fit, const stru
     return p.out;
 }
 
+double wl_hier_curve_mean(const struct wl_hier_fit *fit, double workers)
+{
+    const struct wl_hier_posterior *post = fit->posterior;
+    double mean = 0, total = 0;
+    for (size_t c = 0; c < post->n_components; c++)
+        for (size_t i = 0; i < post->components[c].n; i++) {
+            const struct wl_hier_node *node = &post->components[c].nodes[i];
+            double weight = 0;
+            for (size_t q = 0; q < post->scatter.n; q++) weight += node->weight[q];
+            mean += weight * wl_hier_curves[post->components[c].family].s(workers, post->largest, node->z);
+            total += weight;
+        }
+    return mean / total;
+}
+
 /* ---- what another measurement would do ---- */
 
 /* Weighted sums over nodes: of the means m at the query and c at the candidate, and of their covariances. */

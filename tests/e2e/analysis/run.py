@@ -65,6 +65,8 @@ CASES = {
     "predict_one_count": (["predict", "../fit/cases/one_count.csv", "--at", "workers=4"], 1),
     "predict_equal": (["predict", "../fit/cases/equal.csv", "--at", "workers=40"], 0),
     "predict_energy": (["predict", "../fit/cases/estimated.csv", "--at", "workers=3", "--response", "energy_j"], 0),
+    "predict_energy_json": (["predict", "../fit/cases/estimated.csv", "--at", "workers=3,8", "--response", "energy_j",
+                             "--prior", "idle=0", "--prior", "power_tau=0.02", "--json"], 0),
     "predict_bad_at": (["predict", "../fit/cases/weak.csv", "--at", "gpus=16"], 2),
     "predict_no_workers": (["predict", "../fit/cases/weak.csv", "--at", "workers=0"], 2),
     "energy": (["energy", "cases/energy.csv"], 0),
