@@ -1,0 +1,46 @@
+/* bench_accuracy predict|energy|verdict|compare [REPLICATES [EVERY]]: the tables of docs/accuracy.md and
+ * docs/metrics.md. EVERY: of the cells, run each EVERYth. Ends with status 1 where a number is worse than the documents
+ * promise; chance (three standard errors of the replicates) is allowed for. */
+#include "accuracy.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+static const struct {
+    const char *name;
+    size_t replicates;
+    int (*run)(const struct extent *);
+} parts[] = { { "predict", 200, bench_predict },
+              { "energy", 200, bench_energy },
+              { "verdict", 500, bench_verdict },
+              { "compare", 1000, bench_compare } };
+
+int promise(bool holds, const char *format, ...)
+{
+    va_list args;
+    if (holds) return 0;
+    va_start(args, format);
+    fputs("not so: ", stdout);
+    vprintf(format, args);
+    fputc('\n', stdout);
+    va_end(args);
+    return 1;
+}
+
+double chance(double percent, size_t n) { return 3 * sqrt(percent * (100 - percent) / (double)n); }
+
+static size_t number(int argc, char **argv, int i, size_t otherwise)
+{
+    return i < argc ? strtoul(argv[i], NULL, 10) : otherwise;
+}
+
+int main(int argc, char **argv)
+{
+    for (size_t i = 0; argc > 1 && i < WL_COUNT(parts); i++) {
+        if (strcmp(argv[1], parts[i].name) != 0) continue;
+        const struct extent x = { number(argc, argv, 2, parts[i].replicates), number(argc, argv, 3, 1) };
+        if (x.replicates && x.every) return parts[i].run(&x) > 0;
+    }
+    fputs("usage: bench_accuracy predict|energy|verdict|compare [REPLICATES [EVERY]]\n", stderr);
+    return 2;
+}
