@@ -160,7 +160,10 @@ def energy(path):
             exponent=term(log, "np.log(h)", 1.0),
             drivers=dict(samples_per_worker_h=term(drivers, "x"), updates_per_worker_h=term(drivers, "u"),
                          r2=drivers.rsquared, vif=1 / (1 - z.x.corr(z.u) ** 2))))
-    test = sm.stats.anova_lm(smf.ols("kwh ~ hardware + h", runs).fit(), smf.ols("kwh ~ hardware * h", runs).fit())
+    # One rate: of the same work (per sample), over the mean worker-hours of the group.
+    hours = (runs.h / runs.samples).groupby(runs.hardware).transform("mean")
+    work = runs.assign(h=runs.h / runs.samples / hours, kwh=runs.kwh / runs.samples / hours)
+    test = sm.stats.anova_lm(smf.ols("kwh ~ hardware + h", work).fit(), smf.ols("kwh ~ hardware * h", work).fit())
     return {"groups": groups, "equal_slopes": dict(f=test.F[1], df1=test.df_diff[1], df2=test.df_resid[1],
                                                    p=test["Pr(>F)"][1])}
 

@@ -13,10 +13,10 @@ int wl_scaling_target_parse(const char *text, const char **metric, double *value
     return 0;
 }
 
-static void ratio_cells(struct wl_table *t, const struct wl_estimate *r)
+static void ratio_cells(struct wl_table *t, double value, const struct wl_estimate *interval)
 {
-    wl_table_aligned(t, r->value);
-    wl_table_cell(t, wl_format_range(r->lo, r->hi, t->arena));
+    wl_table_aligned(t, value);
+    wl_table_cell(t, wl_format_range(interval->lo, interval->hi, t->arena));
 }
 
 static void ratio_columns(struct wl_table *t, const char *name)
@@ -33,29 +33,41 @@ static void energy_columns(struct wl_table *t)
 
 /* ---- normalised ---- */
 
+static void energy_cells(struct wl_table *t, const struct wl_law_group *g, const struct wl_law_config *c)
+{
+    const struct wl_amount energy = wl_amount_of(c->energy_j, "J", wl_provenance_of(g->estimated, g->simulated));
+    wl_table_aligned(t, c->time_s);
+    wl_table_provenance(t, energy.from);
+    wl_table_amount(t, &energy, 0);
+}
+
+/* Intervals are those of other allocations of the same configurations. */
 static void print_normalised_group(const struct wl_law_group *g, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     static const char *const counts[] = { "workers", "runs" };
+    const bool unequal = g->scaling == WL_SCALING_MIXED; /* a mean over unlike epochs is of nothing */
     for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
-    wl_table_real_column(&t, "time_s", 4);
-    energy_columns(&t);
+    if (!unequal) {
+        wl_table_real_column(&t, "time_s", 4);
+        energy_columns(&t);
+    }
     ratio_columns(&t, "speed-up");
     ratio_columns(&t, "energy ratio");
     for (size_t i = 0; i < g->n_configs; i++) {
         const struct wl_law_config *c = &g->configs[i];
         wl_table_int(&t, c->workers);
         wl_table_int(&t, (double)c->runs);
-        wl_table_aligned(&t, c->time_s);
-        const struct wl_amount energy = wl_amount_of(c->energy_j, "J", wl_provenance_of(g->estimated, g->simulated));
-        wl_table_provenance(&t, energy.from);
-        wl_table_amount(&t, &energy, 0);
-        ratio_cells(&t, &c->speedup);
-        ratio_cells(&t, &c->energy_ratio);
+        if (!unequal) energy_cells(&t, g, c);
+        ratio_cells(&t, c->speedup.value, &c->config_speedup);
+        ratio_cells(&t, c->energy_ratio.value, &c->config_energy_ratio);
         wl_table_row(&t);
     }
-    wl_print("\none epoch of %s%s\n", g->title, g->simulated ? " (simulated)" : "");
+    wl_print("\n%s of %s%s\n", unequal ? "the same work" : "one epoch", g->title, g->simulated ? " (simulated)" : "");
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    if (unequal)
+        wl_print("  note       epochs are not comparable: their samples are neither constant nor proportional to the "
+                 "workers; speed-up and energy ratio are per sample\n");
 }
 
 void wl_scaling_print_normalised(const struct wl_law_result *r, struct wl_arena *a)
@@ -81,7 +93,7 @@ static void print_target_group(const struct wl_target_result *r, const struct wl
         wl_table_int(&t, (double)c->runs);
         wl_table_int(&t, (double)c->reached);
         wl_table_aligned(&t, c->epochs);
-        ratio_cells(&t, &c->time_s);
+        ratio_cells(&t, c->time_s.value, &c->time_s);
         const struct wl_amount energy = wl_amount_between(c->energy_j.value, c->energy_j.lo, c->energy_j.hi, "J",
                                                           wl_provenance_of(g->estimated, g->simulated));
         wl_table_provenance(&t, energy.from);

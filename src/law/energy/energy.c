@@ -1,6 +1,7 @@
 /* Energy against worker-hours: proportional and affine fits, drivers of the rate, and one slope for all groups? */
 #include "law/energy/energy.h"
 
+#include "law/energy/rates.h"
 #include "law/fit/notes.h"
 #include "law/fit/runs.h"
 
@@ -20,9 +21,32 @@ static double identity_of(const struct wl_observations *obs, const struct wl_law
     return power_w ? run->sum_energy_j / (power_w[run->row] * run->sum_time_s) : NAN;
 }
 
+static double samples_of(const struct wl_energy_law_run *run) { return run->samples_per_worker_h * run->worker_h; }
+
+/* Samples differ by more than a last partial batch. */
+static bool unlike_work(const struct wl_energy_law_run *x, const struct wl_energy_law_run *y)
+{
+    return fabs(log(samples_of(x) / samples_of(y))) > log(1.05); /* not where one is unknown */
+}
+
+/* Runs are in order of workers: numbers the triples of worker count, law and work. laws: [rows] the group of the
+ * default rule. */
+static void number_configs(struct wl_energy_law_group *g, const size_t *laws, const size_t *rows, struct wl_arena *a)
+{
+    size_t *one = wl_new_array(a, size_t, g->n), first = 0; /* [n_configs] a run; first of the worker count */
+    for (size_t i = 0; i < g->n; i++) {
+        struct wl_energy_law_run *run = &g->runs[i];
+        if (i && run->workers != run[-1].workers) first = g->n_configs;
+        size_t c = first;
+        while (c < g->n_configs && (laws[rows[one[c]]] != laws[rows[i]] || unlike_work(run, &g->runs[one[c]]))) c++;
+        if (c == g->n_configs) one[g->n_configs++] = i;
+        run->config = c;
+    }
+}
+
 static void collect(struct wl_energy_law_group *g, const struct wl_observations *obs,
                     const struct wl_law_partition_cell *part, const struct wl_energy_law_options *options,
-                    struct wl_arena *a)
+                    const size_t *laws, struct wl_arena *a)
 {
     struct wl_law_options law_options = { .response = WL_LAW_ENERGY, .drop_epochs = options->drop_epochs };
     struct wl_law_group rows = { 0 };
@@ -35,12 +59,14 @@ static void collect(struct wl_energy_law_group *g, const struct wl_observations 
     const double *carbon = wl_law_extra_column(obs, "carbon_g_per_kwh");
     double carbon_g = 0;
     g->runs = wl_new_array(a, struct wl_energy_law_run, rows.n_runs);
+    size_t *first_rows = wl_new_array(a, size_t, rows.n_runs);
     for (size_t i = 0; i < rows.n_runs; i++) {
         const struct wl_law_run *from = &rows.runs[i];
         if (isnan(from->sum_time_s)) {
             no_time++;
             continue;
         }
+        first_rows[g->n] = from->row;
         struct wl_energy_law_run *run = &g->runs[g->n++];
         *run = (struct wl_energy_law_run) { .label = from->label, .workers = from->workers };
         run->local_batch = obs->local_batch[from->row];
@@ -60,6 +86,7 @@ static void collect(struct wl_energy_law_group *g, const struct wl_observations 
         g->kwh_hi += run->kwh_hi;
         g->worker_h += run->worker_h;
     }
+    number_configs(g, laws, first_rows, a);
     g->carbon_g_per_kwh = carbon_g / g->kwh;
     if (incomplete)
         wl_strs_addf(a, &g->notes, "%s no time in some epochs: energy and worker-hours are those of the other epochs",
@@ -100,23 +127,44 @@ static struct wl_energy_law_term term(const struct wl_ols *o, size_t j, double n
     return (struct wl_energy_law_term) { o->b[j], o->se[j], o->b[j] - half, o->b[j] + half, p };
 }
 
+/* Rates by configuration: those of configuration c are v[first[c]] .. v[first[c + 1] - 1]. */
+struct rates {
+    double *v;
+    size_t *first; /* [configurations + 1] */
+};
+
+/* Over the runs of the configurations drawn. */
 static void variation_of(const size_t *index, size_t n, double *out, void *data)
 {
-    const double *v = data;
-    double sum = 0, squares = 0;
-    for (size_t i = 0; i < n; i++) sum += v[index[i]];
-    for (size_t i = 0; i < n; i++) squares += (v[index[i]] - sum / (double)n) * (v[index[i]] - sum / (double)n);
-    *out = sqrt(squares / ((double)n - 1)) / (sum / (double)n);
+    const struct rates *r = data;
+    double sum = 0, squares = 0, runs = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = r->first[index[i]]; j < r->first[index[i] + 1]; j++) sum += r->v[j], runs++;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = r->first[index[i]]; j < r->first[index[i] + 1]; j++)
+            squares += (r->v[j] - sum / runs) * (r->v[j] - sum / runs);
+    *out = sqrt(squares / (runs - 1)) / (sum / runs);
 }
 
-/* Bootstrap interval of the coefficient of variation over runs. */
-static void bound_variation(struct wl_energy_law_group *g, double *rate, struct wl_arena *a)
+static struct rates rates_by_config(const struct wl_energy_law_group *g, const double *rate, struct wl_arena *a)
 {
-    enum { MIN_RUNS = 5, DRAWS = 1999 };
+    struct rates r = { wl_new_array(a, double, g->n), wl_new_array(a, size_t, g->n_configs + 1) };
+    size_t *next = wl_new_array(a, size_t, g->n_configs + 1);
+    for (size_t i = 0; i < g->n; i++) r.first[g->runs[i].config + 1]++;
+    for (size_t c = 0; c < g->n_configs; c++) next[c + 1] = r.first[c + 1] += r.first[c];
+    for (size_t i = 0; i < g->n; i++) r.v[next[g->runs[i].config]++] = rate[i];
+    return r;
+}
+
+/* Bootstrap interval of the coefficient of variation: whole configurations are drawn. */
+static void bound_variation(struct wl_energy_law_group *g, const double *rate, struct wl_arena *a)
+{
+    enum { MIN_CONFIGS = 5, DRAWS = 1999 };
+    struct rates rates = rates_by_config(g, rate, a);
     struct wl_bootstrap_interval interval;
-    struct wl_bootstrap bootstrap = { g->n, 1, DRAWS, 0x656e65726779, variation_of, rate };
+    struct wl_bootstrap bootstrap = { g->n_configs, 1, DRAWS, 0x656e65726779, variation_of, &rates };
     g->rate_cv_lo = g->rate_cv_hi = NAN;
-    if (g->n < MIN_RUNS || wl_bootstrap(&bootstrap, WL_LAW_CONFIDENCE, &interval, a, NULL)) return;
+    if (g->n_configs < MIN_CONFIGS || wl_bootstrap(&bootstrap, WL_LAW_CONFIDENCE, &interval, a, NULL)) return;
     g->rate_cv_lo = interval.bca_lo;
     g->rate_cv_hi = interval.bca_hi;
 }
@@ -137,12 +185,55 @@ static void describe_rate(struct wl_energy_law_group *g, struct wl_arena *a)
     if (!g->n) g->rate_min = g->rate_max = NAN;
 }
 
+static bool is_wider(const struct wl_energy_law_term *t, const struct wl_energy_law_term *than)
+{
+    return t->hi - t->lo > than->hi - than->lo;
+}
+
+/* Runs of one configuration share what it has: where the means of configurations give a wider interval, it is the one
+ * to report (docs/adr/070). */
+static void widen_by_configs(struct wl_energy_law_group *g, struct wl_arena *a)
+{
+    struct wl_ols o;
+    struct wl_err e;
+    if (g->n_configs == g->n) return;
+    double *x = column(g, WORKER_H, a), *y = column(g, KWH, a), *ln_x = column(g, LN_WORKER_H, a),
+           *ln_y = column(g, LN_KWH, a);
+    const size_t n = wl_energy_law_config_means(g, x, y, a);
+    wl_energy_law_config_means(g, ln_x, ln_y, a);
+    const struct wl_ols_data through_origin = { .n = n, .columns = 1, .y = y, .x = x };
+    if (wl_ols_fit(&o, &through_origin, a, &e) == 0 && o.df > 0) {
+        const struct wl_energy_law_term origin = term(&o, 0, 0);
+        if (is_wider(&origin, &g->origin)) g->origin = origin, g->origin_r2 = o.r2;
+    }
+    if (wl_ols_line(&o, ln_y, ln_x, n, a, &e) == 0 && o.df > 0) {
+        const struct wl_energy_law_term exponent = term(&o, 1, 1);
+        if (is_wider(&exponent, &g->exponent)) g->exponent = exponent;
+    }
+    if (wl_ols_line(&o, y, x, n, a, &e) || !(o.df > 0)) {
+        wl_strs_addf(a, &g->notes, "%s: intervals of the line are over runs, of these allocations alone",
+                     wl_law_count_text(a, n, "configuration"));
+        return;
+    }
+    const struct wl_energy_law_term slope = term(&o, 1, 0);
+    if (!is_wider(&slope, &g->slope)) return;
+    g->base = term(&o, 0, 0);
+    g->slope = slope;
+    g->sigma = o.sigma;
+    g->df = o.df;
+    g->r2 = o.r2;
+    g->basis = "configurations";
+    wl_strs_addf(a, &g->notes, "runs of one configuration are not independent: the line is over the means of %s",
+                 wl_law_count_text(a, n, "configuration"));
+}
+
 static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
 {
     struct wl_ols o;
     struct wl_err e;
     g->origin = g->base = g->slope = g->exponent = no_term;
     g->origin_r2 = g->r2 = g->sigma = g->df = NAN;
+    g->basis = "runs";
     if (g->n < 2) {
         g->reason = g->n ? "one run: a rate but no line" : "no run has a worker count, a time and an energy";
         return;
@@ -173,6 +264,7 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
                      "energy falls with worker-hours: over this range something else drives it; do not extrapolate");
     if (wl_ols_line(&o, column(g, LN_KWH, a), column(g, LN_WORKER_H, a), g->n, a, &e) == 0)
         g->exponent = term(&o, 1, 1);
+    widen_by_configs(g, a);
 }
 
 /* ---- what drives the rate ---- */
@@ -246,44 +338,6 @@ static void check_identity(struct wl_energy_law_group *g, struct wl_arena *a)
                      g->identity_worst);
 }
 
-/* ---- one slope for all groups? ---- */
-
-/* F test: one slope with an intercept per group, against one line per group. */
-static void compare_slopes(struct wl_energy_law_result *r, struct wl_arena *a)
-{
-    size_t n = 0, groups = 0;
-    double separate = 0, sxx = 0, sxy = 0, common = 0;
-    r->f = r->df1 = r->df2 = r->p = NAN;
-    for (size_t i = 0; i < r->n; i++) {
-        struct wl_energy_law_group *g = &r->groups[i];
-        if (isnan(g->slope.value)) continue;
-        groups++;
-        n += g->n;
-        if (g->df > 0) separate += g->sigma * g->sigma * g->df;
-        double *x = column(g, WORKER_H, a), *y = column(g, KWH, a), mx = wl_mean(x, g->n), my = wl_mean(y, g->n);
-        for (size_t j = 0; j < g->n; j++) sxx += (x[j] - mx) * (x[j] - mx), sxy += (x[j] - mx) * (y[j] - my);
-    }
-    if (groups < 2) {
-        r->reason = "fewer than two groups with a line";
-        return;
-    }
-    for (size_t i = 0; i < r->n; i++) {
-        struct wl_energy_law_group *g = &r->groups[i];
-        if (isnan(g->slope.value)) continue;
-        double *x = column(g, WORKER_H, a), *y = column(g, KWH, a), mx = wl_mean(x, g->n), my = wl_mean(y, g->n);
-        for (size_t j = 0; j < g->n; j++) common += pow(y[j] - my - sxy / sxx * (x[j] - mx), 2);
-    }
-    r->df1 = (double)groups - 1;
-    r->df2 = (double)n - 2 * (double)groups;
-    if (!(r->df2 > 0) || !(separate > 1e-18 * common)) {
-        r->reason =
-            r->df2 > 0 ? "the runs are on their lines within rounding error" : "the lines leave no degrees of freedom";
-        return;
-    }
-    r->f = fmax(common - separate, 0) / r->df1 / (separate / r->df2);
-    r->p = wl_f_sf(r->f, r->df1, r->df2);
-}
-
 /* ---- all ---- */
 
 static void default_groups(const struct wl_observations *obs, struct wl_strs *by, struct wl_arena *a)
@@ -296,6 +350,16 @@ static void default_groups(const struct wl_observations *obs, struct wl_strs *by
                 wl_strs_add(a, by, columns[c].name);
                 break;
             }
+}
+
+/* The law that each row belongs to by the default rule: its settings except the worker count. */
+static int find_laws(const struct wl_observations *obs, size_t *laws, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_law_partition_cells cells;
+    int rc = wl_law_partition(obs, &(struct wl_law_grouping) { 0 }, &cells, a, e);
+    for (size_t c = 0; rc == 0 && c < cells.n; c++)
+        for (size_t i = 0; i < cells.v[c].n; i++) laws[cells.v[c].rows[i]] = c;
+    return rc;
 }
 
 static void fit_group(struct wl_energy_law_group *g, struct wl_arena *a)
@@ -321,6 +385,8 @@ int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_
     if (!by.n) default_groups(obs, &by, a);
     for (size_t i = 0; i < obs->n; i++) all.rows[i] = i;
     int rc = by.n ? wl_law_partition(obs, &(struct wl_law_grouping) { .by = by }, &parts, a, e) : 0;
+    size_t *laws = wl_new_array(a, size_t, obs->n);
+    if (rc == 0) rc = find_laws(obs, laws, a, e);
     if (rc) return rc;
     if (!by.n) parts = (struct wl_law_partition_cells) { &all, 1 };
     out->groups = wl_new_array(a, struct wl_energy_law_group, parts.n);
@@ -330,9 +396,9 @@ int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_
         g->key = parts.v[i].key;
         g->n_key = parts.v[i].n_key;
         g->title = wl_law_partition_title(&parts.v[i], a);
-        collect(g, obs, &parts.v[i], options, a);
+        collect(g, obs, &parts.v[i], options, laws, a);
         fit_group(g, a);
     }
-    compare_slopes(out, a);
+    wl_energy_law_compare_rates(out, a);
     return 0;
 }

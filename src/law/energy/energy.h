@@ -13,6 +13,8 @@ struct wl_energy_law_options {
 struct wl_energy_law_run {
     const char *label;
     double workers, local_batch;
+    size_t config; /* 0..: runs of the same settings, worker count and work share their allocation, network and
+                      placement */
     double worker_h, kwh, rate;                        /* rate: kWh per worker-hour */
     double kwh_lo, kwh_hi;                             /* bounds of the measured energy; NAN where not recorded */
     double samples_per_worker_h, updates_per_worker_h; /* NAN where not recorded */
@@ -32,20 +34,22 @@ struct wl_energy_law_group {
     bool estimated, simulated;
     struct wl_law_counts counts;
     struct wl_energy_law_run *runs; /* in order of workers */
-    size_t n;
+    size_t n, n_configs;
     double kwh, worker_h;          /* sums over runs */
     double kwh_lo, kwh_hi;         /* sums of the bounds; NAN if a run has none */
     double carbon_g_per_kwh;       /* energy-weighted mean over runs; NAN if a run has none */
     double rate, rate_cv;          /* mean of the rates, and sd / mean */
-    double rate_cv_lo, rate_cv_hi; /* BCa interval over runs; NAN below five runs */
+    double rate_cv_lo, rate_cv_hi; /* BCa interval over runs, over configurations where they have several runs; NAN
+                                      below five */
     double rate_min, rate_max;
     double rate_of_sums;                   /* sum kWh / sum worker-hours */
     struct wl_energy_law_term origin;      /* kWh = k worker-hours */
     double origin_r2;                      /* about 0: near 1 whatever the data */
     struct wl_energy_law_term base, slope; /* kWh = base + slope worker-hours */
     double r2, sigma, df;                  /* about the mean */
-    struct wl_energy_law_term exponent;    /* ln kWh = c + exponent ln worker-hours; p against 1 */
-    const char *reason;                    /* why there are no fits, or NULL */
+    const char *basis; /* of these lines: "runs", or "configurations" where their intervals are wider */
+    struct wl_energy_law_term exponent; /* ln kWh = c + exponent ln worker-hours; p against 1 */
+    const char *reason;                 /* why there are no fits, or NULL */
     struct wl_energy_law_term by_samples,
         by_updates; /* standardised coefficients of the rate on both per worker-hour */
     double drivers_r2, vif;
@@ -57,7 +61,7 @@ struct wl_energy_law_group {
 struct wl_energy_law_result {
     struct wl_energy_law_group *groups;
     size_t n;
-    double f, df1, df2, p; /* F test of one slope for all groups, one intercept per group */
+    double f, df1, df2, p; /* F test of one slope for all groups, one intercept per group, on normalised work */
     const char *reason;    /* why that is not tested, or NULL */
 };
 

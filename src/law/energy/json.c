@@ -57,6 +57,7 @@ static void add_group(struct wl_json *array, const struct wl_energy_law_group *g
     wl_json_add_real(line, "sigma", g->sigma);
     wl_json_add_real(line, "df", g->df);
     wl_json_add_str(line, "why", g->reason);
+    wl_json_add_str(line, "basis", isnan(g->slope.value) ? NULL : g->basis);
     add_term(o, "exponent", &g->exponent);
     struct wl_json *drivers = wl_json_add_object(o, "drivers");
     add_term(drivers, "samples_per_worker_h", &g->by_samples);

@@ -1,7 +1,5 @@
 #include "law/factor/ratios.h"
 
-#include "law/hier/hier.h"
-
 #include <math.h>
 
 /* Two one-sided tests: the larger p that |ln ratio| is beyond the margin. */
@@ -11,17 +9,10 @@ static double p_same(const struct wl_law_ratio *r, double margin)
     return fmax(wl_t_sf((r->ln + bound) / r->se, r->df), wl_t_cdf((r->ln - bound) / r->se, r->df));
 }
 
-/* Other allocations of the same configurations: each side gains the prior's scatter of configurations. */
-static struct wl_estimate of_configurations(const struct wl_law_ratio *r)
-{
-    const double tau = wl_hier_time_prior.tau;
-    struct wl_law_ratio wider = { r->ln, sqrt(r->se * r->se + 2 * tau * tau), r->df };
-    return wl_law_ratio_estimate(&wider);
-}
-
 static struct wl_factor_quantity quantity(const struct wl_law_ratio *r, double margin)
 {
-    return (struct wl_factor_quantity) { wl_law_ratio_estimate(r), of_configurations(r), p_same(r, margin) };
+    return (struct wl_factor_quantity) { wl_law_ratio_estimate(r), wl_law_ratio_of_configurations(r),
+                                         p_same(r, margin) };
 }
 
 static const struct wl_law_config *config_at(const struct wl_law_group *law, double workers)

@@ -122,12 +122,13 @@ struct wl_law_run {
 struct wl_law_config {
     double workers;
     size_t runs, epochs;
-    double response;                       /* geometric mean over runs */
-    double fitted, fitted_lo, fitted_hi;   /* the law there, with its confidence interval */
-    double time_s, energy_j;               /* of an epoch, geometric means over runs */
-    struct wl_estimate speedup;            /* work per time over that of N0 */
-    struct wl_estimate energy_ratio;       /* energy per work over that of N0 */
-    double efficiency;                     /* speedup / (N / N0) */
+    double response;                                        /* geometric mean over runs */
+    double fitted, fitted_lo, fitted_hi;                    /* the law there, with its confidence interval */
+    double time_s, energy_j;                                /* of an epoch, geometric means over runs */
+    struct wl_estimate speedup;                             /* work per time over that of N0 */
+    struct wl_estimate energy_ratio;                        /* energy per work over that of N0 */
+    struct wl_estimate config_speedup, config_energy_ratio; /* the same, of other allocations */
+    double efficiency;                                      /* speedup / (N / N0) */
     double local_beta, local_lo, local_hi; /* exponent at N by the quadratic; NAN where there is none */
 };
 
@@ -255,6 +256,8 @@ struct wl_law_ratio {
     double ln, se, df;
 };
 struct wl_estimate wl_law_ratio_estimate(const struct wl_law_ratio *r); /* with the 95 % interval */
+/* Of other allocations of the same configurations: each side gains the prior's scatter of configurations. */
+struct wl_estimate wl_law_ratio_of_configurations(const struct wl_law_ratio *r);
 
 /* Of an epoch over that of the base; of the same work where both recorded their samples. edp: energy x time. */
 struct wl_law_tradeoff {

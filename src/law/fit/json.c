@@ -234,6 +234,9 @@ void wl_law_normalised_json(const struct wl_law_result *r, struct wl_json *objec
             wl_json_add_real(o, "energy_j", c->energy_j);
             wl_law_json_estimate(o, "speedup", "speedup_ci95", &c->speedup);
             wl_law_json_estimate(o, "energy_ratio", "energy_ratio_ci95", &c->energy_ratio);
+            wl_law_json_interval(o, "speedup_configuration_ci95", c->config_speedup.lo, c->config_speedup.hi);
+            wl_law_json_interval(o, "energy_ratio_configuration_ci95", c->config_energy_ratio.lo,
+                                 c->config_energy_ratio.hi);
         }
     }
 }

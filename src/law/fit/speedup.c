@@ -1,6 +1,8 @@
 /* Runs to worker counts; speedup and energy ratio over the smallest one. */
 #include "law/fit/speedup.h"
 
+#include "law/hier/hier.h"
+
 #include <math.h>
 
 static void add_run(struct wl_law_config *c, const struct wl_law_run *run)
@@ -102,26 +104,35 @@ struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struc
     return (struct wl_law_tradeoff) { .time = r[0], .energy = r[1], .power = r[2], .edp = r[3] };
 }
 
-static struct wl_estimate estimate_of(struct sample above, struct sample below)
+struct wl_estimate wl_law_ratio_of_configurations(const struct wl_law_ratio *r)
 {
-    struct wl_law_ratio r = ratio_of(above, below);
-    return wl_law_ratio_estimate(&r);
+    const double tau = wl_hier_time_prior.tau;
+    const struct wl_law_ratio wider = { r->ln, sqrt(r->se * r->se + 2 * tau * tau), r->df };
+    return wl_law_ratio_estimate(&wider);
+}
+
+static void set_ratios(struct wl_estimate *of_runs, struct wl_estimate *of_configs, struct sample above,
+                       struct sample below)
+{
+    const struct wl_law_ratio r = ratio_of(above, below);
+    *of_runs = wl_law_ratio_estimate(&r);
+    *of_configs = wl_law_ratio_of_configurations(&r);
 }
 
 void wl_law_fill_speedup(struct wl_law_group *g, struct wl_arena *a)
 {
     if (!g->n_configs) return;
-    bool per_sample = g->scaling == WL_SCALING_WEAK;
+    const bool per_sample = g->scaling == WL_SCALING_WEAK || g->scaling == WL_SCALING_MIXED;
     double smallest = g->configs[0].workers;
     struct sample time0 = sample_of(g, smallest, TIME, per_sample, a);
     struct sample energy0 = sample_of(g, smallest, ENERGY, per_sample, a);
     for (size_t i = 0; i < g->n_configs; i++) {
         struct wl_law_config *c = &g->configs[i];
-        c->speedup = estimate_of(time0, sample_of(g, c->workers, TIME, per_sample, a));
-        c->energy_ratio = estimate_of(sample_of(g, c->workers, ENERGY, per_sample, a), energy0);
+        set_ratios(&c->speedup, &c->config_speedup, time0, sample_of(g, c->workers, TIME, per_sample, a));
+        set_ratios(&c->energy_ratio, &c->config_energy_ratio, sample_of(g, c->workers, ENERGY, per_sample, a), energy0);
         if (i == 0) { /* a ratio to itself */
-            if (!isnan(time0.mean)) c->speedup = (struct wl_estimate) { 1, 1, 1 };
-            if (!isnan(energy0.mean)) c->energy_ratio = (struct wl_estimate) { 1, 1, 1 };
+            if (!isnan(time0.mean)) c->speedup = c->config_speedup = (struct wl_estimate) { 1, 1, 1 };
+            if (!isnan(energy0.mean)) c->energy_ratio = c->config_energy_ratio = (struct wl_estimate) { 1, 1, 1 };
         }
         c->efficiency = c->speedup.value * smallest / c->workers;
         struct wl_law_point p = wl_law_at(g, c->workers);
