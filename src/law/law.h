@@ -5,6 +5,7 @@
 
 #include "law/audit/audit.h"
 #include "law/energy/energy.h"
+#include "law/energy/extrapolate.h"
 #include "law/energy/parts.h"
 #include "law/factor/factor.h"
 #include "law/fan.h"

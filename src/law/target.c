@@ -40,17 +40,10 @@ static struct entry *sorted_epochs(const struct wl_observations *obs, const stru
     return v;
 }
 
-/* What one run needed. */
-struct run_to_target {
-    double workers;
-    bool complete, has_metric, reached; /* begins with epoch 1; has the metric; reaches the value */
-    double epochs, time_s, energy_j;    /* up to the epoch that reached it; NAN where a part is unknown */
-};
-
-static struct run_to_target run_to_target(const struct wl_observations *obs, const struct entry *v, size_t n,
+static struct wl_target_run run_to_target(const struct wl_observations *obs, const struct entry *v, size_t n,
                                           const char *metric, double value, bool rising)
 {
-    struct run_to_target out = { .workers = obs->workers[v->row], .complete = v->epoch == 1 };
+    struct wl_target_run out = { .workers = obs->workers[v->row], .complete = v->epoch == 1 };
     for (size_t i = 0; i < n && !out.reached; i++) {
         size_t row = v[i].row;
         if (!i || v[i].epoch != v[i - 1].epoch) { /* further rows of an epoch have further metrics */
@@ -88,7 +81,7 @@ static double metric_change(const struct wl_observations *obs, const struct entr
 
 static int by_workers(const void *a, const void *b)
 {
-    const struct run_to_target *p = a, *q = b;
+    const struct wl_target_run *p = a, *q = b;
     return (p->workers > q->workers) - (p->workers < q->workers);
 }
 
@@ -102,7 +95,7 @@ static struct wl_estimate geometric(const double *v, size_t n, struct wl_arena *
     return (struct wl_estimate) { exp(mean), exp(mean - half), exp(mean + half) };
 }
 
-static struct wl_target_config config_of(const struct run_to_target *v, size_t n, struct wl_arena *a)
+static struct wl_target_config config_of(const struct wl_target_run *v, size_t n, struct wl_arena *a)
 {
     struct wl_target_config c = { .workers = v->workers, .runs = n };
     double *epochs = wl_new_array(a, double, n), *time = wl_new_array(a, double, n),
@@ -121,7 +114,7 @@ static struct wl_target_config config_of(const struct run_to_target *v, size_t n
     return c;
 }
 
-static void collect_configs(struct wl_target_group *g, struct run_to_target *v, size_t n, struct wl_arena *a)
+static void collect_configs(struct wl_target_group *g, struct wl_target_run *v, size_t n, struct wl_arena *a)
 {
     size_t missed = 0;
     qsort(v, n, sizeof *v, by_workers);
@@ -144,7 +137,7 @@ static void reach_group(struct wl_target_group *g, const struct wl_observations 
 {
     size_t n, runs = 0, no_metric = 0, incomplete = 0;
     struct entry *v = sorted_epochs(obs, part, &n, a);
-    struct run_to_target *reached = wl_new_array(a, struct run_to_target, n);
+    struct wl_target_run *reached = wl_new_array(a, struct wl_target_run, n);
     for (size_t i = 0, end; i < n; i = end) {
         end = end_of_run(v, n, i);
         reached[runs] = run_to_target(obs, v + i, end - i, r->metric, r->value, r->rising);
@@ -158,6 +151,8 @@ static void reach_group(struct wl_target_group *g, const struct wl_observations 
         g->estimated |= obs->estimated[v[i].row] != 0;
     }
     collect_configs(g, reached, runs, a);
+    g->runs = reached;
+    g->n_runs = runs;
     if (no_metric)
         wl_strs_addf(a, &g->notes, "excluded: %s without %s", wl_law_count_text(a, no_metric, "run"), r->metric);
     if (incomplete)

@@ -20,6 +20,13 @@ struct wl_target_config {
     struct wl_estimate time_s, energy_j; /* geometric means */
 };
 
+/* What one run needed, up to the epoch that reached the value. */
+struct wl_target_run {
+    double workers;
+    bool complete, has_metric, reached; /* begins with epoch 1; has the metric; reaches the value */
+    double epochs, time_s, energy_j;    /* NAN where a part is unknown */
+};
+
 struct wl_target_group {
     struct wl_law_key *key;
     size_t n_key;
@@ -27,6 +34,8 @@ struct wl_target_group {
     bool estimated, simulated;
     struct wl_target_config *configs; /* in order of workers */
     size_t n;
+    struct wl_target_run *runs; /* in order of workers; those that are complete and have the metric */
+    size_t n_runs;
     struct wl_strs notes;
 };
 

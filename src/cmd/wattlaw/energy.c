@@ -4,6 +4,8 @@
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/points.h"
+#include "cmd/wattlaw/prior.h"
 #include "cmd/wattlaw/scaling.h"
 #include "law/law.h"
 
@@ -11,7 +13,7 @@
 #include <stddef.h>
 
 struct energy_options {
-    struct wl_strs map, by;
+    struct wl_strs map, by, at, prior;
     int64_t drop_epochs;
     struct wl_footprint footprint;
     const char *target;
@@ -19,6 +21,12 @@ struct energy_options {
 };
 
 static const struct wl_opt options[] = {
+    { .name = "at",
+      .type = WL_LINES,
+      .offset = offsetof(struct energy_options, at),
+      .unit = "workers=N[,N...]",
+      .help = "extrapolate energy, kWh per worker-hour and energy to the target to these worker counts" },
+    WL_PRIOR_OPT_ROW(struct energy_options),
     { .name = "by",
       .type = WL_STRS,
       .offset = offsetof(struct energy_options, by),
@@ -225,7 +233,8 @@ struct findings {
     struct wl_energy_law_result energy;
     struct wl_law_result scaling; /* normalised time and energy per epoch */
     struct wl_target_result target;
-    struct wl_strs uncovered; /* runs not covered by the file of carbon intensities */
+    struct wl_energy_extrapolation *extrapolations; /* one per group of `scaling`; NULL without --at */
+    struct wl_strs uncovered;                       /* runs not covered by the file of carbon intensities */
 };
 
 struct input {
@@ -233,6 +242,8 @@ struct input {
     struct wl_observations obs;
     const char *metric; /* of the target; NULL: there is none */
     double target;      /* the value that the metric must reach */
+    struct wl_points points;
+    struct wl_prior prior;
 };
 
 static int read_input(struct energy_options *o, struct input *in, struct wl_strs *uncovered, struct wl_arena *a,
@@ -240,10 +251,32 @@ static int read_input(struct energy_options *o, struct input *in, struct wl_strs
 {
     int rc = wl_analysis_footprint(in->source, &o->footprint, uncovered, a, e);
     if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0) rc = wl_points_read(&o->at, &in->points, a, e);
+    if (rc == 0) rc = wl_prior_read(&o->prior, &in->prior, e);
     if (rc == 0 && o->target) rc = wl_scaling_target_parse(o->target, &in->metric, &in->target, a, e);
     if (rc == 0) rc = wl_analysis_read_metric(in->source, &o->map, in->metric, &in->obs, a, e);
     if (rc || !o->footprint.intensity) return rc;
     return wl_analysis_add_carbon(in->source, o->footprint.intensity, &in->obs, uncovered, a, e);
+}
+
+static const struct wl_target_group *target_of(const struct wl_target_result *r, const struct wl_law_group *g)
+{
+    for (size_t i = 0; i < r->n; i++)
+        if (wl_str_eq(r->groups[i].title, g->title)) return &r->groups[i];
+    return NULL;
+}
+
+static int extrapolate(const struct input *in, struct findings *f, struct wl_arena *a, struct wl_err *e)
+{
+    if (!in->points.n) return 0;
+    f->extrapolations = wl_new_array(a, struct wl_energy_extrapolation, f->scaling.n);
+    for (size_t i = 0; i < f->scaling.n; i++) {
+        const struct wl_law_group *g = &f->scaling.groups[i];
+        int rc = wl_energy_extrapolate(g, target_of(&f->target, g), in->points.workers, in->points.n,
+                                       &in->prior.response, &in->prior.power, &f->extrapolations[i], a, e);
+        if (rc) return rc;
+    }
+    return 0;
 }
 
 static int analyse(const struct energy_options *o, const struct input *in, struct findings *out, struct wl_arena *a,
@@ -255,7 +288,8 @@ static int analyse(const struct energy_options *o, const struct input *in, struc
     if (rc == 0) rc = wl_law_fit(&in->obs, &scaling, &out->scaling, a, e);
     struct wl_target_options target = { .by = o->by, .metric = in->metric, .value = in->target };
     if (rc == 0 && in->metric) rc = wl_analysis_metrics(in->source, &target.others, a, e);
-    return rc || !in->metric ? rc : wl_target_reach(&in->obs, &target, &out->target, a, e);
+    if (rc == 0 && in->metric) rc = wl_target_reach(&in->obs, &target, &out->target, a, e);
+    return rc ? rc : extrapolate(in, out, a, e);
 }
 
 static void print_json(const struct energy_options *o, const char *source, const struct findings *found,
@@ -269,6 +303,7 @@ static void print_json(const struct energy_options *o, const char *source, const
         wl_target_json(&found->target, wl_json_add_object(root, "target"));
     else
         wl_json_add_null(root, "target");
+    if (found->extrapolations) wl_scaling_extrapolated_json(found->extrapolations, found->scaling.n, root);
     add_footprint(root, o, &found->energy, &found->uncovered);
     wl_json_print(root);
 }
@@ -292,6 +327,8 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         else
             wl_print("\n--all shows epochs by worker count of %zu groups\n", found.scaling.n);
         if (o->target) wl_scaling_print_target(&found.target, a);
+        for (size_t i = 0; found.extrapolations && i < found.scaling.n; i++)
+            wl_scaling_print_extrapolated(&found.extrapolations[i], a);
         for (size_t i = 0; i < found.uncovered.n; i++) wl_print("note: %s\n", found.uncovered.v[i]);
     }
     return any_run(&found.energy) ? WL_EXIT_OK : WL_EXIT_FAILED;
@@ -305,7 +342,7 @@ const struct wl_cmd wl_cmd_energy = {
             "\n"
             "  wattlaw energy quickstart-results\n"
             "  wattlaw energy lab1 --pue 1.3 --carbon 380 --carbon-source 'DE 2024, yearly mean' --price 0.25\n"
-            "  wattlaw energy lab1 --target val_top1=0.75",
+            "  wattlaw energy lab1 --target val_top1=0.75 --at workers=64,128",
     .options = options,
     .options_size = sizeof(struct energy_options),
     .run = run,

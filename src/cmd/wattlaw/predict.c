@@ -3,6 +3,7 @@
 
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/points.h"
 #include "cmd/wattlaw/prior.h"
 #include "law/law.h"
 
@@ -34,25 +35,6 @@ static const struct wl_opt options[] = {
     WL_OPT_END
 };
 
-struct points {
-    double *workers;
-    size_t n, cap;
-};
-
-static int add_points(const char *at, struct points *to, struct wl_arena *a, struct wl_err *e)
-{
-    static const char word[] = "workers=";
-    struct wl_strs values = wl_str_split(a, at + (wl_str_starts(at, word) ? strlen(word) : 0), ',');
-    for (size_t i = 0; i < values.n; i++) {
-        WL_GROW(a, to->workers, to->n, to->cap);
-        double *v = &to->workers[to->n++];
-        if (!wl_str_starts(at, word) || wl_str_to_real(values.v[i], v) || !(*v > 0) || !isfinite(*v))
-            return wl_fail(e, WL_EUSAGE,
-                           "--at %s: expected workers=N with a positive number, or several: workers=64,128", at);
-    }
-    return 0;
-}
-
 /* One group: its posterior and the forecasts at all points. */
 struct predicted {
     const struct wl_law_group *group;
@@ -73,7 +55,7 @@ static int explain(struct predicted *p, const struct wl_prior *prior, struct wl_
     return 0;
 }
 
-static int predict_group(const struct wl_law_group *g, enum wl_law_response response, const struct points *points,
+static int predict_group(const struct wl_law_group *g, enum wl_law_response response, const struct wl_points *points,
                          const struct wl_prior *prior, bool force, struct predicted *out, struct wl_arena *a,
                          struct wl_err *e)
 {
@@ -296,7 +278,7 @@ static void add_refusal(struct wl_json *array, double workers, const char *refus
     wl_json_add_str(o, "refused", refusal);
 }
 
-static void add_group(struct wl_json *array, const struct predicted *p, const struct points *points)
+static void add_group(struct wl_json *array, const struct predicted *p, const struct wl_points *points)
 {
     const struct wl_law_group *g = p->group;
     struct wl_json *o = wl_json_add_object(array, NULL), *key = wl_json_add_object(o, "key");
@@ -329,8 +311,8 @@ static struct wl_json *start_json(const char *source, const struct predict_optio
 }
 
 /* All groups at all points; *done: how many groups were predicted. */
-static int predict(const struct wl_law_result *r, const struct points *points, const struct wl_prior *prior, bool force,
-                   struct wl_json *groups, size_t *done, struct wl_arena *a, struct wl_err *e)
+static int predict(const struct wl_law_result *r, const struct wl_points *points, const struct wl_prior *prior,
+                   bool force, struct wl_json *groups, size_t *done, struct wl_arena *a, struct wl_err *e)
 {
     for (size_t i = 0; i < r->n; i++) {
         struct wl_arena *scratch = wl_arena_new(a);
@@ -355,11 +337,11 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
     struct wl_prior prior;
-    struct points points = { 0 };
+    struct wl_points points;
     struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_prior_read(&o->prior, &prior, e);
-    for (size_t i = 0; rc == 0 && i < o->at.n; i++) rc = add_points(o->at.v[i], &points, a, e);
+    if (rc == 0) rc = wl_points_read(&o->at, &points, a, e);
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
     if (rc) return rc;

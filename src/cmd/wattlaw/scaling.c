@@ -111,3 +111,80 @@ void wl_scaling_print_target(const struct wl_target_result *r, struct wl_arena *
 {
     for (size_t i = 0; i < r->n; i++) print_target_group(r, &r->groups[i], a);
 }
+
+/* ---- worker counts that were not measured ---- */
+
+static void amount_cells(struct wl_table *t, const struct wl_estimate *v, const char *unit, enum wl_provenance from)
+{
+    const struct wl_amount amount = wl_amount_between(v->value, v->lo, v->hi, unit, from);
+    wl_table_amount(t, &amount, 4);
+    wl_table_range(t, &amount);
+}
+
+static void print_refusal(const char *what, const char *why)
+{
+    if (why) wl_print("  refused    %s: %s\n", what, why);
+}
+
+void wl_scaling_print_extrapolated(const struct wl_energy_extrapolation *x, struct wl_arena *a)
+{
+    static const char *const heads[] = { "energy_j", "kWh per h", "energy_j to target" };
+    const enum wl_provenance from = wl_provenance_of(x->group->estimated, x->group->simulated);
+    struct wl_table t = wl_table_new(a);
+    wl_print("\none epoch of %s%s, a new run\n", x->group->title, x->group->simulated ? " (simulated)" : "");
+    wl_table_column(&t, "workers", true);
+    wl_table_provenance_column(&t);
+    for (size_t i = 0; i < WL_COUNT(heads); i++) {
+        wl_table_column(&t, heads[i], true);
+        wl_table_column(&t, "95 %", false);
+    }
+    for (size_t i = 0; i < x->n; i++) {
+        const struct wl_energy_at *at = &x->at[i];
+        const struct wl_estimate epoch = { at->epoch.value, at->epoch.lo, at->epoch.hi };
+        wl_table_real(&t, at->epoch.workers, 0);
+        wl_table_provenance(&t, from);
+        amount_cells(&t, &epoch, "J", from);
+        amount_cells(&t, &at->kwh_per_worker_h, "kWh", from);
+        amount_cells(&t, &at->target_j, "J", from);
+        wl_table_row(&t);
+    }
+    if (x->n) wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    for (size_t i = 0; i < x->n; i++) wl_print("  N = %-6g %s\n", x->at[i].epoch.workers, x->at[i].epoch.reach);
+    print_refusal("all", x->refused);
+    print_refusal("kWh per worker-hour", x->rate_refused);
+    print_refusal("energy to the target", x->target_refused);
+}
+
+static void add_interval(struct wl_json *o, const char *key, const char *interval, const struct wl_estimate *v)
+{
+    wl_json_add_real(o, key, v->value);
+    struct wl_json *ends = wl_json_add_array(o, interval);
+    wl_json_add_real(ends, NULL, v->lo);
+    wl_json_add_real(ends, NULL, v->hi);
+}
+
+static void add_at(struct wl_json *array, const struct wl_energy_at *at)
+{
+    struct wl_json *o = wl_json_add_object(array, NULL);
+    const struct wl_estimate epoch = { at->epoch.value, at->epoch.lo, at->epoch.hi };
+    wl_json_add_number(o, "workers", at->epoch.workers);
+    wl_json_add_real(o, "range_ratio", at->epoch.ratio);
+    add_interval(o, "energy_j", "energy_run_interval95", &epoch);
+    add_interval(o, "kwh_per_worker_h", "kwh_per_worker_h_run_interval95", &at->kwh_per_worker_h);
+    add_interval(o, "target_energy_j", "target_energy_run_interval95", &at->target_j);
+    wl_json_add_str(o, "reach", at->epoch.reach);
+}
+
+void wl_scaling_extrapolated_json(const struct wl_energy_extrapolation *v, size_t n, struct wl_json *object)
+{
+    struct wl_json *groups = wl_json_add_array(object, "extrapolated");
+    for (size_t i = 0; i < n; i++) {
+        struct wl_json *o = wl_json_add_object(groups, NULL);
+        wl_json_add_str(o, "title", v[i].group->title);
+        wl_json_add_str(o, "refused", v[i].refused);
+        wl_json_add_str(o, "rate_refused", v[i].rate_refused);
+        wl_json_add_str(o, "target_refused", v[i].target_refused);
+        struct wl_json *at = wl_json_add_array(o, "at");
+        for (size_t j = 0; j < v[i].n; j++) add_at(at, &v[i].at[j]);
+    }
+}

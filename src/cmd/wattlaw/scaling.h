@@ -14,4 +14,9 @@ void wl_scaling_print_normalised(const struct wl_law_result *r, struct wl_arena 
 /* Epochs, time and energy until the target is reached. */
 void wl_scaling_print_target(const struct wl_target_result *r, struct wl_arena *a);
 
+/* Energy of an epoch, kWh per worker-hour and energy to the target at worker counts that were not measured. */
+void wl_scaling_print_extrapolated(const struct wl_energy_extrapolation *x, struct wl_arena *a);
+/* The member "extrapolated" of n groups. */
+void wl_scaling_extrapolated_json(const struct wl_energy_extrapolation *v, size_t n, struct wl_json *object);
+
 #endif

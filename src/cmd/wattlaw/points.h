@@ -1,0 +1,15 @@
+/* Worker counts as an option: --at workers=64,128. */
+#ifndef WL_CMD_WATTLAW_POINTS_H
+#define WL_CMD_WATTLAW_POINTS_H
+
+#include "base/base.h"
+
+struct wl_points {
+    double *workers;
+    size_t n, cap;
+};
+
+/* WL_EUSAGE if an item is not workers=N[,N...] with positive numbers. */
+int wl_points_read(const struct wl_strs *at, struct wl_points *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+#endif
