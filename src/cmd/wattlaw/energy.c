@@ -25,7 +25,8 @@ static const struct wl_opt options[] = {
       .type = WL_LINES,
       .offset = offsetof(struct energy_options, at),
       .unit = "workers=N[,N...]",
-      .help = "extrapolate energy, kWh per worker-hour and energy to the target to these worker counts" },
+      .help = "worker counts for which to extrapolate energy, kWh per worker-hour and energy to the target (default: "
+              "none)" },
     WL_PRIOR_OPT_ROW(struct energy_options),
     { .name = "by",
       .type = WL_STRS,

@@ -172,12 +172,14 @@ static void print_parts(const struct predicted *p, struct wl_arena *a)
     struct wl_table t = wl_table_new(a);
     wl_table_column(&t, "workers", true);
     for (size_t i = 0; i < WL_COUNT(heads); i++) {
+        if (i == 1) wl_table_provenance_column(&t);
         wl_table_column(&t, heads[i], true);
         wl_table_column(&t, "95 %", false);
     }
     for (size_t i = 0; i < p->n; i++) {
         wl_table_real(&t, p->at[i].workers, 0);
         estimate_cells(&t, &p->by_parts[i].time_s, a);
+        wl_table_provenance(&t, provenance(p));
         estimate_cells(&t, &p->by_parts[i].power_w, a);
         estimate_cells(&t, &p->by_parts[i].energy_j, a);
         wl_table_row(&t);
