@@ -51,7 +51,7 @@ EXPECTED = {
     },
 }
 
-# Operation: F and p of equal slopes of the two libraries, and the verdict.
+# Operation: F and p of equal slopes of the two libraries by analysis of covariance over means, and the verdict of the blocks.
 COMPARED = {
     "MPI_Allgather": (12.752031509434815, 0.01177000826961704, "DIFFERENT"),
     "MPI_Allreduce": (7.732768737937656, 0.031963835337930596, "DIFFERENT"),
@@ -101,7 +101,7 @@ def main():
                 failed += 1
     compared = groups_of(sys.argv[1], folder, MPI, ["compare", "--factor", "mpi"], "variable")
     for name, (f, p, verdict) in COMPARED.items():
-        seen = compared[name]["equal_slopes"]
+        seen = compared[name]["by_basis"]["config_means"]["equal_slopes"]
         if not close(seen["f"], f) or not close(seen["p"], p) or compared[name]["verdict"] != verdict:
             print(f"compare {name}: F {seen['f']}, p {seen['p']}, {compared[name]['verdict']}; wanted {f}, {p}, {verdict}")
             failed += 1

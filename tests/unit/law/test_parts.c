@@ -132,7 +132,7 @@ static struct wl_hier_fit fit_energy(const struct wl_energy_parts_run *runs, con
                                      struct wl_hier_data *data, struct wl_arena *a)
 {
     struct wl_hier_run v[RUNS];
-    struct wl_hier_fit fit;
+    struct wl_hier_fit fit = { 0 };
     struct wl_err e;
     for (int i = 0; i < RUNS; i++)
         v[i] = (struct wl_hier_run) { .workers = runs[i].workers,
