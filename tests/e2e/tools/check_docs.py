@@ -70,7 +70,7 @@ def check_questions():
 def check_quotes(wattlaw):
     def quoted(line):
         write("docs/guide.md", f"Text:\n\n    resnet50\n      {line}\n\nMore.\n")
-        return found("check_quotes", wattlaw)
+        return found("check_quotes", wattlaw, [("docs/guide.md", "resnet50", ["energy"])])
     expect(quoted("rate  0.99 kWh per worker-hour, 1 to 2, coefficient 3.5 %"))
     expect(quoted("rate       0.31 kWh per worker-hour, 0.2 ..."))
     expect(quoted("rate       0.31 kWh a worker-hour, 0.2 ..."), "does not print: rate")
