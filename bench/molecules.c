@@ -91,7 +91,7 @@ static void add_kinds(const struct bench *b, struct wl_json *answer, struct wl_a
     struct wl_strs names = { 0 };
     double *sum = wl_new_array(a, double, p->n_steps);
     for (size_t i = 0, k; i < p->n_steps; i++) {
-        const char *name = wl_strf(a, "%s %s", wl_op_name(p->steps[i]->node->op), p->steps[i]->what);
+        const char *name = wl_strf(a, "%s %s", wl_op_name(p->steps[i]->node->op), p->steps[i]->pass);
         for (k = 0; k < names.n && !wl_str_eq(names.v[k], name);) k++;
         if (k == names.n) wl_strs_add(a, &names, name);
         sum[k] += b->plan->step_s[i];
