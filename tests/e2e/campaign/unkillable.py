@@ -22,10 +22,10 @@ def a_stuck_job_does_not_hold_up_the_campaign(bench):
 
 
 def a_stuck_leftover_does_not_hold_up_the_next_call(bench):
-    bench.write("b.ini", "[campaign]\nname = b\nrepeats = 1\n[launch]\ncommand = sh -c 'trap : TERM; test -e go || "
-                         "while true; do sleep 0.1; done'\ngrace = 100ms\n")
+    bench.write("b.ini", "[campaign]\nname = b\nrepeats = 1\n[launch]\ncommand = sh -c 'trap : TERM; test -e go && exit; "
+                         "touch looping; while true; do sleep 0.1; done'\ngrace = 100ms\n")
     p = bench.start("sweep", "b.ini", "--quiet", env=stuck(bench))
-    bench.wait_until("the job runs", lambda: any(c.startswith("sh ") for _, c in bench.processes()) and
+    bench.wait_until("the job runs", lambda: os.path.exists(bench.path("looping")) and
                      bench.rows("b/wattlaw.db", "SELECT status FROM run") == [("running",)])
     guards = [pid for pid, c in bench.processes() if "sweep" in c and pid != p.pid]
     for pid in [*guards, p.pid]:

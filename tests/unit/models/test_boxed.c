@@ -169,7 +169,7 @@ static void compare_on(int ranks, const struct task *t)
     free_found(o, ranks, sizeof *o);
 }
 
-static char dir[] = "/tmp/wl-boxed-XXXXXX"; /* removed with the test's world */
+static char dir[TEMP_DIR_SIZE];
 
 static void test_same_bits_alone_recomputed(void **state)
 {
@@ -263,7 +263,7 @@ int main(int argc, char **argv)
     };
     self = argv[0];
     if (argc > 2 && wl_str_eq(argv[1], "rank")) return run_as_rank(argv[2]);
-    if (!mkdtemp(dir)) return 1;
+    if (!make_temp_dir(dir, "boxed")) return 1;
     if (argc > 1 && !select_cases(tests, WL_COUNT(tests), argv[1])) return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,7 +17,7 @@
 enum { ROWS = 3, ENTRIES = 4, FEATURES = 2, OUT_OF_RANGE = 1 << 30 };
 
 static struct wl_arena *a;
-static char dir[] = "/tmp/wl-inputs-XXXXXX"; /* removed with the test's world */
+static char dir[TEMP_DIR_SIZE];
 
 static int set_up(void **state)
 {
@@ -219,6 +219,6 @@ int main(void)
         ON(workloads[5]),
         cmocka_unit_test_setup_teardown(test_a_plan_runs_after_a_bad_index, set_up, tear_down),
     };
-    if (!mkdtemp(dir)) return 1;
+    if (!make_temp_dir(dir, "inputs")) return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

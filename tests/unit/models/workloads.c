@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -106,5 +107,14 @@ bool select_cases(const struct CMUnitTest *cases, size_t n, const char *prefix)
             return true;
         }
     fprintf(stderr, "no case is called %s...\n", prefix);
+    return false;
+}
+
+bool make_temp_dir(char dir[TEMP_DIR_SIZE], const char *stem)
+{
+    const char *parent = getenv("TMPDIR");
+    snprintf(dir, TEMP_DIR_SIZE, "%s/wl-%s-XXXXXX", parent ? parent : "/tmp", stem);
+    if (mkdtemp(dir)) return true;
+    perror(dir);
     return false;
 }

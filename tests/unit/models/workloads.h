@@ -35,4 +35,8 @@ extern const struct workload workloads[WORKLOADS];
 struct CMUnitTest;
 bool select_cases(const struct CMUnitTest *cases, size_t n, const char *prefix);
 
+/* A new folder in TMPDIR, which is removed with the test's world (tests/world.c). False, with a message, where it fails. */
+enum { TEMP_DIR_SIZE = 512 };
+bool make_temp_dir(char dir[TEMP_DIR_SIZE], const char *stem);
+
 #endif
