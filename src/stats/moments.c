@@ -4,6 +4,7 @@
 #include "stats/sort.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,13 +33,36 @@ static int by_value(const void *a, const void *b)
 
 void wl_sort_ascending(double *v, size_t n) { qsort(v, n, sizeof *v, by_value); }
 
+/* The element that sorting would move to `at`, moved there, with none larger before it. Linear on average. Source:
+ * Hoare's selection as in Wirth 1976. */
+static double select_at(double *v, ptrdiff_t n, ptrdiff_t at)
+{
+    for (ptrdiff_t first = 0, last = n - 1; first < last;) {
+        const double pivot = v[at];
+        ptrdiff_t i = first, j = last;
+        while (i <= j) {
+            while (v[i] < pivot) i++;
+            while (pivot < v[j]) j--;
+            if (i > j) break;
+            const double swap = v[i];
+            v[i++] = v[j], v[j--] = swap;
+        }
+        if (j < at) first = i;
+        if (at < i) last = j;
+    }
+    return v[at];
+}
+
 double wl_median(const double *v, size_t n, struct wl_arena *a)
 {
     if (!n) return NAN;
-    double *sorted = wl_new_array(a, double, n);
-    memcpy(sorted, v, n * sizeof *v);
-    wl_sort_ascending(sorted, n);
-    return n % 2 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+    struct wl_arena *scratch = wl_arena_new(a);
+    double *copy = wl_new_array(scratch, double, n), below = -INFINITY;
+    memcpy(copy, v, n * sizeof *v);
+    double middle = select_at(copy, (ptrdiff_t)n, (ptrdiff_t)(n / 2));
+    for (size_t i = 0; n % 2 == 0 && i < n / 2; i++) below = copy[i] > below ? copy[i] : below;
+    wl_arena_free(scratch);
+    return n % 2 ? middle : (below + middle) / 2;
 }
 
 struct wl_estimate wl_mean_interval(const double *v, size_t n, double level)

@@ -201,7 +201,7 @@ static void diagnose(struct wl_ols *o, const struct scaled *s)
     }
 }
 
-static void reserve(struct wl_ols *o, struct scaled *s, size_t columns, struct wl_arena *a)
+static void reserve(struct wl_ols *o, struct scaled *s, size_t columns, struct wl_arena *a, struct wl_arena *scratch)
 {
     size_t n = o->n, k = o->k;
     o->b = wl_new_array(a, double, k);
@@ -218,11 +218,11 @@ static void reserve(struct wl_ols *o, struct scaled *s, size_t columns, struct w
     o->mean = wl_new_array(a, double, columns);
     o->scale = wl_new_array(a, double, columns);
     o->r_inverse = wl_new_array(a, double, columns *columns);
-    s->w = wl_new_array(a, double, n);
-    s->q = wl_new_array(a, double, n *columns);
-    s->r = wl_new_array(a, double, columns *columns);
-    s->g = wl_new_array(a, double, columns);
-    s->mean = wl_new_array(a, long double, columns);
+    s->w = wl_new_array(scratch, double, n);
+    s->q = wl_new_array(scratch, double, n *columns);
+    s->r = wl_new_array(scratch, double, columns *columns);
+    s->g = wl_new_array(scratch, double, columns);
+    s->mean = wl_new_array(scratch, long double, columns);
     s->scale = o->scale;
 }
 
@@ -238,6 +238,19 @@ static int take_weights(struct scaled *s, const double *weights, struct wl_err *
     return 0;
 }
 
+static int solve_and_describe(struct wl_ols *o, const struct scaled *s, struct wl_arena *scratch, struct wl_err *e)
+{
+    solve(s, o->residual, scratch);
+    o->weight_sum = s->sum;
+    sums_of_squares(o, s);
+    if (!isfinite(o->sse) || !isfinite(o->sst))
+        return wl_fail(e, WL_EINVAL, "least squares: the response is too large to be squared");
+    invert(o, s);
+    coefficients(o, s);
+    diagnose(o, s);
+    return 0;
+}
+
 int wl_ols_fit(struct wl_ols *o, const struct wl_ols_data *data, struct wl_arena *a, struct wl_err *e)
 {
     size_t n = data->n, columns = data->columns, k = columns + data->intercept;
@@ -249,21 +262,15 @@ int wl_ols_fit(struct wl_ols *o, const struct wl_ols_data *data, struct wl_arena
     if (rc) return rc;
     o->df = (double)(n - k);
     struct scaled s = { .n = (int)n, .p = (int)columns, .x = data->x, .y = data->y };
-    reserve(o, &s, columns, a);
+    struct wl_arena *scratch = wl_arena_new(a);
+    reserve(o, &s, columns, a, scratch);
     rc = wl_blas_open(&s.blas, e);
     if (!rc) rc = take_weights(&s, data->weights, e);
     if (!rc) rc = scale_columns(o, &s, e);
-    if (!rc) rc = factorise(o, &s, a, e);
-    if (rc) return rc;
-    solve(&s, o->residual, a);
-    o->weight_sum = s.sum;
-    sums_of_squares(o, &s);
-    if (!isfinite(o->sse) || !isfinite(o->sst))
-        return wl_fail(e, WL_EINVAL, "least squares: the response is too large to be squared");
-    invert(o, &s);
-    coefficients(o, &s);
-    diagnose(o, &s);
-    return 0;
+    if (!rc) rc = factorise(o, &s, scratch, e);
+    if (!rc) rc = solve_and_describe(o, &s, scratch, e);
+    wl_arena_free(scratch);
+    return rc;
 }
 
 int wl_ols_line(struct wl_ols *o, const double *y, const double *x, size_t n, struct wl_arena *a, struct wl_err *e)

@@ -73,46 +73,58 @@ static void cluster_plain(const struct wl_ols *o, const double *x, const struct 
     }
 }
 
-/* Element (i, l) of the hat matrix. */
-static double hat(const struct wl_ols *o, const double *x, size_t i, size_t l)
+/* Orthonormal columns that span those of X, Z [n, k] with H = Z Z': the intercept's and (X - mean) D R^-1. */
+static double *orthonormal_design(const struct wl_ols *o, const double *x, struct wl_arena *a)
 {
-    double sum = 0;
-    for (size_t j = 0; j < o->k; j++) sum += influence(o, x, i, j) * design(o, x, l, j);
-    return sum;
+    const size_t n = o->n, first = o->intercept, p = o->k - first;
+    double *z = wl_new_array(a, double, n * o->k);
+    for (size_t i = 0; first && i < n; i++) z[i] = 1 / sqrt((double)n);
+    for (size_t j = 0; j < p; j++)
+        for (size_t l = 0; l <= j; l++)
+            for (size_t i = 0; i < n; i++)
+                z[i + (j + first) * n] += o->r_inverse[l + j * p] * (x[i + l * n] - o->mean[l]) / o->scale[l];
+    return z;
 }
 
-/* (I - H_gg)^-1/2 [n_g, n_g], generalised: directions that the fit absorbs completely (eigenvalue 0) are dropped. */
-static int adjustment(const struct wl_ols *o, const double *x, const struct rows *g, double *out, struct wl_arena *a,
+/* (I - H_gg)^-1/2 - I = Z_g B Z_g' for the rows of one cluster: B [k, k] from the eigenvectors of Z_g' Z_g. An
+ * eigenvalue q of that is one of H_gg, whose others are 0, so the cost is linear in the rows. Generalised inverse:
+ * directions that the fit absorbs completely (q = 1) are dropped. */
+static int adjustment(const double *z, size_t n, size_t k, const struct rows *g, double *out, struct wl_arena *a,
                       struct wl_err *e)
 {
-    size_t n = g->n;
-    double *v = wl_new_array(a, double, n *n), *values = wl_new_array(a, double, n);
-    for (size_t i = 0; i < n; i++)
-        for (size_t l = 0; l < n; l++) v[i + l * n] = (i == l) - hat(o, x, g->v[i], g->v[l]);
+    double *v = wl_new_array(a, double, k *k), *values = wl_new_array(a, double, k);
+    for (size_t j = 0; j < k; j++)
+        for (size_t l = 0; l < k; l++)
+            for (size_t i = 0; i < g->n; i++) v[j + l * k] += z[g->v[i] + j * n] * z[g->v[i] + l * n];
     const struct wl_blas *blas;
     int rc = wl_blas_open(&blas, e);
     if (rc) return rc;
-    lapack_int size = (lapack_int)n, info = blas->dsyev(LAPACK_COL_MAJOR, 'V', 'U', size, v, size, values);
+    lapack_int size = (lapack_int)k, info = blas->dsyev(LAPACK_COL_MAJOR, 'V', 'U', size, v, size, values);
     if (info) return wl_fail(e, WL_ELIB, "cluster-robust errors: dsyev failed (info %d)", (int)info);
-    for (size_t i = 0; i < n; i++)
-        for (size_t l = 0; l < n; l++) {
-            double sum = 0;
-            for (size_t q = 0; q < n; q++)
-                if (values[q] > 1e-10) sum += v[i + q * n] * v[l + q * n] / sqrt(values[q]);
-            out[i + l * n] = sum;
-        }
+    for (size_t q = 0; q < k; q++) {
+        const double root = sqrt(fmax(1 - values[q], 0)), factor = root > 1e-5 ? 1 / (root * (1 + root)) : -1;
+        for (size_t j = 0; j < k; j++)
+            for (size_t l = 0; l < k; l++) out[j + l * k] += factor * v[j + q * k] * v[l + q * k];
+    }
     return 0;
 }
 
-/* For coefficient j and each cluster the vector A_g s_g, s the influences: w [n] in the order of rows. */
-static void adjusted_influence(const struct wl_ols *o, const double *x, const struct rows *g, const double *adjust,
-                               size_t j, double *w)
+/* For coefficient j and one cluster the vector (I - H_gg)^-1/2 s_g, s the influences: w [n] in the order of rows.
+ * along: scratch [2 k]. */
+static void adjusted_influence(const struct wl_ols *o, const double *x, const double *z, const struct rows *g,
+                               const double *adjust, size_t j, double *w, double *along)
 {
+    const size_t n = o->n, k = o->k;
+    double *turned = along + k;
+    for (size_t l = 0; l < 2 * k; l++) along[l] = 0;
     for (size_t i = 0; i < g->n; i++) {
-        double sum = 0;
-        for (size_t l = 0; l < g->n; l++) sum += adjust[i + l * g->n] * influence(o, x, g->v[l], j);
-        w[g->v[i]] = sum;
+        w[g->v[i]] = influence(o, x, g->v[i], j);
+        for (size_t l = 0; l < k; l++) along[l] += z[g->v[i] + l * n] * w[g->v[i]];
     }
+    for (size_t l = 0; l < k; l++)
+        for (size_t q = 0; q < k; q++) turned[l] += adjust[l + q * k] * along[q];
+    for (size_t i = 0; i < g->n; i++)
+        for (size_t l = 0; l < k; l++) w[g->v[i]] += z[g->v[i] + l * n] * turned[l];
 }
 
 /* Satterthwaite: (sum of eigenvalues)^2 / (sum of their squares) of B, B_gh = w_g' (I - H)_gh w_h, which is
@@ -150,16 +162,17 @@ int wl_ols_cluster(const struct wl_ols *o, const double *x, const struct wl_clus
         cluster_plain(o, x, g, n, se, df);
         return 0;
     }
-    double **adjust = wl_new_array(a, double *, n), *w = wl_new_array(a, double, o->n);
+    const size_t k = o->k;
+    double *z = orthonormal_design(o, x, a), *adjust = wl_new_array(a, double, n *k *k);
+    double *w = wl_new_array(a, double, o->n), *along = wl_new_array(a, double, 2 * k);
     for (size_t c = 0; c < n; c++) {
-        adjust[c] = wl_new_array(a, double, g[c].n *g[c].n);
-        int rc = adjustment(o, x, &g[c], adjust[c], a, e);
+        int rc = adjustment(z, o->n, k, &g[c], adjust + c * k * k, a, e);
         if (rc) return rc;
     }
-    for (size_t j = 0; j < o->k; j++) {
+    for (size_t j = 0; j < k; j++) {
         double total = 0;
         for (size_t c = 0; c < n; c++) {
-            adjusted_influence(o, x, &g[c], adjust[c], j, w);
+            adjusted_influence(o, x, z, &g[c], adjust + c * k * k, j, w, along);
             double sum = 0;
             for (size_t i = 0; i < g[c].n; i++) sum += w[g[c].v[i]] * o->residual[g[c].v[i]];
             total += sum * sum;
