@@ -45,7 +45,9 @@ int wl_nls_fit(struct wl_nls *out, const struct wl_nls_problem *problem, const d
                struct wl_err *e)
 {
     size_t n = problem->n, k = problem->k;
-    *out = (struct wl_nls) { .n = n, .k = k, .df = (double)n - (double)k };
+    *out = (struct wl_nls) {
+        .n = n, .k = k, .df = (double)n - (double)k + problem->replicate_df, .sse = problem->replicate_squares
+    };
     if (n < k || !k) return wl_fail(e, WL_EINVAL, "nonlinear least squares: %zu rows for %zu parameters", n, k);
     out->theta = wl_new_array(a, double, k);
     out->se = wl_new_array(a, double, k);

@@ -9,6 +9,9 @@ struct wl_nls_problem {
     size_t n, k;
     void (*residual_fn)(const double *theta, double *residual, double *jacobian, void *data);
     void *data;
+    /* Where residuals are means of replicates: the squares about those means and their degrees of freedom. They count
+     * in sse, df and sigma, and so in the errors. */
+    double replicate_squares, replicate_df;
 };
 
 /* The local minimum that Levenberg-Marquardt finds from the start [k]: try several. Standard errors and covariance are

@@ -340,7 +340,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     struct wl_law_result result;
     struct wl_prior prior;
     struct wl_points points;
-    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs };
+    struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .runs_only = true };
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_prior_read(&o->prior, &prior, e);
     if (rc == 0) rc = wl_points_read(&o->at, &points, a, e);

@@ -127,10 +127,12 @@ static struct wl_energy_law_term term(const struct wl_ols *o, size_t j, double n
     return (struct wl_energy_law_term) { o->b[j], o->se[j], o->b[j] - half, o->b[j] + half, p };
 }
 
-/* Rates by configuration: those of configuration c are v[first[c]] .. v[first[c + 1] - 1]. */
+/* Rates of the runs of a configuration, less the mean of all: what their coefficient of variation is made of. */
 struct rates {
-    double *v;
-    size_t *first; /* [configurations + 1] */
+    double mean; /* of all runs */
+    struct {
+        double runs, sum, squares;
+    } * config;
 };
 
 /* Over the runs of the configurations drawn. */
@@ -138,21 +140,24 @@ static void variation_of(const size_t *index, size_t n, double *out, void *data)
 {
     const struct rates *r = data;
     double sum = 0, squares = 0, runs = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = r->first[index[i]]; j < r->first[index[i] + 1]; j++) sum += r->v[j], runs++;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = r->first[index[i]]; j < r->first[index[i] + 1]; j++)
-            squares += (r->v[j] - sum / runs) * (r->v[j] - sum / runs);
-    *out = sqrt(squares / (runs - 1)) / (sum / runs);
+    for (size_t i = 0; i < n; i++) {
+        runs += r->config[index[i]].runs;
+        sum += r->config[index[i]].sum;
+        squares += r->config[index[i]].squares;
+    }
+    *out = sqrt((squares - sum * sum / runs) / (runs - 1)) / (r->mean + sum / runs);
 }
 
 static struct rates rates_by_config(const struct wl_energy_law_group *g, const double *rate, struct wl_arena *a)
 {
-    struct rates r = { wl_new_array(a, double, g->n), wl_new_array(a, size_t, g->n_configs + 1) };
-    size_t *next = wl_new_array(a, size_t, g->n_configs + 1);
-    for (size_t i = 0; i < g->n; i++) r.first[g->runs[i].config + 1]++;
-    for (size_t c = 0; c < g->n_configs; c++) next[c + 1] = r.first[c + 1] += r.first[c];
-    for (size_t i = 0; i < g->n; i++) r.v[next[g->runs[i].config]++] = rate[i];
+    struct rates r = { wl_mean(rate, g->n), wl_alloc_array(a, g->n_configs, sizeof *r.config) };
+    for (size_t i = 0; i < g->n; i++) {
+        const size_t c = g->runs[i].config;
+        const double off = rate[i] - r.mean;
+        r.config[c].runs++;
+        r.config[c].sum += off;
+        r.config[c].squares += off * off;
+    }
     return r;
 }
 

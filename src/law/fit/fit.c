@@ -1,5 +1,6 @@
 #include "law/fit/fit.h"
 
+#include "base/parallel.h"
 #include "law/fit/diagnostics.h"
 #include "law/fit/estimate.h"
 #include "law/fit/models.h"
@@ -28,6 +29,34 @@ static void scan_groups(struct wl_law_result *r, struct wl_arena *a)
     for (size_t i = 0; i < r->n; i++) r->groups[i].quadratic.p_bh = adjusted[i];
 }
 
+struct fits {
+    const struct wl_observations *obs;
+    const struct wl_law_options *options;
+    const struct wl_law_partition_cells *parts;
+    struct wl_law_group *groups;
+};
+
+static void fit_group(void *ctx, size_t i, struct wl_arena *a)
+{
+    const struct fits *f = ctx;
+    const struct wl_law_partition_cell *part = &f->parts->v[i];
+    struct wl_law_group *g = &f->groups[i];
+    g->key = part->key;
+    g->n_key = part->n_key;
+    g->title = wl_law_partition_title(part, a);
+    wl_law_collect_runs(g, f->obs, part, f->options, a);
+    wl_law_collect_configs(g, a);
+    if (f->options->runs_only) return;
+    wl_law_estimate_choose(g, a);
+    wl_law_fit_estimators(g, f->options, a);
+    wl_law_test_residuals(g, a);
+    wl_law_describe_series(g);
+    wl_law_test_power_law(g, f->options, a);
+    if (f->options->thorough) wl_law_fit_models(g, f->options->response, a);
+    wl_law_fill_speedup(g, a);
+    wl_law_note_limits(g, a);
+}
+
 int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *options, struct wl_law_result *out,
                struct wl_arena *a, struct wl_err *e)
 {
@@ -42,23 +71,8 @@ int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *o
     if (rc) return rc;
     out->groups = wl_new_array(a, struct wl_law_group, parts.n);
     out->n = parts.n;
-    for (size_t i = 0; i < parts.n; i++) {
-        struct wl_law_group *g = &out->groups[i];
-        g->key = parts.v[i].key;
-        g->n_key = parts.v[i].n_key;
-        g->title = wl_law_partition_title(&parts.v[i], a);
-        wl_law_collect_runs(g, obs, &parts.v[i], options, a);
-        wl_law_collect_configs(g, a);
-        wl_law_estimate_choose(g, a);
-        wl_law_fit_estimators(g, options, a);
-        wl_law_test_residuals(g, a);
-        wl_law_describe_series(g);
-        wl_law_test_power_law(g, options, a);
-        if (options->thorough) wl_law_fit_models(g, options->response, a);
-        wl_law_fill_speedup(g, a);
-        wl_law_note_limits(g, a);
-        add_counts(&out->counts, &g->counts);
-    }
-    scan_groups(out, a);
+    wl_parallel(parts.n, fit_group, &(struct fits) { obs, options, &parts, out->groups }, a);
+    for (size_t i = 0; i < parts.n; i++) add_counts(&out->counts, &out->groups[i].counts);
+    if (!options->runs_only) scan_groups(out, a);
     return 0;
 }

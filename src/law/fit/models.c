@@ -2,6 +2,7 @@
  * counts from smaller ones best. */
 #include "law/fit/models.h"
 
+#include "law/fit/estimate.h"
 #include "law/fit/formulas.h"
 
 #include <math.h>
@@ -13,11 +14,18 @@ static const double negligible_share = 1e-4; /* a term below this share of t at 
 
 /* ---- one fit ---- */
 
+/* The runs of the smallest worker counts. A curve is fitted to the means of worker counts, weighted by their runs: the
+ * squares of runs about those means are the same for any curve. */
 struct data {
     const struct wl_law_formula *model;
-    const double *workers, *y; /* [n] y = ln t */
-    size_t n;
+    const double *workers, *y;   /* [counts] y = mean of ln t */
+    const double *root_weight;   /* [counts] of the number of runs */
+    const double *squares;       /* [counts] of runs about their means, summed up to each count */
+    const double *run_x, *run_y; /* [runs] ln N, ln t */
+    size_t counts, runs;
 };
+
+static double squares_of(const struct data *d) { return d->squares[d->counts - 1]; }
 
 static void natural(const struct wl_law_formula *m, const double *theta, double *p)
 {
@@ -30,11 +38,11 @@ static void residuals(const double *theta, double *residual, double *jacobian, v
     const struct wl_law_formula *m = data->model;
     double p[MAX_PARAMS], d[MAX_PARAMS];
     natural(m, theta, p);
-    for (size_t i = 0; i < data->n; i++) {
+    for (size_t i = 0; i < data->counts; i++) {
         double t = m->t(data->workers[i], p, d);
-        residual[i] = log(t) - data->y[i];
+        residual[i] = data->root_weight[i] * (log(t) - data->y[i]);
         for (size_t j = 0; jacobian && j < m->k; j++)
-            jacobian[i + j * data->n] = d[j] / t * (m->any_sign[j] ? 1 : p[j]);
+            jacobian[i + j * data->counts] = data->root_weight[i] * d[j] / t * (m->any_sign[j] ? 1 : p[j]);
     }
 }
 
@@ -51,7 +59,12 @@ static bool fit_best(const struct data *data, struct wl_nls *best, struct wl_are
         for (size_t j = 0; j < m->k; j++) theta[j] = m->any_sign[j] ? p[j] : log(p[j]);
         struct wl_nls fit;
         struct wl_err e;
-        struct wl_nls_problem problem = { data->n, m->k, residuals, (void *)data };
+        struct wl_nls_problem problem = { .n = data->counts,
+                                          .k = m->k,
+                                          .replicate_squares = squares_of(data),
+                                          .replicate_df = (double)(data->runs - data->counts),
+                                          .residual_fn = residuals,
+                                          .data = (void *)data };
         if (wl_nls_fit(&fit, &problem, theta, a, &e) || !isfinite(fit.sse)) continue;
         bool better = !found || fit.sse < best->sse * (1 - 1e-6);
         agree = better ? 1 : agree + (fit.sse < best->sse * (1 + 1e-6));
@@ -75,29 +88,34 @@ static void segmented_columns(double x, double c, double *before, double *after)
 }
 
 /* The covariance of intercept and slopes at the fitted breakpoint, which counts as a fourth parameter in sigma. */
-static void segmented_errors(const struct data *data, const double *x, double at, double *cov, struct wl_arena *a)
+static void segmented_errors(const struct data *data, double at, double sse, double *cov, struct wl_arena *a)
 {
-    size_t n = data->n;
-    double *columns = wl_new_array(a, double, 2 * n);
-    const struct wl_ols_data lines = { .n = n, .columns = 2, .y = data->y, .x = columns, .intercept = true };
+    size_t n = data->counts;
+    double *columns = wl_new_array(a, double, 2 * n), *weights = wl_new_array(a, double, n);
+    const struct wl_ols_data lines = {
+        .n = n, .columns = 2, .y = data->y, .x = columns, .weights = weights, .intercept = true
+    };
     struct wl_ols o;
-    for (size_t i = 0; i < n; i++) segmented_columns(x[i], at, &columns[i], &columns[i + n]);
-    bool known = n > 4 && !wl_ols_fit(&o, &lines, a, NULL);
+    for (size_t i = 0; i < n; i++) {
+        segmented_columns(log(data->workers[i]), at, &columns[i], &columns[i + n]);
+        weights[i] = data->root_weight[i] * data->root_weight[i];
+    }
+    bool known = data->runs > 4 && !wl_ols_fit(&o, &lines, a, NULL);
     for (size_t i = 0; i < 3; i++)
-        for (size_t j = 0; j < 3; j++) cov[i + j * MAX_PARAMS] = known ? o.cov[i + j * 3] * o.df / (o.df - 1) : NAN;
+        for (size_t j = 0; j < 3; j++)
+            cov[i + j * MAX_PARAMS] = known ? o.inverse[i + j * 3] * sse / (double)(data->runs - 4) : NAN;
 }
 
 static bool fit_segmented(const struct data *data, struct curve *out, struct wl_arena *a)
 {
-    double *x = wl_new_array(a, double, data->n);
     struct wl_segmented b;
     struct wl_err e;
-    for (size_t i = 0; i < data->n; i++) x[i] = log(data->workers[i]);
-    if (wl_segmented_fit(x, data->y, data->n, &(struct wl_segmented_options) { WL_LAW_CONFIDENCE, 0 }, &b, a, &e))
+    if (wl_segmented_fit(data->run_x, data->run_y, data->runs, &(struct wl_segmented_options) { WL_LAW_CONFIDENCE, 0 },
+                         &b, a, &e))
         return false;
     *out =
         (struct curve) { { exp(b.b0), -b.slope1, -b.slope2, exp(b.breakpoint) }, { NAN, NAN, NAN, NAN }, b.sse, { 0 } };
-    segmented_errors(data, x, b.breakpoint, out->cov, a);
+    segmented_errors(data, b.breakpoint, b.sse, out->cov, a);
     return true;
 }
 
@@ -122,7 +140,7 @@ static const char *negligible_term(const struct data *data, const double *p)
     for (size_t j = 0; j < m->k; j++) {
         double d[MAX_PARAMS], max = 0;
         if (m->any_sign[j]) continue;
-        for (size_t i = 0; i < data->n; i++) {
+        for (size_t i = 0; i < data->counts; i++) {
             double t = m->t(data->workers[i], p, d);
             max = fmax(max, fabs(p[j] * d[j]) / t);
         }
@@ -147,7 +165,7 @@ static void criteria(struct wl_law_model *out, double sse, double n)
     out->aicc = wl_law_aicc(sse, n, (double)out->k);
 }
 
-static void fit_model(struct wl_law_model *out, const struct wl_law_formula *m, const struct data *all, size_t counts,
+static void fit_model(struct wl_law_model *out, const struct wl_law_formula *m, const struct data *all,
                       struct wl_arena *a)
 {
     struct data data = *all;
@@ -156,17 +174,20 @@ static void fit_model(struct wl_law_model *out, const struct wl_law_formula *m, 
     *out = (struct wl_law_model) { m->name,     m->formula, m->k,          m->param,      .sse = NAN,
                                    .aicc = NAN, .bic = NAN, .weight = NAN, .llo_pct = NAN };
     for (size_t j = 0; j < MAX_PARAMS; j++) out->value[j] = out->se[j] = NAN;
-    if (counts <= m->k || data.n <= m->k + 2) {
+    if (data.counts <= m->k || data.runs <= m->k + 2) {
         out->reason = wl_strf(a, "needs at least %zu worker counts and %zu runs", m->k + 1, m->k + 3);
         return;
     }
-    if (!fit_curve(&data, &fit, a)) {
+    struct wl_arena *scratch = wl_arena_new(a);
+    const bool fitted = fit_curve(&data, &fit, scratch);
+    wl_arena_free(scratch);
+    if (!fitted) {
         out->reason = "the fit does not converge from any start";
         return;
     }
     for (size_t j = 0; j < m->k; j++) out->value[j] = fit.p[j], out->se[j] = fit.se[j];
     memcpy(out->cov, fit.cov, sizeof fit.cov);
-    criteria(out, fit.sse, (double)data.n);
+    criteria(out, fit.sse, (double)data.runs);
     if (!(fit.sse > 0)) out->reason = "the model passes through every run: there is no residual to compare";
     const char *gone = negligible_term(&data, out->value);
     if (gone) out->reason = wl_strf(a, "%s is 0 within rounding: the model reduces to a simpler one", gone);
@@ -184,14 +205,13 @@ static double leave_largest_out_error(const struct wl_law_group *g, const struct
     for (int halvings = 1; halvings <= 2; halvings++) {
         struct data part = *all;
         part.model = m;
-        size_t counts = 0;
-        part.n = 0;
-        while (counts < g->n_configs && g->configs[counts].workers <= max / (1 << halvings))
-            part.n += g->configs[counts++].runs;
+        part.counts = part.runs = 0;
+        while (part.counts < g->n_configs && g->configs[part.counts].workers <= max / (1 << halvings))
+            part.runs += g->configs[part.counts++].runs;
         struct curve fit;
-        if (counts <= m->k || part.n <= m->k || !fit_curve(&part, &fit, a)) continue;
+        if (part.counts <= m->k || part.runs <= m->k || !fit_curve(&part, &fit, a)) continue;
         double d[MAX_PARAMS];
-        for (size_t i = counts; i < g->n_configs; i++, n++) {
+        for (size_t i = part.counts; i < g->n_configs; i++, n++) {
             double error = log(m->t(g->configs[i].workers, fit.p, d)) - log(g->configs[i].response);
             squares += error * error;
         }
@@ -215,6 +235,23 @@ static void assign_weights(struct wl_law_group *g)
     for (size_t i = 0; i < g->n_models; i++) g->models[i].weight /= sum;
 }
 
+static struct data data_of(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const size_t n = g->n_configs;
+    double *workers = wl_new_array(a, double, n), *y = wl_new_array(a, double, n), *root = wl_new_array(a, double, n),
+           *squares = wl_new_array(a, double, n), *run_x, *run_y, sum = 0;
+    const size_t runs = wl_law_estimate_points(g, false, &run_x, &run_y, a);
+    for (size_t i = 0, first = 0; i < n; first += g->configs[i++].runs) {
+        const size_t k = g->configs[i].runs;
+        const double sd = wl_sd(run_y + first, k);
+        workers[i] = g->configs[i].workers;
+        y[i] = wl_mean(run_y + first, k);
+        root[i] = sqrt((double)k);
+        squares[i] = sum += k > 1 ? sd * sd * (double)(k - 1) : 0;
+    }
+    return (struct data) { NULL, workers, y, root, squares, run_x, run_y, n, runs };
+}
+
 void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
     if (g->no_law_reason) {
@@ -226,18 +263,18 @@ void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, st
                                                       : "epochs are not comparable across worker counts";
         return;
     }
-    double *workers = wl_new_array(a, double, g->n_runs), *y = wl_new_array(a, double, g->n_runs);
-    for (size_t i = 0; i < g->n_runs; i++) workers[i] = g->runs[i].workers, y[i] = g->runs[i].y;
-    struct data all = { NULL, workers, y, g->n_runs };
+    struct wl_arena *scratch = wl_arena_new(a);
+    const struct data all = data_of(g, scratch);
     size_t n;
     const struct wl_law_formula *formulas = wl_law_formulas(&n);
     g->models = wl_new_array(a, struct wl_law_model, n);
     for (size_t i = 0; i < n; i++) {
         if (formulas[i].weak != (g->scaling == WL_SCALING_WEAK)) continue;
         struct wl_law_model *out = &g->models[g->n_models++];
-        fit_model(out, &formulas[i], &all, g->n_configs, a);
-        if (out->ranked) out->llo_pct = leave_largest_out_error(g, &formulas[i], &all, a);
+        fit_model(out, &formulas[i], &all, a);
+        if (out->ranked) out->llo_pct = leave_largest_out_error(g, &formulas[i], &all, scratch);
     }
+    wl_arena_free(scratch);
     assign_weights(g);
 }
 

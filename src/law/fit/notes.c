@@ -69,9 +69,9 @@ static void note_residuals(struct wl_law_group *g, struct wl_arena *a)
     const struct wl_law_residuals *r = &g->residuals;
     if (r->shapiro_wilk.p < 0.01)
         wl_strs_addf(a, &g->notes,
-                     "residuals of runs are not normal (Shapiro-Wilk p = %.2g): the bootstrap interval in --json does "
-                     "not assume normality",
-                     r->shapiro_wilk.p);
+                     "residuals of runs are not normal (Shapiro-Wilk p = %.2g): the %s interval in --json does not "
+                     "assume normality",
+                     r->shapiro_wilk.p, isnan(g->estimates[WL_LAW_BOOTSTRAP].beta_lo) ? "hc3" : "bootstrap");
     if (r->breusch_pagan.p < 0.01)
         wl_strs_addf(a, &g->notes,
                      "the scatter of runs changes with N (Breusch-Pagan p = %.2g): the estimators hc3 and cr2 in "

@@ -71,11 +71,10 @@ static size_t distinct_epochs(struct wl_law_counts *counts, struct entry *v, siz
     return kept;
 }
 
-/* Means over the rows of one run without the first `drop`. */
+/* Means over the rows of one run without the first `drop`. series: [n] for their logarithms. */
 static struct wl_law_run average(const struct wl_observations *obs, const struct entry *v, size_t n, size_t drop,
-                                 struct wl_arena *a)
+                                 double *series)
 {
-    double *series = wl_new_array(a, double, n);
     for (size_t i = 0; i < n; i++) series[i] = log(v[i].response);
     v += drop, n -= drop;
     struct wl_law_run run = { .label = obs->run[v->row], .workers = obs->workers[v->row], .epochs = n };
@@ -164,11 +163,19 @@ static void note_rows(struct wl_law_group *g, const struct wl_law_options *optio
                      wl_law_count_text(a, conflicts, "row has|rows have"), what);
 }
 
+static size_t count_runs(const struct entry *v, size_t n)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < n; i++) runs += !i || v[i].run != v[i - 1].run;
+    return runs;
+}
+
 void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *obs,
                          const struct wl_law_partition_cell *part, const struct wl_law_options *options,
                          struct wl_arena *a)
 {
-    struct entry *v = wl_new_array(a, struct entry, part->n);
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct entry *v = wl_new_array(scratch, struct entry, part->n);
     size_t n = 0, conflicts = 0, short_runs = 0;
     g->counts = (struct wl_law_counts) { .rows = part->n };
     for (size_t i = 0; i < part->n; i++) {
@@ -178,7 +185,8 @@ void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *o
             v[n++] = (struct entry) { obs->run_index[row], row, obs->epoch[row], response };
     }
     qsort(v, n, sizeof *v, by_run_and_epoch);
-    g->runs = wl_new_array(a, struct wl_law_run, n);
+    g->runs = wl_new_array(a, struct wl_law_run, count_runs(v, n));
+    double *series = wl_new_array(a, double, n);
     for (size_t i = 0, end; i < n; i = end) {
         for (end = i + 1; end < n && v[end].run == v[i].run;) end++;
         size_t epochs = distinct_epochs(&g->counts, v + i, end - i, &conflicts);
@@ -187,7 +195,7 @@ void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *o
             short_runs++;
             drop = epochs - 1;
         }
-        struct wl_law_run run = average(obs, v + i, epochs, drop, a);
+        struct wl_law_run run = average(obs, v + i, epochs, drop, series + i);
         for (size_t j = i + drop; j < i + epochs; j++) {
             g->estimated |= obs->estimated[v[j].row] != 0;
             g->simulated |= obs->simulated[v[j].row] != 0;
@@ -196,6 +204,7 @@ void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *o
         g->counts.used += epochs - drop;
         g->runs[g->n_runs++] = run;
     }
+    wl_arena_free(scratch);
     qsort(g->runs, g->n_runs, sizeof *g->runs, by_workers);
     g->scaling = scaling_of(g->runs, g->n_runs);
     note_rows(g, options, conflicts, short_runs, a);

@@ -43,7 +43,7 @@ static void an_empty_table_has_no_groups(void **state)
     wl_arena_free(a);
 }
 
-/* Estimators over all pairs of runs are skipped where the pairs would not fit into memory; the law is fitted. */
+/* Time and memory of the estimators are linear in the runs. */
 static void very_many_runs_have_a_law(void **state)
 {
     enum { N = 20000 };
@@ -56,9 +56,9 @@ static void very_many_runs_have_a_law(void **state)
     struct wl_law_result result = fit_rows(rows, N, usual, a);
     const struct wl_law_group *g = only_group(&result);
     assert_near(g->law->beta, 1, 1e-3);
-    assert_string_equal(g->estimates[WL_LAW_THEIL_SEN].reason,
-                        "computed for at most 5000 runs: it needs the slopes of all pairs");
-    assert_non_null(strstr(g->estimates[WL_LAW_CR2].reason, "at most 1000 runs per worker count"));
+    assert_near(g->estimates[WL_LAW_THEIL_SEN].beta, 1, 1e-3);
+    assert_near(g->estimates[WL_LAW_CR2].beta, 1, 1e-3);
+    assert_true(g->estimates[WL_LAW_CR2].beta_se > 0);
     wl_arena_free(a);
 }
 
