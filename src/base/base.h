@@ -18,6 +18,7 @@
 #include "base/observations.h"
 #include "base/opt.h"
 #include "base/out.h"
+#include "base/parallel.h"
 #include "base/print.h"
 #include "base/printable.h"
 #include "base/process.h"

@@ -1,6 +1,5 @@
 #include "law/fit/fit.h"
 
-#include "base/parallel.h"
 #include "law/fit/diagnostics.h"
 #include "law/fit/estimate.h"
 #include "law/fit/models.h"
