@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+static const char digits[] = "0123456789";
+
 enum { MAX_ROW = 1 << 20 }; /* bytes */
 
 /* One buffer holds the fields of the current row and is reused for each. */
@@ -98,10 +100,8 @@ static int read_record(struct wl_csv_reader *r, const char *path, struct wl_err 
     for (;; c = getc(r->file)) {
         if (c == '\r') {
             int next = getc(r->file);
-            if (next == '\n')
-                c = '\n';
-            else if (next != EOF)
-                ungetc(next, r->file);
+            if (next != '\n' && next != EOF) ungetc(next, r->file);
+            c = '\n';
         }
         if (c == EOF || c == '\n') break;
         int rc = check_byte(r, c, path, r->line, e);
@@ -182,6 +182,29 @@ char *wl_csv_text(const struct wl_csv *csv, int column, struct wl_arena *a)
     return *text ? text : NULL;
 }
 
+bool wl_csv_has_decimal_comma(const char *s)
+{
+    size_t before = 0, after = 0;
+    s += strspn(s, " \t");
+    s += *s == '-' || *s == '+';
+    before = strspn(s, digits);
+    if (s[before] != ',') return false;
+    s += before + 1;
+    after = strspn(s, digits);
+    s += after;
+    if (*s == 'e' || *s == 'E') {
+        s++;
+        s += *s == '-' || *s == '+';
+        s += strspn(s, digits);
+    }
+    return before + after > 0 && after > 0 && !s[strspn(s, " \t")];
+}
+
+static void comma_to_point(char *number)
+{
+    if (wl_csv_has_decimal_comma(number)) *strchr(number, ',') = '.';
+}
+
 int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err *e)
 {
     const char *s = csv->row[column];
@@ -194,7 +217,8 @@ int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err
     if (n < sizeof number) {
         memcpy(number, s, n);
         number[n] = '\0';
-        if (wl_str_to_real(number, out) == 0) return 0;
+        if (csv->decimal_comma) comma_to_point(number);
+        if (!strpbrk(number, "xX") && wl_str_to_real(number, out) == 0) return 0;
         *out = NAN;
     }
     return wl_fail(e, WL_EINVAL, "%s:%d: column %s: \"%.60s\" is not a number", csv->path, csv->line,

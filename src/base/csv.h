@@ -1,4 +1,5 @@
-/* CSV (RFC 4180), read row by row: quoted fields, CRLF, a UTF-8 byte-order mark, any single-byte separator. */
+/* CSV (RFC 4180), read row by row: quoted fields, CRLF, a UTF-8 byte-order mark, any single-byte separator, and LF,
+ * CRLF or CR at the ends of lines. */
 #ifndef WL_BASE_CSV_H
 #define WL_BASE_CSV_H
 
@@ -9,6 +10,7 @@ struct wl_csv {
     struct wl_strs head; /* the header row */
     char **row;          /* the fields of the current row, head.n of them; each NULL before the first row */
     int line;            /* where the current row starts, 1-based */
+    bool decimal_comma;  /* wl_csv_real takes 12,5 for 12.5; false unless the caller sets it */
     struct wl_csv_reader *reader;
 };
 
@@ -30,9 +32,12 @@ int wl_csv_column(const struct wl_csv *csv, const char *name);
 /* A field as text, without blanks at its ends (those of a guarded text are its own); NULL where it is empty. */
 char *wl_csv_text(const struct wl_csv *csv, int column, struct wl_arena *a);
 
-/* A field as a number: an empty field is NAN ("not measured"); any other text that is not a number is an error that
- * names file, line, column and value. */
+/* A field as a number: an empty field is NAN ("not measured"); any other text that is not a decimal number (hexadecimal
+ * is not) is an error that names file, line, column and value. */
 int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err *e) WL_MUST_CHECK;
+
+/* Is a field a number with a decimal comma: 12,5 or -1,5e-3? */
+bool wl_csv_has_decimal_comma(const char *field);
 
 /* Writes a text, quoted and guarded against spreadsheets where needed. */
 void wl_csv_put(struct wl_text *to, const char *field);

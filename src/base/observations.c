@@ -64,7 +64,9 @@ static double *missing_reals(struct wl_arena *a, size_t n)
 
 void wl_obs_alloc(struct wl_observations *obs, size_t n, struct wl_arena *a)
 {
-    *obs = (struct wl_observations) { .n = n, .source = obs->source, .run_index = wl_new_array(a, size_t, n) };
+    *obs = (struct wl_observations) {
+        .n = n, .source = obs->source, .note = obs->note, .run_index = wl_new_array(a, size_t, n)
+    };
     for (size_t i = 0; i < WL_COUNT(columns); i++) {
         void *array = columns[i].is_text ? (void *)wl_new_array(a, const char *, n) : (void *)missing_reals(a, n);
         memcpy((char *)obs + columns[i].offset, &array, sizeof array);
@@ -79,7 +81,7 @@ static double *numbers(const char *const *text, size_t n, struct wl_arena *a)
 {
     double *v = missing_reals(a, n);
     for (size_t i = 0; i < n; i++)
-        if (!missing_text(text[i]) && wl_str_to_real(text[i], &v[i])) return NULL;
+        if (!missing_text(text[i]) && (strpbrk(text[i], "xX") || wl_str_to_real(text[i], &v[i]))) return NULL;
     return v;
 }
 

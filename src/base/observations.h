@@ -20,6 +20,7 @@ struct wl_obs_column {
 
 struct wl_observations {
     const char *source; /* path, for messages */
+    const char *note;   /* how the source was understood, where that is not plain; NULL: nothing to say */
     size_t n;
 
     const char **workload, **hardware;
@@ -42,7 +43,7 @@ struct wl_observations {
 /* Sets all arrays of n rows: numbers NAN, texts NULL, estimated and simulated 0. */
 void wl_obs_alloc(struct wl_observations *obs, size_t n, struct wl_arena *a);
 
-/* Adds an extra column of n texts (NULL or "" is missing): numbers if all are numbers, else texts. */
+/* Adds an extra column of n texts (NULL or "" is missing): numbers if all are decimal numbers, else texts. */
 void wl_obs_add_extra(struct wl_observations *obs, const char *name, const char **text, struct wl_arena *a);
 
 /* The canonical columns in their order, ending with a NULL: workload ... metric_value, estimated, simulated. */

@@ -117,6 +117,8 @@ void wl_table_int(struct wl_table *t, double value)
         wl_table_cellf(t, "%.0f", value);
 }
 
+void wl_table_workers(struct wl_table *t, double value) { wl_table_cellf(t, "%.15g", value); }
+
 void wl_table_row(struct wl_table *t)
 {
     while (t->cells.n % t->columns) wl_table_cell(t, NULL);

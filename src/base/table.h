@@ -58,6 +58,7 @@ void wl_table_range(struct wl_table *t, const struct wl_amount *q);
 
 /* A whole number that may be missing (NAN). */
 void wl_table_int(struct wl_table *t, double value);
+void wl_table_workers(struct wl_table *t, double value); /* as given, which may be a fraction */
 
 /* Ends the row: missing cells print as "-". */
 void wl_table_row(struct wl_table *t);

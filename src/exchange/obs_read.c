@@ -1,7 +1,9 @@
 #include "exchange/exchange.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- separator ---- */
 
@@ -21,12 +23,23 @@ static char separator_of(const char *line)
     return candidates[best];
 }
 
+/* The next line, cut to the size of `line`, without its end: LF, CRLF or CR. False at the end of the file. */
+static bool read_line(FILE *f, char *line, size_t size)
+{
+    size_t n = 0;
+    int c;
+    while ((c = getc(f)) != EOF && c != '\n' && c != '\r')
+        if (n + 1 < size) line[n++] = (char)c;
+    line[n] = '\0';
+    return n || c != EOF;
+}
+
 static char find_separator(const char *path)
 {
     if (!wl_is_file(path)) return ',';
     FILE *f = fopen(path, "rb");
     char line[65536] = "";
-    while (f && fgets(line, sizeof line, f) && strchr("#\r\n", line[0])) {
+    while (f && read_line(f, line, sizeof line) && (!line[0] || line[0] == '#')) {
     }
     if (f) fclose(f);
     return separator_of(line);
@@ -56,10 +69,22 @@ static bool is_canonical(const char *name)
     return false;
 }
 
+/* The canonical name that a name is but for case, else the name. */
+static const char *canonical_name(const char *name)
+{
+    for (size_t i = 0; wl_obs_names[i]; i++)
+        if (strcasecmp(wl_obs_names[i], name) == 0) return wl_obs_names[i];
+    return name;
+}
+
+/* As it is written, else the one column that differs only in case. */
 static int column_of_file(const struct wl_csv *csv, const char *name, struct wl_err *e)
 {
-    int column = wl_csv_column(csv, name);
+    int column = wl_csv_column(csv, name), alike = 0;
     if (column >= 0) return column;
+    for (size_t i = 0; i < csv->head.n; i++)
+        if (strcasecmp(csv->head.v[i], name) == 0) column = (int)i, alike++;
+    if (alike == 1) return column;
     const char *near = wl_str_closest(name, (const char *const *)csv->head.v, csv->head.n);
     return near ? wl_fail(e, WL_EINVAL, "%s: no column \"%s\"; did you mean \"%s\"?", csv->path, name, near)
                 : wl_fail(e, WL_EINVAL, "%s: no column \"%s\"", csv->path, name);
@@ -101,7 +126,8 @@ static int name_columns(struct csv_columns *in, const struct wl_strs *map, struc
     }
     size_t mapped = map ? map->n : 0;
     for (size_t i = 0; i < in->csv->head.n; i++) {
-        const char *own = in->csv->head.v[i];
+        const char *own = canonical_name(in->csv->head.v[i]);
+        if (wl_csv_column(in->csv, own) >= 0) own = in->csv->head.v[i]; /* the name itself is another column's */
         bool taken = false;
         for (size_t k = 0; k < mapped; k++)
             taken = taken || (wl_str_starts(map->v[k], own) && map->v[k][strlen(own)] == '=');
@@ -160,6 +186,67 @@ static int choose_columns(struct csv_columns *in, const struct wl_strs *map, str
     return 0;
 }
 
+/* ---- decimal commas ---- */
+
+/* What the numbers of a table that has another separator than the comma look like. */
+struct commas {
+    size_t points;              /* with a decimal point */
+    size_t decimal, three;      /* with a comma, of these with three digits after it, as thousands have */
+    int line;                   /* of the first one with a comma */
+    const char *column, *value; /* and what it is */
+};
+
+/* 1,234 may be a thousand; 0,234 and 1234,5 cannot. */
+static bool may_be_thousands(const char *s)
+{
+    s += strspn(s, " \t+-");
+    const size_t before = strcspn(s, ","), after = strspn(s + before + 1, "0123456789");
+    return before >= 1 && before <= 3 && s[0] != '0' && after == 3 && !strpbrk(s, "eE");
+}
+
+static void count_field(struct commas *c, const struct wl_csv *csv, size_t column, struct wl_arena *a)
+{
+    const char *field = csv->row[column];
+    double number;
+    if (strchr(field, '.') && wl_str_to_real(field + strspn(field, " \t"), &number) == 0) c->points++;
+    if (!wl_csv_has_decimal_comma(field)) return;
+    c->decimal++;
+    c->three += may_be_thousands(field);
+    if (c->value) return;
+    c->line = csv->line;
+    c->column = csv->head.v[column];
+    c->value = wl_strdup(a, field);
+}
+
+/* Decides in a pass over the file whether commas are decimal. A table that has decimal points too, or in which every
+ * comma may separate thousands, is refused. */
+static int find_decimal_comma(const struct csv_columns *in, char separator, bool *decimal, struct wl_arena *a,
+                              struct wl_err *e)
+{
+    struct wl_csv csv;
+    struct commas c = { 0 };
+    *decimal = false;
+    if (separator == ',' || !wl_is_file(in->csv->path)) return 0;
+    int rc = wl_csv_open(&csv, in->csv->path, separator, a, e);
+    while (rc >= 0 && (rc = wl_csv_next(&csv, e)) > 0)
+        for (size_t i = 0; i < csv.head.n; i++)
+            if (!in->v[i].is_text) count_field(&c, &csv, i, a);
+    if (rc < 0 || !c.decimal) return rc;
+    if (c.points)
+        return wl_fail(
+            e, WL_EINVAL,
+            "%s:%d: column %s: \"%s\" has a comma, other numbers of the table a decimal point: write all with "
+            "a point",
+            in->csv->path, c.line, c.column, c.value);
+    if (c.three == c.decimal)
+        return wl_fail(e, WL_EINVAL,
+                       "%s:%d: column %s: \"%s\" may be a decimal number or thousands, like every number with a comma "
+                       "here: write it with a point or without a comma",
+                       in->csv->path, c.line, c.column, c.value);
+    *decimal = true;
+    return 0;
+}
+
 /* ---- rows ---- */
 
 static int read_number(struct csv_columns *in, int column, struct wl_arena *a, struct wl_err *e)
@@ -181,7 +268,9 @@ static void read_text(struct csv_columns *in, int column, struct wl_arena *a)
 {
     struct csv_column *c = &in->v[column];
     WL_GROW(a, c->text, in->rows, c->cap);
-    c->text[in->rows] = wl_csv_text(in->csv, column, a);
+    char *text = wl_csv_text(in->csv, column, a);
+    if (in->csv->decimal_comma && !c->canonical && text && wl_csv_has_decimal_comma(text)) *strchr(text, ',') = '.';
+    c->text[in->rows] = text;
 }
 
 static int read_rows(struct csv_columns *in, struct wl_csv *csv, struct wl_arena *a, struct wl_err *e)
@@ -215,14 +304,17 @@ int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_obser
                     struct wl_err *e)
 {
     struct wl_csv csv;
-    int rc = wl_csv_open(&csv, path, find_separator(path), a, e);
+    const char separator = find_separator(path);
+    int rc = wl_csv_open(&csv, path, separator, a, e);
     if (rc) return rc;
     struct csv_columns in = { .csv = &csv, .v = wl_new_array(a, struct csv_column, csv.head.n) };
     rc = choose_columns(&in, map, a, e);
+    if (rc == 0) rc = find_decimal_comma(&in, separator, &csv.decimal_comma, a, e);
     if (rc == 0) rc = read_rows(&in, &csv, a, e);
     if (rc) return rc;
     *out = (struct wl_observations) { .source = csv.path };
     wl_obs_alloc(out, in.rows, a);
+    if (csv.decimal_comma) out->note = "numbers of the table have decimal commas: 12,5 is read as 12.5";
     for (size_t i = 0; i < csv.head.n; i++) {
         if (in.v[i].canonical) {
             fill(out, &in.v[i]);

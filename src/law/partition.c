@@ -1,6 +1,7 @@
 /* Which rows belong to one law: refinement of a partition, column by column. */
 #include "law/partition.h"
 
+#include "law/work.h"
 #include "settings/settings.h"
 
 #include <math.h>
@@ -235,6 +236,82 @@ static void by_accumulation(struct split *s)
     by_other_setting(s, "accumulation", steps);
 }
 
+/* The parts in which rows of one worker count (and one value of the excluded column) have unlike work. */
+static bool find_unlike_work(const struct split *s, const double *work, bool *unlike)
+{
+    size_t n = s->obs->n, *cell = wl_new_array(s->a, size_t, n);
+    size_t cells =
+        number_within(s, s->part, column_texts(s, &(struct wl_obs_column) { .real = s->obs->workers }), cell);
+    struct wl_obs_column excluded;
+    struct wl_err none;
+    if (s->rule->excluded_column && !wl_obs_find(s->obs, s->rule->excluded_column, &excluded, &none)) {
+        size_t *finer = wl_new_array(s->a, size_t, n);
+        cells = number_within(s, cell, column_texts(s, &excluded), finer);
+        cell = finer;
+    }
+    double *least = wl_new_array(s->a, double, cells), *most = wl_new_array(s->a, double, cells);
+    bool any = false;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(work[i])) continue;
+        if (!(most[cell[i]] > 0)) least[cell[i]] = most[cell[i]] = work[i];
+        least[cell[i]] = fmin(least[cell[i]], work[i]);
+        most[cell[i]] = fmax(most[cell[i]], work[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        if (most[cell[i]] > WL_LAW_SAME_WORK * least[cell[i]]) unlike[s->part[i]] = any = true;
+    return any;
+}
+
+/* Epochs of unlike work are not one law. Of the samples of an epoch and those of a worker, the one with fewer values
+ * (the samples where equal) separates the parts in which one worker count has several. */
+static void by_samples(struct split *s)
+{
+    const struct wl_observations *obs = s->obs;
+    bool *unlike = wl_new_array(s->a, bool, s->parts);
+    double *work = wl_law_work_of_rows(obs, s->a), *per_worker = wl_new_array(s->a, double, obs->n);
+    if (!find_unlike_work(s, work, unlike)) return;
+    size_t *epoch_classes = wl_new_array(s->a, size_t, s->parts),
+           *worker_classes = wl_new_array(s->a, size_t, s->parts);
+    for (size_t i = 0; i < obs->n; i++) per_worker[i] = work[i] / obs->workers[i];
+    const char **of_epoch = wl_law_work_classes(work, s->part, obs->n, s->parts, epoch_classes, s->a);
+    const char **of_worker = wl_law_work_classes(per_worker, s->part, obs->n, s->parts, worker_classes, s->a);
+    const char **names = wl_new_array(s->a, const char *, obs->n), **texts = wl_new_array(s->a, const char *, obs->n);
+    for (size_t i = 0; i < obs->n; i++) {
+        const size_t p = s->part[i];
+        if (!unlike[p]) continue;
+        const bool worker = worker_classes[p] < epoch_classes[p];
+        names[i] = worker ? "samples_per_worker" : "samples";
+        texts[i] = worker ? of_worker[i] : of_epoch[i];
+    }
+    refine(s, names, texts);
+}
+
+/* Each run's first known text of a column. */
+static const char **text_of_runs(const struct split *s, const struct wl_obs_column *column)
+{
+    const size_t n = s->obs->n;
+    const char **of_row = column_texts(s, column), **of_run = wl_new_array(s->a, const char *, s->obs->runs),
+               **out = wl_new_array(s->a, const char *, n);
+    for (size_t i = 0; i < n; i++)
+        if (*of_row[i] && !of_run[s->obs->run_index[i]]) of_run[s->obs->run_index[i]] = of_row[i];
+    for (size_t i = 0; i < n; i++) out[i] = of_run[s->obs->run_index[i]] ? of_run[s->obs->run_index[i]] : "";
+    return out;
+}
+
+/* Work is of another kind where runs of one worker count train for another metric, or count in another unit. */
+static void by_work(struct split *s)
+{
+    static const char *const kinds[] = { "metric", "unit" };
+    for (size_t k = 0; k < WL_COUNT(kinds); k++) {
+        struct wl_obs_column column;
+        struct wl_err none;
+        if (wl_str_eq(s->rule->excluded_column, kinds[k]) || wl_obs_find(s->obs, kinds[k], &column, &none)) continue;
+        const char **texts = text_of_runs(s, &column);
+        if (known_values_vary(texts, s->obs->n)) by_other_setting(s, column.name, texts);
+    }
+    if (!wl_law_work_is_key(s->rule->excluded_column)) by_samples(s);
+}
+
 /* Settings that may follow the worker count: those that say so, and the axes of the user's own, which have no row. */
 static bool may_follow(const struct wl_obs_column *column)
 {
@@ -301,32 +378,51 @@ const char *wl_law_partition_title(const struct wl_law_partition_cell *part, str
     return t.n ? t.s : "all runs";
 }
 
+/* Copies the parts out of the scratch arena, with their rows. */
+static void take_parts(const struct split *s, struct wl_law_partition_cells *out, struct wl_arena *a)
+{
+    out->v = wl_new_array(a, struct wl_law_partition_cell, s->parts);
+    out->n = s->parts;
+    for (size_t i = 0; i < s->obs->n; i++) out->v[s->part[i]].n++;
+    for (size_t p = 0; p < s->parts; p++) {
+        struct wl_law_partition_cell *part = &out->v[p];
+        part->n_key = s->keys[p].n_key;
+        part->key = wl_new_array(a, struct wl_law_key, part->n_key);
+        for (size_t i = 0; i < part->n_key; i++)
+            part->key[i] = (struct wl_law_key) { s->keys[p].key[i].column, wl_strdup(a, s->keys[p].key[i].value) };
+        part->rows = wl_new_array(a, size_t, part->n);
+        part->n = 0;
+    }
+    for (size_t i = 0; i < s->obs->n; i++) {
+        struct wl_law_partition_cell *part = &out->v[s->part[i]];
+        part->rows[part->n++] = i;
+    }
+    qsort(out->v, out->n, sizeof *out->v, by_key);
+}
+
+static int separate(struct split *s, struct wl_err *e)
+{
+    if (s->rule->by.n) return by_columns(s, &s->rule->by, e);
+    if (!s->obs->n) return 0;
+    by_setting(s);
+    by_batch(s);
+    by_accumulation(s);
+    by_campaign_settings(s);
+    by_work(s);
+    return 0;
+}
+
 int wl_law_partition(const struct wl_observations *obs, const struct wl_law_grouping *rule,
                      struct wl_law_partition_cells *out, struct wl_arena *a, struct wl_err *e)
 {
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct split s = {
+        .obs = obs, .rule = rule, .a = scratch, .part = wl_new_array(scratch, size_t, obs->n), .parts = 1
+    };
+    s.keys = wl_new(scratch, struct wl_law_partition_cell);
     *out = (struct wl_law_partition_cells) { 0 };
-    struct split s = { .obs = obs, .rule = rule, .a = a, .part = wl_new_array(a, size_t, obs->n), .parts = 1 };
-    s.keys = wl_new(a, struct wl_law_partition_cell);
-    if (rule->by.n) {
-        int rc = by_columns(&s, &rule->by, e);
-        if (rc) return rc;
-    } else if (obs->n) {
-        by_setting(&s);
-        by_batch(&s);
-        by_accumulation(&s);
-        by_campaign_settings(&s);
-    }
-    if (!obs->n) return 0;
-    for (size_t i = 0; i < obs->n; i++) s.keys[s.part[i]].n++;
-    for (size_t p = 0; p < s.parts; p++) {
-        s.keys[p].rows = wl_new_array(a, size_t, s.keys[p].n);
-        s.keys[p].n = 0;
-    }
-    for (size_t i = 0; i < obs->n; i++) {
-        struct wl_law_partition_cell *part = &s.keys[s.part[i]];
-        part->rows[part->n++] = i;
-    }
-    qsort(s.keys, s.parts, sizeof *s.keys, by_key);
-    *out = (struct wl_law_partition_cells) { s.keys, s.parts };
-    return 0;
+    int rc = separate(&s, e);
+    if (rc == 0 && obs->n) take_parts(&s, out, a);
+    wl_arena_free(scratch);
+    return rc;
 }

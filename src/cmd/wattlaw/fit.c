@@ -165,7 +165,7 @@ static void print_worker_counts(const struct wl_law_group *g, enum wl_law_respon
     wl_table_real_column(&t, "energy ratio", 3);
     for (size_t i = 0; i < g->n_configs; i++) {
         const struct wl_law_config *c = &g->configs[i];
-        wl_table_int(&t, c->workers);
+        wl_table_workers(&t, c->workers);
         wl_table_int(&t, (double)c->runs);
         wl_table_int(&t, (double)c->epochs);
         const enum wl_provenance from = provenance_of(g);

@@ -92,7 +92,7 @@ static void print_forecasts(const struct predicted *p, struct wl_arena *a)
     for (size_t i = 0; i < p->n; i++) {
         const struct wl_law_forecast *f = &p->at[i];
         const struct wl_amount value = wl_amount_of(f->value, unit, provenance(p));
-        wl_table_real(&t, f->workers, 0);
+        wl_table_workers(&t, f->workers);
         wl_table_provenance(&t, provenance(p));
         wl_table_amount(&t, &value, 4);
         wl_table_cell(&t, range_text(f->lo, f->hi, a));

@@ -56,7 +56,7 @@ static void print_normalised_group(const struct wl_law_group *g, struct wl_arena
     ratio_columns(&t, "energy ratio");
     for (size_t i = 0; i < g->n_configs; i++) {
         const struct wl_law_config *c = &g->configs[i];
-        wl_table_int(&t, c->workers);
+        wl_table_workers(&t, c->workers);
         wl_table_int(&t, (double)c->runs);
         if (!unequal) energy_cells(&t, g, c);
         ratio_cells(&t, c->speedup.value, &c->config_speedup);
@@ -89,7 +89,7 @@ static void print_target_group(const struct wl_target_result *r, const struct wl
     wl_table_column(&t, "95 %", true);
     for (size_t i = 0; i < g->n; i++) {
         const struct wl_target_config *c = &g->configs[i];
-        wl_table_int(&t, c->workers);
+        wl_table_workers(&t, c->workers);
         wl_table_int(&t, (double)c->runs);
         wl_table_int(&t, (double)c->reached);
         wl_table_aligned(&t, c->epochs);
@@ -141,7 +141,7 @@ void wl_scaling_print_extrapolated(const struct wl_energy_extrapolation *x, stru
     for (size_t i = 0; i < x->n; i++) {
         const struct wl_energy_at *at = &x->at[i];
         const struct wl_estimate epoch = { at->epoch.value, at->epoch.lo, at->epoch.hi };
-        wl_table_real(&t, at->epoch.workers, 0);
+        wl_table_workers(&t, at->epoch.workers);
         wl_table_provenance(&t, from);
         amount_cells(&t, &epoch, "J", from);
         amount_cells(&t, &at->kwh_per_worker_h, "kWh", from);

@@ -6,6 +6,7 @@
 #include "law/fit/notes.h"
 #include "law/fit/runs.h"
 #include "law/fit/speedup.h"
+#include "law/work.h"
 
 static void add_counts(struct wl_law_counts *sum, const struct wl_law_counts *c)
 {
@@ -35,6 +36,15 @@ struct fits {
     struct wl_law_group *groups;
 };
 
+static void note_groups(struct wl_law_group *g, const struct wl_law_options *options, struct wl_arena *a)
+{
+    for (size_t i = 0; i < g->n_key && !options->by.n; i++)
+        if (wl_law_work_is_key(g->key[i].column))
+            wl_strs_addf(a, &g->notes,
+                         "the work of an epoch differs at one worker count, which is not one law: %s separates groups",
+                         g->key[i].column);
+}
+
 static void fit_group(void *ctx, size_t i, struct wl_arena *a)
 {
     const struct fits *f = ctx;
@@ -44,6 +54,7 @@ static void fit_group(void *ctx, size_t i, struct wl_arena *a)
     g->n_key = part->n_key;
     g->title = wl_law_partition_title(part, a);
     wl_law_collect_runs(g, f->obs, part, f->options, a);
+    note_groups(g, f->options, a);
     wl_law_collect_configs(g, a);
     if (f->options->runs_only) return;
     wl_law_estimate_choose(g, a);

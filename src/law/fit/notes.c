@@ -101,13 +101,19 @@ static void note_series(struct wl_law_group *g, struct wl_arena *a)
 static void note_outliers(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS];
+    size_t outliers = 0;
     for (size_t i = 0; i < g->n_runs; i++) {
         const struct wl_law_run *run = &g->runs[i];
+        if (!(fabs(run->studentised) > 3)) continue;
         double p = (double)g->n_runs * wl_t_two_sided(run->studentised, runs->df - 1);
-        if (!(fabs(run->studentised) > 3 && p < 1 - WL_LAW_CONFIDENCE)) continue;
+        if (!(p < 1 - WL_LAW_CONFIDENCE) || ++outliers > WL_LAW_NAMED_RUNS) continue;
         wl_strs_addf(a, &g->notes, "run %s at N = %g is an outlier: studentised residual %.1f",
                      run->label ? run->label : "without a label", run->workers, run->studentised);
     }
+    if (outliers > WL_LAW_NAMED_RUNS)
+        wl_strs_addf(a, &g->notes, "%s",
+                     wl_law_count_text(a, outliers - WL_LAW_NAMED_RUNS,
+                                       "more run is an outlier|more runs are outliers"));
 }
 
 /* A robust line far from the reported one: which runs pull it? */
@@ -116,10 +122,12 @@ static void note_robust(struct wl_law_group *g, struct wl_arena *a)
     const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS], *sen = &g->estimates[WL_LAW_THEIL_SEN];
     if (!(fabs(sen->beta - runs->beta) > 2 * runs->beta_se)) return;
     struct wl_text pull = WL_TEXT(a);
+    size_t influential = 0;
     for (size_t i = 0; i < g->n_runs; i++)
-        if (runs->line.cook[i] > 4 / (double)g->n_runs)
+        if (runs->line.cook[i] > 4 / (double)g->n_runs && ++influential <= WL_LAW_NAMED_RUNS)
             wl_text_addf(&pull, "%s%s at N = %g", pull.n ? ", " : "", g->runs[i].label ? g->runs[i].label : "a run",
                          g->runs[i].workers);
+    if (influential > WL_LAW_NAMED_RUNS) wl_text_addf(&pull, " and %zu more", influential - WL_LAW_NAMED_RUNS);
     wl_strs_addf(a, &g->notes,
                  "the median of slopes (Theil-Sen) gives beta %.3g, more than two standard errors away%s%s", sen->beta,
                  pull.n ? "; influential runs: " : "", pull.s);

@@ -130,11 +130,12 @@ static enum wl_law_scaling scaling_of(const struct wl_law_run *runs, size_t n)
     return max_per_worker <= 1.05 * min_per_worker ? WL_SCALING_WEAK : WL_SCALING_MIXED;
 }
 
-static void note_rows(struct wl_law_group *g, const struct wl_law_options *options, size_t conflicts, size_t short_runs,
-                      struct wl_arena *a)
+static void note_rows(struct wl_law_group *g, const char *note, const struct wl_law_options *options, size_t conflicts,
+                      size_t short_runs, struct wl_arena *a)
 {
     const struct wl_law_counts *c = &g->counts;
     const char *what = wl_law_response_name(options->response);
+    if (note) wl_strs_add(a, &g->notes, note);
     if (c->first_epochs)
         wl_strs_addf(a, &g->notes, "excluded: first %s of each run (warm-up, %s)",
                      options->drop_epochs == 1 ? "epoch" : wl_law_count_text(a, (size_t)options->drop_epochs, "epoch"),
@@ -168,6 +169,73 @@ static size_t count_runs(const struct entry *v, size_t n)
     size_t runs = 0;
     for (size_t i = 0; i < n; i++) runs += !i || v[i].run != v[i - 1].run;
     return runs;
+}
+
+/* ---- one run under two labels ---- */
+
+/* Numbers of measured runs do not agree to the last digit in both time and energy. */
+static bool same_measurement(const struct wl_observations *obs, const struct wl_law_run *p, const struct wl_law_run *q)
+{
+    const double *const settings[] = { obs->local_batch, obs->global_batch, obs->power_cap_w, obs->clock_mhz };
+    for (size_t i = 0; i < WL_COUNT(settings); i++) {
+        const double u = settings[i][p->row], v = settings[i][q->row];
+        if (!(u == v || (isnan(u) && isnan(v)))) return false;
+    }
+    return p->workers == q->workers && p->epochs == q->epochs && p->n_paired == q->n_paired &&
+           p->sum_time_s == q->sum_time_s && p->sum_energy_j == q->sum_energy_j &&
+           (p->sum_samples == q->sum_samples || (isnan(p->sum_samples) && isnan(q->sum_samples)));
+}
+
+static int by_measurement(const void *a, const void *b)
+{
+    const struct wl_law_run *p = *(const struct wl_law_run *const *)a, *q = *(const struct wl_law_run *const *)b;
+    if (p->workers != q->workers) return p->workers < q->workers ? -1 : 1;
+    if (p->sum_time_s != q->sum_time_s) return p->sum_time_s < q->sum_time_s ? -1 : 1;
+    if (p->sum_energy_j != q->sum_energy_j) return p->sum_energy_j < q->sum_energy_j ? -1 : 1;
+    return (p->row > q->row) - (p->row < q->row);
+}
+
+/* Marks the runs that are copies of an earlier one of another label: copy_of [n_runs], NULL for the others. */
+static size_t find_copies(const struct wl_law_group *g, const struct wl_observations *obs,
+                          const struct wl_law_run **copy_of, struct wl_arena *a)
+{
+    const struct wl_law_run **v = wl_new_array(a, const struct wl_law_run *, g->n_runs);
+    size_t n = 0, copies = 0;
+    for (size_t i = 0; i < g->n_runs; i++)
+        if (g->runs[i].label && g->runs[i].n_paired) v[n++] = &g->runs[i];
+    qsort(v, n, sizeof *v, by_measurement);
+    for (size_t i = 1, first = 0; i < n; i++) {
+        if (!same_measurement(obs, v[first], v[i]))
+            first = i;
+        else if (!wl_str_eq(v[first]->label, v[i]->label))
+            copy_of[v[i] - g->runs] = v[first], copies++;
+    }
+    return copies;
+}
+
+/* Leaves out runs that are in the table twice. Where more than a quarter are, values are computed rather than measured,
+ * and another note says so. */
+static void drop_copies(struct wl_law_group *g, const struct wl_observations *obs, struct wl_arena *a)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    const struct wl_law_run **copy_of = wl_new_array(scratch, const struct wl_law_run *, g->n_runs);
+    const size_t copies = find_copies(g, obs, copy_of, scratch);
+    size_t kept = 0, named = 0;
+    for (size_t i = 0; i < g->n_runs && copies && 4 * copies <= g->n_runs; i++) {
+        const struct wl_law_run *run = &g->runs[i];
+        if (!copy_of[i]) continue;
+        g->counts.used -= run->epochs;
+        g->counts.repeated += run->epochs;
+        if (++named <= WL_LAW_NAMED_RUNS)
+            wl_strs_addf(a, &g->notes, "excluded: run %s at N = %g repeats run %s: same settings, time and energy",
+                         run->label, run->workers, copy_of[i]->label);
+    }
+    if (named > WL_LAW_NAMED_RUNS)
+        wl_strs_addf(a, &g->notes, "excluded: %zu more runs that repeat another", named - WL_LAW_NAMED_RUNS);
+    for (size_t i = 0; i < g->n_runs && named; i++)
+        if (!copy_of[i]) g->runs[kept++] = g->runs[i];
+    if (named) g->n_runs = kept;
+    wl_arena_free(scratch);
 }
 
 void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *obs,
@@ -205,7 +273,8 @@ void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *o
         g->runs[g->n_runs++] = run;
     }
     wl_arena_free(scratch);
+    note_rows(g, obs->note, options, conflicts, short_runs, a);
+    drop_copies(g, obs, a);
     qsort(g->runs, g->n_runs, sizeof *g->runs, by_workers);
     g->scaling = scaling_of(g->runs, g->n_runs);
-    note_rows(g, options, conflicts, short_runs, a);
 }

@@ -148,6 +148,49 @@ static void any_setting_can_be_mapped(void **state)
     must_refuse(p, "time_s,Own\n1,2\n", "precison=Own", "did you mean precision");
 }
 
+static void names_are_read_without_regard_to_case(void **state)
+{
+    struct fixture *p = *state;
+    if (read_text(p, "Time_S,WORKERS,Energy\n3,1,9\n", "energy_j=energy")) fail_msg("%s", p->e.msg);
+    assert_true(p->obs.time_s[0] == 3 && p->obs.workers[0] == 1 && p->obs.energy_j[0] == 9);
+    if (read_text(p, "TIME_S,time_s\n3,4\n", "")) fail_msg("%s", p->e.msg);
+    assert_true(p->obs.time_s[0] == 4 && p->obs.n_extra == 1);
+}
+
+static void lines_may_end_with_cr_alone(void **state)
+{
+    struct fixture *p = *state;
+    if (read_text(p, "# Macintosh\rtime_s;workers\r3;1\r4;2\r", "")) fail_msg("%s", p->e.msg);
+    assert_int_equal(p->obs.n, 2);
+    assert_true(p->obs.time_s[1] == 4 && p->obs.workers[1] == 2);
+    must_refuse(p, "time_s,workers\r1,2\rfast,2\r", "", ":3: column time_s: \"fast\" is not a number");
+}
+
+static void hexadecimal_numbers_are_refused(void **state)
+{
+    struct fixture *p = *state;
+    must_refuse(p, "time_s,workers\n1,0x10\n", "", ":2: column workers: \"0x10\" is not a number");
+    if (read_text(p, "time_s,nodes_of\n1,0x10\n", "")) fail_msg("%s", p->e.msg);
+    assert_string_equal(p->obs.extra[0].text[0], "0x10");
+}
+
+/* Where another separator leaves no doubt, and the reader says so. */
+static void decimal_commas_are_read_where_unambiguous(void **state)
+{
+    struct fixture *p = *state;
+    if (read_text(p, "workers;time_s;run;x\n0,5;1,234;1,5;2,5\n1;-1,5e2;a;3\n", "")) fail_msg("%s", p->e.msg);
+    assert_true(p->obs.workers[0] == 0.5 && p->obs.time_s[0] == 1.234 && p->obs.time_s[1] == -150);
+    assert_string_equal(p->obs.run[0], "1,5");
+    assert_true(p->obs.extra[0].real[0] == 2.5);
+    assert_non_null(strstr(p->obs.note, "decimal commas"));
+    if (read_text(p, "workers;time_s\n1;2\n", "")) fail_msg("%s", p->e.msg);
+    assert_null(p->obs.note);
+    must_refuse(p, "workers;time_s\n1;1,234\n2;12,345\n", "",
+                ":2: column time_s: \"1,234\" may be a decimal number or");
+    must_refuse(p, "workers;time_s\n1;1,5\n2;1.5\n", "", ":2: column time_s: \"1,5\" has a comma, other numbers");
+    must_refuse(p, "workers;time_s\n1;1,5\n2;1.000,5\n", "", ":3: column time_s: \"1.000,5\" is not a number");
+}
+
 static void errors_name_line_column_and_value(void **state)
 {
     struct fixture *p = *state;
@@ -287,6 +330,10 @@ int main(void)
         TEST(columns_are_renamed_by_the_map_and_others_kept),
         TEST(the_separator_is_found_after_comments),
         TEST(any_setting_can_be_mapped),
+        TEST(names_are_read_without_regard_to_case),
+        TEST(lines_may_end_with_cr_alone),
+        TEST(hexadecimal_numbers_are_refused),
+        TEST(decimal_commas_are_read_where_unambiguous),
         TEST(errors_name_line_column_and_value),
         TEST(a_written_table_reads_back),
         TEST(formulas_are_guarded_and_read_back),

@@ -1,6 +1,8 @@
 /* Which rows belong to one law, for the usual ways to scale. */
 #include "table.h"
 
+#include "law/fit/notes.h"
+
 static const struct wl_law_options usual = { .drop_epochs = 1 };
 
 enum { MOST = 64 };
@@ -187,12 +189,120 @@ static void series_that_are_not_comparable_are_noted(void **state)
     struct wl_arena *a = wl_arena_new(NULL);
     struct row rows[MOST];
     size_t n = series(rows, "net", false, 8, 0);
-    n += series(rows + n, "net", false, 8, 0);
-    for (size_t i = 0; i < n; i++)
-        rows[i].samples = i < 3 ? 640 : 640 * rows[i].workers, rows[i].run = i < 3 ? "1" : "2";
+    for (size_t i = 0; i < n; i++) rows[i].samples = i == 1 ? 1000 : 640;
     struct wl_law_result r = fit_rows(rows, n, usual, a);
     assert_int_equal(only_group(&r)->scaling, WL_SCALING_MIXED);
     assert_note(r.groups, "separate the series with --by");
+    wl_arena_free(a);
+}
+
+/* Two series of one batch size: epochs of 640 and 1280 samples, and of 640 and 1280 a worker. */
+static void unlike_work_at_one_worker_count_separates(void **state)
+{
+    (void)state;
+    for (int weak = 0; weak < 2; weak++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct row rows[MOST];
+        size_t n = series(rows, "net", false, 8, 0);
+        n += series(rows + n, "net", false, 8, 0);
+        for (size_t i = 0; i < n; i++) {
+            rows[i].run = i < 3 ? "1" : "2";
+            rows[i].samples = (i < 3 ? 640 : 1280) * (weak ? rows[i].workers : 1) - (i == 1 ? 8 : 0);
+        }
+        struct wl_law_result r = fit_rows(rows, n, usual, a);
+        titles(&r, a,
+               weak ? "net, local_batch 8, samples_per_worker 636 | net, local_batch 8, samples_per_worker 1280"
+                    : "net, local_batch 8, samples 632 | net, local_batch 8, samples 1280");
+        assert_int_equal(r.groups[0].n_configs, 3);
+        assert_int_equal(r.groups[0].scaling, weak ? WL_SCALING_WEAK : WL_SCALING_STRONG);
+        assert_note(r.groups, "the work of an epoch differs at one worker count");
+        wl_arena_free(a);
+    }
+}
+
+/* Epochs of a run and its total are one run; a column that the user named replaces the rule. */
+static void totals_do_not_separate_and_by_replaces(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 0);
+    for (size_t i = 0; i < n; i++) rows[i].epoch = 1, rows[i].samples = 640;
+    n += series(rows + n, "net", false, 8, 0);
+    for (size_t i = 3; i < n; i++) rows[i].samples = 6400;
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    titles(&r, a, "net, local_batch 8");
+    for (size_t i = 3; i < n; i++) rows[i].run = "2";
+    r = fit_rows(rows, n, usual, a);
+    assert_int_equal(r.n, 2);
+    struct wl_law_options by = usual;
+    wl_strs_add(a, &by.by, "workload");
+    r = fit_rows(rows, n, by, a);
+    assert_int_equal(only_group(&r)->scaling, WL_SCALING_MIXED);
+    wl_arena_free(a);
+}
+
+static void runs_for_another_metric_separate(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 0);
+    n += series(rows + n, "net", false, 8, 0);
+    for (size_t i = 3; i < n; i++) rows[i].run = "2";
+    struct wl_observations obs = table_of(rows, n, a);
+    struct wl_law_result r;
+    struct wl_err e;
+    for (size_t i = 0; i < n; i++) obs.metric[i] = i < 3 ? "loss" : "top1";
+    assert_int_equal(wl_law_fit(&obs, &usual, &r, a, &e), 0);
+    titles(&r, a, "net, local_batch 8, metric loss | net, local_batch 8, metric top1");
+    for (size_t i = 3; i < n; i++) obs.metric[i] = NULL;
+    assert_int_equal(wl_law_fit(&obs, &usual, &r, a, &e), 0);
+    titles(&r, a, "net, local_batch 8");
+    wl_arena_free(a);
+}
+
+/* One run that is in the table under two labels. */
+static void a_copied_run_is_named_and_left_out(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[MOST];
+    size_t n = series(rows, "net", false, 8, 0);
+    n += series(rows + n, "net", false, 8, 0);
+    for (size_t i = 0; i < n; i++) rows[i].run = i < 3 ? "a" : "b", rows[i].energy_j = 100 + (double)i;
+    rows[4] = rows[1];
+    rows[4].run = "b";
+    rows[5].time_s *= 1.01;
+    struct wl_law_result r = fit_rows(rows, n, usual, a);
+    assert_int_equal(only_group(&r)->n_runs, 5);
+    assert_note(r.groups, "run b at N = 2 repeats run a: same settings, time and energy");
+    assert_int_equal(r.counts.used, 5);
+    rows[4].energy_j += 1;
+    r = fit_rows(rows, n, usual, a);
+    assert_int_equal(only_group(&r)->n_runs, 6);
+    wl_arena_free(a);
+}
+
+/* A note names ten runs and counts the others. */
+static void labels_in_notes_are_cut_at_ten(void **state)
+{
+    enum { RUNS = 400, FAR = 14 };
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row *rows = wl_new_array(a, struct row, RUNS);
+    for (size_t i = 0; i < RUNS; i++) {
+        const double workers = (double)(1 << i % 4);
+        rows[i] = (struct row) { .run = wl_strf(a, "%zu", i), .workers = workers };
+        rows[i].time_s = 100 / workers * exp(0.001 * wl_random_normal(3, 0, i) + (i < 4 * FAR && i % 4 == 3 ? 0.5 : 0));
+    }
+    struct wl_law_result r = fit_rows(rows, RUNS, usual, a);
+    const struct wl_law_group *g = only_group(&r);
+    size_t named = 0;
+    for (size_t i = 0; i < g->notes.n; i++) named += strstr(g->notes.v[i], " is an outlier: ") != NULL;
+    assert_int_equal(named, WL_LAW_NAMED_RUNS);
+    assert_note(g, "4 more runs are outliers");
+    assert_note(g, " and 4 more");
     wl_arena_free(a);
 }
 
@@ -210,6 +320,11 @@ int main(void)
         cmocka_unit_test(a_setting_separates_as_its_group_says),
         cmocka_unit_test(by_names_the_columns),
         cmocka_unit_test(series_that_are_not_comparable_are_noted),
+        cmocka_unit_test(unlike_work_at_one_worker_count_separates),
+        cmocka_unit_test(totals_do_not_separate_and_by_replaces),
+        cmocka_unit_test(runs_for_another_metric_separate),
+        cmocka_unit_test(a_copied_run_is_named_and_left_out),
+        cmocka_unit_test(labels_in_notes_are_cut_at_ten),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
