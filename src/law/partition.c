@@ -298,13 +298,22 @@ static const char **text_of_runs(const struct split *s, const struct wl_obs_colu
     return out;
 }
 
-/* Work is of another kind where runs of one worker count train for another metric, or count in another unit. */
+/* With values, metrics are what training was watched by: any run may record any. Without, they name the work. */
+static bool has_metric_values(const struct wl_observations *obs)
+{
+    for (size_t i = 0; i < obs->n; i++)
+        if (!isnan(obs->metric_value[i])) return true;
+    return false;
+}
+
+/* Work is of another kind where runs of one worker count have another metric or unit. */
 static void by_work(struct split *s)
 {
     static const char *const kinds[] = { "metric", "unit" };
     for (size_t k = 0; k < WL_COUNT(kinds); k++) {
         struct wl_obs_column column;
         struct wl_err none;
+        if (k == 0 && has_metric_values(s->obs)) continue;
         if (wl_str_eq(s->rule->excluded_column, kinds[k]) || wl_obs_find(s->obs, kinds[k], &column, &none)) continue;
         const char **texts = text_of_runs(s, &column);
         if (known_values_vary(texts, s->obs->n)) by_other_setting(s, column.name, texts);

@@ -29,7 +29,7 @@ struct wl_law_grouping {
     const char *fixed_batch;     /* as in struct wl_law_options */
 };
 /* Cells are in the order of their keys. Keys may differ in their columns: a setting is part of a key only where it
- * separates rows that would be one cell without it: the last may be samples, samples_per_worker, metric or unit, where
+ * separates rows that would be one cell without it: the last may be samples, samples_per_worker, metric or unit where
  * the work of rows of one worker count differs. WL_ENOENT: a column of `by` is missing. */
 int wl_law_partition(const struct wl_observations *obs, const struct wl_law_grouping *rule,
                      struct wl_law_partition_cells *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

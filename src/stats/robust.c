@@ -78,8 +78,8 @@ static double slopes_up_to(const struct stacks *s, double b)
     return count;
 }
 
-/* The slopes that are counted at hi and not at lo. */
-static size_t slopes_between(const struct stacks *s, double lo, double hi, double *out)
+/* The slopes that are counted at hi and not at lo, up to `most` of them. */
+static size_t slopes_between(const struct stacks *s, double lo, double hi, size_t most, double *out)
 {
     size_t n = 0;
     for (size_t i = 0; i < s->n; i++)
@@ -89,7 +89,7 @@ static size_t slopes_between(const struct stacks *s, double lo, double hi, doubl
             for (size_t k = 0, from = 0, to = 0; k < high->n; k++) {
                 from = pass_steeper(low, from, hi * run, high->y[k]);
                 to = pass_steeper(low, to, lo * run, high->y[k]);
-                for (size_t l = from; l < to; l++) out[n++] = (high->y[k] - low->y[l]) / run;
+                for (size_t l = from; l < to && n < most; l++) out[n++] = (high->y[k] - low->y[l]) / run;
             }
         }
     return n;
@@ -103,13 +103,19 @@ struct bracket {
 static struct bracket widest(const struct stacks *s)
 {
     struct bracket w = { INFINITY, -INFINITY, 0, s->pairs };
+    double shortest = INFINITY, size = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        size = fmax(size, fmax(fabs(s->v[i].y[0]), fabs(s->v[i].y[s->v[i].n - 1])));
+        if (i) shortest = fmin(shortest, s->v[i].x - s->v[i - 1].x);
+    }
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = i + 1; j < s->n; j++) {
             const struct stack *low = &s->v[i], *high = &s->v[j];
             w.lo = fmin(w.lo, (high->y[0] - low->y[low->n - 1]) / (high->x - low->x));
             w.hi = fmax(w.hi, (high->y[high->n - 1] - low->y[0]) / (high->x - low->x));
         }
-    const double margin = 1e-9 * (fabs(w.lo) + fabs(w.hi) + (w.hi - w.lo)) + DBL_MIN;
+    /* beyond the rounding of y + b x */
+    const double margin = 1e-9 * (fabs(w.lo) + fabs(w.hi)) + 8 * DBL_EPSILON * size / shortest + DBL_MIN;
     w.lo -= margin, w.hi += margin;
     return w;
 }
@@ -124,16 +130,17 @@ static double slope_of_rank(const struct stacks *s, const struct bracket *start,
     for (int i = 0; w.below_hi - w.below_lo > few; i++) {
         const double share = i % 2 ? 0.5 : (rank + 0.5 - w.below_lo) / (w.below_hi - w.below_lo);
         const double b = w.lo + (w.hi - w.lo) * fmin(fmax(share, 1e-3), 1 - 1e-3);
-        if (!(b > w.lo && b < w.hi)) return b; /* many slopes are equal to the last bit */
+        if (!(b > w.lo && b < w.hi)) break; /* many slopes are equal to the last bit: any of them will do */
         const double below = slopes_up_to(s, b);
         if (below <= rank)
             w.lo = b, w.below_lo = below;
         else
             w.hi = b, w.below_hi = below;
     }
-    double *v = wl_new_array(a, double, (size_t)(w.below_hi - w.below_lo));
-    const size_t listed = slopes_between(s, w.lo, w.hi, v);
+    double *v = wl_new_array(a, double, (size_t)few);
+    const size_t listed = slopes_between(s, w.lo, w.hi, (size_t)few, v);
     wl_sort_ascending(v, listed);
+    if (!listed) return w.hi;
     return v[(size_t)fmin(rank - w.below_lo, (double)listed - 1)];
 }
 

@@ -5,6 +5,7 @@
 
 #include "stats/blas.h"
 #include "stats/distributions.h"
+#include "stats/moments.h"
 #include "stats/ols.h"
 
 #include <math.h>
@@ -22,6 +23,7 @@ struct pooled {
     double *x, *y, *root; /* [n] x ascending, root x mean of y, square root of the number of points */
     size_t n, points;
     size_t *of;     /* [points] where each is pooled */
+    double centre;  /* mean of all y, taken off so that equal ones have no rounding error */
     double squares; /* of points about their means */
 };
 
@@ -53,13 +55,11 @@ static struct pooled pool(const double *x, const double *y, size_t n, struct wl_
 {
     struct wl_arena *scratch = wl_arena_new(a);
     struct point *v = wl_new_array(scratch, struct point, n);
-    struct pooled p = { wl_new_array(a, double, n),
-                        wl_new_array(a, double, n),
-                        wl_new_array(a, double, n),
-                        0,
-                        n,
-                        wl_new_array(a, size_t, n),
-                        0 };
+    struct pooled p = { .points = n, .centre = wl_mean(y, n) };
+    p.x = wl_new_array(a, double, n);
+    p.y = wl_new_array(a, double, n);
+    p.root = wl_new_array(a, double, n);
+    p.of = wl_new_array(a, size_t, n);
     for (size_t i = 0; i < n; i++) v[i] = (struct point) { x[i], i };
     qsort(v, n, sizeof *v, by_x);
     for (size_t i = 0; i < n; i++) {
@@ -68,7 +68,9 @@ static struct pooled pool(const double *x, const double *y, size_t n, struct wl_
         p.root[p.n - 1]++;
     }
     for (size_t i = 0; i < p.n; i++) p.root[i] = sqrt(p.root[i]);
-    p.squares = pool_values(&p, y, p.y);
+    double *off = wl_new_array(scratch, double, n);
+    for (size_t i = 0; i < n; i++) off[i] = y[i] - p.centre;
+    p.squares = pool_values(&p, off, p.y);
     wl_arena_free(scratch);
     return p;
 }
@@ -253,7 +255,7 @@ static int fit_lines(const struct pooled *p, struct wl_segmented *out, struct wl
     }
     int rc = wl_ols_fit(&line, &data, a, e);
     if (rc) return rc;
-    out->b0 = line.b[0];
+    out->b0 = line.b[0] + p->centre;
     out->slope1 = line.b[1];
     out->slope2 = line.b[1] + line.b[2];
     return 0;

@@ -130,27 +130,34 @@ static struct wl_energy_law_term term(const struct wl_ols *o, size_t j, double n
 /* Rates of the runs of a configuration, less the mean of all: what their coefficient of variation is made of. */
 struct rates {
     double mean; /* of all runs */
-    struct {
+    struct rates_of_config {
         double runs, sum, squares;
     } * config;
+    double *drawn; /* [n_configs] how often, scratch of variation_of */
+    size_t n_configs;
 };
 
-/* Over the runs of the configurations drawn. */
+/* Over the runs of the configurations drawn. Sums are in the order of configurations, whatever that of the draw: draws
+ * of all configurations are equal to the estimate to the last bit, as the bias correction of the bootstrap counts them.
+ */
 static void variation_of(const size_t *index, size_t n, double *out, void *data)
 {
     const struct rates *r = data;
     double sum = 0, squares = 0, runs = 0;
-    for (size_t i = 0; i < n; i++) {
-        runs += r->config[index[i]].runs;
-        sum += r->config[index[i]].sum;
-        squares += r->config[index[i]].squares;
+    for (size_t c = 0; c < r->n_configs; c++) r->drawn[c] = 0;
+    for (size_t i = 0; i < n; i++) r->drawn[index[i]]++;
+    for (size_t c = 0; c < r->n_configs; c++) {
+        runs += r->drawn[c] * r->config[c].runs;
+        sum += r->drawn[c] * r->config[c].sum;
+        squares += r->drawn[c] * r->config[c].squares;
     }
     *out = sqrt((squares - sum * sum / runs) / (runs - 1)) / (r->mean + sum / runs);
 }
 
 static struct rates rates_by_config(const struct wl_energy_law_group *g, const double *rate, struct wl_arena *a)
 {
-    struct rates r = { wl_mean(rate, g->n), wl_alloc_array(a, g->n_configs, sizeof *r.config) };
+    struct rates r = { wl_mean(rate, g->n), wl_new_array(a, struct rates_of_config, g->n_configs),
+                       wl_new_array(a, double, g->n_configs), g->n_configs };
     for (size_t i = 0; i < g->n; i++) {
         const size_t c = g->runs[i].config;
         const double off = rate[i] - r.mean;

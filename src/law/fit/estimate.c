@@ -51,7 +51,7 @@ struct wl_law_estimate wl_law_estimate_missing(const char *name, const char *why
 
 static double half_width(const struct wl_law_estimate *e) { return (e->beta_hi - e->beta_lo) / 2; }
 
-static const char *refusal(const struct wl_law_group *g, struct wl_arena *a)
+const char *wl_law_estimate_refusal(const struct wl_law_group *g, struct wl_arena *a)
 {
     if (g->counts.rows && g->counts.no_workers == g->counts.rows) return "no law: no row has a positive worker count";
     if (!g->n_configs) return "no law: no row has both a worker count and a positive response";
@@ -75,7 +75,7 @@ void wl_law_estimate_choose(struct wl_law_group *g, struct wl_arena *a)
     struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS], *configs = &g->estimates[WL_LAW_CONFIG_MEANS];
     g->lack_of_fit = (struct wl_lack_of_fit) { .f = NAN, .p = NAN, .df1 = NAN, .df2 = NAN, .ss_pure = NAN };
     if (g->n_configs < 2) {
-        g->no_law_reason = refusal(g, a);
+        g->no_law_reason = wl_law_estimate_refusal(g, a);
         *runs = wl_law_estimate_missing("run_means", g->no_law_reason);
         *configs = wl_law_estimate_missing("config_means", g->no_law_reason);
         return;

@@ -7,6 +7,9 @@
 /* The two candidates, the choice between them and the lack of fit; `no_law_reason` where neither can be fitted. */
 void wl_law_estimate_choose(struct wl_law_group *g, struct wl_arena *a);
 
+/* Why a group of fewer than two worker counts has no law. */
+const char *wl_law_estimate_refusal(const struct wl_law_group *g, struct wl_arena *a);
+
 /* The line through n points as an estimate (weights NULL: all 1), and an estimate that holds only a reason. */
 struct wl_law_estimate wl_law_estimate_line(const char *name, const double *y, const double *x, const double *weights,
                                             size_t n, struct wl_arena *a);

@@ -41,7 +41,8 @@ static void note_groups(struct wl_law_group *g, const struct wl_law_options *opt
     for (size_t i = 0; i < g->n_key && !options->by.n; i++)
         if (wl_law_work_is_key(g->key[i].column))
             wl_strs_addf(a, &g->notes,
-                         "the work of an epoch differs at one worker count, which is not one law: %s separates groups",
+                         "runs of one worker count differ in the work of an epoch, so they do not share a law: %s "
+                         "separates groups",
                          g->key[i].column);
 }
 
@@ -56,7 +57,10 @@ static void fit_group(void *ctx, size_t i, struct wl_arena *a)
     wl_law_collect_runs(g, f->obs, part, f->options, a);
     note_groups(g, f->options, a);
     wl_law_collect_configs(g, a);
-    if (f->options->runs_only) return;
+    if (f->options->runs_only) {
+        if (g->n_configs < 2) g->no_law_reason = wl_law_estimate_refusal(g, a);
+        return;
+    }
     wl_law_estimate_choose(g, a);
     wl_law_fit_estimators(g, f->options, a);
     wl_law_test_residuals(g, a);

@@ -234,8 +234,8 @@ struct wl_law_result {
  * held fixed while workers change separates: of local_batch and global_batch the one with fewer values (local_batch
  * when equal). Gradient accumulation, global_batch / (workers x local_batch), threads and the user's own axes separate
  * where they take two values at one worker count; what follows the worker count does not. Nodes and epochs never
- * separate. Last come rows whose work differs at one worker count: by metric or unit, then by the samples of an epoch
- * or of a worker, whichever has fewer values (within 5 %). */
+ * separate. Last come rows whose work differs at one worker count: by unit or a metric without values, then by the
+ * samples of an epoch or of a worker, whichever has fewer values (within 5 %). */
 int wl_law_fit(const struct wl_observations *obs, const struct wl_law_options *options, struct wl_law_result *out,
                struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

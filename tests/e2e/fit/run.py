@@ -66,7 +66,9 @@ def differ(got, want, where="$", tolerance=1e-7):
     if isinstance(want, dict) and isinstance(got, dict):
         if list(got) != list(want):
             return f"{where}: keys {list(got)}, not {list(want)}"
-        return next((d for key in want if (d := differ(got[key], want[key], f"{where}.{key}", tolerance))), None)
+        undetermined = "0 within rounding" in str(want.get("why"))  # a term that is 0 has any shape: rounding decides
+        keys = [key for key in want if not (undetermined and key == "params")]
+        return next((d for key in keys if (d := differ(got[key], want[key], f"{where}.{key}", tolerance))), None)
     if isinstance(want, list) and isinstance(got, list):
         if len(got) != len(want):
             return f"{where}: {len(got)} elements, not {len(want)}"

@@ -34,6 +34,20 @@ static void nothing_usable_is_refused(void **state)
     wl_arena_free(a);
 }
 
+/* Forecasts take the runs alone: why there is no law is known all the same. */
+static void runs_without_a_fit_have_a_reason(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct row rows[] = { { .workers = 4, .run = "1" }, { .workers = 4, .run = "2", .time_s = 3 } };
+    const struct wl_law_options runs_only = { .drop_epochs = 1, .runs_only = true };
+    for (size_t n = 1; n <= WL_COUNT(rows); n++) {
+        struct wl_law_result r = fit_rows(rows, n, runs_only, a), whole = fit_rows(rows, n, usual, a);
+        assert_string_equal(only_group(&r)->no_law_reason, only_group(&whole)->no_law_reason);
+    }
+    wl_arena_free(a);
+}
+
 static void an_empty_table_has_no_groups(void **state)
 {
     (void)state;
@@ -195,6 +209,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_worker_count_is_refused),
         cmocka_unit_test(nothing_usable_is_refused),
+        cmocka_unit_test(runs_without_a_fit_have_a_reason),
         cmocka_unit_test(an_empty_table_has_no_groups),
         cmocka_unit_test(very_many_runs_have_a_law),
         cmocka_unit_test(two_points_have_no_error),

@@ -146,7 +146,7 @@ static void unlike_work_is_refused_unless_forced(void **state)
     struct wl_law_posterior p;
     struct wl_err e;
     amdahl_campaign(rows, 4, 4);
-    for (int i = 0; i < ROWS; i++) rows[i].samples = i % 2 ? 640 : 64000;
+    for (int i = 0; i < ROWS; i++) rows[i].samples = rows[i].workers == 2 ? 64000 : 640;
     struct wl_law_result r = fit_rows(rows, ROWS, usual, a);
     assert_non_null(strstr(posterior_of(only_group(&r), WL_LAW_TIME, a).refusal, "epochs are not comparable"));
     assert_int_equal(wl_law_posterior(only_group(&r), WL_LAW_TIME, NULL, true, &p, a, &e), 0);

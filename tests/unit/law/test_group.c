@@ -215,7 +215,7 @@ static void unlike_work_at_one_worker_count_separates(void **state)
                     : "net, local_batch 8, samples 632 | net, local_batch 8, samples 1280");
         assert_int_equal(r.groups[0].n_configs, 3);
         assert_int_equal(r.groups[0].scaling, weak ? WL_SCALING_WEAK : WL_SCALING_STRONG);
-        assert_note(r.groups, "the work of an epoch differs at one worker count");
+        assert_note(r.groups, "runs of one worker count differ in the work of an epoch");
         wl_arena_free(a);
     }
 }
@@ -256,6 +256,10 @@ static void runs_for_another_metric_separate(void **state)
     for (size_t i = 0; i < n; i++) obs.metric[i] = i < 3 ? "loss" : "top1";
     assert_int_equal(wl_law_fit(&obs, &usual, &r, a, &e), 0);
     titles(&r, a, "net, local_batch 8, metric loss | net, local_batch 8, metric top1");
+    obs.metric_value[2] = 0.1;
+    assert_int_equal(wl_law_fit(&obs, &usual, &r, a, &e), 0);
+    titles(&r, a, "net, local_batch 8");
+    obs.metric_value[2] = NAN;
     for (size_t i = 3; i < n; i++) obs.metric[i] = NULL;
     assert_int_equal(wl_law_fit(&obs, &usual, &r, a, &e), 0);
     titles(&r, a, "net, local_batch 8");

@@ -175,6 +175,57 @@ static void holm_steps_match_definition(void **state)
     wl_arena_free(a);
 }
 
+static double median_of_all_slopes(const double *x, const double *y, size_t n, struct wl_arena *a)
+{
+    double *slopes = wl_new_array(a, double, n *n / 2);
+    size_t m = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            if (x[i] != x[j]) slopes[m++] = (y[i] - y[j]) / (x[i] - x[j]);
+    return wl_median(slopes, m, a);
+}
+
+/* The search for a rank among the slopes finds the very slope that sorting all of them does; also among ties. */
+static void theil_sen_is_the_median_of_all_slopes(void **state)
+{
+    enum { N = 900 };
+    (void)state;
+    for (int rounding = 0; rounding < 3; rounding++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        double x[N], y[N];
+        for (size_t i = 0; i < N; i++) {
+            x[i] = log((double)(1 << i % 7));
+            y[i] = 3 - 0.9 * x[i] + 0.3 * wl_random_normal(5, 0, i);
+            if (rounding) y[i] = rounding == 1 ? rint(4 * y[i]) / 4 : 3;
+        }
+        struct wl_robust_line line = wl_theil_sen(x, y, N, 0.95, a);
+        double want = median_of_all_slopes(x, y, N, a);
+        if (!(fabs(line.b1 - want) <= 1e-14)) fail_msg("%.17g is not %.17g", line.b1, want);
+        assert_true(line.lo <= line.b1 && line.b1 <= line.hi);
+        assert_true(rounding == 2 ? line.lo == line.hi : line.lo < line.hi);
+        wl_arena_free(a);
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void medians_are_those_of_sorted_values(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t n = 1; n < 200; n++) {
+        double v[200], sorted[200];
+        for (size_t i = 0; i < n; i++) sorted[i] = v[i] = rint((double)(n % 3 + 1) * wl_random_normal(7, n, i));
+        qsort(sorted, n, sizeof *sorted, by_value);
+        assert_true(wl_median(v, n, a) == (sorted[(n - 1) / 2] + sorted[n / 2]) / 2);
+    }
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +236,8 @@ int main(void)
         cmocka_unit_test(robust_lines_match_scipy_and_statsmodels),
         cmocka_unit_test(undefined_robust_lines_are_nan),
         cmocka_unit_test(holm_steps_match_definition),
+        cmocka_unit_test(theil_sen_is_the_median_of_all_slopes),
+        cmocka_unit_test(medians_are_those_of_sorted_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
