@@ -8,12 +8,14 @@
 #define WL_STATS_STATS_H
 
 #include "stats/bootstrap.h"
+#include "stats/cholesky.h"
 #include "stats/diagnostics.h"
 #include "stats/distributions.h"
 #include "stats/moments.h"
 #include "stats/multiple_testing.h"
 #include "stats/nls.h"
 #include "stats/ols.h"
+#include "stats/quadrature.h"
 #include "stats/robust.h"
 #include "stats/sandwich.h"
 #include "stats/segmented.h"

@@ -1,0 +1,94 @@
+#include "advise/cap/model.h"
+
+#include <math.h>
+
+const double wl_advise_cap_scale_share[WL_ADVISE_CAP_SCALES] = { 0.75, 0.25 };
+static const double scale[WL_ADVISE_CAP_SCALES] = { 1, 2.5 };
+
+/* Standard deviations of the discrepancy at scale 1: white, and correlated over u. */
+static const struct {
+    double white, correlated;
+} sd_t = { 0.010, 0.015 }, sd_p = { 0.012, 0.03 };
+static const double length = 0.5; /* of the correlation, in u */
+static const double level = 3;    /* of ln t: nothing is known of it */
+static const double knot_lo = -1.2, knot_hi = 0;
+
+double wl_advise_cap_knot(size_t i) { return knot_lo + (knot_hi - knot_lo) * (double)i / (WL_ADVISE_CAP_KNOTS - 1); }
+
+int wl_advise_cap_model_alloc(struct wl_advise_cap_model *m, size_t most, struct wl_arena *a, struct wl_err *e)
+{
+    const size_t row = 2 * most * sizeof(double), alignment = 64;
+    m->grid = wl_try_alloc(a, WL_ADVISE_CAP_PARTICLES * sizeof *m->grid, alignment, "the grid of a cap search", e);
+    if (!m->grid) return WL_ENOMEM;
+    wl_advise_cap_grid(m->grid);
+    m->mean = wl_try_alloc(a, WL_ADVISE_CAP_PARTICLES * row, alignment, "the curves of a cap search", e);
+    if (!m->mean) return WL_ENOMEM;
+    for (size_t s = 0; s < WL_ADVISE_CAP_SCALES; s++) {
+        m->cov[s] = wl_try_alloc(a, 2 * most * row, alignment, "a covariance of a cap search", e);
+        if (!m->cov[s]) return WL_ENOMEM;
+    }
+    return 0;
+}
+
+static double interpolate(const double at_knots[WL_ADVISE_CAP_KNOTS], double u)
+{
+    const double x = (u - knot_lo) / (knot_hi - knot_lo) * (WL_ADVISE_CAP_KNOTS - 1);
+    if (x <= 0) return at_knots[0];
+    if (x >= WL_ADVISE_CAP_KNOTS - 1) return at_knots[WL_ADVISE_CAP_KNOTS - 1];
+    const size_t i = (size_t)x;
+    return at_knots[i] + (x - (double)i) * (at_knots[i + 1] - at_knots[i]);
+}
+
+/* Means of one particle, at the speeds of the device. */
+static void fill_curve(const struct wl_advise_cap_model *m, size_t k, const double *ratio,
+                       const struct wl_advise_cap_speed *speed, const double *residual)
+{
+    const size_t d = m->d;
+    double *mean = m->mean + k * 2 * d;
+    for (size_t i = 0; i < d; i++) {
+        const struct wl_advise_cap_point p = wl_advise_cap_point_at(&m->grid[k], m->kind, ratio[i], speed[i]);
+        mean[i] = p.ln_t;
+        mean[d + i] = p.ln_p + residual[d + i];
+    }
+    const double at_reference = mean[m->reference];
+    for (size_t i = 0; i < d; i++) mean[i] += residual[i] - at_reference;
+}
+
+static void fill_means(struct wl_advise_cap_model *m, const double *ratio, const struct wl_advise_cap_prior *prior)
+{
+    struct wl_advise_cap_speed speed[WL_ADVISE_CAP_MAX];
+    double residual[2 * WL_ADVISE_CAP_MAX] = { 0 };
+    for (size_t i = 0; prior && i < 2 * m->d; i++)
+        residual[i] = interpolate(prior->residual[m->kind][i >= m->d], m->u[i % m->d]);
+    for (size_t k = 0; k < WL_ADVISE_CAP_PARTICLES; k++) {
+        for (size_t i = 0; i < m->d && k % WL_ADVISE_CAP_ALIKE == 0; i++)
+            speed[i] = wl_advise_cap_speed_at(&m->grid[k], m->kind, ratio[i]);
+        fill_curve(m, k, ratio, speed, residual);
+    }
+}
+
+/* Time and power are independent blocks. */
+static void fill_covariance(struct wl_advise_cap_model *m, size_t s)
+{
+    const size_t d = m->d;
+    const double s2 = scale[s] * scale[s];
+    for (size_t j = 0; j < 2 * d; j++)
+        for (size_t i = 0; i < 2 * d; i++) {
+            const bool power = i >= d, apart = power != (j >= d);
+            const double near = exp(-fabs(m->u[i % d] - m->u[j % d]) / length);
+            const double white = power ? sd_p.white : sd_t.white;
+            const double correlated = power ? sd_p.correlated : sd_t.correlated;
+            const double v = s2 * (white * white * (i == j) + correlated * correlated * near);
+            m->cov[s][i + j * 2 * d] = apart ? 0 : power ? v : v + level * level;
+        }
+}
+
+void wl_advise_cap_model_fill(struct wl_advise_cap_model *m, const double *ratio, size_t d, size_t reference,
+                              const struct wl_advise_cap_prior *prior)
+{
+    m->d = d;
+    m->reference = reference;
+    for (size_t i = 0; i < d; i++) m->u[i] = log(ratio[i]);
+    fill_means(m, ratio, prior);
+    for (size_t s = 0; s < WL_ADVISE_CAP_SCALES; s++) fill_covariance(m, s);
+}
