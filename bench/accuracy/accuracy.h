@@ -13,17 +13,34 @@ struct extent {
     size_t replicates, every;
 };
 
-/* Each prints a Markdown table and returns how many promises (docs/accuracy.md) do not hold. */
+/* Each prints Markdown tables, then a line for each promise of docs/accuracy.md and docs/metrics.md, and returns how
+ * many do not hold. */
 int bench_predict(const struct extent *x);
 int bench_energy(const struct extent *x);
 int bench_verdict(const struct extent *x);
 int bench_compare(const struct extent *x);
 
-/* Prints "not so: ..." unless it holds, and returns whether it does not. */
-int promise(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* On stderr: `done` of `total` cells, and the time that the others will take. */
+void progress(size_t done, size_t total);
 
-/* Half-width, in %, that chance gives a share of `percent` over n campaigns: three standard errors. */
-double chance(double percent, size_t n);
+/* ---- promises ---- */
+
+/* What is promised of each of several shares (%): at least, or at most, a limit. Each is a share of `campaigns`; chance
+ * is allowed three standard errors of the limit. */
+struct promise {
+    const char *what;
+    bool at_most;
+    double limit;
+    size_t campaigns;
+    double worst;
+    size_t n, beyond; /* shares, and those beyond the limit without allowance */
+    char where[160];  /* the worst one */
+};
+void promise_add(struct promise *p, double share, const char *where);
+
+/* Prints "PASS: ..." or "FAIL: ..." with the worst share and returns whether it fails; silent without shares. */
+int promise_report(const struct promise *p);
+int promises_report(const struct promise *p, size_t n);
 
 /* ---- truths ---- */
 

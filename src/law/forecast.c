@@ -48,7 +48,8 @@ int wl_law_posterior(const struct wl_law_group *g, enum wl_law_response response
         wl_strs_addf(a, &out->notes, "samples are not recorded: every epoch is taken to be the same work");
     out->data = wl_new(a, struct wl_hier_data);
     int rc = wl_hier_reduce(runs_of(g, out->growth, a), g->n_runs, out->data, a, e);
-    if (rc == 0) rc = wl_hier_fit(out->data, prior ? prior : &wl_hier_time_prior, &out->fit, a, e);
+    if (!prior) prior = response == WL_LAW_ENERGY ? &wl_hier_energy_prior : &wl_hier_time_prior;
+    if (rc == 0) rc = wl_hier_fit(out->data, prior, &out->fit, a, e);
     return rc;
 }
 

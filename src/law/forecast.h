@@ -14,7 +14,7 @@ struct wl_law_posterior {
     const char *refusal; /* why there is no posterior, or NULL */
     struct wl_strs notes;
 };
-/* prior NULL: wl_hier_time_prior. Refused: fewer than two worker counts; epochs of unlike work, unless `force`.
+/* prior NULL: wl_hier_time_prior, or wl_hier_energy_prior. Refused: fewer than two worker counts; epochs of unlike work, unless `force`.
  * WL_EINVAL: the prior is not one. */
 int wl_law_posterior(const struct wl_law_group *g, enum wl_law_response response, const struct wl_hier_prior *prior,
                      bool force, struct wl_law_posterior *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

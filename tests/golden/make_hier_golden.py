@@ -15,7 +15,7 @@ import sys
 
 import numpy as np
 from scipy.special import ndtr
-from scipy import stats
+from scipy import optimize, stats
 
 PRIOR = dict(tau=.02, sig=.03,          # half-Cauchy scales of the configuration and run sd (of ln t)
              tmin=.001, tmax=1.5, nt=14, ns=7,
@@ -181,6 +181,16 @@ def compare(Y, N):
     x = np.log(N); xc = x-x.mean(); Sx = (xc**2).sum(); g = I@xc/Sx
     ssg = Sx*(g**2).sum(); d1, d2 = k-1, (k-1)*(m-2); s2 = ((I**2).sum()-ssg)/d2; f = ssg/d1/s2
     return f, float(stats.f.sf(f, d1, d2)), g, s2, d2
+def scaled_work(Y, N):
+    """the same along the share of work of Amdahl's law through the means of worker counts -> share of overhead at the
+    largest, F, p"""
+    k, m = Y.shape; I = Y-Y.mean(1, keepdims=True)-Y.mean(0, keepdims=True)+Y.mean()
+    def work(p): return (1-p)*N.max()/N
+    def off(p): d = Y.mean(0)-np.log(work(p)+p); return ((d-d.mean())**2).sum()
+    p = optimize.minimize_scalar(lambda z: off(z*z), bounds=(0, 1), method='bounded', options=dict(xatol=1e-13)).x**2
+    u = work(p)/(work(p)+p); uc = u-u.mean(); Su = (uc**2).sum(); g = I@uc/Su
+    ssg = Su*(g**2).sum(); d1, d2 = k-1, (k-1)*(m-2); s2 = ((I**2).sum()-ssg)/d2; f = ssg/d1/s2
+    return p, f, float(stats.f.sf(f, d1, d2))
 def energy(N, T, Pw, at, what='run'):
     """T, Pw: per configuration the run means of ln t and ln P, same runs -> mixture of ln E, E = N P t; correlation"""
     ct, cp = cells(N, T), cells(N, Pw)
@@ -245,6 +255,8 @@ def compare_example():
     Y = Y + .01 * np.array([[1, -1, 1, -1, 1, -1], [-1, 1, 1, -1, -1, 1], [1, 1, -1, -1, 1, 1.]])
     f, p, g, s2, df = compare(Y, N)
     for k, x in [('F', f), ('p', p), ('s2', s2), ('df', df)] + [('slope %d' % i, x) for i, x in enumerate(g)]:
+        yield 'compare', k, '', x
+    for k, x in zip(('work overhead', 'work F', 'work p'), scaled_work(Y, N)):
         yield 'compare', k, '', x
 
 

@@ -207,10 +207,16 @@ static void print_test(const char *label, const struct wl_factor_tests *t, struc
                  wl_format_p(t->p, a), t->partial_eta2, points_of(t));
 }
 
-/* The test that decides, and analyses of covariance that do not: a bend common to all levels is error in them. */
+/* The tests that decide, and analyses of covariance that do not: a bend common to all levels is error in them. */
 static void print_tests(const struct wl_factor_group *g, struct wl_arena *a)
 {
+    const struct wl_factor_scaled_work *work = &g->scaled_work;
     print_test("parallel?", g->tests, a);
+    if (work->decides)
+        wl_print(
+            "  %-10s F(%g, %g) = %.3g, %s, along the share of work in the time; the overhead is %.2g %% of it at the "
+            "largest worker count\n",
+            "work", work->df1, work->df, work->f, wl_format_p(work->p, a), 100 * work->overhead);
     if (g->tests != &g->over_configs) print_test("sensitivity", &g->over_configs, a);
 }
 

@@ -253,7 +253,7 @@ static int read_input(struct energy_options *o, struct input *in, struct wl_strs
     int rc = wl_analysis_footprint(in->source, &o->footprint, uncovered, a, e);
     if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
     if (rc == 0) rc = wl_points_read(&o->at, &in->points, a, e);
-    if (rc == 0) rc = wl_prior_read(&o->prior, &in->prior, e);
+    if (rc == 0) rc = wl_prior_read(&o->prior, WL_LAW_ENERGY, &in->prior, e);
     if (rc == 0 && o->target) rc = wl_scaling_target_parse(o->target, &in->metric, &in->target, a, e);
     if (rc == 0) rc = wl_analysis_read_metric(in->source, &o->map, in->metric, &in->obs, a, e);
     if (rc || !o->footprint.intensity) return rc;

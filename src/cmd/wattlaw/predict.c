@@ -48,7 +48,7 @@ struct predicted {
 
 static int explain(struct predicted *p, const struct wl_prior *prior, struct wl_arena *a, struct wl_err *e)
 {
-    int rc = wl_energy_parts_of_group(p->group, &prior->response, &prior->power, &p->parts, a, e);
+    int rc = wl_energy_parts_of_group(p->group, &prior->time, &prior->power, &p->parts, a, e);
     if (rc || p->parts.reason) return rc;
     p->by_parts = wl_new_array(a, struct wl_energy_parts_forecast, p->n);
     for (size_t i = 0; i < p->n; i++) p->by_parts[i] = wl_energy_parts_at(&p->parts, p->at[i].workers);
@@ -342,7 +342,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     struct wl_points points;
     struct wl_law_options how = { .by = o->by, .drop_epochs = o->drop_epochs, .runs_only = true };
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
-    int rc = wl_prior_read(&o->prior, &prior, e);
+    int rc = wl_prior_read(&o->prior, how.response, &prior, e);
     if (rc == 0) rc = wl_points_read(&o->at, &points, a, e);
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);

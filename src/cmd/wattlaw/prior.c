@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Of the response's model, of that of the power of a worker (energy by parts), or of both. */
+/* Of the models of the response and the time, of that of the power of a worker (energy by parts), or of all. */
 enum model { RESPONSE = 1, POWER = 2, BOTH = RESPONSE | POWER };
 
 struct constant {
@@ -71,13 +71,15 @@ static int set(const struct constant *c, const char *item, struct wl_prior *prio
         return wl_fail(e, WL_EUSAGE, "--prior %s: expected %s from %g to %g", item,
                        c->count ? "a whole number" : "a number", c->min, c->max);
     if (c->model & RESPONSE) store(c, v, &prior->response);
+    if (c->model & RESPONSE) store(c, v, &prior->time);
     if (c->model & POWER) store(c, v, &prior->power);
     return 0;
 }
 
-int wl_prior_read(const struct wl_strs *items, struct wl_prior *prior, struct wl_err *e)
+int wl_prior_read(const struct wl_strs *items, enum wl_law_response response, struct wl_prior *prior, struct wl_err *e)
 {
-    *prior = (struct wl_prior) { wl_hier_time_prior, wl_hier_power_prior };
+    *prior = (struct wl_prior) { response == WL_LAW_ENERGY ? wl_hier_energy_prior : wl_hier_time_prior,
+                                 wl_hier_time_prior, wl_hier_power_prior };
     for (size_t i = 0; i < items->n; i++) {
         const struct constant *c = find(items->v[i]);
         if (!c)

@@ -141,28 +141,103 @@ static void fill_offsets(struct wl_factor_tests *out, const struct design *d, co
     out->beta_df = parallel->df;
 }
 
-static int test(struct wl_factor_tests *out, const struct design *d, double margin, struct wl_arena *a,
-                struct wl_err *e)
+/* ---- a factor that scales the work under an overhead ---- */
+
+/* Sum of squares of y - curve about their mean. */
+static double squares_about(const double *y, const double *curve, size_t n)
 {
-    struct wl_ols parallel, separate;
+    double mean = 0, sum = 0;
+    for (size_t i = 0; i < n; i++) mean += (y[i] - curve[i]) / (double)n;
+    for (size_t i = 0; i < n; i++) sum += (y[i] - curve[i] - mean) * (y[i] - curve[i] - mean);
+    return sum;
+}
+
+/* Amdahl's law through the blocks, with the share of the overhead at the largest worker count. */
+static double squares_about_amdahl(const struct design *d, const double *y, double share, double *curve)
+{
+    const double largest = d->workers[d->n_blocks - 1];
+    for (size_t i = 0; i < d->n_blocks; i++) curve[i] = log((1 - share) * largest / d->workers[i] + share);
+    return squares_about(y, curve, d->n_blocks);
+}
+
+/* The share by least squares: the best of a grid of its square root, then thirds of the interval around that. */
+static double find_overhead(const struct design *d, const double *y, double *curve)
+{
+    enum { GRID = 64, THIRDS = 60 };
+    double best = INFINITY, at = 0;
+    for (int i = 0; i <= GRID; i++) {
+        const double root = (double)i / GRID, sum = squares_about_amdahl(d, y, root * root, curve);
+        if (sum < best) best = sum, at = root;
+    }
+    double lo = fmax(0, at - 1.0 / GRID), hi = fmin(1, at + 1.0 / GRID);
+    for (int i = 0; i < THIRDS; i++) {
+        const double a = lo + (hi - lo) / 3, b = hi - (hi - lo) / 3;
+        if (squares_about_amdahl(d, y, a * a, curve) < squares_about_amdahl(d, y, b * b, curve))
+            hi = b;
+        else
+            lo = a;
+    }
+    return (lo + hi) / 2 * ((lo + hi) / 2);
+}
+
+static double squares_about_line(const struct design *d, const double *y, struct wl_err *e)
+{
+    struct wl_ols line;
+    double *x = wl_new_array(d->arena, double, d->n_blocks);
+    for (size_t i = 0; i < d->n_blocks; i++) x[i] = log(d->workers[i]);
+    return wl_ols_line(&line, y, x, d->n_blocks, d->arena, e) ? NAN : line.sse;
+}
+
+static const double least_share = 1e-4; /* of overhead or work: below, there is only the other */
+
+/* The levels' coefficients of the work's share of the time instead of ln N. */
+static void test_scaled_work(struct wl_factor_scaled_work *out, const struct design *d, const struct wl_ols *parallel)
+{
+    struct wl_err e;
+    struct wl_ols scaled;
+    struct design along = *d;
+    double *y = wl_new_array(d->arena, double, d->n_blocks), *curve = wl_new_array(d->arena, double, d->n_blocks);
+    for (size_t i = 1; i < d->n_blocks; i++) y[i] = parallel->b[i];
+    const double share = find_overhead(d, y, curve), bent = squares_about_amdahl(d, y, share, curve);
+    along.x = wl_new_array(d->arena, double, d->n);
+    for (size_t i = 0; i < d->n; i++) {
+        const double work = (1 - share) * d->workers[d->n_blocks - 1] / d->workers[d->block[i]];
+        along.x[i] = work / (work + share);
+    }
+    if (!(share > least_share && share < 1 - least_share) || fit(&along, true, &scaled, &e) || !(scaled.df > 0)) return;
+    out->overhead = share;
+    out->df1 = (double)d->g->compared - 1;
+    out->df = scaled.df;
+    out->sigma = scaled.sigma;
+    out->f = fmax(parallel->sse - scaled.sse, 0) / out->df1 / (scaled.sse / scaled.df);
+    out->p = wl_f_sf(out->f, out->df1, out->df);
+    out->decides = bent < squares_about_line(d, y, &e);
+}
+
+/* ---- the tests ---- */
+
+static int test(struct wl_factor_tests *out, const struct design *d, struct wl_ols *parallel, double margin,
+                struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_ols separate;
     if (d->n_blocks < 3)
         return wl_fail(e, WL_EINVAL, "%zu worker count%s shared by levels: parallelism needs three", d->n_blocks,
                        d->n_blocks == 1 ? " is" : "s are");
-    int rc = fit(d, false, &parallel, e);
-    if (rc == 0) fill_offsets(out, d, &parallel);
+    int rc = fit(d, false, parallel, e);
+    if (rc == 0) fill_offsets(out, d, parallel);
     if (rc == 0) rc = fit(d, true, &separate, e);
     if (rc) return rc;
     out->points = d->n;
     out->df = separate.df;
     out->df1 = (double)d->g->compared - 1;
-    out->sse_common = parallel.sse;
+    out->sse_common = parallel->sse;
     out->sse_separate = separate.sse;
     if (!(out->df > 0)) return wl_fail(e, WL_EINVAL, "%zu cells leave no degrees of freedom", d->n);
     out->sigma = sqrt(out->sse_separate / out->df);
     if (!(out->sigma > WL_LAW_ROUNDING))
         return wl_fail(e, WL_EINVAL,
                        "the levels are parallel within rounding error: there is no scatter to test against");
-    const double gain = fmax(parallel.sse - separate.sse, 0);
+    const double gain = fmax(parallel->sse - separate.sse, 0);
     out->f = gain / out->df1 / (out->sse_separate / out->df);
     out->p = wl_f_sf(out->f, out->df1, out->df);
     out->partial_eta2 = gain / (gain + out->sse_separate);
@@ -170,14 +245,20 @@ static int test(struct wl_factor_tests *out, const struct design *d, double marg
     return 0;
 }
 
-void wl_factor_blocks(struct wl_factor_tests *out, struct wl_factor_group *g, double margin, struct wl_arena *a)
+void wl_factor_blocks(struct wl_factor_group *g, enum wl_law_response response, double margin, struct wl_arena *a)
 {
     struct wl_err e;
+    struct wl_ols parallel;
+    struct wl_factor_tests *out = &g->over_blocks;
     struct design d = { .g = g, .arena = wl_arena_new(a) };
     *out = wl_factor_no_tests("blocks", g, a);
+    g->scaled_work = (struct wl_factor_scaled_work) { NAN, NAN, NAN, NAN, NAN, NAN, false };
     find_blocks(&d);
     collect_cells(&d);
     g->shared_workers = d.n_blocks;
-    if (test(out, &d, margin, a, &e)) out->reason = wl_strdup(a, e.msg);
+    if (test(out, &d, &parallel, margin, a, &e))
+        out->reason = wl_strdup(a, e.msg);
+    else if (response == WL_LAW_TIME)
+        test_scaled_work(&g->scaled_work, &d, &parallel);
     wl_arena_free(d.arena);
 }

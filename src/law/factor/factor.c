@@ -132,7 +132,7 @@ static const char *refusal(const struct wl_factor_group *g, const char *factor, 
 
 static void compare_group(struct wl_factor_group *g, const struct wl_factor_options *options, struct wl_arena *a)
 {
-    wl_factor_blocks(&g->over_blocks, g, options->margin, a);
+    wl_factor_blocks(g, options->law.response, options->margin, a);
     wl_factor_ancova(&g->over_runs, g, false, options->margin, a);
     wl_factor_ancova(&g->over_configs, g, true, options->margin, a);
     choose_tests(g);

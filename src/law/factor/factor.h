@@ -56,6 +56,16 @@ struct wl_factor_tests {
     const char *reason; /* why there are no tests, or NULL */
 };
 
+/* Parallel levels against a factor that scales the work W under an overhead that it leaves alone, as a clock does: then
+ * ln t of two levels differ along N as W does, by u(N) = (W/N) / (W/N + c). u is that of Amdahl's law through the
+ * blocks, which do not depend on the differences of levels, so F is exact whatever u is. */
+struct wl_factor_scaled_work {
+    double overhead; /* share of the time at the largest shared worker count, by the blocks; NAN: not tested */
+    double f, df1, df, p;
+    double sigma; /* scatter about it */
+    bool decides; /* instead of equal slopes: the blocks are closer to Amdahl's law than to a power law */
+};
+
 /* How much longer (or more energy) than the base. */
 struct wl_factor_slowdown {
     size_t level;
@@ -99,7 +109,8 @@ struct wl_factor_group {
     size_t base;    /* has a law, unless the group is refused */
     size_t highest; /* the last level with runs, law or not: the reference of speed and energy (wl_law_tradeoff) */
     struct wl_factor_tests over_blocks, over_runs, over_configs;
-    size_t shared_workers;               /* worker counts that at least two compared levels have */
+    struct wl_factor_scaled_work scaled_work; /* over blocks; of time */
+    size_t shared_workers;                    /* worker counts that at least two compared levels have */
     const struct wl_factor_tests *tests; /* over blocks; where levels share too few worker counts, over means; NULL:
                                             refused */
     double p_bh;                         /* of its equal slopes, Benjamini and Hochberg's over the groups of a result */

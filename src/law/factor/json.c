@@ -131,12 +131,25 @@ static void add_overhead(struct wl_json *parent, const struct wl_factor_group *g
     wl_json_add_str(parent, "best_model", g->best_model);
 }
 
+static void add_scaled_work(struct wl_json *parent, const struct wl_factor_scaled_work *t)
+{
+    struct wl_json *o = wl_json_add_object(parent, "scaled_work");
+    wl_json_add_real(o, "overhead_share", t->overhead);
+    wl_json_add_real(o, "f", t->f);
+    wl_json_add_real(o, "df1", t->df1);
+    wl_json_add_real(o, "df2", t->df);
+    wl_json_add_real(o, "p", t->p);
+    wl_json_add_real(o, "sigma", t->sigma);
+    wl_json_add_bool(o, "decides", t->decides);
+}
+
 static void add_comparison(struct wl_json *o, const struct wl_factor_group *g, double margin)
 {
     wl_json_add_str(o, "base", value_of(g, g->base));
     wl_json_add_str(o, "basis", g->tests->basis);
     wl_json_add_int(o, "shared_worker_counts", (int64_t)g->shared_workers);
     add_tests(o, g->tests);
+    add_scaled_work(o, &g->scaled_work);
     struct wl_json *both = wl_json_add_object(o, "by_basis");
     const struct wl_factor_tests *const bases[] = { &g->over_runs, &g->over_configs };
     for (size_t i = 0; i < WL_COUNT(bases); i++) {

@@ -12,6 +12,12 @@ const char *wl_factor_verdict_name(enum wl_factor_verdict v)
     return names[v];
 }
 
+/* Are levels compared along the share of the work in the time, instead of along ln N? */
+static bool decided_by_work(const struct wl_factor_group *g)
+{
+    return g->tests == &g->over_blocks && g->scaled_work.decides;
+}
+
 /* ---- slowdowns ---- */
 
 static struct wl_estimate ratio(double difference, double half)
@@ -33,7 +39,8 @@ static void add_slowdowns_by_workers(struct wl_factor_group *g, size_t l)
     const struct wl_factor_tests *t = g->tests;
     const struct wl_law_group *law = &g->levels[l].law;
     const double tail = (1 - WL_LAW_CONFIDENCE) / 2 / (double)g->shared_workers,
-                 half = t->df > 0 ? wl_t_quantile(1 - tail, t->df) * t->sigma * M_SQRT2 : NAN;
+                 sigma = decided_by_work(g) ? g->scaled_work.sigma : t->sigma,
+                 half = t->df > 0 ? wl_t_quantile(1 - tail, t->df) * sigma * M_SQRT2 : NAN;
     for (size_t i = 0; i < law->n_configs; i++) {
         const struct wl_law_config *c = &law->configs[i], *b = at_workers(&g->levels[g->base].law, c->workers);
         if (b)
@@ -142,12 +149,15 @@ void wl_factor_decide(struct wl_factor_group *g, double margin, struct wl_arena 
 {
     const struct wl_factor_tests *t = g->tests;
     const bool few = g->shared_workers <= FEW_WORKER_COUNTS;
+    const bool by_work = decided_by_work(g);
+    const double p = by_work ? g->scaled_work.p : t->p;
     double p_same = 0;
     for (size_t i = 0; i < t->n_pairs; i++) p_same = fmax(p_same, t->pairs[i].p_same);
     g->runs_needed = NAN;
-    if (t->p < alpha) {
+    if (p < alpha) {
         g->verdict = WL_FACTOR_DIFFERENT;
-        g->verdict_reason = wl_strf(a, "parallel levels are rejected, p = %.2g%s", t->p,
+        g->verdict_reason = wl_strf(a, "parallel levels are rejected%s, p = %.2g%s",
+                                    by_work ? " along the share of work in the time" : "", p,
                                     p_same < alpha ? wl_strf(a, "; yet every difference is below %g", margin) : "");
     } else if (t->n_pairs && p_same < alpha) {
         g->verdict = WL_FACTOR_EQUIVALENT;
@@ -160,7 +170,7 @@ void wl_factor_decide(struct wl_factor_group *g, double margin, struct wl_arena 
                       : wl_strf(a,
                                 "parallel levels are not rejected, p = %.2g, but differences of %g are not excluded "
                                 "either, p = %.2g%s",
-                                t->p, margin, p_same,
+                                p, margin, p_same,
                                 few ? wl_strf(a, "; %zu worker counts rarely decide", g->shared_workers) : "");
         if (t->n_pairs) say_what_decides(g, margin, a);
     }

@@ -138,6 +138,15 @@ const struct wl_hier_prior wl_hier_time_prior = { SCATTER_AND_SHAPES, .tau = 0.0
                                                               [WL_HIER_POWER_CONST] = 0.1,
                                                               [WL_HIER_AMDAHL_LOG] = 0.1,
                                                               [WL_HIER_AMDAHL_LINEAR] = 0.2 } };
+
+/* An energy scatters as time and power together: sqrt(.02^2 + .01^2). Idle power turns an overhead of time into a
+ * smaller one of energy, so an upturn shows later and the data say less about it: it has more of the prior weight. */
+const struct wl_hier_prior wl_hier_energy_prior = { SCATTER_AND_SHAPES, .tau = 0.0224,
+                                                    .weight = { [WL_HIER_POWER] = 0.25,
+                                                                [WL_HIER_AMDAHL] = 0.25,
+                                                                [WL_HIER_POWER_CONST] = 0.1,
+                                                                [WL_HIER_AMDAHL_LOG] = 0.1,
+                                                                [WL_HIER_AMDAHL_LINEAR] = 0.3 } };
 const struct wl_hier_prior wl_hier_power_prior = {
     SCATTER_AND_SHAPES, .tau = 0.01, .weight = { [WL_HIER_FLAT] = 0.34, [WL_HIER_SLOPE] = 0.33, [WL_HIER_IDLE] = 0.33 }
 };

@@ -38,8 +38,9 @@ struct wl_hier_prior {
     size_t two_shape_workers;        /* distinct worker counts that a family of two shape parameters needs */
     double weight[WL_HIER_FAMILIES]; /* prior weights; 0: the family is not considered */
 };
-extern const struct wl_hier_prior wl_hier_time_prior;  /* response per work, or energy per work and worker */
-extern const struct wl_hier_prior wl_hier_power_prior; /* mean power of a worker */
+extern const struct wl_hier_prior wl_hier_time_prior;   /* response per work */
+extern const struct wl_hier_prior wl_hier_power_prior;  /* mean power of a worker */
+extern const struct wl_hier_prior wl_hier_energy_prior; /* energy per work and worker: time x power */
 
 const char *wl_hier_family_name(enum wl_hier_family f);    /* "amdahl_log" */
 const char *wl_hier_family_formula(enum wl_hier_family f); /* "W/N + c + g log2 N" */

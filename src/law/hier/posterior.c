@@ -134,15 +134,32 @@ static struct grid refine(const struct wl_hier_fit *fit, const struct wl_hier_cu
     return fine;
 }
 
-/* Keeps the curves with a weight, normalised by `total` = ln of the sum over all families. */
-static void keep_nodes(const struct grid *g, double ln_family, double total, size_t nodes,
-                       struct wl_hier_component *out, double *weight, struct wl_arena *a)
+/* exp(ln weight - most) of all nodes in place, and their sum. Below exp(-vanishing) a node is taken to be 0: the sum of
+ * 1e5 such nodes is less than 1e-9 of the largest. */
+static const double vanishing = 33;
+
+static double exponentiate(struct grid *g, double ln_family, size_t nodes, double most)
+{
+    double sum = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        double *w = g->ln_weight + i * nodes;
+        for (size_t q = 0; q < nodes; q++) {
+            const double ln = w[q] + ln_family - most;
+            sum += w[q] = ln > -vanishing ? exp(ln) : 0;
+        }
+    }
+    return sum;
+}
+
+/* Keeps the curves with a weight, normalised by `total`, the sum over all families. */
+static void keep_nodes(const struct grid *g, double total, size_t nodes, struct wl_hier_component *out, double *weight,
+                       struct wl_arena *a)
 {
     out->nodes = wl_new_array(a, struct wl_hier_node, g->n);
     for (size_t i = 0; i < g->n; i++) {
         double sum = 0;
         double *w = g->ln_weight + i * nodes;
-        for (size_t q = 0; q < nodes; q++) sum += w[q] = exp(w[q] + ln_family - total);
+        for (size_t q = 0; q < nodes; q++) sum += w[q] /= total;
         *weight += sum;
         if (!(sum > least_node)) continue;
         struct wl_hier_node *node = &out->nodes[out->n++];
@@ -150,13 +167,6 @@ static void keep_nodes(const struct grid *g, double ln_family, double total, siz
         node->weight = wl_new_array(a, double, nodes);
         memcpy(node->weight, w, nodes * sizeof *w);
     }
-}
-
-static double ln_sum(const struct grid *g, double ln_family, size_t nodes, double most)
-{
-    double sum = 0;
-    for (size_t i = 0; i < g->n * nodes; i++) sum += exp(g->ln_weight[i] + ln_family - most);
-    return sum;
 }
 
 static void integrate(struct wl_hier_fit *fit, const struct wl_hier_box *boxes, struct wl_arena *a)
@@ -172,12 +182,12 @@ static void integrate(struct wl_hier_fit *fit, const struct wl_hier_box *boxes, 
         most = fmax(most, largest(g[f].top, g[f].n) + log(fit->prior->weight[f]));
     }
     for (size_t f = 0; f < WL_HIER_FAMILIES; f++)
-        if (!fit->reason[f]) sum += ln_sum(&g[f], log(fit->prior->weight[f]), nodes, most);
+        if (!fit->reason[f]) sum += exponentiate(&g[f], log(fit->prior->weight[f]), nodes, most);
     for (size_t f = 0; f < WL_HIER_FAMILIES; f++) {
         if (fit->reason[f]) continue;
         struct wl_hier_component *c = &post->components[post->n_components++];
         c->family = (enum wl_hier_family)f;
-        keep_nodes(&g[f], log(fit->prior->weight[f]), most + log(sum), nodes, c, &fit->weight[f], a);
+        keep_nodes(&g[f], sum, nodes, c, &fit->weight[f], a);
     }
     wl_arena_free(scratch);
 }

@@ -155,23 +155,35 @@ void wl_hier_scatter_keep(struct wl_hier_scatter *v, const bool *keep)
     v->n = kept;
 }
 
+enum { LANES = 16 };
+
+/* The filter over `k` nodes from `from` on. Inlined with k = LANES, the inner loop has a fixed length and the compiler
+ * vectorizes it. */
+static inline __attribute__((always_inline)) void filter(const struct wl_hier_scatter *v, const double *s, size_t from,
+                                                         size_t k, double *squares, double *along)
+{
+    double state[LANES] = { 0 };
+    for (size_t i = 0; i < v->m; i++) {
+        const double *y = v->y + i * v->n + from, *gain = v->gain + i * v->n + from, *r = v->r + i * v->n + from,
+                     *one = v->ones + i * v->n + from;
+        for (size_t q = 0; q < k; q++) {
+            const double innovation = y[q] - s[i] - state[q], e = innovation * r[q];
+            state[q] += gain[q] * innovation;
+            squares[q] += e * e;
+            along[q] += e * one[q];
+        }
+    }
+}
+
 void wl_hier_scatter_residual(const struct wl_hier_scatter *v, const double *s, double *quadratic, double *a_hat)
 {
-    enum { BLOCK = 128 };
-    const size_t n = v->n;
-    for (size_t from = 0; from < n; from += BLOCK) {
-        const size_t k = n - from < BLOCK ? n - from : BLOCK;
-        double state[BLOCK] = { 0 }, squares[BLOCK] = { 0 }, along[BLOCK] = { 0 };
-        for (size_t i = 0; i < v->m; i++) {
-            const double *y = v->y + i * n + from, *gain = v->gain + i * n + from, *r = v->r + i * n + from,
-                         *one = v->ones + i * n + from;
-            for (size_t q = 0; q < k; q++) {
-                const double innovation = y[q] - s[i] - state[q], e = innovation * r[q];
-                state[q] += gain[q] * innovation;
-                squares[q] += e * e;
-                along[q] += e * one[q];
-            }
-        }
+    for (size_t from = 0; from < v->n; from += LANES) {
+        const size_t k = v->n - from < LANES ? v->n - from : LANES;
+        double squares[LANES] = { 0 }, along[LANES] = { 0 };
+        if (k == LANES)
+            filter(v, s, from, LANES, squares, along);
+        else
+            filter(v, s, from, k, squares, along);
         for (size_t q = 0; q < k; q++) {
             a_hat[from + q] = along[q] / v->ones2[from + q];
             quadratic[from + q] = squares[q] - along[q] * a_hat[from + q];

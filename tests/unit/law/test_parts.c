@@ -148,9 +148,10 @@ static void replicate(const struct truth *t, double config_sd, uint64_t k, struc
     struct wl_energy_parts_run runs[RUNS];
     struct wl_hier_data data;
     for (uint64_t i = 0; i < RUNS; i++) runs[i] = draw(t, 1 << i / REPEATS, config_sd, k, i / REPEATS, i % REPEATS);
-    const struct wl_hier_prior time = coarse(wl_hier_time_prior), power = coarse(wl_hier_power_prior);
+    const struct wl_hier_prior time = coarse(wl_hier_time_prior), power = coarse(wl_hier_power_prior),
+                               energy = coarse(wl_hier_energy_prior);
     const struct wl_energy_parts p = fit_parts(runs, &time, &power, a);
-    const struct wl_hier_fit fit = fit_energy(runs, &time, &data, a);
+    const struct wl_hier_fit fit = fit_energy(runs, &energy, &data, a);
     for (size_t j = 0; j < WL_COUNT(at); j++) {
         const struct wl_energy_parts_run next = draw(t, at[j], config_sd, k, NEW + j, 0);
         const double ln_energy = next.ln_time_s + next.ln_power_w + log(at[j]);
