@@ -110,6 +110,7 @@ struct wl_cap_setting {
     enum wl_cap_kind kind;
     const char *setter, *device, *name; /* device: uuid, "rapl:package-0/long_term", "cpufreq:policy0" */
     double requested, found, enforced, at_end;
+    double in_effect;          /* when found: the lowest of all limits, which another one may set; NAN: as `found` */
     struct wl_cap_range range; /* what the device accepts */
     double default_value;      /* its default */
     bool simulated;

@@ -49,10 +49,10 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
                                    .found = NAN,
                                    .enforced = NAN,
                                    .at_end = NAN,
+                                   .in_effect = NAN,
                                    .range = k->range,
                                    .default_value = k->default_value,
                                    .simulated = k->simulated };
-    double enforced;
     const char *why = wl_cap_refusal(&k->range, k->kind, s->requested, c->a);
     if (why)
         return wl_fail(e, WL_EINVAL, "%s: %g %s is out of range for %s (%s): %s", wl_cap_kind_name(k->kind),
@@ -64,7 +64,7 @@ static int probe_one(struct wl_caps *c, size_t i, struct wl_err *e)
                        "%s (%s): %s. wattlaw cannot restore a lock that it cannot read: undo it first (sudo nvidia-smi "
                        "-rgc -i %s)",
                        k->device, k->name, why, k->device);
-    rc = wl_control_get(k, &s->found, &enforced, e);
+    rc = wl_control_get(k, &s->found, &s->in_effect, e);
     if (rc == 0) find_original(c, k, s);
     return rc;
 }

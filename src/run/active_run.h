@@ -22,6 +22,7 @@ struct wl_active_run {
     struct wl_peer_ranks peers;
     struct wl_node_sharing sharing;
     bool is_follower; /* another wattlaw measures */
+    bool has_parts;   /* parts of it are runs of their own: it is flagged */
 };
 
 /* Measures the idle machine; a signal ends it and stays pending. The rings keep the readings. */

@@ -230,6 +230,7 @@ void wl_run_command_finish(struct wl_run_command *t, struct wl_run_result *out)
     }
     close_output(t, true);
     out->exit = t->end.exit;
+    out->stop_signal = t->stop_signal;
 }
 
 void wl_run_command_not_started(struct wl_run_command *t, const struct wl_err *e, struct wl_run_result *out)

@@ -37,10 +37,11 @@ static void end_caps(struct wl_active_run *run)
     struct wl_err e;
     struct wl_run_result *out = run->out;
     if (!run->caps) return;
-    out->flag = wl_caps_check(run->caps);
+    const char *changed = wl_caps_check(run->caps);
+    if (changed) wl_log(WL_WARN, "cap", "%s: the run is flagged", changed);
+    if (changed) out->flag = changed;
     out->caps = wl_caps_settings(run->caps, &out->n_caps);
     int rc = wl_caps_release(run->caps, &e);
-    if (out->flag) wl_log(WL_WARN, "cap", "%s: the run is flagged", out->flag);
     if (rc == 0 && run->opts->multinode) wl_multinode_caps_restored(run->opts->multinode);
     if (rc == 0) return;
     out->caps_left = wl_strdup(run->a, e.msg);
@@ -174,6 +175,8 @@ int wl_run_finish(struct wl_active_run *run, struct wl_err *e)
     end_caps(run);
     note_sensors(run);
     wl_recorder_finish(r);
+    if (run->opts->watch) run->opts->watch->on_end(run->opts->watch->ctx, run);
+    if (run->has_parts && !out->flag) out->flag = "its caps were changed: its windows are runs of their own";
     query_slurm(run); /* takes seconds: everything is stored by now */
     wl_sampler_stats(r->sampler, &out->sampling);
     note_gaps(run);

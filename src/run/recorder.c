@@ -214,6 +214,7 @@ void wl_recorder_mark(void *record, const struct wl_mark *m)
     struct wl_err e;
     if (r->n_marks == MARKS_MAX) wl_recorder_store_failed(r, store_marks(r, &e), &e);
     r->marks[r->n_marks++] = *m;
+    if (r->watch) r->watch->on_mark(r->watch->ctx, m);
 }
 
 void wl_recorder_broken_mark(void *record, const struct wl_err *why)
@@ -277,6 +278,17 @@ void wl_recorder_flush(struct wl_recorder *r)
     read_marks(r, false);
     if (r->n_marks) wl_recorder_store_failed(r, store_marks(r, &e), &e);
     flush_samples(r, false);
+}
+
+void wl_recorder_read_marks(struct wl_recorder *r) { read_marks(r, false); }
+
+void wl_recorder_store_all(struct wl_recorder *r)
+{
+    struct wl_err e;
+    r->spooled_ns = wl_now_ns();
+    read_marks(r, false);
+    wl_recorder_store_failed(r, store_marks(r, &e), &e);
+    flush_samples(r, true);
 }
 
 void wl_recorder_finish(struct wl_recorder *r)

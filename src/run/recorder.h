@@ -8,7 +8,8 @@ struct wl_recorder {
     struct wl_store *store;
     int64_t run;
     struct wl_arena *a;
-    struct wl_sensors *sensors; /* from wl_recorder_start_sampler on */
+    const struct wl_run_watch *watch; /* gets each mark; NULL: none */
+    struct wl_sensors *sensors;       /* from wl_recorder_start_sampler on */
     struct wl_sampler *sampler;
     int64_t *device_ids, *channel_ids; /* in the store, of device and channel i of the sensors */
     int64_t broken_marks;              /* lines that were not marks */
@@ -46,6 +47,12 @@ void wl_recorder_note(struct wl_recorder *r, const char *level, const char *area
 /* Once a second: makes safe what was measured since the last call. */
 void wl_recorder_flush(struct wl_recorder *r);
 bool wl_recorder_flush_due(const struct wl_recorder *r);
+
+/* Reads new marks, so that the watch gets them; they are made safe by the next flush. */
+void wl_recorder_read_marks(struct wl_recorder *r);
+
+/* Everything that was measured so far goes into the store now. */
+void wl_recorder_store_all(struct wl_recorder *r);
 
 /* The workload has ended and the sampler has stopped: stores everything, in one transaction. */
 void wl_recorder_finish(struct wl_recorder *r);

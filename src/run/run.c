@@ -91,12 +91,16 @@ static void end_command(struct wl_active_run *run)
     if (run->opts->local_ranks) wl_local_ranks_set_ended(run->opts->local_ranks, &run->command.end);
 }
 
-static void poll_run(struct wl_active_run *run)
+static void poll_run(struct wl_active_run *run, bool ended)
 {
     if (wl_recorder_flush_due(&run->recorder)) wl_recorder_flush(&run->recorder);
     wl_node_sharing_check(&run->sharing);
     wl_run_check_store(run);
     if (run->caps) wl_caps_poll(run->caps);
+    if (run->opts->watch && !ended) {
+        wl_recorder_read_marks(&run->recorder);
+        run->opts->watch->poll(run->opts->watch->ctx, run);
+    }
     if (run->opts->local_ranks) wl_peer_ranks_watch(&run->peers, run->recorder.sampler);
     if (run->opts->multinode && !run->command.abandoned && wl_multinode_heartbeat_lost(run->opts->multinode))
         wl_run_command_abandon(&run->command);
@@ -114,7 +118,7 @@ static bool all_ranks_done(const struct wl_active_run *run)
 static int poll_timeout_ms(const struct wl_active_run *run, bool ended)
 {
     if (ended) return PEERS_MS;
-    return run->opts->local_ranks ? TICK_MS : IDLE_MS;
+    return run->opts->local_ranks || run->opts->watch ? TICK_MS : IDLE_MS;
 }
 
 /* What is stored meanwhile is stored on the sampler's CPU too: the job has started and keeps its own CPUs. */
@@ -128,7 +132,7 @@ static void event_loop(struct wl_active_run *run)
             end_command(run);
         }
         if (run->is_follower && wl_local_ranks_take_lead(run->opts->local_ranks)) fail_over(run);
-        if (!run->is_follower) poll_run(run);
+        if (!run->is_follower) poll_run(run, ended);
     }
     wl_affinity_restore(&ours);
 }
@@ -226,7 +230,7 @@ int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *op
                                        .power = opts->power,
                                        .cpu0_ns = wl_clock_process_cpu_ns(),
                                        .begin = wl_anchor_now() };
-    active->recorder = (struct wl_recorder) { .store = s, .run = run, .a = a };
+    active->recorder = (struct wl_recorder) { .store = s, .run = run, .a = a, .watch = opts->watch };
     active->command = (struct wl_run_command) { .opts = opts,
                                                 .a = a,
                                                 .on_mark = wl_recorder_mark,

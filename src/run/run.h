@@ -52,7 +52,23 @@ int wl_run_folder_create_file(const char *dir, const char *name, const char **pa
 /* The run did not begin: removes the folder if nothing has been written. */
 void wl_run_folder_discard(const char *dir);
 
+/* ---- planning a run that is not of a grid ------------------------------------------------------------------- */
+
+/* Plans another run with these settings in the named campaign, made when missing. Inside of a transaction. */
+int wl_run_plan(struct wl_store *s, const char *campaign, const struct wl_settings *set, int64_t *run,
+                struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- one measured run --------------------------------------------------------------------------------------- */
+
+/* Follows a run from inside while it is measured, and may change its caps: see "a run that is under way". Called by the
+ * thread of wl_run_measure. */
+struct wl_active_run;
+struct wl_run_watch {
+    void (*on_mark)(void *ctx, const struct wl_mark *m);  /* each mark, at most .1 s after it was written */
+    void (*poll)(void *ctx, struct wl_active_run *run);   /* ten times a second while the command runs */
+    void (*on_end)(void *ctx, struct wl_active_run *run); /* the command has ended, its marks and readings are stored */
+    void *ctx;
+};
 
 struct wl_run_opts {
     char *const *argv;
@@ -76,6 +92,7 @@ struct wl_run_opts {
     struct wl_multinode *multinode;            /* this is one node of several; NULL: it is the only one */
     double node_wait_s;                        /* how long the job waits for the caps of other nodes; 0: not */
     struct wl_local_ranks *local_ranks;        /* this process is one of several ranks; NULL: it is alone */
+    const struct wl_run_watch *watch;          /* NULL: none */
     void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
     void *ctx;
 };
@@ -86,6 +103,7 @@ struct wl_run_result {
     int not_started;           /* WL_ENOENT, WL_EPERM ...: the command could not be started; 0: it was */
     const char *error;         /* why it is not DONE; NULL otherwise */
     struct wl_process_result exit;
+    int stop_signal;          /* the first signal that asked us to stop; 0: none */
     int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
     struct wl_derived derived;
     const struct wl_sensors *sensors; /* device and channel i of these are device_ids[i] and channel_ids[i] */
@@ -122,6 +140,37 @@ int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *op
  * command is supervised, and the nodes' shards become the run. */
 int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                      struct wl_arena *a, struct wl_err *e);
+
+/* ---- a run that is under way: for its watch ------------------------------------------------------------------ */
+
+/* Restores what the run has capped, then sets other caps in the same way (journal, guard, read back). NULL: none. On
+ * failure nothing is capped, and the codes are those of wl_caps_set and wl_caps_release. */
+int wl_run_change_caps(struct wl_active_run *run, const struct wl_cap_request *to, struct wl_err *e) WL_MUST_CHECK;
+
+/* The caps as they are read now, [*n] in `a`; *flag: why a value is not what was set, NULL: all are. */
+const struct wl_cap_setting *wl_run_caps_now(struct wl_active_run *run, size_t *n, const char **flag,
+                                             struct wl_arena *a);
+
+/* A part of the run that becomes a run of its own, with one epoch: its marks, readings and caps are copied, so that it
+ * can be derived, fitted and compared like any other. */
+struct wl_run_part {
+    const char *campaign;
+    const struct wl_settings *set; /* of its trial */
+    int64_t begin_ns, end_ns;      /* CLOCK_MONOTONIC */
+    double updates, samples;       /* work of all workers in it; NAN: not known */
+    const struct wl_cap_setting *caps;
+    size_t n_caps;
+    const char *flag; /* why its numbers must not be used; NULL: they may */
+    const char *note; /* for the run's log */
+};
+
+/* How long after its end a part can be stored: its readings must reach beyond it. */
+int64_t wl_run_part_margin_ns(const struct wl_active_run *run);
+
+/* Stores a part that ended at least that long ago, in one transaction. The whole run is flagged from then on: its caps
+ * changed. *out: the part's run and derived rows; other members are not set. */
+int wl_run_store_part(struct wl_active_run *run, const struct wl_run_part *part, struct wl_run_result *out,
+                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- shards of several nodes -------------------------------------------------------------------------------- */
 

@@ -184,12 +184,9 @@ static int copy_shard(struct merge *m, const struct shard *s, int64_t run, struc
 static int plan_run(const struct merge *m, int64_t *run, struct wl_err *e)
 {
     struct wl_settings set = wl_settings_none;
-    int64_t campaign, trial;
     for (const struct wl_setting *r = wl_settings_table; r->name; r++)
         if (r->is_cap) wl_setting_set_real(r, &set, wl_setting_real(r, &m->v[0].run.set));
-    int rc = wl_store_add_campaign(m->to, "measure", "", WL_VERSION, &campaign, e);
-    if (rc == 0) rc = wl_store_add_trial(m->to, campaign, &set, NULL, &trial, e);
-    return rc ? rc : wl_store_plan_run(m->to, &(struct wl_run_plan) { .trial = trial }, run, e);
+    return wl_run_plan(m->to, "measure", &set, run, e);
 }
 
 static struct wl_anchor anchor_at(const struct shard *first, int64_t mono_ns)

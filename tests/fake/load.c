@@ -12,7 +12,9 @@
  *     load=0.9            load while computing; 0.1 in the overhead
  *     samples=1024        per epoch
  *     workload=simulated
- *     ms=200              no training: a constant load for this time, then the end
+ *     steps=1             each update is marked as a step, and follows the clocks as they are when it begins (0: those
+ * at the begin of the epoch hold for all of it) ms=200              no training: a constant load for this time, then
+ * the end
  *
  * Update time = step_ms / workers / speed(clock) + overhead_ms, the speed being that of the slowest worker's GPU. */
 #include "world.h"
@@ -23,7 +25,7 @@
 
 struct job {
     struct fake_world *world;
-    int workers, epochs, updates;
+    int workers, epochs, updates, steps;
     double step_ms, overhead_ms, load, ms;
     long samples;
     const char *workload;
@@ -97,19 +99,46 @@ static double speed_now(const struct job *j)
     return slowest;
 }
 
+/* The load of updates at this speed from an instant on; returns the time of one. */
+static int64_t load_updates(const struct job *j, double speed, int64_t from_ns)
+{
+    double compute_ms = j->step_ms / j->workers / speed, update_ms = compute_ms + j->overhead_ms;
+    put_load(j, from_ns,
+             &(struct fake_input) { .shape = FAKE_SQUARE,
+                                    .high = j->load,
+                                    .low = 0.1,
+                                    .period_s = update_ms * 1e-3,
+                                    .duty = compute_ms / update_ms,
+                                    .since_ns = from_ns });
+    return ns_of_ms(update_ms);
+}
+
+/* Update by update; the world is told only when the speed changes. */
+static int64_t run_steps(const struct job *j, int epoch, int64_t t_ns)
+{
+    double speed = 0;
+    int64_t update_ns = 0;
+    for (int k = 1; k <= j->updates; k++) {
+        double now = speed_now(j);
+        if (now != speed) update_ns = load_updates(j, now, t_ns);
+        speed = now;
+        t_ns += update_ns;
+        sleep_until(t_ns);
+        mark_at(t_ns, "step step=%d samples=%ld", (epoch - 1) * j->updates + k, j->samples / j->updates);
+    }
+    return t_ns;
+}
+
 static int64_t run_epoch(const struct job *j, int epoch, int64_t begin_ns)
 {
-    double compute_ms = j->step_ms / j->workers / speed_now(j), update_ms = compute_ms + j->overhead_ms;
-    int64_t end_ns = begin_ns + ns_of_ms(update_ms * j->updates);
-    struct fake_input pattern = { .shape = FAKE_SQUARE,
-                                  .high = j->load,
-                                  .low = 0.1,
-                                  .period_s = update_ms * 1e-3,
-                                  .duty = compute_ms / update_ms,
-                                  .since_ns = begin_ns };
+    int64_t end_ns;
     mark_at(begin_ns, "epoch-begin epoch=%d", epoch);
-    put_load(j, begin_ns, &pattern);
-    sleep_until(end_ns);
+    if (j->steps) {
+        end_ns = run_steps(j, epoch, begin_ns);
+    } else {
+        end_ns = begin_ns + j->updates * load_updates(j, speed_now(j), begin_ns);
+        sleep_until(end_ns);
+    }
     mark_at(end_ns, "epoch-end epoch=%d samples=%ld updates=%d", epoch, j->samples, j->updates);
     return end_ns;
 }
@@ -128,6 +157,7 @@ int main(int argc, char **argv)
     struct job j = { .workers = (int)number(argc, argv, "workers", 1),
                      .epochs = (int)number(argc, argv, "epochs", 3),
                      .updates = (int)number(argc, argv, "updates", 4),
+                     .steps = (int)number(argc, argv, "steps", 0),
                      .step_ms = number(argc, argv, "step_ms", 200),
                      .overhead_ms = number(argc, argv, "overhead_ms", 20),
                      .load = number(argc, argv, "load", 0.9),

@@ -108,15 +108,12 @@ static const struct wl_opt rows[] = {
 static int plan_run(struct wl_store *s, const char *name, const struct wl_cap_request *cap, int64_t *run,
                     struct wl_err *e)
 {
-    int64_t campaign, trial;
     struct wl_settings set = wl_settings_none;
     set.workload = name;
     wl_settings_set_caps(&set, cap);
     int rc = wl_store_begin(s, e);
     if (rc < 0) return rc;
-    rc = wl_store_add_campaign(s, "measure", "", WL_VERSION, &campaign, e);
-    if (rc == 0) rc = wl_store_add_trial(s, campaign, &set, NULL, &trial, e);
-    if (rc == 0) rc = wl_store_plan_run(s, &(struct wl_run_plan) { .trial = trial }, run, e);
+    rc = wl_run_plan(s, "measure", &set, run, e);
     if (rc == 0) rc = wl_store_commit(s, e);
     if (rc < 0) wl_store_rollback(s);
     return rc;

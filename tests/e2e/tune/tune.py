@@ -1,0 +1,170 @@
+"""wattlaw tune end to end on a simulated node: tune.py WATTLAW FAKE_NVML_LIBRARY FAKE_LOAD"""
+import concurrent.futures
+import json
+import os
+import subprocess
+import sys
+
+from tune_rig import FOUND_W, TuneRig, expect, wait_until
+
+wattlaw, fake, load = map(os.path.abspath, sys.argv[1:4])
+
+
+def rig(script=""):
+    return TuneRig(wattlaw, fake, load, script)
+
+
+def values(result):
+    return [w["value"] for w in result["windows"]]
+
+
+def runs(r, store):
+    out = r.run(wattlaw, "export", "observations", "--format", "jsonl", store)
+    expect(out.returncode == 0, "the store cannot be exported", out)
+    return [json.loads(line) for line in out.stdout.splitlines()]
+
+
+def holds(result):
+    """Consecutive windows of one value."""
+    out = []
+    for v in values(result):
+        if out and out[-1][0] == v:
+            out[-1][1] += 1
+        else:
+            out.append([v, 1])
+    return out
+
+
+def search_in_a_job():
+    """The search within a running job: least energy with at most 10 % slowdown. Without noise the answer is known:
+    the least energy of the values whose steps, which follow the clock exactly, are at most 10 % longer."""
+    with rig() as m:
+        x = m.tuned("--max-slowdown", "10%", "--values", "150,180,210,240,270")
+        time = {w["value"]: w["time_s"] for w in x["windows"]}
+        expect(x["finished"] and x["jobs"] == 1 and not x["applied"], f"not one finished search in one job: {x}")
+        expect(2 <= len(set(values(x))) <= 4, f"not two to four values were measured: {values(x)}")
+        expect(x["choice"] in time and time[x["choice"]] <= 1.1 * time[FOUND_W], f"the choice breaks its promise: {x}")
+        within = [w for w in x["windows"] if w["time_s"] <= 1.1 * time[FOUND_W]]
+        best = min(within, key=lambda w: w["energy_j"])["value"]
+        expect(x["choice"] == best, f"{x['choice']} W was chosen, but {best} W needs the least energy of what was measured: {x}")
+        expect(all(w["simulated"] for w in x["windows"]), f"a simulated power is not marked: {x}")
+        # A B B A: the reference on both sides of each value, one window of a value that is too slow, two of another one
+        order = holds(x)
+        expect(all(v == FOUND_W for v, _ in order[::2]) and order[-1][0] == FOUND_W, f"the order is not A B B A C C A: {order}")
+        for value, n in order[1::2]:
+            expect(n == (1 if time[value] > 1.1 * time[FOUND_W] else 2), f"{value} W was held for {n} windows: {order} {time}")
+        expect(m.is_clean(), f"something is left capped: {m.get()} {m.journals()}")
+        # every window is an ordinary run; the job, whose caps changed, is flagged
+        table = runs(m, m.store)
+        expect({round(r["power_cap_w"]) for r in table} == set(values(x)), f"the runs do not have the values: {table}")
+        expect(len(table) == len(x["windows"]), f"{len(table)} runs, {len(x['windows'])} windows")
+        for command in (("compare", m.store, "--factor", "power_cap_w"), ("show", m.store), ("report", m.store, "--out", m.path + "/report")):
+            r = m.run(wattlaw, *command)
+            expect(r.returncode == 0, f"{command[0]} fails on the store", r)
+        r = m.run(wattlaw, "show", m.store, "--run", "1")
+        expect("its windows are runs of their own" in r.stdout, "the job is not flagged", r)
+        # the same call again has nothing to do; with --apply it runs the job with the choice
+        again = m.tuned("--max-slowdown", "10%", "--values", "150,180,210,240,270")
+        expect(again["jobs"] == 0 and again["choice"] == x["choice"] and again["windows_before"] == len(x["windows"]),
+               f"a finished search is not resumed: {again}")
+        applied = m.tuned("--max-slowdown", "10%", "--values", "150,180,210,240,270", "--apply", job=None)
+        expect(applied["jobs"] == 1 and applied["applied"], f"--apply does not run the job: {applied}")
+        # another command under the same name
+        r = m.tune(job=m.job(updates=10))
+        expect(r.returncode == 1 and "is of another command" in r.stderr, "another command continues the search", r)
+
+
+def clock_that_is_applied():
+    """--apply: the choice is set for the rest of the job, and no longer. A clock, energy x time, with the first
+    search as history."""
+    with rig() as m:
+        p = subprocess.Popen(m.command("--setting", "clock_mhz", "--objective", "edp", "--apply", "--max-values", "3", job=m.job(updates=700)),
+                             env=m.env, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        line = ""
+        for line in p.stderr:
+            if "is set for the rest" in line:
+                break
+        chosen = float(line.split()[1]) if "is set" in line else 0
+        locked = wait_until(lambda: all(r[1] == chosen for r in m.get()), 5)
+        rest = p.stderr.read()
+        expect(p.wait() == 0, f"tune fails: {line}{rest}")
+        expect(chosen and locked, f"the choice is not set for the rest of the job: {line} {m.get()} {rest}")
+        expect(m.is_clean(), f"the clock stays locked: {m.get()}")
+
+
+def program_without_marks():
+    """A program without marks is run once per value, and the runs resume too."""
+    with rig() as m:
+        job = m.job(steps=0, updates=4, epochs=3)
+        x = m.tuned("--max-slowdown", "10%", job=job)
+        expect(all(w["whole_run"] for w in x["windows"]) and x["jobs"] == len(x["windows"]) <= 4, f"not one run per value: {x}")
+        expect(m.is_clean() and x["finished"], f"not finished, or something is left: {x} {m.get()}")
+        first = x["windows"][0]
+        expect(first["value"] == FOUND_W and abs(first["time_s"] - 0.06) < 1e-6, f"the first epoch was not excluded: {first}")
+        history = m.store
+        with rig() as n:
+            y = n.tuned("--history", history, "--no-relaunch", job=job)
+            expect(y["jobs"] == 1 and not y["finished"] and y["choice"] is not None, f"--no-relaunch runs more than once: {y}")
+            y = n.tuned("--history", history, job=job)
+            expect(y["windows_before"] == 1 and y["finished"], f"whole runs are not resumed: {y}")
+
+
+def no_permission():
+    """What cannot be set."""
+    with rig("fail=*:SetPowerManagementLimit:4") as m:
+        r = m.tune()
+        expect(r.returncode == 1 and "no permission" in r.stderr and "to fix it" in r.stderr, "caps without permission", r)
+        expect(not os.path.exists(m.store), "a store is made where nothing can be measured")
+
+
+def foreign_clock_lock():
+    with rig() as m:
+        m.env["WATTLAW_FAKE_NVML"] = f"gpus=2; state={m.limits}; busy=100; reasons=0; clock=1005"
+        r = m.tune("--setting", "clock_mhz")
+        expect(r.returncode == 1 and "seems to be locked" in r.stderr, "a foreign clock lock is not refused", r)
+
+
+def limit_that_was_set_elsewhere():
+    with rig("out_of_band=250") as m:  # a limit that was set elsewhere: nothing above it is tried
+        x = m.tuned("--max-values", "2")
+        expect(x["reference"] == 250 and max(values(x)) == 250, f"values above the limit in effect are tried: {x}")
+
+
+def driver_that_does_not_follow():
+    with rig("ignore=1") as m:  # a driver that follows nothing: all is given up, the limit that was found stays
+        x = m.tuned("--values", "200,250")
+        expect(x["choice"] == FOUND_W and [bool(c["refused"]) for c in x["candidates"]] == [True, True, False], f"a driver that does not follow: {x}")
+
+
+def failures_of_the_command():
+    """The command's failures are the exit status; it is not run again."""
+    with rig() as m:
+        r = m.tune(job=["sh", "-c", "exit 7"])
+        expect(r.returncode == 7 and "exit status 7" in r.stderr, "the command's status is lost", r)
+        r = m.tune("--name", "other", job=["/proc/nowhere"])
+        expect(r.returncode == 127, "a command that does not exist", r)
+        for wrong, text in (((), "command is missing"), (("--max-slowdown", "10", "--", "true"), "such as 10%"),
+                            (("--values", "90,200", "--", "true"), "out of range"), (("--objectiv", "edp", "--", "true"), "did you mean")):
+            r = m.run(wattlaw, "tune", "--nvml-library", fake, "--store", m.store, *wrong)
+            expect(r.returncode in (1, 2) and text in r.stderr, f"tune {wrong} does not say '{text}'", r)
+        expect(m.is_clean(), f"something is left: {m.get()}")
+
+
+def limits_below_the_values():
+    """A lower limit than the values: only what is below it is tried."""
+    with rig() as m:
+        m.put([(200000, 0, 0, 0), (260000, 0, 0, 0)])
+        r = m.tune("--max-values", "2", "--json")
+        expect(r.returncode == 0 and json.loads(r.stdout)["reference"] == 200 and "the lowest limit in effect" in r.stderr,
+               "a limit is raised", r)
+        expect(m.watts() == [200, 260], f"the limits that were found are not restored: {m.get()}")
+        r = m.tune("--name", "other", "--values", "250")
+        expect(r.returncode == 1 and "never raises" in r.stderr, "a value above the present limit is accepted", r)
+
+
+SCENARIOS = (search_in_a_job, clock_that_is_applied, program_without_marks, no_permission, foreign_clock_lock, limit_that_was_set_elsewhere,
+             driver_that_does_not_follow, failures_of_the_command, limits_below_the_values)
+with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they sleep most of the time
+    for done in [pool.submit(scenario) for scenario in SCENARIOS]:
+        done.result()
+print("ok")
