@@ -1,4 +1,4 @@
-/* From windows to what a search is told: probes, each one value held once, relative to the reference next to it. */
+/* From windows to the probes of a search: each one value held once, relative to the reference next to it. */
 #ifndef WL_TUNE_EVIDENCE_H
 #define WL_TUNE_EVIDENCE_H
 

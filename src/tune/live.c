@@ -83,7 +83,7 @@ static void hold_reference(struct wl_tune_live *l, struct wl_active_run *run)
         hold(l, candidates_of(l)->reference, wl_now_ns());
 }
 
-/* The search is done: the job goes on with the choice, or as it was found. */
+/* The search is done: the job continues under the choice, or as it was found. */
 static void finish(struct wl_tune_live *l, struct wl_active_run *run)
 {
     struct wl_err e;

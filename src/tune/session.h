@@ -31,7 +31,7 @@ struct wl_tune_opts {
     void *ctx;
 };
 
-/* The search as it stands. */
+/* The search so far. */
 struct wl_tune {
     const struct wl_tune_opts *opts;
     struct wl_store *store;

@@ -113,7 +113,7 @@ static int64_t load_updates(const struct job *j, double speed, int64_t from_ns)
     return ns_of_ms(update_ms);
 }
 
-/* Update by update; the world is told only when the speed changes. */
+/* Update by update; the load of the GPUs changes only with the speed. */
 static int64_t run_steps(const struct job *j, int epoch, int64_t t_ns)
 {
     double speed = 0;

@@ -73,7 +73,8 @@ void wl_tune_view_done(void *ctx, const struct wl_tune *t)
     if (t->applied)
         wl_eprint("tune: %.6g %s is set for the rest of this job\n", value, unit_of(t));
     else
-        wl_eprint("tune: %.6g %s is the choice; the job goes on with the limits that were found\n", value, unit_of(t));
+        wl_eprint("tune: %.6g %s is the choice; the job continues under the limits that were found\n", value,
+                  unit_of(t));
 }
 
 /* What is known: the value that is held, the steps of its window, and the best so far. */

@@ -29,7 +29,7 @@ static const struct wl_opt rows[] = {
       ROW(WL_CHOICE, setting),
       .def = "power_cap_w",
       .choices = "power_cap_w|module_cap_w|clock_mhz",
-      .help = "what is tuned: power limit of each device, of its module, or the clock that it is locked to" },
+      .help = "setting to tune: power limit of each device or of its module, or clock to which each device is locked" },
     { .name = "values",
       ROW(WL_REALS, values),
       .min = 1,
@@ -42,15 +42,15 @@ static const struct wl_opt rows[] = {
       ROW(WL_CHOICE, objective),
       .def = "energy",
       .choices = "energy|edp|ed2p|zeus|time",
-      .help =
-          "what is minimized: energy, energy x time, energy x time squared, eta x energy + (1 - eta) x largest power x "
-          "time, or time" },
+      .help = "quantity to minimize: energy, energy x time (edp), energy x time squared (ed2p), a weighted sum of "
+              "energy and "
+              "time (zeus, see --eta), or time" },
     { .name = "eta",
       ROW(WL_REAL, eta),
       .def = "0.5",
       .min = 0,
       .max = 1,
-      .help = "weight of energy in the objective zeus" },
+      .help = "weight of energy in the objective zeus: eta x energy + (1 - eta) x largest power x time" },
     { .name = "max-slowdown",
       ROW(WL_STR, slowdown),
       .unit = "PERCENT",
@@ -107,7 +107,7 @@ static const struct wl_opt rows[] = {
     { .name = "relaunch",
       ROW(WL_FLAG, relaunch),
       .def = "yes",
-      .help = "start the command again where it ends before the search does, or marks no steps" },
+      .help = "start the command again if a job ends before the search, or marks no steps" },
     { .name = "store",
       ROW(WL_STR, store),
       .def = WL_STORE_FILE,
