@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+enum { BLOCK = 64, MAX_CANDIDATES = 24 }; /* worker counts of one visit: of forecasts, to measure */
+
 /* ---- the posterior of a group ---- */
 
 static double growth_of(enum wl_law_scaling scaling, enum wl_law_response response)
@@ -61,47 +63,54 @@ static double range_ratio(const struct wl_hier_data *d, double workers)
     return workers > max ? workers / max : workers < min ? workers / min : 1;
 }
 
-static double response_at(const struct wl_law_posterior *p, const struct wl_hier_mixture *m, double workers,
-                          double level)
+double wl_law_posterior_response(const struct wl_law_posterior *p, const struct wl_hier_mixture *m, double workers,
+                                 double level)
 {
     return exp(wl_hier_quantile(m, level) + p->growth * log(workers));
 }
 
-static struct wl_law_forecast_family family_at(const struct wl_law_posterior *p, enum wl_hier_family family,
+/* The posterior at the worker counts of forecasts and, after them, at those where another measurement is considered. */
+struct view {
+    const struct wl_law_posterior *p;
+    const struct wl_hier_predictions *at;
+    size_t n;
+    double candidates[MAX_CANDIDATES + 1];
+    size_t n_candidates;
+};
+
+static struct wl_law_forecast_family family_at(const struct view *v, enum wl_hier_family family, size_t i,
                                                double workers, struct wl_arena *a)
 {
+    const struct wl_hier_fit *fit = &v->p->fit;
     struct wl_law_forecast_family f = { .name = wl_hier_family_name(family),
                                         .formula = wl_hier_family_formula(family),
-                                        .prior = p->fit.prior->weight[family],
-                                        .weight = p->fit.weight[family],
+                                        .prior = fit->prior->weight[family],
+                                        .weight = fit->weight[family],
                                         .value = NAN,
                                         .se = NAN,
-                                        .reason = p->fit.reason[family] };
-    struct wl_hier_mixture m =
-        wl_hier_predict(&p->fit, &(struct wl_hier_query) { workers, WL_HIER_CONFIG, family, false }, a);
+                                        .reason = fit->reason[family] };
+    struct wl_hier_mixture m = wl_hier_prediction(v->at, i, WL_HIER_CONFIG, (int)family, a);
     if (!f.reason && m.n) {
-        f.value = response_at(p, &m, workers, 0.5);
+        f.value = wl_law_posterior_response(v->p, &m, workers, 0.5);
         f.se = sqrt(wl_hier_variance(&m));
     }
     return f;
 }
 
-/* Of measured worker counts and their doublings up to that of the forecast, the one where another configuration, with
+/* Of measured worker counts and their doubling, up to that of the forecast, the one where another configuration, with
  * as many runs as the others have, would narrow the interval most. */
-static void suggest(const struct wl_law_posterior *p, const struct wl_hier_query *query, double sd,
-                    struct wl_law_forecast *f)
+static void suggest(const struct view *v, size_t i, double sd, struct wl_law_forecast *f)
 {
-    const struct wl_hier_data *d = p->data;
+    const struct wl_hier_data *d = v->p->data;
     const double max = d->workers[d->n_configs - 1];
     const size_t runs = (d->n_runs + d->n_configs - 1) / d->n_configs;
     f->measure_at = f->narrower = NAN;
-    for (size_t i = 0; i < d->n_configs + 1; i++) {
-        const double candidate = i < d->n_configs ? d->workers[i] : 2 * max;
-        if (candidate >= query->workers && i == d->n_configs) continue;
-        const double ratio = wl_hier_sd_after(&p->fit, query, candidate, runs) / sd;
+    for (size_t k = 0; k < v->n_candidates; k++) {
+        if (v->candidates[k] > max && v->candidates[k] >= f->workers) continue;
+        const double ratio = wl_hier_prediction_sd_after(v->at, i, WL_HIER_CONFIG, v->n + k, runs) / sd;
         if (isnan(f->narrower) || ratio < f->narrower) {
             f->narrower = ratio;
-            f->measure_at = candidate;
+            f->measure_at = v->candidates[k];
         }
     }
 }
@@ -125,25 +134,63 @@ static const char *reach_of(const struct wl_law_forecast *f, struct wl_arena *a)
     return wl_strf(a, "%s; the ends of the interval differ by a factor of %.3g: %s", where, width, widths[i].verdict);
 }
 
-struct wl_law_forecast wl_law_forecast_at(const struct wl_law_posterior *p, double workers, struct wl_arena *a)
+static struct wl_law_forecast forecast_at(const struct view *v, size_t i, double workers, struct wl_arena *a)
 {
+    const struct wl_law_posterior *p = v->p;
     struct wl_law_forecast f = { .workers = workers, .ratio = range_ratio(p->data, workers) };
     struct wl_arena *scratch = wl_arena_new(a);
-    struct wl_hier_query query = { workers, WL_HIER_CONFIG, WL_HIER_ALL, false };
-    struct wl_hier_mixture m = wl_hier_predict(&p->fit, &query, scratch);
-    f.config_lo = response_at(p, &m, workers, (1 - WL_LAW_CONFIDENCE) / 2);
-    f.config_hi = response_at(p, &m, workers, (1 + WL_LAW_CONFIDENCE) / 2);
-    suggest(p, &query, sqrt(wl_hier_variance(&m)), &f);
-    query.what = WL_HIER_RUN;
-    m = wl_hier_predict(&p->fit, &query, scratch);
-    f.value = response_at(p, &m, workers, 0.5);
-    f.lo = response_at(p, &m, workers, (1 - WL_LAW_CONFIDENCE) / 2);
-    f.hi = response_at(p, &m, workers, (1 + WL_LAW_CONFIDENCE) / 2);
-    for (size_t i = 0; i < WL_HIER_FAMILIES; i++)
-        if (p->fit.prior->weight[i] > 0) f.families[f.n_families++] = family_at(p, i, workers, scratch);
+    struct wl_hier_mixture m = wl_hier_prediction(v->at, i, WL_HIER_CONFIG, WL_HIER_ALL, scratch);
+    f.config_lo = wl_law_posterior_response(p, &m, workers, (1 - WL_LAW_CONFIDENCE) / 2);
+    f.config_hi = wl_law_posterior_response(p, &m, workers, (1 + WL_LAW_CONFIDENCE) / 2);
+    suggest(v, i, sqrt(wl_hier_variance(&m)), &f);
+    m = wl_hier_prediction(v->at, i, WL_HIER_RUN, WL_HIER_ALL, scratch);
+    f.value = wl_law_posterior_response(p, &m, workers, 0.5);
+    f.lo = wl_law_posterior_response(p, &m, workers, (1 - WL_LAW_CONFIDENCE) / 2);
+    f.hi = wl_law_posterior_response(p, &m, workers, (1 + WL_LAW_CONFIDENCE) / 2);
+    for (size_t k = 0; k < WL_HIER_FAMILIES; k++)
+        if (p->fit.prior->weight[k] > 0) f.families[f.n_families++] = family_at(v, k, i, workers, scratch);
     f.reach = reach_of(&f, a);
-    for (size_t i = 0; i < f.n_families; i++)
-        if (f.families[i].reason) f.families[i].reason = wl_strdup(a, f.families[i].reason);
+    for (size_t k = 0; k < f.n_families; k++)
+        if (f.families[k].reason) f.families[k].reason = wl_strdup(a, f.families[k].reason);
     wl_arena_free(scratch);
     return f;
+}
+
+/* Measured worker counts, evenly chosen where there are many, and twice the largest. */
+static void add_candidates(struct view *v)
+{
+    const struct wl_hier_data *d = v->p->data;
+    const size_t n = d->n_configs < MAX_CANDIDATES ? d->n_configs : MAX_CANDIDATES;
+    for (size_t k = 0; k < n; k++)
+        v->candidates[v->n_candidates++] = d->workers[n == 1 ? 0 : k * (d->n_configs - 1) / (n - 1)];
+    v->candidates[v->n_candidates++] = 2 * d->workers[d->n_configs - 1];
+}
+
+/* At most BLOCK worker counts. */
+static void forecast_block(const struct wl_law_posterior *p, const double *workers, size_t n,
+                           struct wl_law_forecast *out, struct wl_arena *a)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct view v = { .p = p, .n = n };
+    double at[BLOCK + MAX_CANDIDATES + 1];
+    add_candidates(&v);
+    for (size_t i = 0; i < n; i++) at[i] = workers[i];
+    for (size_t k = 0; k < v.n_candidates; k++) at[n + k] = v.candidates[k];
+    v.at = wl_hier_predictions_new(&p->fit, at, n + v.n_candidates, scratch);
+    for (size_t i = 0; i < n; i++) out[i] = forecast_at(&v, i, workers[i], a);
+    wl_arena_free(scratch);
+}
+
+struct wl_law_forecast *wl_law_forecasts(const struct wl_law_posterior *p, const double *workers, size_t n,
+                                         struct wl_arena *a)
+{
+    struct wl_law_forecast *out = wl_new_array(a, struct wl_law_forecast, n);
+    for (size_t from = 0; from < n; from += BLOCK)
+        forecast_block(p, workers + from, n - from < BLOCK ? n - from : BLOCK, out + from, a);
+    return out;
+}
+
+struct wl_law_forecast wl_law_forecast_at(const struct wl_law_posterior *p, double workers, struct wl_arena *a)
+{
+    return *wl_law_forecasts(p, &workers, 1, a);
 }

@@ -42,4 +42,12 @@ struct wl_law_forecast {
 };
 struct wl_law_forecast wl_law_forecast_at(const struct wl_law_posterior *p, double workers, struct wl_arena *a);
 
+/* At n worker counts, in fewer visits of the posterior than one each. [n] */
+struct wl_law_forecast *wl_law_forecasts(const struct wl_law_posterior *p, const double *workers, size_t n,
+                                         struct wl_arena *a);
+
+/* A quantile of ln(response per work) as a response. */
+double wl_law_posterior_response(const struct wl_law_posterior *p, const struct wl_hier_mixture *m, double workers,
+                                 double level);
+
 #endif

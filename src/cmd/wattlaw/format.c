@@ -17,6 +17,11 @@ const char *wl_format_p(double p, struct wl_arena *a)
     return p < 1e-4 ? wl_strf(a, "p = %.0e", p) : wl_strf(a, "p = %.2g", p);
 }
 
+const char *wl_format_percent(double share, struct wl_arena *a)
+{
+    return wl_strf(a, share < 0.1 ? "%.2g" : "%.0f", 100 * share);
+}
+
 const char *wl_format_count(size_t n, const char *noun, struct wl_arena *a)
 {
     return wl_strf(a, "%zu %s%s", n, noun, n == 1 ? "" : "s");

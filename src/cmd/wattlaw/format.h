@@ -10,6 +10,9 @@ int wl_format_decimals(double error);
 /* "p = 0.031", "p = 2e-09", "p below 1e-300" */
 const char *wl_format_p(double p, struct wl_arena *a);
 
+/* A share as a percentage of two digits, or whole from 10 %: "0.42", "12". */
+const char *wl_format_percent(double share, struct wl_arena *a);
+
 /* "1 run", "3 runs" */
 const char *wl_format_count(size_t n, const char *noun, struct wl_arena *a);
 

@@ -46,12 +46,12 @@ struct predicted {
     size_t n;
 };
 
-static int explain(struct predicted *p, const struct wl_prior *prior, struct wl_arena *a, struct wl_err *e)
+static int explain(struct predicted *p, const double *workers, const struct wl_prior *prior, struct wl_arena *a,
+                   struct wl_err *e)
 {
     int rc = wl_energy_parts_of_group(p->group, &prior->time, &prior->power, &p->parts, a, e);
     if (rc || p->parts.reason) return rc;
-    p->by_parts = wl_new_array(a, struct wl_energy_parts_forecast, p->n);
-    for (size_t i = 0; i < p->n; i++) p->by_parts[i] = wl_energy_parts_at(&p->parts, p->at[i].workers);
+    p->by_parts = wl_energy_parts_forecasts(&p->parts, workers, p->n, a);
     return 0;
 }
 
@@ -62,10 +62,9 @@ static int predict_group(const struct wl_law_group *g, enum wl_law_response resp
     *out = (struct predicted) { .group = g, .response = response };
     int rc = wl_law_posterior(g, response, &prior->response, force, &out->posterior, a, e);
     if (rc || out->posterior.refusal) return rc;
-    out->at = wl_new_array(a, struct wl_law_forecast, points->n);
-    for (; out->n < points->n; out->n++)
-        out->at[out->n] = wl_law_forecast_at(&out->posterior, points->workers[out->n], a);
-    return response == WL_LAW_ENERGY ? explain(out, prior, a, e) : 0;
+    out->at = wl_law_forecasts(&out->posterior, points->workers, points->n, a);
+    out->n = points->n;
+    return response == WL_LAW_ENERGY ? explain(out, points->workers, prior, a, e) : 0;
 }
 
 /* ---- text ---- */
@@ -102,11 +101,6 @@ static void print_forecasts(const struct predicted *p, struct wl_arena *a)
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
-static const char *percent(double share, struct wl_arena *a)
-{
-    return wl_strf(a, share < 0.1 ? "%.2g" : "%.0f", 100 * share);
-}
-
 static void print_words(const struct predicted *p, struct wl_arena *a)
 {
     for (size_t i = 0; i < p->n; i++) {
@@ -119,7 +113,7 @@ static void print_words(const struct predicted *p, struct wl_arena *a)
     if (p->group->scaling == WL_SCALING_WEAK)
         wl_print("  work       an epoch has samples in proportion to the workers\n");
     wl_print("  scatter    configurations %s %%, runs %s %% (standard deviations in the posterior)\n",
-             percent(p->posterior.fit.tau, a), percent(p->posterior.fit.sigma, a));
+             wl_format_percent(p->posterior.fit.tau, a), wl_format_percent(p->posterior.fit.sigma, a));
     for (size_t i = 0; i < p->posterior.notes.n; i++) wl_print("  note       %s\n", p->posterior.notes.v[i]);
 }
 

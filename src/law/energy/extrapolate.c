@@ -16,8 +16,9 @@ static int extrapolate_rates(struct wl_energy_extrapolation *x, const double *wo
     int rc = wl_energy_parts_of_group(x->group, time, power, &parts, a, e);
     if (rc) return rc;
     x->rate_refused = parts.reason;
-    for (size_t i = 0; i < x->n && !parts.reason; i++)
-        x->at[i].kwh_per_worker_h = scaled(wl_energy_parts_at(&parts, workers[i]).power_w, 1e-3);
+    if (parts.reason) return 0;
+    const struct wl_energy_parts_forecast *at = wl_energy_parts_forecasts(&parts, workers, x->n, a);
+    for (size_t i = 0; i < x->n; i++) x->at[i].kwh_per_worker_h = scaled(at[i].power_w, 1e-3);
     return 0;
 }
 
@@ -41,10 +42,10 @@ static struct wl_hier_run *target_runs(const struct wl_target_group *t, const ch
     return v;
 }
 
-static struct wl_estimate estimate_at(const struct wl_hier_fit *fit, double workers, struct wl_arena *a)
+static struct wl_estimate estimate_at(const struct wl_hier_predictions *at, size_t i, double workers,
+                                      struct wl_arena *a)
 {
-    const struct wl_hier_query query = { workers, WL_HIER_RUN, WL_HIER_ALL, false };
-    const struct wl_hier_mixture m = wl_hier_predict(fit, &query, a);
+    const struct wl_hier_mixture m = wl_hier_prediction(at, i, WL_HIER_RUN, WL_HIER_ALL, a);
     const struct wl_estimate v = { exp(wl_hier_quantile(&m, 0.5)),
                                    exp(wl_hier_quantile(&m, (1 - WL_LAW_CONFIDENCE) / 2)),
                                    exp(wl_hier_quantile(&m, (1 + WL_LAW_CONFIDENCE) / 2)) };
@@ -60,8 +61,10 @@ static int extrapolate_target(struct wl_energy_extrapolation *x, const struct wl
     if (x->target_refused) return 0;
     int rc = wl_hier_reduce(runs, t->n_runs, &data, a, e);
     if (rc == 0) rc = wl_hier_fit(&data, prior, &fit, a, e);
-    for (size_t i = 0; rc == 0 && i < x->n; i++) x->at[i].target_j = estimate_at(&fit, workers[i], a);
-    return rc;
+    if (rc) return rc;
+    const struct wl_hier_predictions *at = wl_hier_predictions_new(&fit, workers, x->n, a);
+    for (size_t i = 0; i < x->n; i++) x->at[i].target_j = estimate_at(at, i, workers[i], a);
+    return 0;
 }
 
 int wl_energy_extrapolate(const struct wl_law_group *group, const struct wl_target_group *target, const double *workers,
@@ -75,8 +78,8 @@ int wl_energy_extrapolate(const struct wl_law_group *group, const struct wl_targ
     if (rc || out->refused) return rc;
     out->at = wl_new_array(a, struct wl_energy_at, n);
     out->n = n;
-    for (size_t i = 0; i < n; i++)
-        out->at[i] = (struct wl_energy_at) { wl_law_forecast_at(&posterior, workers[i], a), unknown, unknown };
+    const struct wl_law_forecast *epochs = wl_law_forecasts(&posterior, workers, n, a);
+    for (size_t i = 0; i < n; i++) out->at[i] = (struct wl_energy_at) { epochs[i], unknown, unknown };
     rc = extrapolate_rates(out, workers, energy, power, a, e);
     return rc || !target ? rc : extrapolate_target(out, target, workers, energy, a, e);
 }

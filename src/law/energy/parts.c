@@ -127,10 +127,15 @@ int wl_energy_parts_of_group(const struct wl_law_group *g, const struct wl_hier_
 
 /* ---- forecasts ---- */
 
-static struct wl_hier_mixture part_at(const struct wl_hier_fit *fit, double workers, enum wl_hier_what what,
-                                      struct wl_arena *a)
+/* The posteriors of both parts at several worker counts. */
+struct view {
+    const struct wl_hier_predictions *time, *power;
+};
+
+static struct view view_of(const struct wl_energy_parts *p, const double *workers, size_t n, struct wl_arena *a)
 {
-    return wl_hier_predict(fit, &(struct wl_hier_query) { workers, what, WL_HIER_ALL, false }, a);
+    return (struct view) { wl_hier_predictions_new(&p->time, workers, n, a),
+                           wl_hier_predictions_new(&p->power, workers, n, a) };
 }
 
 /* Each component of one part with each of the other: means add, and variances with the correlation. */
@@ -151,14 +156,25 @@ static struct wl_hier_mixture join(const struct wl_hier_mixture *t, const struct
     return m;
 }
 
+/* The energy from its parts, merged; in a. */
+static struct wl_hier_mixture energy_of(const struct wl_hier_mixture *t, const struct wl_hier_mixture *q,
+                                        double correlation, double ln_workers, struct wl_arena *a)
+{
+    struct wl_hier_mixture m = join(t, q, correlation, ln_workers, a);
+    struct wl_arena *scratch = wl_arena_new(a);
+    wl_hier_merge(&m, scratch);
+    wl_arena_free(scratch);
+    return m;
+}
+
 struct wl_hier_mixture wl_energy_parts_energy(const struct wl_energy_parts *p, double workers, enum wl_hier_what what,
                                               struct wl_arena *a)
 {
     struct wl_arena *scratch = wl_arena_new(a);
-    const struct wl_hier_mixture t = part_at(&p->time, workers, what, scratch),
-                                 q = part_at(&p->power, workers, what, scratch);
-    struct wl_hier_mixture m = join(&t, &q, p->correlation, log(workers), a);
-    wl_hier_merge(&m, scratch);
+    const struct view v = view_of(p, &workers, 1, scratch);
+    const struct wl_hier_mixture t = wl_hier_prediction(v.time, 0, what, WL_HIER_ALL, scratch),
+                                 q = wl_hier_prediction(v.power, 0, what, WL_HIER_ALL, scratch);
+    const struct wl_hier_mixture m = energy_of(&t, &q, p->correlation, log(workers), a);
     wl_arena_free(scratch);
     return m;
 }
@@ -170,15 +186,31 @@ static struct wl_estimate estimate_of(const struct wl_hier_mixture *m, double ln
                                   exp(wl_hier_quantile(m, (1 + WL_LAW_CONFIDENCE) / 2) + ln_work) };
 }
 
-struct wl_energy_parts_forecast wl_energy_parts_at(const struct wl_energy_parts *p, double workers)
+static struct wl_energy_parts_forecast forecast_at(const struct wl_energy_parts *p, const struct view *v, size_t i,
+                                                   double workers)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const double ln_work = p->growth * log(workers);
-    const struct wl_hier_mixture time = part_at(&p->time, workers, WL_HIER_RUN, a),
-                                 power = part_at(&p->power, workers, WL_HIER_RUN, a),
-                                 energy = wl_energy_parts_energy(p, workers, WL_HIER_RUN, a);
+    const struct wl_hier_mixture time = wl_hier_prediction(v->time, i, WL_HIER_RUN, WL_HIER_ALL, a),
+                                 power = wl_hier_prediction(v->power, i, WL_HIER_RUN, WL_HIER_ALL, a),
+                                 energy = energy_of(&time, &power, p->correlation, log(workers), a);
     const struct wl_energy_parts_forecast f = { estimate_of(&time, ln_work), estimate_of(&power, 0),
                                                 estimate_of(&energy, ln_work) };
     wl_arena_free(a);
     return f;
+}
+
+struct wl_energy_parts_forecast *wl_energy_parts_forecasts(const struct wl_energy_parts *p, const double *workers,
+                                                           size_t n, struct wl_arena *a)
+{
+    enum { BLOCK = 64 }; /* worker counts of one visit */
+    struct wl_energy_parts_forecast *out = wl_new_array(a, struct wl_energy_parts_forecast, n);
+    for (size_t from = 0; from < n; from += BLOCK) {
+        struct wl_arena *scratch = wl_arena_new(a);
+        const size_t k = n - from < BLOCK ? n - from : BLOCK;
+        const struct view v = view_of(p, workers + from, k, scratch);
+        for (size_t i = 0; i < k; i++) out[from + i] = forecast_at(p, &v, i, workers[from + i]);
+        wl_arena_free(scratch);
+    }
+    return out;
 }

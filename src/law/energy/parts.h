@@ -38,6 +38,8 @@ struct wl_hier_mixture wl_energy_parts_energy(const struct wl_energy_parts *p, d
 struct wl_energy_parts_forecast {
     struct wl_estimate time_s, power_w, energy_j; /* power_w: of a worker; energy_j: their product with N */
 };
-struct wl_energy_parts_forecast wl_energy_parts_at(const struct wl_energy_parts *p, double workers);
+/* At n worker counts: [n]. */
+struct wl_energy_parts_forecast *wl_energy_parts_forecasts(const struct wl_energy_parts *p, const double *workers,
+                                                           size_t n, struct wl_arena *a);
 
 #endif

@@ -101,13 +101,29 @@ struct wl_hier_query {
 struct wl_hier_mixture wl_hier_predict(const struct wl_hier_fit *fit, const struct wl_hier_query *query,
                                        struct wl_arena *a);
 
+/* The predictive distributions at n worker counts, from one visit of the posterior: every curve is fitted to the data
+ * once, whatever is asked of it. Memory: about 20,000 numbers for each worker count. `fit` must outlive it. */
+struct wl_hier_predictions;
+struct wl_hier_predictions *wl_hier_predictions_new(const struct wl_hier_fit *fit, const double *workers, size_t n,
+                                                    struct wl_arena *a);
+/* At worker count number `at`, merged; `family` as in the query. */
+struct wl_hier_mixture wl_hier_prediction(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what what,
+                                          int family, struct wl_arena *a);
+/* Expected sd of the ln(response) at worker count number `at`, once a configuration with `runs` more runs has been
+ * measured at number `candidate`: the best linear predictor from it, over the whole posterior. */
+double wl_hier_prediction_sd_after(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what what,
+                                   size_t candidate, size_t runs);
+/* The same of one query (all families) and one candidate. */
+double wl_hier_sd_after(const struct wl_hier_fit *fit, const struct wl_hier_query *query, double candidate,
+                        size_t runs);
+
 /* Posterior mean of the curve s(N) alone: 0 at the largest measured worker count. */
 double wl_hier_curve_mean(const struct wl_hier_fit *fit, double workers);
 
-/* Expected sd of the ln(response) that `query` asks for, once a configuration with `runs` more runs has been measured
- * at `candidate` workers: the best linear predictor from it, over the whole posterior. */
-double wl_hier_sd_after(const struct wl_hier_fit *fit, const struct wl_hier_query *query, double candidate,
-                        size_t runs);
+/* Quantiles of the posterior of the local exponent -d s / d ln N at a worker count, given a family or over all; NAN
+ * where the family is left out. levels, out: [n]. */
+void wl_hier_exponent(const struct wl_hier_fit *fit, double workers, int family, const double *levels, size_t n,
+                      double *out);
 
 double wl_hier_cdf(const struct wl_hier_mixture *m, double y);
 double wl_hier_quantile(const struct wl_hier_mixture *m, double p);

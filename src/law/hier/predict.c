@@ -1,52 +1,40 @@
-/* The predictive distribution at a worker count: a normal distribution for each curve and node of (tau, sigma). */
+/* The predictive distributions at several worker counts: a normal distribution for each curve and node of (tau, sigma).
+ * One visit of the posterior serves all of them, since the fit of a curve to the data does not depend on where it is
+ * asked for. */
 #include "law/hier/posterior.h"
 
 #include <math.h>
+#include <stdint.h>
 
 static const double least_share = 1e-7; /* of the largest weight of a family: components below are left out */
 
-/* A worker count and how the walk there covaries with the data. */
+/* A worker count, and the walk there given the data. */
 struct point {
     double workers, x; /* x: doublings from the smallest measured count */
     struct wl_hier_covariance with;
+    double *variance; /* [scatter nodes] of curve + walk, given the curve's shape */
+    double *from_y;   /* [scatter nodes] k'V^-1 y: what the data add to the mean */
+};
+
+struct wl_hier_predictions {
+    const struct wl_hier_fit *fit;
+    struct point *points;
+    size_t n_points, n_nodes;
+    size_t first[WL_HIER_FAMILIES + 1]; /* nodes of family f: first[f] .. first[f + 1] - 1 */
+    double *weight;                     /* [nodes] */
+    uint32_t *scatter;                  /* [nodes] its node of (tau, sigma) */
+    double *mean;                       /* [points][nodes] of curve + walk */
+    double *scatter_weight;             /* [scatter nodes] sums of weights */
 };
 
 /* What one curve says at each node of (tau, sigma). */
 struct curve_fit {
-    const struct wl_hier_scatter *v;
-    double *s, *quadratic, *a_hat;
+    double *s, *quadratic, *a_hat, *mean; /* s: [configs]; the others [scatter nodes] */
 };
 
-static struct point point_at(const struct wl_hier_fit *fit, double workers, struct wl_arena *a)
-{
-    const double x = log2(workers) - log2(fit->data->workers[0]);
-    return (struct point) { workers, x, wl_hier_scatter_covariance(&fit->posterior->scatter, x, a) };
-}
+/* ---- points ---- */
 
-static struct curve_fit curve_fit_new(const struct wl_hier_fit *fit, struct wl_arena *a)
-{
-    const struct wl_hier_scatter *v = &fit->posterior->scatter;
-    return (struct curve_fit) { v, wl_new_array(a, double, v->m), wl_new_array(a, double, v->n),
-                                wl_new_array(a, double, v->n) };
-}
-
-static void fit_curve(struct curve_fit *c, const struct wl_hier_fit *fit, enum wl_hier_family family, const double *z)
-{
-    for (size_t i = 0; i < c->v->m; i++)
-        c->s[i] = wl_hier_curves[family].s(fit->data->workers[i], fit->posterior->largest, z);
-    wl_hier_scatter_residual(c->v, c->s, c->quadratic, c->a_hat);
-}
-
-/* Kriging with an unknown mean a: mean of curve + walk at p, at node q. */
-static double mean_at(const struct curve_fit *c, const struct point *p, double curve, size_t q)
-{
-    const struct wl_hier_scatter *v = c->v;
-    double walk = 0;
-    for (size_t i = 0; i < v->m; i++) walk += (v->y[i * v->n + q] - c->s[i]) * p->with.k_v[i * v->n + q];
-    return curve + c->a_hat[q] * (1 - p->with.ones_k[q]) + walk;
-}
-
-/* Covariance of curve + walk at two points, given the curve's shape. */
+/* Covariance of curve + walk at two points, given the curve's shape: kriging with an unknown mean a. */
 static double covariance_at(const struct wl_hier_scatter *v, const struct point *p, const struct point *r, size_t q)
 {
     const double walk = v->drift * v->tau2[q], same_side = p->x * r->x > 0 ? fmin(fabs(p->x), fabs(r->x)) : 0;
@@ -55,98 +43,170 @@ static double covariance_at(const struct wl_hier_scatter *v, const struct point 
     return (1 - p->with.ones_k[q]) * (1 - r->with.ones_k[q]) / v->ones2[q] + walk * same_side - explained;
 }
 
+static struct point point_at(const struct wl_hier_fit *fit, double workers, struct wl_arena *a)
+{
+    const struct wl_hier_scatter *v = &fit->posterior->scatter;
+    const double x = log2(workers) - log2(fit->data->workers[0]);
+    struct point p = { workers, x, wl_hier_scatter_covariance(v, x, a), wl_new_array(a, double, v->n),
+                       wl_new_array(a, double, v->n) };
+    for (size_t q = 0; q < v->n; q++) p.variance[q] = covariance_at(v, &p, &p, q);
+    for (size_t i = 0; i < v->m; i++)
+        for (size_t q = 0; q < v->n; q++) p.from_y[q] += v->y[i * v->n + q] * p.with.k_v[i * v->n + q];
+    return p;
+}
+
 /* What a configuration and a run add. */
 static double scatter_of(const struct wl_hier_scatter *v, enum wl_hier_what what, size_t q)
 {
     return (what == WL_HIER_CURVE ? 0 : v->tau2[q]) + (what == WL_HIER_RUN ? v->sigma2[q] : 0);
 }
 
-static double largest_weight(const struct wl_hier_component *c, size_t nodes)
+/* ---- the visit ---- */
+
+static double least_weight(const struct wl_hier_component *c, size_t nodes)
 {
     double most = 0;
     for (size_t i = 0; i < c->n; i++)
-        for (size_t q = 0; q < nodes; q++) most = fmax(most, c->nodes[i].weight[q]);
-    return most;
+        for (size_t q = 0; q < nodes; q++)
+            if (c->nodes[i].weight[q] > most) most = c->nodes[i].weight[q];
+    return least_share * most;
 }
 
-/* Calls visit for each curve and node of (tau, sigma) that has a weight. */
-typedef void visit_fn(void *ctx, const struct curve_fit *c, enum wl_hier_family family, const struct wl_hier_node *node,
-                      size_t q);
-
-static void visit_family(const struct wl_hier_fit *fit, const struct wl_hier_component *component, struct curve_fit *c,
-                         visit_fn *visit, void *ctx)
+/* Sets first[] by counting the nodes that have a weight. */
+static void count_nodes(struct wl_hier_predictions *p)
 {
-    const double least = least_share * largest_weight(component, c->v->n);
-    for (size_t i = 0; i < component->n; i++) {
-        const struct wl_hier_node *node = &component->nodes[i];
-        fit_curve(c, fit, component->family, node->z);
-        for (size_t q = 0; q < c->v->n; q++)
-            if (node->weight[q] > least) visit(ctx, c, component->family, node, q);
+    const struct wl_hier_posterior *post = p->fit->posterior;
+    size_t c = 0;
+    for (size_t f = 0; f < WL_HIER_FAMILIES; f++) {
+        p->first[f] = p->n_nodes;
+        if (c == post->n_components || post->components[c].family != (enum wl_hier_family)f) continue;
+        const struct wl_hier_component *component = &post->components[c++];
+        const double least = least_weight(component, post->scatter.n);
+        for (size_t i = 0; i < component->n; i++)
+            for (size_t q = 0; q < post->scatter.n; q++) p->n_nodes += component->nodes[i].weight[q] > least;
+    }
+    p->first[WL_HIER_FAMILIES] = p->n_nodes;
+}
+
+/* Mean of curve + walk at a point, at each node of (tau, sigma): curve + a + k'V^-1 (y - s - a). */
+static void means_at(const struct wl_hier_scatter *v, const struct point *at, double curve, struct curve_fit *c)
+{
+    double *mean = c->mean;
+    for (size_t q = 0; q < v->n; q++) mean[q] = curve + c->a_hat[q] * (1 - at->with.ones_k[q]) + at->from_y[q];
+    for (size_t i = 0; i < v->m; i++) {
+        const double s = c->s[i], *k_v = at->with.k_v + i * v->n;
+        for (size_t q = 0; q < v->n; q++) mean[q] -= s * k_v[q];
     }
 }
 
-static void visit_nodes(const struct wl_hier_fit *fit, int family, visit_fn *visit, void *ctx, struct wl_arena *scratch)
+/* Adds the nodes of one curve, from number `next`; returns the number after them. */
+static size_t add_curve(struct wl_hier_predictions *p, struct curve_fit *c, const struct wl_hier_curve *curve,
+                        const struct wl_hier_node *node, double least, size_t next)
 {
-    struct curve_fit c = curve_fit_new(fit, scratch);
-    for (size_t i = 0; i < fit->posterior->n_components; i++) {
-        const struct wl_hier_component *component = &fit->posterior->components[i];
-        if (family == WL_HIER_ALL || family == (int)component->family) visit_family(fit, component, &c, visit, ctx);
+    const struct wl_hier_scatter *v = &p->fit->posterior->scatter;
+    const double largest = p->fit->posterior->largest;
+    size_t end = next;
+    for (size_t q = 0; q < v->n; q++) {
+        if (!(node->weight[q] > least)) continue;
+        p->weight[end] = node->weight[q];
+        p->scatter[end++] = (uint32_t)q;
+        p->scatter_weight[q] += node->weight[q];
     }
+    if (end == next) return end;
+    for (size_t i = 0; i < v->m; i++) c->s[i] = curve->s(p->fit->data->workers[i], largest, node->z);
+    wl_hier_scatter_residual(v, c->s, c->quadratic, c->a_hat);
+    for (size_t i = 0; i < p->n_points; i++) {
+        double *mean = p->mean + i * p->n_nodes;
+        means_at(v, &p->points[i], curve->s(p->points[i].workers, largest, node->z), c);
+        for (size_t k = next; k < end; k++) mean[k] = c->mean[p->scatter[k]];
+    }
+    return end;
+}
+
+static void visit(struct wl_hier_predictions *p, struct wl_arena *scratch)
+{
+    const struct wl_hier_posterior *post = p->fit->posterior;
+    const struct wl_hier_scatter *v = &post->scatter;
+    struct curve_fit c = { wl_new_array(scratch, double, v->m), wl_new_array(scratch, double, v->n),
+                           wl_new_array(scratch, double, v->n), wl_new_array(scratch, double, v->n) };
+    size_t next = 0;
+    for (size_t f = 0; f < post->n_components; f++) {
+        const struct wl_hier_component *component = &post->components[f];
+        const double least = least_weight(component, v->n);
+        for (size_t i = 0; i < component->n; i++)
+            next = add_curve(p, &c, &wl_hier_curves[component->family], &component->nodes[i], least, next);
+    }
+}
+
+struct wl_hier_predictions *wl_hier_predictions_new(const struct wl_hier_fit *fit, const double *workers, size_t n,
+                                                    struct wl_arena *a)
+{
+    struct wl_hier_predictions *p = wl_new(a, struct wl_hier_predictions);
+    struct wl_arena *scratch = wl_arena_new(a);
+    p->fit = fit;
+    p->n_points = n;
+    p->points = wl_new_array(a, struct point, n);
+    for (size_t i = 0; i < n; i++) p->points[i] = point_at(fit, workers[i], a);
+    count_nodes(p);
+    p->weight = wl_new_array(a, double, p->n_nodes);
+    p->scatter = wl_new_array(a, uint32_t, p->n_nodes);
+    p->mean = wl_new_array(a, double, n * p->n_nodes);
+    p->scatter_weight = wl_new_array(a, double, fit->posterior->scatter.n);
+    visit(p, scratch);
+    wl_arena_free(scratch);
+    return p;
 }
 
 /* ---- the mixture ---- */
 
-struct prediction {
-    const struct wl_hier_fit *fit;
-    const struct wl_hier_query *query;
-    struct point at;
-    struct wl_hier_mixture out;
-    size_t cap;
-    struct wl_arena *arena;
-};
-
-static void grow(struct prediction *p)
+static struct wl_hier_mixture components_of(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what what,
+                                            int family, struct wl_arena *a)
 {
-    double **const columns[] = { &p->out.weight, &p->out.mean, &p->out.sd };
-    size_t cap = p->cap;
-    for (size_t i = 0; i < WL_COUNT(columns); i++) {
-        cap = p->cap;
-        *columns[i] = wl_grow(p->arena, *columns[i], p->out.n, &cap, p->out.n + 1, sizeof **columns[i]);
+    const struct wl_hier_scatter *v = &p->fit->posterior->scatter;
+    const size_t from = family == WL_HIER_ALL ? 0 : p->first[family],
+                 to = family == WL_HIER_ALL ? p->n_nodes : p->first[family + 1], n = to - from;
+    struct wl_hier_mixture m = { wl_new_array(a, double, n), wl_new_array(a, double, n), wl_new_array(a, double, n),
+                                 n };
+    double *sd = wl_new_array(a, double, v->n), sum = 0;
+    for (size_t q = 0; q < v->n; q++) sd[q] = sqrt(fmax(p->points[at].variance[q] + scatter_of(v, what, q), 0));
+    for (size_t k = from; k < to; k++) sum += p->weight[k];
+    for (size_t k = 0; k < n; k++) {
+        m.weight[k] = p->weight[from + k] / sum;
+        m.mean[k] = p->mean[at * p->n_nodes + from + k];
+        m.sd[k] = sd[p->scatter[from + k]];
     }
-    p->cap = cap;
+    return m;
 }
 
-static void add_node(void *ctx, const struct curve_fit *c, enum wl_hier_family family, const struct wl_hier_node *node,
-                     size_t q)
+static double *copy_of(const double *v, size_t n, struct wl_arena *a)
 {
-    struct prediction *p = ctx;
-    const double there = wl_hier_curves[family].s(p->at.workers, p->fit->posterior->largest, node->z),
-                 rest = 1 - p->at.with.ones_k[q],
-                 variance = rest * rest / c->v->ones2[q] + p->at.with.walk * c->v->tau2[q] - p->at.with.k_k[q] +
-                            scatter_of(c->v, p->query->what, q);
-    if (p->out.n == p->cap) grow(p);
-    p->out.weight[p->out.n] = node->weight[q];
-    p->out.mean[p->out.n] = mean_at(c, &p->at, there, q);
-    p->out.sd[p->out.n++] = sqrt(fmax(variance, 0));
+    double *copy = wl_new_array(a, double, n);
+    for (size_t i = 0; i < n; i++) copy[i] = v[i];
+    return copy;
 }
 
-static void normalise(struct wl_hier_mixture *m)
+struct wl_hier_mixture wl_hier_prediction(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what what,
+                                          int family, struct wl_arena *a)
 {
-    double sum = 0;
-    for (size_t i = 0; i < m->n; i++) sum += m->weight[i];
-    for (size_t i = 0; i < m->n; i++) m->weight[i] /= sum;
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct wl_hier_mixture m = components_of(p, at, what, family, scratch);
+    wl_hier_merge(&m, scratch);
+    m.weight = copy_of(m.weight, m.n, a);
+    m.mean = copy_of(m.mean, m.n, a);
+    m.sd = copy_of(m.sd, m.n, a);
+    wl_arena_free(scratch);
+    return m;
 }
 
 struct wl_hier_mixture wl_hier_predict(const struct wl_hier_fit *fit, const struct wl_hier_query *query,
                                        struct wl_arena *a)
 {
     struct wl_arena *scratch = wl_arena_new(a);
-    struct prediction p = { .fit = fit, .query = query, .at = point_at(fit, query->workers, scratch), .arena = a };
-    visit_nodes(fit, query->family, add_node, &p, scratch);
-    normalise(&p.out);
-    if (!query->exact) wl_hier_merge(&p.out, scratch);
+    const struct wl_hier_predictions *p = wl_hier_predictions_new(fit, &query->workers, 1, scratch);
+    const struct wl_hier_mixture m = query->exact ? components_of(p, 0, query->what, query->family, a)
+                                                  : wl_hier_prediction(p, 0, query->what, query->family, a);
     wl_arena_free(scratch);
-    return p.out;
+    return m;
 }
 
 double wl_hier_curve_mean(const struct wl_hier_fit *fit, double workers)
@@ -166,43 +226,59 @@ double wl_hier_curve_mean(const struct wl_hier_fit *fit, double workers)
 
 /* ---- what another measurement would do ---- */
 
-/* Weighted sums over nodes: of the means m at the query and c at the candidate, and of their covariances. */
-struct joint {
-    const struct wl_hier_fit *fit;
-    const struct wl_hier_query *query;
-    struct point at, candidate;
-    double runs;
-    double weight, m, c, mm, mc, cc;
+/* Weighted second moments of the means at two points, over all nodes. */
+struct moments {
+    double mm, mc, cc;
 };
 
-static void add_joint(void *ctx, const struct curve_fit *c, enum wl_hier_family family, const struct wl_hier_node *node,
-                      size_t q)
+static double mean_over_nodes(const struct wl_hier_predictions *p, size_t at)
 {
-    struct joint *j = ctx;
-    const struct wl_hier_curve *curve = &wl_hier_curves[family];
-    const double largest = j->fit->posterior->largest, w = node->weight[q],
-                 m = mean_at(c, &j->at, curve->s(j->at.workers, largest, node->z), q),
-                 k = mean_at(c, &j->candidate, curve->s(j->candidate.workers, largest, node->z), q);
-    j->weight += w;
-    j->m += w * m;
-    j->c += w * k;
-    j->mm += w * (m * m + covariance_at(c->v, &j->at, &j->at, q) + scatter_of(c->v, j->query->what, q));
-    j->mc += w * (m * k + covariance_at(c->v, &j->at, &j->candidate, q));
-    j->cc +=
-        w * (k * k + covariance_at(c->v, &j->candidate, &j->candidate, q) + c->v->tau2[q] + c->v->sigma2[q] / j->runs);
+    double sum = 0, weight = 0;
+    for (size_t k = 0; k < p->n_nodes; k++) {
+        sum += p->weight[k] * p->mean[at * p->n_nodes + k];
+        weight += p->weight[k];
+    }
+    return sum / weight;
+}
+
+static struct moments moments_between(const struct wl_hier_predictions *p, size_t at, size_t candidate)
+{
+    const double *m = p->mean + at * p->n_nodes, *c = p->mean + candidate * p->n_nodes;
+    const double m_mean = mean_over_nodes(p, at), c_mean = mean_over_nodes(p, candidate);
+    struct moments sum = { 0 };
+    for (size_t k = 0; k < p->n_nodes; k++) {
+        const double w = p->weight[k], dm = m[k] - m_mean, dc = c[k] - c_mean;
+        sum.mm += w * dm * dm;
+        sum.mc += w * dm * dc;
+        sum.cc += w * dc * dc;
+    }
+    return sum;
+}
+
+double wl_hier_prediction_sd_after(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what what,
+                                   size_t candidate, size_t runs)
+{
+    const struct wl_hier_scatter *v = &p->fit->posterior->scatter;
+    const struct point *m = &p->points[at], *c = &p->points[candidate];
+    struct moments s = moments_between(p, at, candidate);
+    double weight = 0;
+    for (size_t q = 0; q < v->n; q++) {
+        const double w = p->scatter_weight[q];
+        if (!(w > 0)) continue;
+        weight += w;
+        s.mm += w * (m->variance[q] + scatter_of(v, what, q));
+        s.mc += w * covariance_at(v, m, c, q);
+        s.cc += w * (c->variance[q] + v->tau2[q] + v->sigma2[q] / (double)runs);
+    }
+    return sqrt(fmax(0, (s.mm - s.mc * s.mc / s.cc) / weight));
 }
 
 double wl_hier_sd_after(const struct wl_hier_fit *fit, const struct wl_hier_query *query, double candidate, size_t runs)
 {
     struct wl_arena *scratch = wl_arena_new(NULL);
-    struct joint j = { .fit = fit,
-                       .query = query,
-                       .at = point_at(fit, query->workers, scratch),
-                       .candidate = point_at(fit, candidate, scratch),
-                       .runs = (double)runs };
-    visit_nodes(fit, query->family, add_joint, &j, scratch);
+    const double workers[] = { query->workers, candidate };
+    const struct wl_hier_predictions *p = wl_hier_predictions_new(fit, workers, WL_COUNT(workers), scratch);
+    const double sd = wl_hier_prediction_sd_after(p, 0, query->what, 1, runs);
     wl_arena_free(scratch);
-    const double m = j.m / j.weight, c = j.c / j.weight, mm = j.mm / j.weight - m * m, mc = j.mc / j.weight - m * c,
-                 cc = j.cc / j.weight - c * c;
-    return sqrt(fmax(0, mm - mc * mc / cc));
+    return sd;
 }

@@ -98,8 +98,11 @@ static const struct wl_report_column columns[] = {
 static void add_rows(struct wl_report_table *t, const struct wl_report_group *group, const struct wl_law_posterior *p)
 {
     const double largest = p->data->workers[p->data->n_configs - 1];
-    for (size_t i = 0; i < WL_COUNT(table_reach); i++) {
-        const struct wl_law_forecast f = wl_law_forecast_at(p, table_reach[i] * largest, t->arena);
+    double at[WL_COUNT(table_reach)];
+    for (size_t i = 0; i < WL_COUNT(at); i++) at[i] = table_reach[i] * largest;
+    const struct wl_law_forecast *forecasts = wl_law_forecasts(p, at, WL_COUNT(at), t->arena);
+    for (size_t i = 0; i < WL_COUNT(at); i++) {
+        const struct wl_law_forecast f = forecasts[i];
         wl_report_table_text(t, group->name);
         wl_report_table_real(t, f.workers);
         wl_report_table_real(t, f.value);

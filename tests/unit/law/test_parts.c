@@ -60,6 +60,11 @@ static void values_agree_with_dense_matrices(void **state)
     wl_arena_free(a);
 }
 
+static struct wl_energy_parts_forecast at_128(const struct wl_energy_parts *p, struct wl_arena *a)
+{
+    return *wl_energy_parts_forecasts(p, &(double) { 128 }, 1, a);
+}
+
 static void the_product_is_that_of_its_parts(void **state)
 {
     (void)state;
@@ -67,11 +72,11 @@ static void the_product_is_that_of_its_parts(void **state)
     struct wl_energy_parts_run runs[RUNS];
     example(runs);
     struct wl_energy_parts p = fit_parts(runs, &wl_hier_time_prior, &wl_hier_power_prior, a);
-    const struct wl_energy_parts_forecast f = wl_energy_parts_at(&p, 128);
+    const struct wl_energy_parts_forecast f = at_128(&p, a);
     assert_true(fabs(f.energy_j.value / (128 * f.power_w.value * f.time_s.value) - 1) < 0.01);
     assert_true(f.energy_j.lo < f.energy_j.value && f.energy_j.value < f.energy_j.hi);
     p.growth = 1; /* weak scaling: an epoch at 128 workers is 128 times the work */
-    const struct wl_energy_parts_forecast weak = wl_energy_parts_at(&p, 128);
+    const struct wl_energy_parts_forecast weak = at_128(&p, a);
     assert_true(fabs(weak.energy_j.lo / f.energy_j.lo / 128 - 1) < 1e-9);
     assert_true(fabs(weak.time_s.value / f.time_s.value / 128 - 1) < 1e-9);
     assert_true(weak.power_w.value == f.power_w.value);
