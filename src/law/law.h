@@ -4,6 +4,7 @@
 #define WL_LAW_LAW_H
 
 #include "law/audit/audit.h"
+#include "law/curves.h"
 #include "law/energy/energy.h"
 #include "law/energy/extrapolate.h"
 #include "law/energy/parts.h"

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/curves.h"
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/points.h"
@@ -233,6 +234,7 @@ static bool any_run(const struct wl_energy_law_result *r)
 struct findings {
     struct wl_energy_law_result energy;
     struct wl_law_result scaling; /* normalised time and energy per epoch */
+    struct wl_law_curves *curves; /* of the energy, one per group of `scaling` */
     struct wl_target_result target;
     struct wl_energy_extrapolation *extrapolations; /* one per group of `scaling`; NULL without --at */
     struct wl_strs uncovered;                       /* runs not covered by the file of carbon intensities */
@@ -287,6 +289,7 @@ static int analyse(const struct energy_options *o, const struct input *in, struc
     struct wl_law_options scaling = { .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY };
     int rc = wl_energy_law_fit(&in->obs, &energy, &out->energy, a, e);
     if (rc == 0) rc = wl_law_fit(&in->obs, &scaling, &out->scaling, a, e);
+    if (rc == 0) rc = wl_law_curves_of_result(&out->scaling, &in->prior.response, &out->curves, a, e);
     struct wl_target_options target = { .by = o->by, .metric = in->metric, .value = in->target };
     if (rc == 0 && in->metric) rc = wl_analysis_metrics(in->source, &target.others, a, e);
     if (rc == 0 && in->metric) rc = wl_target_reach(&in->obs, &target, &out->target, a, e);
@@ -300,6 +303,7 @@ static void print_json(const struct energy_options *o, const char *source, const
     wl_json_add_int(root, "drop_epochs", o->drop_epochs);
     wl_energy_law_json(&found->energy, root);
     wl_law_normalised_json(&found->scaling, root);
+    wl_law_curves_json(found->curves, found->scaling.n, root);
     if (o->target)
         wl_target_json(&found->target, wl_json_add_object(root, "target"));
     else
@@ -324,7 +328,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     } else {
         print_result(o, &found.energy, a);
         if (in_full(o, found.scaling.n))
-            wl_scaling_print_normalised(&found.scaling, a);
+            wl_scaling_print_normalised(&found.scaling, found.curves, a);
         else
             wl_print("\n--all shows epochs by worker count of %zu groups\n", found.scaling.n);
         if (o->target) wl_scaling_print_target(&found.target, a);

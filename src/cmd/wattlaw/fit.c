@@ -2,14 +2,16 @@
 #include "cmd/cmd.h"
 
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/curves.h"
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/prior.h"
 #include "law/law.h"
 
 #include <math.h>
 #include <stddef.h>
 
 struct fit_options {
-    struct wl_strs map, by;
+    struct wl_strs map, by, prior;
     const char *response;
     int64_t drop_epochs;
     double beyond, margin;
@@ -33,6 +35,7 @@ static const struct wl_opt options[] = {
       .max = 10,
       .unit = "change",
       .help = "largest change of the exponent per factor of 10 in the worker count that still counts as a power law" },
+    WL_PRIOR_OPT_ROW(struct fit_options),
     WL_ANALYSIS_OPT_ROWS(struct fit_options),
     WL_FIT_OPT_ROWS(struct fit_options),
     WL_OPT_END
@@ -122,6 +125,11 @@ static void print_break(const struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_breakpoint *b = &g->breakpoint;
     if (!(b->p < 0.05)) return;
+    if (!b->compared) {
+        wl_print("  break      not judged: it needs %d worker counts on each side of N = %.3g, here %zu and %zu\n",
+                 WL_LAW_BREAK_SIDE, b->workers, b->before, b->after);
+        return;
+    }
     wl_print("  break      at N = %.3g (95 %% interval %.3g to %.3g): beta %.3f before, %.3f after, %s\n", b->workers,
              b->lo, b->hi, b->beta1, b->beta2, wl_format_p(b->p, a));
 }
@@ -147,7 +155,16 @@ static void print_shape(const struct wl_law_result *r, const struct wl_law_group
     print_departures(g, a);
 }
 
-static void print_worker_counts(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
+/* What the hierarchical model gives for other runs and other configurations; empty where it is refused. */
+static void new_run_cells(struct wl_table *t, const struct wl_law_curves *curves, size_t i, struct wl_arena *a)
+{
+    const struct wl_law_curves_at *at = i < curves->n ? &curves->at[i] : NULL;
+    wl_table_cell(t, at ? wl_format_range(at->run.lo, at->run.hi, a) : NULL);
+    wl_table_cell(t, at ? wl_format_range(at->config.lo, at->config.hi, a) : NULL);
+}
+
+static void print_worker_counts(const struct wl_law_group *g, const struct wl_law_curves *curves,
+                                enum wl_law_response response, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     static const char *const counts[] = { "workers", "runs", "epochs" };
@@ -155,8 +172,9 @@ static void print_worker_counts(const struct wl_law_group *g, enum wl_law_respon
     const bool joules = response == WL_LAW_ENERGY;
     if (joules) wl_table_provenance_column(&t);
     wl_table_real_column(&t, wl_law_response_name(response), 4);
+    wl_table_column(&t, "95 % of new runs", true);
+    wl_table_column(&t, "95 % of new configurations", true);
     wl_table_real_column(&t, "law", 4);
-    wl_table_column(&t, "95 % of the law", true);
     wl_table_real_column(&t, "speed-up", 4);
     wl_table_column(&t, "95 % of it", true);
     wl_table_real_column(&t, "efficiency", 4);
@@ -174,8 +192,8 @@ static void print_worker_counts(const struct wl_law_group *g, enum wl_law_respon
                                law = { c->fitted, c->fitted_lo, c->fitted_hi, "J", shown.from };
         if (joules) wl_table_provenance(&t, from);
         wl_table_amount(&t, &shown, 0);
+        new_run_cells(&t, curves, i, a);
         wl_table_amount(&t, &law, 0);
-        wl_table_range(&t, &law);
         wl_table_aligned(&t, c->speedup.value);
         wl_table_cell(&t, wl_format_range(c->speedup.lo, c->speedup.hi, a));
         wl_table_aligned(&t, c->efficiency);
@@ -198,23 +216,20 @@ static const struct wl_law_model *power_of(const struct wl_law_group *g)
     return NULL;
 }
 
-/* Which curve the runs prefer, whether they decide at all, and which one to extrapolate with. */
-static void print_best_curve(const struct wl_law_group *g)
+/* The curve with the best AICc, whether the runs decide at all, and which one forecasts held-out worker counts best. */
+static void print_best_by_aicc(const struct wl_law_group *g)
 {
     const struct wl_law_model *best = g->best_model, *predictor = g->best_predictor, *power = power_of(g);
     size_t rivals = 0; /* within 2 of the best AICc (Burnham and Anderson 2002) */
     if (!best) return;
     for (size_t i = 0; i < g->n_models; i++)
         rivals += g->models[i].ranked && &g->models[i] != best && g->models[i].aicc - best->aicc <= 2;
-    wl_print("  curve      %s, t = %s, has the best AICc (weight %.2f", best->name, best->formula, best->weight);
+    wl_print("  AICc       %s, t = %s, is best (weight %.2f", best->name, best->formula, best->weight);
     if (power && power != best) wl_print("; power law %.1f higher", power->aicc - best->aicc);
     wl_print("%s\n", rivals ? "), but the runs do not decide: other curves are within 2" : ")");
-    if (predictor && predictor->llo_pct <= 25)
-        wl_print("  predicts   %s forecasts larger worker counts from smaller ones best, %.1f %% off\n",
+    if (predictor)
+        wl_print("  held out   %s forecasts larger worker counts from smaller ones best, %.1f %% off\n",
                  predictor->name, predictor->llo_pct);
-    else if (predictor)
-        wl_print("  predicts   no curve forecasts larger worker counts from smaller ones within 25 %%: do not "
-                 "extrapolate\n");
 }
 
 static void print_models(const struct wl_law_group *g, struct wl_arena *a)
@@ -238,8 +253,10 @@ static void print_models(const struct wl_law_group *g, struct wl_arena *a)
         }
         wl_table_row(&t);
     }
-    wl_print("\n");
+    wl_print(
+        "\nfor comparison: the curves by least squares over runs, as if runs of one worker count were independent\n");
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    print_best_by_aicc(g);
 }
 
 static bool has_note(const struct wl_law_group *g, const char *note)
@@ -257,13 +274,14 @@ static bool is_common(const struct wl_law_result *r, const char *note)
     return r->n > 1;
 }
 
-static void print_details(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
+static void print_details(const struct wl_law_result *r, const struct wl_law_group *g,
+                          const struct wl_law_curves *curves, struct wl_arena *a)
 {
+    wl_curves_print(curves, wl_law_response_symbol(r->response), a);
     if (g->law) {
         print_error(g, a);
         print_fit_quality(g->law, a);
         print_shape(r, g, a);
-        print_best_curve(g);
     }
     wl_print("  from       %s at %s, %zu of %zu rows\n", wl_format_count(g->n_runs, "run", a),
              wl_format_count(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
@@ -272,7 +290,8 @@ static void print_details(const struct wl_law_result *r, const struct wl_law_gro
 }
 
 /* The law in a few lines, the measurements, then the quality of the fit. */
-static void print_group(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
+static void print_group(const struct wl_law_result *r, const struct wl_law_group *g, const struct wl_law_curves *curves,
+                        struct wl_arena *a)
 {
     wl_print("%s%s", g->title, g->simulated ? " (simulated)" : "");
     if (g->scaling == WL_SCALING_STRONG || g->scaling == WL_SCALING_WEAK)
@@ -286,18 +305,18 @@ static void print_group(const struct wl_law_result *r, const struct wl_law_group
     }
     if (g->n_configs) {
         wl_print("\n");
-        print_worker_counts(g, r->response, a);
+        print_worker_counts(g, curves, r->response, a);
         wl_print("\n");
     }
-    print_details(r, g, a);
+    print_details(r, g, curves, a);
     print_models(g, a);
 }
 
-static void print_result(const struct wl_law_result *r, struct wl_arena *a)
+static void print_result(const struct wl_law_result *r, const struct wl_law_curves *curves, struct wl_arena *a)
 {
     for (size_t i = 0; i < r->n; i++) {
         if (i) wl_print("\n");
-        print_group(r, &r->groups[i], a);
+        print_group(r, &r->groups[i], &curves[i], a);
     }
     bool first = true;
     for (size_t i = 0; r->n && i < r->groups[0].notes.n; i++) {
@@ -323,20 +342,26 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_law_result result;
+    struct wl_law_curves *curves;
+    struct wl_prior prior;
     struct wl_law_options how = {
         .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond, .margin = o->margin, .thorough = true
     };
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
-    int rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    int rc = wl_prior_read(&o->prior, &prior, e);
+    if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
+    if (rc == 0) rc = wl_law_curves_of_result(&result, &prior.response, &curves, a, e);
     if (rc) return rc;
     if (o->json) {
         struct wl_json *root = wl_analysis_json(rest->args.v[0], a);
         wl_json_add_int(root, "drop_epochs", o->drop_epochs);
         wl_law_json(&result, root);
+        wl_law_curves_json(curves, result.n, root);
+        wl_prior_json(&prior, wl_json_add_object(root, "prior"));
         wl_json_print(root);
     } else {
-        print_result(&result, a);
+        print_result(&result, curves, a);
     }
     return any_law(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

@@ -1,5 +1,6 @@
 #include "cmd/wattlaw/scaling.h"
 
+#include "cmd/wattlaw/curves.h"
 #include "cmd/wattlaw/format.h"
 
 #include <string.h>
@@ -42,7 +43,7 @@ static void energy_cells(struct wl_table *t, const struct wl_law_group *g, const
 }
 
 /* Intervals are those of other allocations of the same configurations. */
-static void print_normalised_group(const struct wl_law_group *g, struct wl_arena *a)
+static void print_normalised_group(const struct wl_law_group *g, const struct wl_law_curves *curves, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     static const char *const counts[] = { "workers", "runs" };
@@ -68,12 +69,16 @@ static void print_normalised_group(const struct wl_law_group *g, struct wl_arena
     if (unequal)
         wl_print("  note       epochs are not comparable: their samples are neither constant nor proportional to the "
                  "workers; speed-up and energy ratio are per sample\n");
+    if (curves->refusal) return;
+    wl_print("\nenergy of one epoch: medians of the hierarchical model's curve\n");
+    wl_curves_print_table(curves, WL_LAW_ENERGY, wl_provenance_of(g->estimated, g->simulated), a);
+    wl_curves_print(curves, wl_law_response_symbol(WL_LAW_ENERGY), a);
 }
 
-void wl_scaling_print_normalised(const struct wl_law_result *r, struct wl_arena *a)
+void wl_scaling_print_normalised(const struct wl_law_result *r, const struct wl_law_curves *curves, struct wl_arena *a)
 {
     for (size_t i = 0; i < r->n; i++)
-        if (r->groups[i].n_configs > 1) print_normalised_group(&r->groups[i], a);
+        if (r->groups[i].n_configs > 1) print_normalised_group(&r->groups[i], &curves[i], a);
 }
 
 /* ---- to a target ---- */

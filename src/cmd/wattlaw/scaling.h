@@ -8,8 +8,9 @@
 int wl_scaling_target_parse(const char *text, const char **metric, double *value, struct wl_arena *a,
                             struct wl_err *e) WL_MUST_CHECK;
 
-/* Speed-up and energy of the same work relative to the smallest worker count, one table per group of a law. */
-void wl_scaling_print_normalised(const struct wl_law_result *r, struct wl_arena *a);
+/* Speed-up and energy of the same work relative to the smallest worker count, one table per group of a law; then the
+ * curves of the energy, one per group. */
+void wl_scaling_print_normalised(const struct wl_law_result *r, const struct wl_law_curves *curves, struct wl_arena *a);
 
 /* Epochs, time and energy until the target is reached. */
 void wl_scaling_print_target(const struct wl_target_result *r, struct wl_arena *a);

@@ -88,11 +88,16 @@ struct wl_law_quadratic {
     const char *reason;     /* why it was not fitted, or NULL */
 };
 
-/* Two power laws that meet at one worker count; p by the supremum test of stats/stats.h against a single one. */
+/* Two power laws that meet at one worker count; p by the supremum test of stats/stats.h against a single one. What the
+ * runs of a worker count share looks like a break: it is evidence only with WL_LAW_BREAK_SIDE worker counts on each
+ * side. */
+enum { WL_LAW_BREAK_SIDE = 5 };
 struct wl_law_breakpoint {
     double workers, lo, hi; /* breakpoint, 95 % profile interval; NAN where there is none */
     double beta1, beta2, p;
     const char *basis, *reason; /* as in the quadratic */
+    size_t before, after;       /* worker counts up to the breakpoint, and above it */
+    bool compared;              /* both are at least WL_LAW_BREAK_SIDE */
 };
 
 /* A larger worker count against the law fitted to the smaller ones; p_holm over all of them. */

@@ -124,6 +124,9 @@ static void add_shape(struct wl_json *o, const struct wl_law_group *g)
     wl_json_add_real(broken, "p", b->p);
     wl_json_add_str(broken, "basis", b->basis);
     wl_json_add_str(broken, "why", b->reason);
+    wl_json_add_int(broken, "counts_before", (int64_t)b->before);
+    wl_json_add_int(broken, "counts_after", (int64_t)b->after);
+    wl_json_add_bool(broken, "compared", b->compared);
     wl_json_add_real(o, "departure_beyond", g->departure_base);
     struct wl_json *departures = wl_json_add_array(o, "departure");
     for (size_t i = 0; i < g->n_departures; i++) {

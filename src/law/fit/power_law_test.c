@@ -62,7 +62,7 @@ static void fit_quadratic(struct wl_law_group *g, struct wl_arena *a)
 
 static struct wl_law_breakpoint missing_breakpoint(const char *why)
 {
-    return (struct wl_law_breakpoint) { NAN, NAN, NAN, NAN, NAN, NAN, NULL, why };
+    return (struct wl_law_breakpoint) { NAN, NAN, NAN, NAN, NAN, NAN, NULL, why, 0, 0, false };
 }
 
 /* Over the points of the reported law, like the quadratic. */
@@ -81,9 +81,13 @@ static void fit_breakpoint(struct wl_law_group *g, struct wl_arena *a)
         g->breakpoint = missing_breakpoint(wl_strdup(a, e.msg));
         return;
     }
-    g->breakpoint =
-        (struct wl_law_breakpoint) { exp(b.breakpoint), exp(b.lo), exp(b.hi), -b.slope1, -b.slope2, b.p, NULL, NULL };
+    g->breakpoint = (struct wl_law_breakpoint) { exp(b.breakpoint), exp(b.lo), exp(b.hi),    -b.slope1,
+                                                 -b.slope2,         b.p,       .basis = NULL };
     g->breakpoint.basis = g->estimates[config ? WL_LAW_CONFIG_MEANS : WL_LAW_RUN_MEANS].name;
+    while (g->breakpoint.before < g->n_configs && g->configs[g->breakpoint.before].workers <= g->breakpoint.workers)
+        g->breakpoint.before++;
+    g->breakpoint.after = g->n_configs - g->breakpoint.before;
+    g->breakpoint.compared = g->breakpoint.before >= WL_LAW_BREAK_SIDE && g->breakpoint.after >= WL_LAW_BREAK_SIDE;
 }
 
 /* ---- departures ---- */
