@@ -11,6 +11,7 @@
 
 #include "report/document/document.h"
 #include "report/escape.h"
+#include "report/fan_figure.h"
 #include "report/figure/colour.h"
 #include "report/figure/ticks.h"
 #include "report/metric_docs.h"

@@ -5,7 +5,7 @@
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/points.h"
 #include "cmd/wattlaw/prior.h"
-#include "law/law.h"
+#include "report/report.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -13,7 +13,7 @@
 
 struct predict_options {
     struct wl_strs map, by, at, prior;
-    const char *response;
+    const char *response, *figure;
     int64_t drop_epochs;
     bool force, json;
 };
@@ -25,6 +25,12 @@ static const struct wl_opt options[] = {
       .required = true,
       .unit = "workers=N[,N...]",
       .help = "worker counts to predict for" },
+    { .name = "figure",
+      .type = WL_STR,
+      .offset = offsetof(struct predict_options, figure),
+      .unit = "FILE.svg",
+      .help = "draw the forecast with its intervals and curves: .svg, .pdf, .gp (gnuplot) or .csv; several groups get "
+              "FILE-2.svg, FILE-3.svg ... (default: no figure)" },
     { .name = "force",
       .type = WL_FLAG,
       .offset = offsetof(struct predict_options, force),
@@ -39,6 +45,7 @@ static const struct wl_opt options[] = {
 struct predicted {
     const struct wl_law_group *group;
     enum wl_law_response response;
+    const char *figure; /* path; NULL: none */
     struct wl_law_posterior posterior;
     struct wl_law_forecast *at;
     struct wl_energy_parts parts;              /* of an energy: what explains it */
@@ -65,6 +72,29 @@ static int predict_group(const struct wl_law_group *g, enum wl_law_response resp
     out->at = wl_law_forecasts(&out->posterior, points->workers, points->n, a);
     out->n = points->n;
     return response == WL_LAW_ENERGY ? explain(out, points->workers, prior, a, e) : 0;
+}
+
+/* ---- figure ---- */
+
+/* FILE.svg for the first group, FILE-2.svg for the second. */
+static const char *figure_path(const char *path, size_t number, struct wl_arena *a)
+{
+    const char *dot = strrchr(path, '.');
+    if (number == 1 || !dot) return path;
+    return wl_strf(a, "%.*s-%zu%s", (int)(dot - path), path, number, dot);
+}
+
+static int draw_figure(const struct predicted *p, const struct wl_points *points, const char *path, struct wl_arena *a,
+                       struct wl_err *e)
+{
+    const struct wl_report_fan fan = { .law = p->group,
+                                       .posterior = &p->posterior,
+                                       .response = p->response,
+                                       .name = p->group->title,
+                                       .span = "epoch",
+                                       .asked = points->workers,
+                                       .n_asked = points->n };
+    return wl_report_draw(wl_report_fan_figure(&fan, a), path, a, e);
 }
 
 /* ---- text ---- */
@@ -195,6 +225,7 @@ static void print_group(const struct predicted *p, bool first, struct wl_arena *
     print_forecasts(p, a);
     wl_print("\n");
     print_words(p, a);
+    if (p->figure) wl_print("  figure     %s\n", p->figure);
     print_families(p, a);
     print_parts(p, a);
 }
@@ -290,6 +321,7 @@ static void add_group(struct wl_json *array, const struct predicted *p, const st
     for (size_t i = 0; i < p->n; i++) add_forecast(list, &p->at[i], p->by_parts ? &p->by_parts[i] : NULL);
     for (size_t i = p->n; i < points->n; i++) add_refusal(list, points->workers[i], p->posterior.refusal);
     if (p->n && p->response == WL_LAW_ENERGY) add_explanation(o, &p->parts);
+    if (p->figure) wl_json_add_str(o, "figure", p->figure);
     notes = wl_json_add_array(o, "notes");
     for (size_t i = 0; i < p->posterior.notes.n; i++) wl_json_add_str(notes, NULL, p->posterior.notes.v[i]);
 }
@@ -306,23 +338,64 @@ static struct wl_json *start_json(const char *source, const struct predict_optio
     return root;
 }
 
-/* All groups at all points; *done: how many groups were predicted. */
-static int predict(const struct wl_law_result *r, const struct wl_points *points, const struct wl_prior *prior,
-                   bool force, struct wl_json *groups, size_t *done, struct wl_arena *a, struct wl_err *e)
+struct work {
+    const struct predict_options *options;
+    const struct wl_law_result *laws;
+    const struct wl_points *points;
+    const struct wl_prior *prior;
+    size_t from;           /* group of the first item */
+    struct predicted *out; /* [items] */
+    int *rc;               /* [items] */
+    struct wl_err *e;      /* [items] */
+};
+
+static void predict_item(void *ctx, size_t i, struct wl_arena *a)
 {
-    for (size_t i = 0; i < r->n; i++) {
+    struct work *w = ctx;
+    w->rc[i] = predict_group(&w->laws->groups[w->from + i], w->laws->response, w->points, w->prior, w->options->force,
+                             &w->out[i], a, &w->e[i]);
+}
+
+/* Predicts n groups in threads; the error is that of the first. */
+static int predict_block(struct work *w, size_t n, struct wl_arena *a, struct wl_err *e)
+{
+    w->out = wl_new_array(a, struct predicted, n);
+    w->rc = wl_new_array(a, int, n);
+    w->e = wl_new_array(a, struct wl_err, n);
+    wl_parallel(n, predict_item, w, a);
+    for (size_t i = 0; i < n; i++)
+        if (w->rc[i]) {
+            *e = w->e[i];
+            return w->rc[i];
+        }
+    return 0;
+}
+
+/* All groups at all points, a few at a time: posteriors are large. *done: how many groups were predicted. */
+static int predict(struct work *w, struct wl_json *groups, size_t *done, struct wl_arena *a, struct wl_err *e)
+{
+    enum { BLOCK = 64 };
+    int rc = 0;
+    for (; rc == 0 && w->from < w->laws->n; w->from += BLOCK) {
         struct wl_arena *scratch = wl_arena_new(a);
-        struct predicted p;
-        int rc = predict_group(&r->groups[i], r->response, points, prior, force, &p, groups ? a : scratch, e);
-        if (rc) return rc;
-        *done += p.n > 0;
-        if (groups)
-            add_group(groups, &p, points);
-        else
-            print_group(&p, i == 0, scratch);
+        const size_t n = w->laws->n - w->from < BLOCK ? w->laws->n - w->from : BLOCK;
+        rc = predict_block(w, n, scratch, e);
+        for (size_t i = 0; rc == 0 && i < n; i++) {
+            struct predicted *p = &w->out[i];
+            if (p->n) ++*done;
+            if (p->n && w->options->figure) {
+                p->figure = figure_path(w->options->figure, *done, scratch);
+                rc = draw_figure(p, w->points, p->figure, scratch, e);
+            }
+            if (rc) break;
+            if (groups)
+                add_group(groups, p, w->points);
+            else
+                print_group(p, w->from + i == 0, scratch);
+        }
         wl_arena_free(scratch);
     }
-    return 0;
+    return rc;
 }
 
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
@@ -343,7 +416,8 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rc) return rc;
     struct wl_json *root = o->json ? start_json(rest->args.v[0], o, &result, &prior, a) : NULL;
     size_t done = 0;
-    rc = predict(&result, &points, &prior, o->force, root ? wl_json_add_array(root, "groups") : NULL, &done, a, e);
+    struct work work = { .options = o, .laws = &result, .points = &points, .prior = &prior };
+    rc = predict(&work, root ? wl_json_add_array(root, "groups") : NULL, &done, a, e);
     if (rc) return rc;
     if (root) wl_json_print(root);
     return done ? WL_EXIT_OK : WL_EXIT_FAILED;

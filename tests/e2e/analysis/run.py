@@ -67,6 +67,7 @@ CASES = {
     "predict_energy": (["predict", "../fit/cases/estimated.csv", "--at", "workers=3", "--response", "energy_j"], 0),
     "predict_energy_json": (["predict", "../fit/cases/estimated.csv", "--at", "workers=3,8", "--response", "energy_j",
                              "--prior", "idle=0", "--prior", "power_tau=0.02", "--json"], 0),
+    "predict_bad_figure": (["predict", "../fit/cases/strong.csv", "--at", "workers=64", "--figure", "fan.png"], 2),
     "predict_bad_at": (["predict", "../fit/cases/weak.csv", "--at", "gpus=16"], 2),
     "predict_no_workers": (["predict", "../fit/cases/weak.csv", "--at", "workers=0"], 2),
     "energy": (["energy", "cases/energy.csv"], 0),
