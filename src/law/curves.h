@@ -33,7 +33,7 @@ struct wl_law_curves {
     struct wl_strs notes;
 };
 
-/* prior NULL: wl_hier_time_prior. WL_EINVAL: the prior is not one. */
+/* prior NULL: that of wl_law_posterior. WL_EINVAL: the prior is not one. */
 int wl_law_curves(const struct wl_law_group *g, enum wl_law_response response, const struct wl_hier_prior *prior,
                   struct wl_law_curves *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

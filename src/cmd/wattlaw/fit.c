@@ -348,7 +348,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond, .margin = o->margin, .thorough = true
     };
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
-    int rc = wl_prior_read(&o->prior, &prior, e);
+    int rc = wl_prior_read(&o->prior, how.response, &prior, e);
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
     if (rc == 0) rc = wl_law_curves_of_result(&result, &prior.response, &curves, a, e);
