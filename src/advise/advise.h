@@ -7,6 +7,7 @@
 #include "advise/batch/largest.h"
 #include "advise/cap/cap.h"
 #include "advise/cap/policy/policy.h"
+#include "advise/choose/campaign.h"
 #include "advise/choose/choose.h"
 #include "advise/joint/joint.h"
 

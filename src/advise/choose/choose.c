@@ -3,27 +3,46 @@
 #include "advise/choose/internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static const double same_within = 0.01, distinct_from = 0.9; /* of tie sets: 1 %, with this probability */
 static const double near[] = { 0.01, 0.03 };                 /* of the best allowed */
 
-static int ascending(const void *p, const void *q)
+/* Hoare's selection: v[k] is the k-th smallest, smaller ones before it. */
+static double select_kth(double *v, size_t n, size_t k)
 {
-    const double x = *(const double *)p, y = *(const double *)q;
-    return (x > y) - (x < y);
+    size_t lo = 0, hi = n - 1;
+    while (lo < hi) {
+        const double pivot = v[lo + (hi - lo) / 2];
+        size_t i = lo, j = hi;
+        for (;;) {
+            while (v[i] < pivot) i++;
+            while (v[j] > pivot) j--;
+            if (i >= j) break;
+            const double swapped = v[i];
+            v[i++] = v[j];
+            v[j--] = swapped;
+        }
+        if (k <= j)
+            hi = j;
+        else
+            lo = j + 1;
+    }
+    return v[k];
 }
 
 /* Linear between order statistics. */
 double wl_choose_quantile(double v[WL_JOINT_DRAWS], double p)
 {
-    qsort(v, WL_JOINT_DRAWS, sizeof *v, ascending);
     const double at = p * (WL_JOINT_DRAWS - 1);
     const size_t k = (size_t)at;
-    return k + 1 < WL_JOINT_DRAWS ? v[k] + (at - (double)k) * (v[k + 1] - v[k]) : v[k];
+    const double lo = select_kth(v, WL_JOINT_DRAWS, k);
+    if (k + 1 == WL_JOINT_DRAWS) return lo;
+    double hi = v[k + 1];
+    for (size_t i = k + 2; i < WL_JOINT_DRAWS; i++) hi = fmin(hi, v[i]);
+    return lo + (at - (double)k) * (hi - lo);
 }
 
-/* exp of a mean with the 95 % interval of draws, which are sorted. */
+/* exp of a mean with the 95 % interval of draws, which are reordered. */
 static struct wl_estimate estimate(double mean, double v[WL_JOINT_DRAWS])
 {
     const double lo = wl_choose_quantile(v, 0.025), hi = wl_choose_quantile(v, 0.975);

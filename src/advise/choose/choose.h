@@ -104,7 +104,7 @@ struct wl_choose_result {
     int knee;     /* of the front of posterior means; WL_CHOOSE_NONE: fewer than three members or hardly bent */
     double depth; /* of the knee: distance from the chord, logarithms scaled to [0, 1]; NAN without a front of three */
     /* Without a choice. */
-    int nearest; /* not excluded, the one that meets its worst limit with the largest probability */
+    int nearest; /* not excluded, the one that exceeds its worst limit by the smallest factor */
     int binding; /* the limit that it misses most, or WL_CHOOSE_NONE: all settings are excluded */
     struct wl_choose_relaxation *relaxed; /* [limits] */
 };

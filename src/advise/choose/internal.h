@@ -16,7 +16,7 @@ void wl_choose_trade_off(const struct wl_choose_context *c, struct wl_choose_res
 /* With a choice: measure and rows[].gain. */
 void wl_choose_value_runs(const struct wl_choose_context *c, struct wl_choose_result *out, struct wl_arena *a);
 
-/* The p-quantile of draws, which are sorted in place. */
+/* The p-quantile of draws, which are reordered. */
 double wl_choose_quantile(double v[WL_JOINT_DRAWS], double p);
 
 #endif

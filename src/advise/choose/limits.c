@@ -78,14 +78,6 @@ void wl_choose_meet_limits(const struct wl_choose_context *c, struct wl_choose_r
 
 /* ---- no setting is allowed ---- */
 
-static double worst(const struct wl_choose_row *row, size_t m, size_t *at)
-{
-    double least = INFINITY;
-    for (size_t k = 0; k < m; k++)
-        if (row->meets[k] < least) least = row->meets[k], *at = k;
-    return least;
-}
-
 static bool meets_others(const struct wl_choose_context *c, const struct wl_choose_row *row, size_t but)
 {
     for (size_t k = 0; k < c->o->n_limits; k++)
@@ -115,19 +107,28 @@ static struct wl_choose_relaxation relax(const struct wl_choose_context *c, cons
     return out;
 }
 
+/* ln of what setting i needs over what the limits allow, of the limit that it misses most. */
+static double excess(const struct wl_choose_context *c, size_t i, size_t *limit)
+{
+    double most = -INFINITY;
+    for (size_t k = 0; k < c->o->n_limits; k++) {
+        const double here = log(needs(c, k, i) / c->o->limits[k].most);
+        if (here > most) most = here, *limit = k;
+    }
+    return most;
+}
+
 void wl_choose_explain(const struct wl_choose_context *c, struct wl_choose_result *out, struct wl_arena *a)
 {
-    const size_t m = c->o->n_limits;
-    double best = -1;
+    double least = INFINITY;
     for (size_t i = 0; i < c->in->n; i++) {
         size_t k = 0;
-        if (c->in->settings[i].excluded) continue;
-        const double p = worst(&out->rows[i], m, &k);
-        if (p <= best) continue;
-        best = p;
+        const double here = c->in->settings[i].excluded ? INFINITY : excess(c, i, &k);
+        if (!(here < least)) continue;
+        least = here;
         out->nearest = (int)i;
         out->binding = (int)k;
     }
-    out->relaxed = wl_new_array(a, struct wl_choose_relaxation, m);
-    for (size_t k = 0; k < m; k++) out->relaxed[k] = relax(c, out, k);
+    out->relaxed = wl_new_array(a, struct wl_choose_relaxation, c->o->n_limits);
+    for (size_t k = 0; k < c->o->n_limits; k++) out->relaxed[k] = relax(c, out, k);
 }

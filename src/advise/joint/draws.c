@@ -37,29 +37,51 @@ static const struct wl_joint_node *node_of(const struct wl_joint_part *p, double
     return &p->nodes[k];
 }
 
-static void draw_one(struct wl_joint *j, enum wl_joint_response r, size_t draw, double *z)
+/* Draws of one pass over the settings: the inner loop is over them. */
+enum { BLOCK = 8 };
+_Static_assert(WL_JOINT_DRAWS % BLOCK == 0, "draws come in whole blocks");
+
+/* Coefficients of a draw, in column q of z [r][BLOCK]. */
+static void draw_coefficients(const struct wl_joint *j, enum wl_joint_response r, const struct wl_joint_node *v,
+                              size_t draw, double *z, double *x)
+{
+    const size_t columns = j->basis.r;
+    for (size_t k = 0; k < columns; k++) x[k] = normal(j, COEFFICIENTS, r, draw * columns + k);
+    wl_joint_solve_transposed(v->l, columns, x);
+    for (size_t k = 0; k < columns; k++) z[k * BLOCK + draw % BLOCK] = v->coefficients[k] + v->scale[k] * x[k];
+}
+
+static void draw_settings(struct wl_joint *j, enum wl_joint_response r, const struct wl_joint_node *const *nodes,
+                          size_t first, const double *z)
 {
     struct wl_joint_part *p = &j->part[r];
-    const struct wl_joint_node *v = node_of(p, position(draw, r));
     const size_t columns = j->basis.r;
-    for (size_t k = 0; k < columns; k++) z[k] = normal(j, COEFFICIENTS, r, draw * columns + k);
-    wl_joint_solve_transposed(v->l, columns, z);
-    for (size_t k = 0; k < columns; k++) z[k] = v->coefficients[k] + v->scale[k] * z[k];
     for (size_t i = 0; i < j->n; i++) {
-        const double *b = j->basis.b + i * columns, own = wl_joint_own_share(v, &p->runs[i]);
-        double smooth = 0;
-        for (size_t k = 0; k < columns; k++) smooth += b[k] * z[k];
-        p->draws[i * WL_JOINT_DRAWS + draw] = p->base[i] + smooth + own * (p->y[i] - smooth) +
-                                              v->tau * sqrt(1 - own) * normal(j, EFFECTS, r, draw * j->n + i);
+        const double *b = j->basis.b + i * columns;
+        double smooth[BLOCK] = { 0 };
+        for (size_t k = 0; k < columns; k++)
+            for (size_t q = 0; q < BLOCK; q++) smooth[q] += b[k] * z[k * BLOCK + q];
+        for (size_t q = 0; q < BLOCK; q++) {
+            const double own = wl_joint_own_share(nodes[q], &p->runs[i]);
+            p->draws[i * WL_JOINT_DRAWS + first + q] =
+                p->base[i] + smooth[q] + own * (p->y[i] - smooth[q]) +
+                nodes[q]->tau * sqrt(1 - own) * normal(j, EFFECTS, r, (first + q) * j->n + i);
+        }
     }
 }
 
 void wl_joint_draw(struct wl_joint *j, struct wl_arena *a)
 {
-    double *z = wl_new_array(a, double, j->basis.r);
+    double *z = wl_new_array(a, double, j->basis.r *BLOCK), *x = wl_new_array(a, double, j->basis.r);
     for (int r = 0; r < WL_JOINT_RESPONSES; r++) {
-        if (!j->part[r].n_nodes) continue;
-        j->part[r].draws = wl_new_array(a, double, j->n *WL_JOINT_DRAWS);
-        for (size_t d = 0; d < WL_JOINT_DRAWS; d++) draw_one(j, (enum wl_joint_response)r, d, z);
+        struct wl_joint_part *p = &j->part[r];
+        const struct wl_joint_node *nodes[BLOCK];
+        if (!p->n_nodes) continue;
+        p->draws = wl_new_array(a, double, j->n *WL_JOINT_DRAWS);
+        for (size_t d = 0; d < WL_JOINT_DRAWS; d++) {
+            nodes[d % BLOCK] = node_of(p, position(d, (enum wl_joint_response)r));
+            draw_coefficients(j, (enum wl_joint_response)r, nodes[d % BLOCK], d, z, x);
+            if (d % BLOCK == BLOCK - 1) draw_settings(j, (enum wl_joint_response)r, nodes, d - (BLOCK - 1), z);
+        }
     }
 }

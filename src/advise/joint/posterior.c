@@ -180,26 +180,50 @@ double wl_joint_own_share(const struct wl_joint_node *v, const struct wl_joint_r
     return runs->n ? own / (own + v->sigma * v->sigma / (double)runs->n) : 0;
 }
 
+/* Settings of one pass over the factor: the inner loop is over them. */
+enum { BLOCK = 8 };
+
+/* |L^-1 scale b|^2 of settings first .. first + m - 1, m <= BLOCK; x: [r][BLOCK]. */
+static void smooth_variances(const struct wl_joint *j, const struct wl_joint_node *v, size_t first, size_t m,
+                             double out[BLOCK], double *x)
+{
+    const size_t r = j->basis.r;
+    for (size_t q = 0; q < BLOCK; q++) out[q] = 0;
+    for (size_t k = 0; k < r; k++) {
+        const double *l = v->l + k * r;
+        double sum[BLOCK] = { 0 };
+        for (size_t q = 0; q < m; q++) sum[q] = v->scale[k] * j->basis.b[(first + q) * r + k];
+        for (size_t c = 0; c < k; c++)
+            for (size_t q = 0; q < BLOCK; q++) sum[q] -= l[c] * x[c * BLOCK + q];
+        for (size_t q = 0; q < BLOCK; q++) {
+            x[k * BLOCK + q] = sum[q] / l[k];
+            out[q] += x[k * BLOCK + q] * x[k * BLOCK + q];
+        }
+    }
+}
+
+static void fill_setting(const struct wl_joint *j, const struct wl_joint_part *p, struct wl_joint_node *v, size_t i,
+                         double smooth_variance)
+{
+    const double *b = j->basis.b + i * j->basis.r, own = wl_joint_own_share(v, &p->runs[i]);
+    double smooth = 0;
+    for (size_t k = 0; k < j->basis.r; k++) smooth += b[k] * v->coefficients[k];
+    v->mean[i] = p->base[i] + smooth + own * (p->y[i] - smooth);
+    v->variance[i] = (1 - own) * (1 - own) * smooth_variance + v->tau * v->tau * (1 - own);
+}
+
 static void fill_node(const struct wl_joint *j, const struct wl_joint_part *p, struct wl_joint_node *v,
                       struct wl_arena *a)
 {
     const size_t r = j->basis.r;
-    double *x = wl_new_array(a, double, r);
+    double *x = wl_new_array(a, double, r *BLOCK), variance[BLOCK];
     wl_joint_solve_transposed(v->l, r, v->coefficients);
     for (size_t k = 0; k < r; k++) v->coefficients[k] *= v->scale[k];
     v->mean = wl_new_array(a, double, j->n);
     v->variance = wl_new_array(a, double, j->n);
     for (size_t i = 0; i < j->n; i++) {
-        const double *b = j->basis.b + i * r, own = wl_joint_own_share(v, &p->runs[i]);
-        double smooth = 0, squares = 0;
-        for (size_t k = 0; k < r; k++) {
-            smooth += b[k] * v->coefficients[k];
-            x[k] = v->scale[k] * b[k];
-        }
-        wl_joint_solve(v->l, r, x);
-        for (size_t k = 0; k < r; k++) squares += x[k] * x[k];
-        v->mean[i] = p->base[i] + smooth + own * (p->y[i] - smooth);
-        v->variance[i] = (1 - own) * (1 - own) * squares + v->tau * v->tau * (1 - own);
+        if (i % BLOCK == 0) smooth_variances(j, v, i, j->n - i < BLOCK ? j->n - i : BLOCK, variance, x);
+        fill_setting(j, p, v, i, variance[i % BLOCK]);
     }
 }
 

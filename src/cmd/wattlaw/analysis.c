@@ -41,6 +41,8 @@ static int read_store(const char *given, const struct wl_strs *map, const char *
     return rc;
 }
 
+bool wl_analysis_is_store(const char *path) { return wl_is_dir(path) || is_store(path); }
+
 int wl_analysis_read(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
                      struct wl_err *e)
 {
@@ -50,7 +52,7 @@ int wl_analysis_read(const char *path, const struct wl_strs *map, struct wl_obse
 int wl_analysis_read_metric(const char *path, const struct wl_strs *map, const char *metric,
                             struct wl_observations *out, struct wl_arena *a, struct wl_err *e)
 {
-    bool store = wl_is_dir(path) || is_store(path);
+    bool store = wl_analysis_is_store(path);
     int rc = store ? read_store(path, map, metric, out, a, e) : wl_obs_read_csv(path, map, out, a, e);
     if (rc) return rc;
     if (!out->n)
@@ -63,7 +65,7 @@ int wl_analysis_metrics(const char *path, struct wl_strs *names, struct wl_arena
 {
     struct wl_store *store;
     *names = (struct wl_strs) { 0 };
-    if (!wl_is_dir(path) && !is_store(path)) return 0;
+    if (!wl_analysis_is_store(path)) return 0;
     int rc = open_store(path, &store, a, e);
     if (rc) return rc;
     rc = wl_store_metric_names(store, names, a, e);
@@ -99,7 +101,7 @@ int wl_analysis_footprint(const char *path, struct wl_footprint *f, struct wl_st
                           struct wl_err *e)
 {
     struct wl_store *store;
-    if (!wl_is_dir(path) && !is_store(path)) return 0;
+    if (!wl_analysis_is_store(path)) return 0;
     int rc = open_store(path, &store, a, e);
     if (rc) return rc;
     rc = wl_cmd_footprint_of_store(f, store, 0, notes, a, e);
@@ -111,7 +113,7 @@ int wl_analysis_add_carbon(const char *given, const struct wl_carbon_intensity *
                            struct wl_strs *notes, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_store *store;
-    if (!wl_is_dir(given) && !is_store(given))
+    if (!wl_analysis_is_store(given))
         return wl_fail(e, WL_EUSAGE, "--carbon-csv needs a store: the runs in %s have no time of day", given);
     int rc = open_store(given, &store, a, e);
     if (rc) return rc;

@@ -4,6 +4,9 @@
 
 #include "carbon/carbon.h"
 
+/* Is it a store or the folder of a campaign, and not a CSV file? */
+bool wl_analysis_is_store(const char *path);
+
 /* Reads the observation table at `path`. `map` renames columns of a CSV file ("canonical=column"); with a store it is
  * WL_EUSAGE. An empty table is WL_EINVAL. */
 int wl_analysis_read(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,

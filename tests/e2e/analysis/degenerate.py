@@ -55,6 +55,8 @@ COMMANDS = {
     "compare": ["compare", "--factor", "power_cap_w"],
     "energy": ["energy"],
     "predict": ["predict", "--at", "workers=6", "--at", "workers=32"],
+    "recommend": ["recommend", "--minimize", "time", "--max-slowdown", "10%"],
+    "recommend energy": ["recommend", "--where", "workload=net"],
     "predict --force": ["predict", "--at", "workers=1000", "--force"],
 }
 AUDITS = {

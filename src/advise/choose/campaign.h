@@ -1,0 +1,98 @@
+/* The settings of a campaign from its observations: what varied, the runs of each setting, and their joint models. */
+#ifndef WL_ADVISE_CHOOSE_CAMPAIGN_H
+#define WL_ADVISE_CHOOSE_CAMPAIGN_H
+
+#include "advise/choose/choose.h"
+#include "law/law.h"
+#include "settings/settings.h"
+
+/* A restriction of the choice: a number in [least, most], or a text; a missing value matches `none` alone. Settings
+ * that do not match are evidence, except those of another workload. */
+struct wl_choose_where {
+    const char *text;   /* "workers=4..16", for messages */
+    const char *column; /* of the observations */
+    const char *value;  /* NULL: a range */
+    double least, most; /* -INFINITY, INFINITY: open */
+    bool none;          /* the value is missing (no cap) */
+};
+
+/* For how much work time, energy and cost are. */
+enum wl_choose_work_kind {
+    WL_CHOOSE_UNIT,    /* an epoch, a run where there are no epochs, or as many samples as a typical one has */
+    WL_CHOOSE_EPOCHS,  /* `amount` epochs */
+    WL_CHOOSE_SAMPLES, /* `amount` samples */
+    WL_CHOOSE_TARGET   /* until a metric reaches a value */
+};
+struct wl_choose_work {
+    enum wl_choose_work_kind kind;
+    double amount;
+    const char *metric; /* WL_CHOOSE_TARGET: its name and the value to reach */
+    double value;
+    struct wl_strs others; /* further metrics of the source, for messages */
+    /* WL_CHOOSE_TARGET: epochs to the target over the global batch, instead of the campaign's own; linear in logarithms
+     * between them. n 0: none. */
+    struct wl_choose_epochs_table {
+        double *batch, *epochs; /* [n], batches ascending */
+        size_t n;
+    } table;
+};
+
+struct wl_choose_campaign_options {
+    int64_t drop_epochs;
+    const struct wl_choose_where *where;
+    size_t n_where;
+    struct wl_choose_work work;
+    double node_size;    /* workers must be a multiple; NAN: any */
+    double global_batch; /* samples per update that are needed; NAN: any */
+    double site_power_w; /* of all devices, against measured peaks, else caps; NAN: any */
+};
+
+/* What the campaign varied, besides the workload. */
+struct wl_choose_axis {
+    const char *column;
+    const struct wl_setting *setting; /* NULL: an axis of the user's own */
+    bool number;                      /* else names: each value has a model of its own */
+    bool derived;                     /* a batch that follows from the other axes: not an axis of the model */
+};
+
+struct wl_choose_campaign {
+    struct wl_choose_axis *axes; /* workers first, whether it varied or not */
+    size_t n_axes;
+    struct wl_choose_setting *settings;
+    size_t n;
+    const char ***value;      /* [n][axes] texts, "" missing */
+    size_t *row;              /* [n] a row of the observations */
+    double *peak_w;           /* [n] of all devices together; NAN: unknown */
+    bool *peak_is_cap;        /* [n] the limit of its caps, where no peak was measured */
+    bool *never_acted;        /* [n] its cap never limited a device */
+    enum wl_provenance *from; /* [n] of its energy */
+    struct wl_choose_group *groups;
+    size_t n_groups;
+    double *work_draws;   /* as in struct wl_choose_input; NULL: the work is certain */
+    const char *workload; /* NULL: the source names none */
+    const char *unit;     /* "per epoch", "per run", "for 1000 samples", "for 90 epochs", "to val_top1 = 0.75" */
+    bool to_target;
+    size_t runs, repeated; /* of those with a time; settings with two or more */
+    double rho;            /* correlation of the noise of t and P */
+    enum wl_provenance any_from;
+    struct wl_strs notes;
+};
+
+/* WL_ENOENT: an unknown column or metric (with "did you mean"). WL_EINVAL: several workloads, no usable row, no number
+ * of samples where it is needed, a target that no run reached. */
+int wl_choose_campaign(const struct wl_observations *obs, const struct wl_choose_campaign_options *o,
+                       struct wl_choose_campaign *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The input of wl_choose. */
+struct wl_choose_input wl_choose_campaign_input(const struct wl_choose_campaign *c);
+
+/* The reference where none is named: the least expected time among settings without a cap, or with the largest ones.
+ * `like`: restrictions that it must match as well (n may be 0); WL_EINVAL: none matches. */
+int wl_choose_reference(const struct wl_choose_campaign *c, const struct wl_observations *obs,
+                        const struct wl_choose_where *like, size_t n_like, size_t *out, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
+/* The largest power cap of the campaign, W; NAN: there is none. */
+double wl_choose_largest_cap(const struct wl_choose_campaign *c);
+
+#endif

@@ -1,0 +1,78 @@
+/* Which settings the machine, the site and the user rule out. */
+#include "advise/choose/axes.h"
+#include "advise/choose/collected.h"
+
+#include <math.h>
+
+/* The largest of the column peak_power_w over the rows of each setting. */
+static void find_peaks(struct wl_choose_collected *s)
+{
+    struct wl_choose_campaign *c = s->c;
+    struct wl_obs_column peak;
+    c->peak_w = wl_new_array(s->a, double, c->n);
+    c->peak_is_cap = wl_new_array(s->a, bool, c->n);
+    for (size_t i = 0; i < c->n; i++) c->peak_w[i] = NAN;
+    const bool measured = wl_obs_find(s->obs, "peak_power_w", &peak, NULL) == 0 && peak.real;
+    for (size_t row = 0; measured && row < s->obs->n; row++) {
+        const size_t i = s->of_run[s->obs->run_index[row]];
+        if (i < c->n) c->peak_w[i] = fmax(c->peak_w[i], peak.real[row]);
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        c->peak_is_cap[i] = isnan(c->peak_w[i]);
+        if (c->peak_is_cap[i]) c->peak_w[i] = s->obs->power_cap_w[c->row[i]] * c->settings[i].workers;
+    }
+}
+
+static const char *exceeds_site(const struct wl_choose_collected *s, size_t i)
+{
+    const double most = s->o->site_power_w, peak = s->c->peak_w[i];
+    if (isnan(most) || peak <= most) return NULL;
+    if (isnan(peak)) return "neither a peak power nor a power cap is known, for --site-power";
+    return wl_strf(s->a, "%s %.4g kW is above --site-power %.4g kW",
+                   s->c->peak_is_cap[i] ? "power cap x workers" : "peak", peak / 1e3, most / 1e3);
+}
+
+static const char *breaks_machine(const struct wl_choose_collected *s, size_t i)
+{
+    const struct wl_choose_campaign_options *o = s->o;
+    const double n = s->c->settings[i].workers, batch = s->obs->global_batch[s->c->row[i]];
+    if (!isnan(o->node_size) && fmod(n, o->node_size) != 0)
+        return wl_strf(s->a, "%g worker%s: not a multiple of --node-size %g", n, n == 1 ? "" : "s", o->node_size);
+    if (isnan(o->global_batch)) return NULL;
+    if (!isnan(batch) && batch != o->global_batch)
+        return wl_strf(s->a, "global batch %g, not --global-batch %g", batch, o->global_batch);
+    if (fmod(o->global_batch, n) != 0)
+        return wl_strf(s->a, "%g workers do not divide --global-batch %g", n, o->global_batch);
+    return NULL;
+}
+
+static void find_caps_that_never_acted(struct wl_choose_collected *s)
+{
+    struct wl_choose_campaign *c = s->c;
+    c->never_acted = wl_new_array(s->a, bool, c->n);
+    for (size_t k = 0; k < c->n_axes; k++) {
+        struct wl_obs_column acted;
+        if (!c->axes[k].setting || !c->axes[k].setting->is_cap) continue;
+        if (wl_obs_find(s->obs, c->axes[k].setting->acted, &acted, NULL) || !acted.real) continue;
+        for (size_t i = 0; i < c->n; i++)
+            if (*c->value[i][k] && acted.real[c->row[i]] == 0) c->never_acted[i] = true;
+    }
+}
+
+int wl_choose_exclude(struct wl_choose_collected *s, struct wl_err *e)
+{
+    find_peaks(s);
+    find_caps_that_never_acted(s);
+    for (size_t i = 0; i < s->c->n; i++) {
+        struct wl_choose_setting *to = &s->c->settings[i];
+        for (size_t k = 0; k < s->o->n_where; k++) {
+            bool match = true;
+            const int rc = wl_choose_matches(s->obs, s->c->row[i], &s->o->where[k], &match, s->a, e);
+            if (rc) return wl_err_prefix(e, "--where %s", s->o->where[k].text);
+            if (!match && !to->excluded) to->excluded = wl_strf(s->a, "not --where %s", s->o->where[k].text);
+        }
+        if (!to->excluded) to->excluded = breaks_machine(s, i);
+        if (!to->excluded) to->excluded = exceeds_site(s, i);
+    }
+    return 0;
+}

@@ -1,0 +1,75 @@
+/* The setting that slowdown and saving are relative to. */
+#include "advise/choose/axes.h"
+
+#include <math.h>
+
+static double expected_time(const struct wl_choose_campaign *c, size_t i)
+{
+    for (size_t g = 0; g < c->n_groups; g++)
+        if (i - c->groups[g].first < c->groups[g].n)
+            return wl_joint_means(c->groups[g].joint, WL_JOINT_TIME)[i - c->groups[g].first] + c->settings[i].ln_work;
+    return NAN;
+}
+
+/* The least restrained value of a cap among all settings. */
+struct top {
+    double largest;
+    bool uncapped;
+};
+
+static struct top *tops_of(const struct wl_choose_campaign *c, struct wl_arena *a)
+{
+    struct top *v = wl_new_array(a, struct top, c->n_axes);
+    double cap;
+    for (size_t k = 0; k < c->n_axes; k++)
+        for (size_t i = 0; i < c->n; i++) {
+            v[k].uncapped = v[k].uncapped || !*c->value[i][k];
+            if (wl_str_to_real(c->value[i][k], &cap) == 0) v[k].largest = fmax(v[k].largest, cap);
+        }
+    return v;
+}
+
+/* 0: no cap, or the largest where all are capped; more, the smaller its caps are. */
+static double restraint(const struct wl_choose_campaign *c, const struct top *tops, size_t i)
+{
+    double sum = 0, v;
+    for (size_t k = 0; k < c->n_axes; k++) {
+        const bool cap = c->axes[k].setting && c->axes[k].setting->is_cap && c->axes[k].number;
+        if (cap && wl_str_to_real(c->value[i][k], &v) == 0) sum += tops[k].largest / v - (tops[k].uncapped ? 0 : 1);
+    }
+    return sum;
+}
+
+int wl_choose_reference(const struct wl_choose_campaign *c, const struct wl_observations *obs,
+                        const struct wl_choose_where *like, size_t n_like, size_t *out, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    double best = INFINITY, least = INFINITY;
+    const struct top *tops = tops_of(c, a);
+    bool any = false;
+    for (size_t i = 0; i < c->n; i++) {
+        bool all = true;
+        for (size_t k = 0; k < n_like; k++) {
+            bool match;
+            const int rc = wl_choose_matches(obs, c->row[i], &like[k], &match, a, e);
+            if (rc) return wl_err_prefix(e, "--reference %s", like[k].text);
+            all = all && match;
+        }
+        const double held = all ? restraint(c, tops, i) : INFINITY, time = expected_time(c, i);
+        if (!all || held > least || (held == least && time >= best)) continue;
+        any = true;
+        least = held;
+        best = time;
+        *out = i;
+    }
+    return any ? 0 : wl_fail(e, WL_EINVAL, "--reference: %s has no such setting", obs->source);
+}
+
+double wl_choose_largest_cap(const struct wl_choose_campaign *c)
+{
+    double most = NAN, v;
+    for (size_t k = 0; k < c->n_axes; k++)
+        for (size_t i = 0; wl_str_eq(c->axes[k].column, "power_cap_w") && i < c->n; i++)
+            if (wl_str_to_real(c->value[i][k], &v) == 0) most = fmax(most, v);
+    return most;
+}

@@ -1,0 +1,36 @@
+/* The command line that runs a setting. */
+#include "cmd/wattlaw/recommend/recommend.h"
+
+#include <math.h>
+
+/* "--set sweep.workers=8 --set sweep.power_cap_w=250": what a campaign would run. A setting that the campaign did not
+ * vary is as in its experiment file. A batch that follows from the others is left to the grid. */
+static const char *of_sweep(const struct wl_choose_campaign *c, size_t i, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    wl_text_add(&t, "wattlaw sweep EXPERIMENT.ini");
+    for (size_t k = 0; k < c->n_axes; k++)
+        if (!c->axes[k].derived && *c->value[i][k] && !(c->axes[k].setting && c->axes[k].setting->observed))
+            wl_text_addf(&t, " --set sweep.%s=%s", c->axes[k].column, c->value[i][k]);
+    return t.s;
+}
+
+/* Caps are set by wattlaw itself; the rest is the program's. */
+static const char *of_measure(const struct wl_choose_campaign *c, size_t i, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    wl_text_add(&t, "wattlaw measure");
+    for (size_t k = 0; k < c->n_axes; k++) {
+        struct wl_text option = WL_TEXT(a);
+        if (!c->axes[k].setting || !c->axes[k].setting->is_cap || !*c->value[i][k]) continue;
+        for (const char *p = c->axes[k].column; *p; p++) wl_text_addn(&option, *p == '_' ? "-" : p, 1);
+        wl_text_addf(&t, " --%s %s", option.s, c->value[i][k]);
+    }
+    wl_text_addf(&t, " -- COMMAND with %s", c->settings[i].name);
+    return t.s;
+}
+
+const char *wl_recommend_command(const struct wl_recommendation *r, size_t i, struct wl_arena *a)
+{
+    return r->is_store ? of_sweep(&r->campaign, i, a) : of_measure(&r->campaign, i, a);
+}

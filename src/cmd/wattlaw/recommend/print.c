@@ -1,0 +1,332 @@
+/* The recommendation as text: the choice in a sentence, what it rests on, the table of all settings. */
+#include "cmd/wattlaw/recommend/recommend.h"
+
+#include "cmd/wattlaw/format.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MAX_ROWS = 30 }; /* of the table, without --all */
+
+static const char *name_of(const struct wl_recommendation *r, int i) { return r->campaign.settings[i].name; }
+
+/* As words of a sentence. */
+static const char *words_of(enum wl_choose_quantity q)
+{
+    return q == WL_CHOOSE_EDP    ? "energy x time"
+           : q == WL_CHOOSE_ED2P ? "energy x time^2"
+           : q == WL_CHOOSE_ZEUS ? "Zeus cost"
+                                 : wl_choose_quantity_name(q);
+}
+
+static bool is_of_energy(enum wl_choose_quantity q) { return q != WL_CHOOSE_TIME; }
+
+static const char *unit_of(const struct wl_recommendation *r, enum wl_choose_quantity q)
+{
+    static const char *const units[] = { "J", "s", "g CO2e", NULL, "J s", "J s2", "J" };
+    const char *currency = r->asked->footprint.currency;
+    return q == WL_CHOOSE_COST ? currency ? currency : "EUR" : units[q];
+}
+
+/* Cost of worker-hours alone derives from no energy. */
+static enum wl_provenance from_of(const struct wl_recommendation *r, enum wl_choose_quantity q, size_t i)
+{
+    const bool unpriced = q == WL_CHOOSE_COST && !(r->options.prices.per_kwh > 0);
+    return is_of_energy(q) && !unpriced ? r->campaign.from[i] : WL_MEASURED;
+}
+
+struct wl_amount wl_recommend_amount(const struct wl_recommendation *r, enum wl_choose_quantity q, size_t i)
+{
+    const struct wl_estimate *v = &r->result.rows[i].amount[q];
+    return wl_amount_between(v->value, v->lo, v->hi, unit_of(r, q), from_of(r, q, i));
+}
+
+/* Of a ratio to the reference, which has a provenance of its own. */
+static const char *mark_of(const struct wl_recommendation *r, enum wl_choose_quantity q, size_t i)
+{
+    return wl_provenance_mark(from_of(r, q, i) | from_of(r, q, r->options.reference));
+}
+
+/* ---- the sentence ---- */
+
+static const char *time_text(const struct wl_estimate *t, struct wl_arena *a)
+{
+    return wl_strf(a, "%s (%s to %s)", wl_human_time(a, t->value), wl_human_time(a, t->lo), wl_human_time(a, t->hi));
+}
+
+/* "11.6 % less energy (9.4 to 13.7 %)" */
+static const char *change_text(const char *what, const struct wl_estimate *ratio, struct wl_arena *a)
+{
+    const bool less = ratio->value <= 1;
+    const double sign = less ? -100 : 100, x = sign * (ratio->lo - 1), y = sign * (ratio->hi - 1);
+    return wl_strf(a, "%.1f %% %s %s (%.1f to %.1f %%)", sign * (ratio->value - 1), less ? "less" : "more", what,
+                   fmin(x, y), fmax(x, y));
+}
+
+static const char *amounts_text(const struct wl_recommendation *r, size_t i, struct wl_arena *a)
+{
+    static const enum wl_choose_quantity shown[] = { WL_CHOOSE_ENERGY, WL_CHOOSE_CARBON, WL_CHOOSE_COST };
+    struct wl_text t = WL_TEXT(a);
+    wl_text_add(&t, time_text(&r->result.rows[i].amount[WL_CHOOSE_TIME], a));
+    for (size_t k = 0; k < WL_COUNT(shown); k++) {
+        const struct wl_amount q = wl_recommend_amount(r, shown[k], i);
+        if (!isnan(q.value)) wl_text_addf(&t, ", %s", wl_amount_text(&q, a));
+    }
+    return t.s;
+}
+
+static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &r->result;
+    const enum wl_choose_quantity q = r->options.minimize;
+    wl_print("Use %s: the least expected %s of %s%s.\n", name_of(r, x->choice), words_of(q),
+             wl_format_count(x->allowed, "setting", a), r->options.n_limits ? " within the limits" : "");
+    wl_print("  %-14s %s\n", r->campaign.unit, amounts_text(r, (size_t)x->choice, a));
+    if ((size_t)x->choice == r->options.reference) {
+        wl_print("  saving         none: it is the reference\n");
+        return;
+    }
+    wl_print("  against        %s: %s", name_of(r, (int)r->options.reference),
+             change_text("time", &x->saving[WL_CHOOSE_TIME], a));
+    if (!isnan(x->saving[WL_CHOOSE_ENERGY].value))
+        wl_print(", %s%s", change_text("energy", &x->saving[WL_CHOOSE_ENERGY], a),
+                 mark_of(r, WL_CHOOSE_ENERGY, (size_t)x->choice));
+    if (q != WL_CHOOSE_ENERGY && q != WL_CHOOSE_TIME)
+        wl_print(", %s%s", change_text(words_of(q), &x->saving[q], a), mark_of(r, q, (size_t)x->choice));
+    wl_print("\n");
+}
+
+/* ---- what it rests on ---- */
+
+static const char *probability_text(double p, struct wl_arena *a)
+{
+    return p > 0.995 ? "above 0.99" : p < 0.005 ? "below 0.01" : wl_strf(a, "%.2f", p);
+}
+
+static void print_limits(const struct wl_recommendation *r, int i, struct wl_arena *a)
+{
+    for (size_t k = 0; k < r->options.n_limits; k++)
+        wl_print("  limit          %s: met with probability %s\n", r->options.limits[k].name,
+                 probability_text(r->result.rows[i].meets[k], a));
+}
+
+static int fewest_workers(const struct wl_recommendation *r)
+{
+    int best = r->result.choice;
+    for (size_t i = 0; i < r->campaign.n; i++)
+        if (r->result.rows[i].tied && r->campaign.settings[i].workers < r->campaign.settings[best].workers)
+            best = (int)i;
+    return best;
+}
+
+static void print_ties(const struct wl_recommendation *r)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->campaign.n; i++) n += r->result.rows[i].tied && (int)i != r->result.choice;
+    if (!n) return;
+    wl_print("  no worse than 1 %%, as far as these runs show:\n");
+    for (size_t i = 0; i < r->campaign.n; i++)
+        if (r->result.rows[i].tied && (int)i != r->result.choice)
+            wl_print("                 %s%s\n", name_of(r, (int)i),
+                     (int)i == fewest_workers(r) ? " (fewest workers)" : "");
+}
+
+static void print_runner_up(const struct wl_recommendation *r, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &r->result;
+    const enum wl_choose_quantity q = r->options.minimize;
+    if (x->runner_up != WL_CHOOSE_NONE)
+        wl_print("  runner-up      %s: %.1f %% more %s; the choice is the better one with probability %s\n",
+                 name_of(r, x->runner_up), 100 * expm1(x->rows[x->runner_up].ln[q] - x->rows[x->choice].ln[q]),
+                 words_of(q), probability_text(x->ahead, a));
+    if (x->allowed > 1)
+        wl_print("  confidence     within 1 %% of the best of these with probability %s, within 3 %% with %s\n",
+                 probability_text(x->within[0], a), probability_text(x->within[1], a));
+    if (x->measure != WL_CHOOSE_NONE && x->rows[x->measure].gain >= 5e-4)
+        wl_print("  next run       of %s: expected to lower the %s of the choice by %.2f %%\n", name_of(r, x->measure),
+                 words_of(q), 100 * x->rows[x->measure].gain);
+    else if (x->allowed > 1)
+        wl_print("  next run       none is expected to gain 0.05 %%\n");
+}
+
+/* At most a few; the table has the others. */
+static void print_members(const struct wl_recommendation *r, const char *head, double from, double below)
+{
+    enum { MOST = 5 };
+    size_t n = 0;
+    for (size_t i = 0; i < r->campaign.n; i++) {
+        const double p = r->result.rows[i].pareto;
+        if (p < from || p >= below || ++n > MOST) continue;
+        wl_print("%s%s", n > 1 ? "; " : head, name_of(r, (int)i));
+    }
+    if (n > MOST) wl_print("; and %zu more", n - MOST);
+    if (n) wl_print("\n");
+}
+
+static void print_trade_off(const struct wl_recommendation *r)
+{
+    const struct wl_choose_result *x = &r->result;
+    if (x->other == WL_CHOOSE_TIME || r->campaign.n < 2) return;
+    wl_print("  trade-off of time and %s\n", wl_choose_quantity_name(x->other));
+    print_members(r, "    certain      ", 0.9, 2);
+    print_members(r, "    possible     ", 0.1, 0.9);
+    if (x->knee != WL_CHOOSE_NONE)
+        wl_print("    knee         %s\n", name_of(r, x->knee));
+    else
+        wl_print("    knee         none: %s\n",
+                 isnan(x->depth) ? "fewer than three settings are best trade-offs" : "the front is hardly bent");
+}
+
+/* ---- no choice ---- */
+
+static const char *limit_text(const struct wl_recommendation *r, const struct wl_choose_limit *l, double most,
+                              struct wl_arena *a)
+{
+    if (l->relative) return wl_strf(a, "%.1f %%", 100 * (most - 1));
+    if (l->quantity == WL_CHOOSE_TIME) return wl_human_time(a, most);
+    const struct wl_amount q = wl_amount_of(most, unit_of(r, l->quantity), r->campaign.any_from);
+    return wl_amount_text(&q, a);
+}
+
+static void print_exclusions(const struct wl_recommendation *r)
+{
+    size_t shown = 0;
+    for (size_t i = 0; i < r->campaign.n; i++) {
+        const char *why = r->campaign.settings[i].excluded;
+        bool seen = !why;
+        for (size_t j = 0; j < i && !seen; j++) seen = wl_str_eq(r->campaign.settings[j].excluded, why);
+        if (!seen && shown++ < 8) wl_print("  excluded       %s: %s\n", name_of(r, (int)i), why);
+    }
+}
+
+static void print_infeasible(const struct wl_recommendation *r, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &r->result;
+    wl_print("No setting of %zu meets the limits with probability %g.\n", r->campaign.n, r->options.probability);
+    if (x->nearest == WL_CHOOSE_NONE) {
+        print_exclusions(r);
+        return;
+    }
+    wl_print("  binding        %s: met with probability %s by the nearest setting\n",
+             r->options.limits[x->binding].name, probability_text(x->rows[x->nearest].meets[x->binding], a));
+    wl_print("  nearest        %s: %s\n", name_of(r, x->nearest), amounts_text(r, (size_t)x->nearest, a));
+    print_limits(r, x->nearest, a);
+    for (size_t k = 0; k < r->options.n_limits; k++) {
+        const struct wl_choose_relaxation *v = &x->relaxed[k];
+        if (v->setting == WL_CHOOSE_NONE) continue;
+        wl_print("  would do       %s instead of %s: %s\n", limit_text(r, &r->options.limits[k], v->most, a),
+                 r->options.limits[k].name, name_of(r, v->setting));
+    }
+}
+
+/* ---- table ---- */
+
+static const char *role_of(const struct wl_recommendation *r, size_t i, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &r->result;
+    const struct wl_choose_row *row = &x->rows[i];
+    struct wl_text t = WL_TEXT(a);
+    const bool is[] = { (int)i == x->choice, (int)i == x->runner_up, i == r->options.reference,
+                        row->tied && (int)i != x->choice, (int)i == x->knee };
+    static const char *const words[] = { "choice", "runner-up", "reference", "tied", "knee" };
+    for (size_t k = 0; k < WL_COUNT(is); k++)
+        if (is[k]) wl_text_addf(&t, "%s%s", t.n ? ", " : "", words[k]);
+    if (r->campaign.settings[i].excluded)
+        wl_text_addf(&t, "%s%s", t.n ? ", " : "", r->campaign.settings[i].excluded);
+    else if (!row->allowed)
+        wl_text_addf(&t, "%smisses a limit", t.n ? ", " : "");
+    if (r->campaign.never_acted[i]) wl_text_addf(&t, "%sits cap never acted", t.n ? ", " : "");
+    return t.s;
+}
+
+struct ranked {
+    double value;
+    size_t i;
+};
+
+static int by_value(const void *p, const void *q)
+{
+    const struct ranked *x = p, *y = q;
+    if (x->value != y->value) return x->value < y->value ? -1 : 1;
+    return (x->i > y->i) - (x->i < y->i);
+}
+
+static struct ranked *rank(const struct wl_recommendation *r, struct wl_arena *a)
+{
+    struct ranked *v = wl_new_array(a, struct ranked, r->campaign.n);
+    for (size_t i = 0; i < r->campaign.n; i++) v[i] = (struct ranked) { r->result.rows[i].ln[r->options.minimize], i };
+    qsort(v, r->campaign.n, sizeof *v, by_value);
+    return v;
+}
+
+static void add_columns(struct wl_table *t, const struct wl_recommendation *r, struct wl_arena *a)
+{
+    wl_table_column(t, "setting", false);
+    wl_table_column(t, "runs", true);
+    wl_table_column(t, wl_strf(a, "s %s", r->campaign.unit), true);
+    wl_table_column(t, "95 %", true);
+    wl_table_provenance_column(t);
+    wl_table_column(t, "J", true);
+    wl_table_column(t, "95 %", true);
+    wl_table_column(t, "g CO2e", true);
+    wl_table_column(t, wl_strf(a, "cost, %s", unit_of(r, WL_CHOOSE_COST)), true);
+    for (size_t k = 0; k < r->options.n_limits; k++)
+        wl_table_column(t, wl_strf(a, "P(%s)", r->options.limits[k].name), true);
+    wl_table_column(t, "trade-off", false);
+    wl_table_column(t, "note", false);
+}
+
+static void add_row(struct wl_table *t, const struct wl_recommendation *r, size_t i, struct wl_arena *a)
+{
+    const struct wl_choose_row *row = &r->result.rows[i];
+    const struct wl_amount time = wl_recommend_amount(r, WL_CHOOSE_TIME, i),
+                           energy = wl_recommend_amount(r, WL_CHOOSE_ENERGY, i),
+                           carbon = wl_recommend_amount(r, WL_CHOOSE_CARBON, i),
+                           cost = wl_recommend_amount(r, WL_CHOOSE_COST, i);
+    wl_table_cell(t, r->campaign.settings[i].name);
+    wl_table_int(t, (double)r->campaign.settings[i].runs);
+    wl_table_amount(t, &time, 4);
+    wl_table_range(t, &time);
+    wl_table_provenance(t, r->campaign.from[i]);
+    wl_table_amount(t, &energy, 4);
+    wl_table_range(t, &energy);
+    wl_table_amount(t, &carbon, 4);
+    wl_table_amount(t, &cost, 4);
+    for (size_t k = 0; k < r->options.n_limits; k++) wl_table_cellf(t, "%.2f", row->meets[k]);
+    wl_table_cell(t, row->pareto >= 0.9 ? "certain" : row->pareto >= 0.1 ? "possible" : "");
+    wl_table_cell(t, role_of(r, i, a));
+    wl_table_row(t);
+}
+
+static void print_table(const struct wl_recommendation *r, struct wl_arena *a)
+{
+    const size_t n = r->campaign.n, shown = r->asked->all || n <= MAX_ROWS ? n : MAX_ROWS;
+    const struct ranked *order = rank(r, a);
+    struct wl_table t = wl_table_new(a);
+    add_columns(&t, r, a);
+    for (size_t k = 0; k < shown; k++) add_row(&t, r, order[k].i, a);
+    wl_print("\n");
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    if (shown < n)
+        wl_print("\n%zu of %zu settings, those with the least expected %s: --all shows every one\n", shown, n,
+                 words_of(r->options.minimize));
+}
+
+void wl_recommend_print(const struct wl_recommendation *r, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &r->result;
+    if (r->campaign.workload)
+        wl_print("%s%s: ", r->campaign.workload, r->campaign.any_from & WL_SIMULATED ? " (simulated)" : "");
+    if (x->choice == WL_CHOOSE_NONE) {
+        print_infeasible(r, a);
+    } else {
+        print_choice(r, a);
+        print_limits(r, x->choice, a);
+        print_runner_up(r, a);
+        print_ties(r);
+    }
+    print_trade_off(r);
+    if (x->choice != WL_CHOOSE_NONE) wl_print("  run it         %s\n", wl_recommend_command(r, (size_t)x->choice, a));
+    for (size_t i = 0; i < r->campaign.notes.n; i++) wl_print("  note           %s\n", r->campaign.notes.v[i]);
+    print_table(r, a);
+}

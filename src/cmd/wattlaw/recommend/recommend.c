@@ -1,0 +1,261 @@
+/* wattlaw recommend: which setting of a finished campaign to use. */
+#include "cmd/wattlaw/recommend/recommend.h"
+
+#include "cmd/cmd.h"
+#include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/scaling.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#define AT(member) offsetof(struct wl_recommend_options, member)
+
+static const struct wl_opt options[] = {
+    { .name = "minimize",
+      .type = WL_CHOICE,
+      .offset = AT(minimize),
+      .def = "energy",
+      .choices = "energy|time|carbon|cost|edp|ed2p|zeus",
+      .help =
+          "quantity to minimize; edp: energy x time, ed2p: energy x time^2, zeus: eta x energy + (1 - eta) x maximum "
+          "power x time" },
+    { .name = "max-slowdown",
+      .type = WL_STR,
+      .offset = AT(max_slowdown),
+      .unit = "X%",
+      .help = "longest time allowed over that of the reference, in percent (default: none)" },
+    { .name = "deadline",
+      .type = WL_DURATION,
+      .offset = AT(deadline_s),
+      .min = 1e-6,
+      .max = 1e10,
+      .help = "longest time allowed for the work, such as 8h (default: none)" },
+    { .name = "budget",
+      .type = WL_STRS,
+      .offset = AT(budget),
+      .unit = "AMOUNT",
+      .help = "most energy, money or carbon allowed for the work, such as 200kWh, 500EUR or 50kgCO2e (default: none)" },
+    { .name = "probability",
+      .type = WL_REAL,
+      .offset = AT(probability),
+      .def = "0.9",
+      .min = 0.01,
+      .max = 0.999,
+      .help = "probability with which each limit must be met" },
+    { .name = "epochs",
+      .type = WL_REAL,
+      .offset = AT(epochs),
+      .min = 1e-3,
+      .max = 1e9,
+      .unit = "N",
+      .help = "work as a number of epochs (default: 1)" },
+    { .name = "samples",
+      .type = WL_REAL,
+      .offset = AT(samples),
+      .min = 1,
+      .max = 1e18,
+      .unit = "N",
+      .help = "work as a number of samples, instead of --epochs (default: none)" },
+    { .name = "target",
+      .type = WL_STR,
+      .offset = AT(target),
+      .unit = "METRIC=VALUE",
+      .help = "work until a metric reaches a value, instead of --epochs (default: none)" },
+    { .name = "epochs-table",
+      .type = WL_STR,
+      .offset = AT(epochs_table),
+      .unit = "FILE",
+      .help = "CSV file with columns global_batch and epochs: epochs to the target, instead of those of the runs; "
+              "requires --target (default: none)" },
+    { .name = "reference",
+      .type = WL_STRS,
+      .offset = AT(reference),
+      .unit = "COLUMN=VALUE",
+      .help = "present setting, for the slowdown and the saving, such as workers=4,power_cap_w=none (default: fastest "
+              "setting without a cap, or with the largest)" },
+    { .name = "where",
+      .type = WL_STRS,
+      .offset = AT(where),
+      .unit = "COLUMN=VALUE|LOW..HIGH",
+      .help = "settings that may be chosen, such as workers=4..16 or power_cap_w=none; the others remain evidence "
+              "(default: all)" },
+    { .name = "node-size",
+      .type = WL_REAL,
+      .offset = AT(node_size),
+      .min = 1,
+      .max = 1e6,
+      .unit = "N",
+      .help = "workers of a node: only multiples may be chosen (default: any)" },
+    { .name = "global-batch",
+      .type = WL_REAL,
+      .offset = AT(global_batch),
+      .min = 1,
+      .max = 1e9,
+      .unit = "N",
+      .help =
+          "samples per update that are required: only settings with this global batch, divisible by the workers, may "
+          "be chosen (default: any)" },
+    { .name = "site-power",
+      .type = WL_STR,
+      .offset = AT(site_power),
+      .unit = "POWER",
+      .help = "most power of all devices together, such as 40kW, compared with the column peak_power_w, or workers x "
+              "power cap in "
+              "tables that have no such column (default: none)" },
+    { .name = "price-worker-hour",
+      .type = WL_REAL,
+      .offset = AT(price_worker_h),
+      .min = 0,
+      .max = 1e6,
+      .unit = "per h",
+      .help = "price of a worker for an hour, besides energy (default: none)" },
+    { .name = "price-node-hour",
+      .type = WL_REAL,
+      .offset = AT(price_node_h),
+      .min = 0,
+      .max = 1e6,
+      .unit = "per h",
+      .help = "price of a node for an hour, besides energy (default: none)" },
+    { .name = "charging-factor",
+      .type = WL_REAL,
+      .offset = AT(charging_factor),
+      .def = "1",
+      .min = 0,
+      .max = 1e6,
+      .unit = "X",
+      .help = "factor of the queue on prices of worker-hours and node-hours" },
+    { .name = "zeus-eta",
+      .type = WL_REAL,
+      .offset = AT(eta),
+      .def = "0.5",
+      .min = 0,
+      .max = 1,
+      .unit = "X",
+      .help = "weight of the energy in the Zeus cost" },
+    { .name = "max-power",
+      .type = WL_REAL,
+      .offset = AT(max_power_w),
+      .min = 1e-3,
+      .max = 1e6,
+      .unit = "W",
+      .help = "maximum power of a worker, for the Zeus cost (default: largest power cap)" },
+    { .name = "drop-epochs",
+      .type = WL_INT,
+      .offset = AT(drop_epochs),
+      .def = "1",
+      .min = 0,
+      .max = 1e9,
+      .help = "number of first epochs of each run to exclude as warm-up (one is always kept)" },
+    WL_FOOTPRINT_OPT_ROWS(struct wl_recommend_options, footprint),
+    { .name = "all", .type = WL_FLAG, .offset = AT(all), .help = "print every setting, however many there are" },
+    WL_ANALYSIS_OPT_ROWS(struct wl_recommend_options),
+    WL_OPT_END
+};
+
+static int read_work(const struct wl_recommend_options *o, struct wl_recommendation *r, struct wl_choose_work *w,
+                     struct wl_arena *a, struct wl_err *e)
+{
+    const int ways = !isnan(o->epochs) + !isnan(o->samples) + (o->target != NULL);
+    if (ways > 1) return wl_fail(e, WL_EUSAGE, "give one of --epochs, --samples and --target");
+    if (o->epochs_table && !o->target) return wl_fail(e, WL_EUSAGE, "--epochs-table requires --target");
+    if (!isnan(o->epochs)) w->kind = WL_CHOOSE_EPOCHS, w->amount = o->epochs;
+    if (!isnan(o->samples)) w->kind = WL_CHOOSE_SAMPLES, w->amount = o->samples;
+    if (!o->target) return 0;
+    w->kind = WL_CHOOSE_TARGET;
+    int rc = wl_scaling_target_parse(o->target, &w->metric, &w->value, a, e);
+    if (rc == 0 && o->epochs_table) rc = wl_recommend_read_epochs_table(o->epochs_table, &w->table, a, e);
+    if (rc == 0) rc = wl_analysis_metrics(r->source, &w->others, a, e);
+    return rc;
+}
+
+static int read_footprint(struct wl_recommend_options *o, struct wl_recommendation *r, struct wl_strs *notes,
+                          struct wl_arena *a, struct wl_err *e)
+{
+    int rc = wl_analysis_footprint(r->source, &o->footprint, notes, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0 && o->footprint.intensity)
+        return wl_fail(e, WL_EUSAGE, "--carbon-csv: a choice needs one carbon intensity: give --carbon or --country");
+    const double factor = o->charging_factor;
+    const struct wl_footprint *f = &o->footprint;
+    r->options.prices = (struct wl_choose_prices) { .pue = isnan(f->pue) ? 1 : f->pue,
+                                                    .g_per_kwh = f->carbon,
+                                                    .per_kwh = f->price,
+                                                    .per_worker_h = o->price_worker_h * factor,
+                                                    .per_node_h = o->price_node_h * factor };
+    return rc;
+}
+
+static int read_campaign(const struct wl_recommend_options *o, struct wl_recommendation *r, struct wl_arena *a,
+                         struct wl_err *e)
+{
+    struct wl_choose_campaign_options how = {
+        .drop_epochs = o->drop_epochs, .node_size = o->node_size, .global_batch = o->global_batch, .site_power_w = NAN
+    };
+    struct wl_choose_where *where;
+    int rc = read_work(o, r, &how.work, a, e);
+    if (rc == 0) rc = wl_recommend_read_where(&o->where, "where", &where, a, e);
+    if (rc == 0 && o->site_power) rc = wl_recommend_read_site_power(o->site_power, &how.site_power_w, a, e);
+    if (rc == 0) rc = wl_analysis_read_metric(r->source, &o->map, how.work.metric, &r->obs, a, e);
+    if (rc) return rc;
+    how.where = where;
+    how.n_where = o->where.n;
+    return wl_choose_campaign(&r->obs, &how, &r->campaign, a, e);
+}
+
+static int choose(const struct wl_recommend_options *o, struct wl_recommendation *r, struct wl_arena *a,
+                  struct wl_err *e)
+{
+    struct wl_choose_where *like;
+    int rc = wl_recommend_read_where(&o->reference, "reference", &like, a, e);
+    if (rc == 0) rc = wl_choose_reference(&r->campaign, &r->obs, like, o->reference.n, &r->options.reference, a, e);
+    if (rc) return rc;
+    while (!wl_str_eq(wl_choose_quantity_name(r->options.minimize), o->minimize)) r->options.minimize++;
+    r->options.probability = o->probability;
+    r->options.eta = o->eta;
+    r->options.max_power_w = isnan(o->max_power_w) ? wl_choose_largest_cap(&r->campaign) : o->max_power_w;
+    r->input = wl_choose_campaign_input(&r->campaign);
+    rc = wl_choose(&r->input, &r->options, &r->result, a, e);
+    return rc < 0 ? wl_err_prefix(e, "%s", r->source) : rc;
+}
+
+static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_recommend_options *o = opts;
+    if (rest->args.n != 1 || rest->command)
+        return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
+    struct wl_recommendation r = { .source = rest->args.v[0], .asked = o };
+    struct wl_strs notes = { 0 };
+    r.is_store = wl_analysis_is_store(r.source);
+    int rc = read_footprint(o, &r, &notes, a, e);
+    if (rc == 0) rc = wl_recommend_read_limits(o, &r.options, a, e);
+    if (rc == 0) rc = read_campaign(o, &r, a, e);
+    if (rc == 0) rc = choose(o, &r, a, e);
+    if (rc) return rc;
+    for (size_t i = 0; i < notes.n; i++) wl_strs_add(a, &r.campaign.notes, notes.v[i]);
+    if (o->json) {
+        struct wl_json *root = wl_analysis_json(r.source, a);
+        wl_recommend_json(&r, root, a);
+        wl_json_print(root);
+    } else {
+        wl_recommend_print(&r, a);
+    }
+    return r.result.choice == WL_CHOOSE_NONE ? WL_EXIT_FAILED : WL_EXIT_OK;
+}
+
+const struct wl_cmd wl_cmd_recommend = {
+    .name = "recommend",
+    .usage = "STORE|CSV [options]",
+    .help = "choose workers, batch, power cap and clock for a deadline or a budget",
+    .more =
+        "The choice has the least expected energy (or time, carbon, cost ...) among the measured settings that meet "
+        "each\n"
+        "limit with the probability asked for. Exit status 1 if no setting does: the limit that binds and the nearest\n"
+        "setting are printed.\n"
+        "\n"
+        "  wattlaw recommend lab1 --max-slowdown 10%\n"
+        "  wattlaw recommend lab1 --minimize time --budget 200kWh --epochs 90\n"
+        "  wattlaw recommend times.csv --minimize cost --price 0.3 --price-worker-hour 2 --deadline 8h",
+    .options = options,
+    .options_size = sizeof(struct wl_recommend_options),
+    .run = run,
+};

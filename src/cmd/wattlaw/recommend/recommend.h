@@ -1,0 +1,48 @@
+/* wattlaw recommend: options, what was read, and the output of it. */
+#ifndef WL_CMD_WATTLAW_RECOMMEND_RECOMMEND_H
+#define WL_CMD_WATTLAW_RECOMMEND_RECOMMEND_H
+
+#include "advise/advise.h"
+#include "cmd/wattlaw/footprint.h"
+
+struct wl_recommend_options {
+    struct wl_strs map, where, reference, budget;
+    const char *minimize, *max_slowdown, *site_power, *target, *epochs_table;
+    int64_t drop_epochs;
+    double deadline_s, probability, eta, max_power_w, node_size, global_batch, epochs, samples;
+    double price_worker_h, price_node_h, charging_factor;
+    struct wl_footprint footprint;
+    bool all, json;
+};
+
+/* A finished recommendation. */
+struct wl_recommendation {
+    const char *source;
+    bool is_store;
+    struct wl_observations obs;
+    struct wl_choose_campaign campaign;
+    struct wl_choose_options options;
+    struct wl_choose_input input;
+    struct wl_choose_result result;
+    const struct wl_recommend_options *asked;
+};
+
+/* Limits and restrictions from the options. WL_EUSAGE names the option, the value and what was expected. */
+int wl_recommend_read_where(const struct wl_strs *texts, const char *option, struct wl_choose_where **out,
+                            struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_recommend_read_limits(const struct wl_recommend_options *o, struct wl_choose_options *out, struct wl_arena *a,
+                             struct wl_err *e) WL_MUST_CHECK;
+int wl_recommend_read_site_power(const char *text, double *watts, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_recommend_read_epochs_table(const char *path, struct wl_choose_epochs_table *out, struct wl_arena *a,
+                                   struct wl_err *e) WL_MUST_CHECK;
+
+/* The command line that runs setting i. */
+const char *wl_recommend_command(const struct wl_recommendation *r, size_t i, struct wl_arena *a);
+
+/* A quantity of setting i as an amount: of energy, carbon and cost with the word of its provenance. */
+struct wl_amount wl_recommend_amount(const struct wl_recommendation *r, enum wl_choose_quantity q, size_t i);
+
+void wl_recommend_print(const struct wl_recommendation *r, struct wl_arena *a);
+void wl_recommend_json(const struct wl_recommendation *r, struct wl_json *root, struct wl_arena *a);
+
+#endif

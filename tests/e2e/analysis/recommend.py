@@ -1,0 +1,280 @@
+#!/usr/bin/env python3
+"""wattlaw recommend on a simulated campaign and on CSV files whose truth is known: recommend.py WATTLAW FREY2022"""
+import csv
+import itertools
+import json
+import math
+import os
+import random
+import resource
+import subprocess
+import sys
+import tempfile
+
+WATTLAW, FREY = (os.path.abspath(path) for path in sys.argv[1:])
+COLUMNS = ["workload", "workers", "local_batch", "global_batch", "power_cap_w", "run", "epoch", "time_s", "energy_j", "samples", "estimated",
+           "metric", "metric_value", "peak_power_w"]
+
+
+def truth(n, cap, batch=32):
+    """seconds and watts of a worker: Amdahl's law, a cap slows the compute alone"""
+    speed = min(1, max(.05, (cap - 40) / 160)**.45) if cap else 1
+    compute = 100 / n / speed * (1 + 8 / batch)
+    time = compute + 1 + .3 * math.log2(n)
+    return time, 60 + (min(cap or 220, 220) - 60) * compute / time
+
+
+def rows(counts=(1, 2, 4, 8), caps=(100, 150, 200), batches=(32,), repeats=2, noise=.004, seed=1, epochs=3, **fixed):
+    rng = random.Random(seed)
+    for n, cap, b, r in itertools.product(counts, caps, batches, range(1, repeats + 1)):
+        run_t, run_p = rng.gauss(0, noise), rng.gauss(0, noise / 2)
+        for k in range(1, epochs + 1):
+            t, p = truth(n, cap, b)
+            t, p = t * math.exp(run_t), p * math.exp(run_p)
+            row = dict(workload="net", workers=n, local_batch=b, global_batch=n * b, power_cap_w=cap or "", run=r, epoch=k, time_s=t,
+                       energy_j=n * p * t, samples=6400)
+            row.update({key: v(row) if callable(v) else v for key, v in fixed.items()})
+            yield row
+
+
+def write(name, table):
+    with open(name, "w", newline="", encoding="utf-8") as f:
+        out = csv.DictWriter(f, COLUMNS, restval="")
+        out.writeheader()
+        out.writerows(table)
+    return name
+
+
+def run(*args, status=0):
+    done = subprocess.run([WATTLAW, "recommend", *args], capture_output=True, text=True, check=False)
+    assert done.returncode == status, f"{args}: status {done.returncode}, not {status}\n{done.stdout}{done.stderr}"
+    for word in (" nan", " inf", "-nan", "(null)"):
+        assert word not in done.stdout + done.stderr, f"{args}: prints {word}: {done.stdout}{done.stderr}"
+    return done.stdout, done.stderr
+
+
+def answer(*args, status=0):
+    return json.loads(run(*args, "--json", status=status)[0], parse_constant=lambda word: sys.exit(f"{args}: {word} is not JSON"))
+
+
+def says(text, *parts):
+    for part in parts:
+        assert part in text, f"no '{part}' in:\n{text}"
+
+
+def refused(part, *args, status=1):
+    says(run(*args, status=status)[1], part)
+
+
+def named(result, name):
+    return next(s for s in result["settings"] if s["setting"] == name)
+
+
+def known_truth():
+    path = write("known.csv", rows())
+    best = min(itertools.product((1, 2, 4, 8), (100, 150, 200)), key=lambda s: s[0] * math.prod(truth(*s)))
+    got = answer(path)
+    assert got["choice"] == f"{best[0]} worker{'s' * (best[0] > 1)}, cap {best[1]} W", (best, got["choice"])
+    assert got["reference"] == "8 workers, cap 200 W" and got["trade_off"] == "energy" and got["knee"]
+    for s in got["settings"]:
+        t, p = truth(s["values"]["workers"], s["values"]["power_cap_w"])
+        for value, interval, want in ((s["time_s"], s["time_interval95"], t), (s["energy_j"], s["energy_interval95"], s["values"]["workers"] * t * p)):
+            assert abs(math.log(value / want)) < .012, (s, want)
+            assert interval[0] < value < interval[1]
+    n, cap = best
+    ratio = n * math.prod(truth(n, cap)) / (8 * math.prod(truth(8, 200)))
+    assert abs(math.log(got["over_reference"]["energy_ratio"] / ratio)) < .01
+    # the slowdown that is allowed is kept, and a tighter limit never chooses a slower setting
+    last = math.inf
+    for most in (400, 100, 50, 25, 10, 5, 0):
+        got = answer(path, "--max-slowdown", f"{most}%")
+        choice = named(got, got["choice"])
+        w, c = choice["values"]["workers"], choice["values"]["power_cap_w"]
+        assert truth(w, c)[0] <= (1 + most / 100) * truth(8, 200)[0] * 1.001, (most, got["choice"])
+        assert choice["limit_probabilities"][0] >= .9 and choice["time_s"] <= last * 1.0001
+        last = choice["time_s"]
+    assert got["choice"] == "8 workers, cap 200 W" and got["over_reference"]["energy_ratio"] == 1
+    text = run(path, "--max-slowdown", "20%")[0]
+    says(text, "net: Use 8 workers, cap ", "met with probability", "runner-up", "less energy", "wattlaw measure --power-cap-w", "next run")
+    text = run(path, "--max-slowdown", "0%")[0]
+    says(text, "saving         none: it is the reference")
+
+
+def simulated_store():
+    subprocess.run([FREY, "simulate", "frey.db", "--repeats", "2", "--max-workers", "64"], check=True, capture_output=True)
+    refused("6 workloads (bert, dimenet,", "frey.db")
+    args = ["--where", "workload=vgg16", "--max-slowdown", "25%", "--reference", "workers=64"]
+    text = run("frey.db", *args)[0]
+    says(text, "vgg16 (simulated): Use ", "MJ (", "simulated)", "less energy", "wattlaw sweep EXPERIMENT.ini --set sweep.workers=", "sweep.clock_mhz=")
+    for line in text.splitlines():
+        if "MJ" in line or "kJ" in line or "% less energy (" in line:
+            assert "simulated" in line, line
+    table = subprocess.run([WATTLAW, "export", "observations", "frey.db", "--out", "frey.csv"], capture_output=True, text=True, check=False)
+    assert table.returncode == 0, table.stderr
+    store, exported = answer("frey.db", *args), answer("frey.csv", *args)
+    assert store["simulated"] and len(store["settings"]) == 54
+    assert store["choice"] == exported["choice"] and store["runner_up"] == exported["runner_up"]
+    for a, b in zip(store["settings"], exported["settings"]):
+        assert a["setting"] == b["setting"] and abs(math.log(a["energy_j"] / b["energy_j"])) < 1e-9
+
+
+def objectives():
+    path = write("objectives.csv", rows(peak_power_w=lambda r: 1.2 * r["workers"] * (r["power_cap_w"] or 220)))
+    assert answer(path, "--minimize", "time")["choice"] == "8 workers, cap 200 W"
+    assert answer(path, "--minimize", "cost", "--price", ".3")["choice"] == answer(path)["choice"]
+    assert answer(path, "--minimize", "carbon", "--country", "DE")["choice"] == answer(path)["choice"]
+    dear = answer(path, "--minimize", "cost", "--price", ".3", "--price-worker-hour", "5")
+    assert dear["choice"] == "1 worker, cap 200 W"
+    half = answer(path, "--minimize", "cost", "--price-worker-hour", "5", "--charging-factor", ".5")
+    assert abs(named(half, "1 worker, cap 200 W")["cost"] / (named(half, "1 worker, cap 200 W")["time_s"] / 3600 * 2.5) - 1) < 1e-9
+    assert answer(path, "--minimize", "ed2p")["choice"] == "8 workers, cap 200 W"
+    assert answer(path, "--minimize", "zeus", "--zeus-eta", "1")["choice"] == answer(path)["choice"]
+    for args, what in ((("--minimize", "carbon"), "cannot minimize carbon: no carbon intensity is given"),
+                       (("--minimize", "cost"), "cannot minimize cost: no price is given"),
+                       (("--minimize", "cost", "--price-node-hour", "1"), "cannot minimize cost: the number of nodes was not recorded"),
+                       (("--budget", "5EUR"), "--budget 5EUR: no price is given")):
+        refused(what, path, *args)
+    # work
+    one, ninety = answer(path), answer(path, "--epochs", "90")
+    assert abs(ninety["settings"][0]["time_s"] / one["settings"][0]["time_s"] - 90) < 1e-9 and ninety["work"] == "for 90 epochs"
+    some = answer(path, "--samples", "640")
+    assert abs(some["settings"][0]["energy_j"] / one["settings"][0]["energy_j"] - .1) < 1e-9
+    # machine and site
+    got = answer(path, "--minimize", "time", "--node-size", "4", "--where", "power_cap_w=..150")
+    assert got["choice"] == "8 workers, cap 150 W"
+    assert named(got, "2 workers, cap 100 W")["excluded"] == "2 workers: not a multiple of --node-size 4"
+    assert named(got, "8 workers, cap 200 W")["excluded"] == "not --where power_cap_w=..150"
+    got = answer(path, "--minimize", "time", "--site-power", "1kW")
+    assert got["choice"] == "8 workers, cap 100 W" and named(got, got["choice"])["peak_power_from"] == "measured"
+    says(named(got, "8 workers, cap 150 W")["excluded"], "peak 1.44 kW is above --site-power 1 kW")
+    got = answer(write("no_peak.csv", rows()), "--minimize", "time", "--site-power", "1.2kW")
+    assert got["choice"] == "8 workers, cap 150 W" and named(got, got["choice"])["peak_power_from"] == "cap"
+    got = answer(path, "--global-batch", "128")
+    assert [s["values"]["workers"] for s in got["settings"] if not s["excluded"]] == [4, 4, 4]
+
+
+def target():
+    def epochs(batch):
+        return round(20 * (1 + batch / 256))
+
+    def table(batches=(32, 128), reach=True):
+        for row in rows(batches=batches, repeats=3, epochs=1):
+            last = epochs(row["global_batch"]) if reach else 5
+            for k in range(1, last + 1):
+                yield dict(row, epoch=k, metric="val_top1", metric_value=.8 * k / epochs(row["global_batch"]))
+    path = write("target.csv", table())
+    got = answer(path, "--target", "val_top1=0.8")
+    assert got["work"] == "to val_top1 = 0.8"
+    for s in got["settings"]:
+        n, b = s["values"]["workers"], s["values"]["local_batch"]
+        want = truth(n, s["values"]["power_cap_w"], b)[0] * epochs(n * b)
+        assert abs(math.log(s["time_s"] / want)) < .06, (s["setting"], s["time_s"], want)
+    assert named(answer(path), "1 worker, local batch 128, cap 200 W")["time_s"] < named(answer(path), "1 worker, local batch 32, cap 200 W")["time_s"]
+    with open("epochs.csv", "w", encoding="utf-8") as f:
+        f.write("global_batch,epochs\n512,60\n32,20\n")
+    got = answer(path, "--target", "val_top1=0.8", "--epochs-table", "epochs.csv")
+    s = named(got, "4 workers, local batch 32, cap 200 W")
+    assert abs(math.log(s["time_s"] / (truth(4, 200)[0] * 20 * 3**.5))) < .01
+    says(named(got, "8 workers, local batch 128, cap 200 W")["excluded"], "global batch 1024 is not within --epochs-table")
+    refused("no epoch has the metric val_top; did you mean val_top1?", path, "--target", "val_top=0.8")
+    refused("no run reaches val_top1 = 0.95", path, "--target", "val_top1=0.95")
+    refused("--epochs-table requires --target", path, "--epochs-table", "epochs.csv", status=2)
+    with open("bad_epochs.csv", "w", encoding="utf-8") as f:
+        f.write("global_batch,epochs\n512,-1\n")
+    refused("bad_epochs.csv:2: global_batch 512, epochs -1: expected positive numbers", path, "--target", "val_top1=0.8", "--epochs-table", "bad_epochs.csv")
+
+
+def infeasible():
+    path = write("known.csv", rows())
+    text = run(path, "--deadline", "5s", status=1)[0]
+    says(text, "No setting of 12 meets the limits", "binding        --deadline 5", "nearest        8 workers, cap 200 W", "would do       17.")
+    got = answer(path, "--deadline", "5s", status=1)
+    assert got["choice"] is None and got["binding"].startswith("--deadline") and got["nearest"] == "8 workers, cap 200 W"
+    needed = got["limits"][0]["needed"]
+    assert answer(path, "--deadline", f"{needed * 1.001}")["choice"] == got["limits"][0]["needed_by"]
+    # contradictory: each can be met, both cannot
+    both = ("--deadline", "20s", "--budget", "20kJ")
+    for part in (both[:2], both[2:]):
+        answer(path, *part)
+    got = answer(path, *both, status=1)
+    assert got["choice"] is None and all(limit["needed"] > limit["most"] for limit in got["limits"])
+    says(run(path, *both, status=1)[0], "would do")
+    got = answer(path, "--where", "workers=3", status=1)
+    assert got["nearest"] is None and got["binding"] is None
+    says(run(path, "--where", "workers=3", status=1)[0], "excluded       1 worker, cap 100 W: not --where workers=3")
+    refused("the low end is above the high end", path, "--where", "workers=16..4", status=2)
+
+
+def poor_data():
+    got = answer(write("one.csv", rows(counts=(4,), caps=(150,))))
+    assert got["choice"] == "4 workers" and any("nothing to choose from" in note for note in got["notes"])
+    got = answer(write("single.csv", rows(counts=(4,), caps=(150,), repeats=1, epochs=1)))
+    assert got["choice"] == "4 workers"
+    got = answer(write("caps.csv", rows(counts=(4,), caps=(None, 100, 150, 200))), "--max-slowdown", "15%")
+    assert got["reference"] == "4 workers, no power cap" and any("one worker count was measured (4)" in note for note in got["notes"])
+    got = answer(write("once.csv", rows(repeats=1)))
+    assert got["choice"] and any("repeat at least one setting" in note for note in got["notes"])
+    path = write("no_energy.csv", rows(energy_j=""))
+    refused("no_energy.csv: cannot minimize energy: no energy was measured", path)
+    assert answer(path, "--minimize", "time")["choice"] == "8 workers, cap 200 W"
+    says(run(path, "--minimize", "time")[0], "the least expected time of 12 settings")
+    path = write("estimated.csv", rows(estimated=1))
+    for line in run(path, "--max-slowdown", "20%")[0].splitlines():
+        if " kJ" in line or "less energy" in line:
+            assert "estimated" in line, line
+    assert answer(path)["estimated"]
+    # a run under two labels, runs of unlike work
+    twice = [dict(r, run=label) for r in rows() for label in ([r["run"], "again"] if r["run"] == 2 else [r["run"]])]
+    got = answer(write("twice.csv", twice))
+    assert all(s["runs"] == 2 for s in got["settings"]) and any("excluded: 12 runs that have the same time" in note for note in got["notes"])
+    got = answer(write("unlike.csv", rows(samples=lambda r: 3200 * r["run"], time_s=lambda r: r["time_s"] * r["run"])))
+    assert any("12 settings have runs whose epochs differ in their samples" in note for note in got["notes"])
+    # unknown samples, weak scaling
+    assert any("samples of epochs are not known" in note for note in answer(write("no_samples.csv", rows(samples="")))["notes"])
+    weak = answer(write("weak.csv", rows(samples=lambda r: 6400 * r["workers"])))
+    assert weak["work"] == "for 51200 samples" and any("differ in their samples" in note for note in weak["notes"])
+    # names are chosen among
+    half = [dict(r, workload="net", time_s=r["time_s"] * (.8 if r["run"] > 2 else 1)) for r in rows(repeats=4)]
+    with open("names.csv", "w", newline="", encoding="utf-8") as f:
+        out = csv.writer(f)
+        out.writerow(COLUMNS[:10] + ["precision"])
+        out.writerows([[r[c] for c in COLUMNS[:10]] + ["bf16" if r["run"] > 2 else "f32"] for r in half])
+    assert answer("names.csv", "--minimize", "time")["choice"] == "8 workers, cap 200 W, bf16"
+    assert answer("names.csv", "--minimize", "time", "--where", "precision=f32")["choice"] == "8 workers, cap 200 W, f32"
+
+
+def bad_input():
+    path = write("known.csv", rows())
+    for args, part in ((("--max-slowdown", "ten"), "--max-slowdown ten: expected a percentage"),
+                       (("--budget", "200"), '--budget 200: unknown unit ""'), (("--budget", "200kwh"), '--budget 200kwh: unknown unit "kwh"'),
+                       (("--budget", "-5kWh"), "--budget -5kWh: expected a positive number"),
+                       (("--site-power", "40"), "--site-power 40: expected a positive number with W, kW or MW"),
+                       (("--where", "workers"), "--where workers: expected COLUMN=VALUE"),
+                       (("--where", "workers=a..b"), "expected LOW..HIGH with numbers"),
+                       (("--probability", "1.5"), "1.5"), (("--minimise", "time"), "did you mean --minimize"),
+                       (("--epochs", "3", "--samples", "5"), "give one of --epochs, --samples and --target"), (("more.csv",), "expected one store")):
+        refused(part, path, *args, status=2)
+    refused('did you mean "workers"', path, "--where", "worker=3")
+    refused("--reference", path, "--reference", "workers=7")
+    refused("nowhere.csv", "nowhere.csv")
+    refused("no run with a positive time", write("bad.csv", [dict(r, time_s=-1) for r in rows()]))
+    refused("matches --where workload", path, "--where", "workload=other")
+    done = subprocess.run([WATTLAW, "measure", "--store", "failed.db", "--sensors", "null", "--", "false"], capture_output=True, text=True, check=False)
+    assert done.returncode, done
+    refused("no run is done yet", "failed.db")
+
+
+def size():
+    path = write("large.csv", rows(counts=[1 << i for i in range(10)], caps=range(100, 250, 15), batches=(16, 64, 256), epochs=1))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    got = answer(path, "--max-slowdown", "20%")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    assert len(got["settings"]) == 300
+    assert seconds < 2 * (10 if os.environ.get("ASAN_OPTIONS") else 1), f"{seconds} s of processor time for 300 settings"
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    for test in (known_truth, simulated_store, objectives, target, infeasible, poor_data, bad_input, size):
+        test()
