@@ -1,6 +1,8 @@
 /* Error rates and power of compare: equal levels under a bent curve, and levels that differ. */
 #include "accuracy.h"
 
+#include "law/factor/verdict.h"
+
 enum { MOST_LEVELS = 3, MOST_COUNTS = 8, MOST_RUNS = 3 };
 
 /* t = W N^-slope + c, of the first level and of the others. */
@@ -43,9 +45,9 @@ static struct campaign simulate(const struct cell *c, uint64_t key, uint64_t rep
     return t;
 }
 
-static const struct wl_factor_group *compare(struct campaign *t, double margin)
+static struct wl_factor_group *compare(struct campaign *t)
 {
-    const struct wl_factor_options options = { .factor = "power_cap_w", .margin = margin, .ratio_margin = 0.05 };
+    const struct wl_factor_options options = { .factor = "power_cap_w", .margin = 0.05, .ratio_margin = 0.05 };
     struct wl_factor_result r;
     struct wl_err e;
     must(wl_factor_compare(&t->obs, &options, &r, t->arena, &e), &e);
@@ -66,18 +68,24 @@ static double share_held(const struct cell *c, const struct wl_factor_group *g)
     return (double)n / (double)(c->n_levels - 1);
 }
 
-static const double margin = 0.05;
-static const double no_margin = 1e-9; /* nothing is EQUIVALENT: a slowdown at each N, whatever was decided */
+/* A slowdown at each N, whatever was decided. */
+static void slow_down_at_each_count(struct wl_factor_group *g, struct wl_arena *a)
+{
+    if (g->verdict == WL_FACTOR_EQUIVALENT) g->verdict = WL_FACTOR_UNDECIDED;
+    g->n_slowdowns = 0;
+    wl_factor_fill_slowdowns(g, a);
+}
 
 static struct shares shares_of(const struct cell *c, uint64_t key, size_t replicates)
 {
     struct shares out = { 0 };
     for (size_t k = 0; k < replicates; k++) {
         struct campaign t = simulate(c, key, k);
-        const enum wl_factor_verdict verdict = compare(&t, margin)->verdict;
-        out.different += verdict == WL_FACTOR_DIFFERENT ? 100.0 / (double)replicates : 0;
-        out.equivalent += verdict == WL_FACTOR_EQUIVALENT ? 100.0 / (double)replicates : 0;
-        out.held += 100 * share_held(c, compare(&t, no_margin)) / (double)replicates;
+        struct wl_factor_group *g = compare(&t);
+        out.different += g->verdict == WL_FACTOR_DIFFERENT ? 100.0 / (double)replicates : 0;
+        out.equivalent += g->verdict == WL_FACTOR_EQUIVALENT ? 100.0 / (double)replicates : 0;
+        slow_down_at_each_count(g, t.arena);
+        out.held += 100 * share_held(c, g) / (double)replicates;
         wl_arena_free(t.arena);
     }
     return out;
