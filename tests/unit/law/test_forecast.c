@@ -127,12 +127,14 @@ static void the_unit_of_work_follows_scaling_and_response(void **state)
     assert_int_equal(only_group(&r)->scaling, WL_SCALING_WEAK);
     struct wl_law_posterior p = posterior_of(only_group(&r), WL_LAW_TIME, a);
     assert_true(p.growth == 1);
+    assert_ptr_equal(p.fit.prior, &wl_hier_time_prior);
     struct wl_law_forecast f = wl_law_forecast_at(&p, 64, a);
     assert_true(f.value > 95 && f.value < 112);
     const struct wl_law_options energy = { .response = WL_LAW_ENERGY };
     r = fit_rows(rows, ROWS, energy, a);
     p = posterior_of(only_group(&r), WL_LAW_ENERGY, a);
     assert_true(p.growth == 2);
+    assert_ptr_equal(p.fit.prior, &wl_hier_energy_prior);
     f = wl_law_forecast_at(&p, 64, a);
     assert_true(f.value > 95 * 300 * 64 && f.value < 112 * 300 * 64);
     wl_arena_free(a);

@@ -328,6 +328,21 @@ static void bad_input_is_refused(void **state)
     wl_arena_free(a);
 }
 
+/* Needles of a density, a plain without any between them, and a tail that holds nothing. */
+static void quantiles_invert_the_distribution(void **state)
+{
+    (void)state;
+    static const double p[] = { 1e-4, 0.025, 0.2999, 0.3001, 0.5, 0.6999, 0.7001, 0.975, 0.9999 };
+    double weight[] = { 0.3, 0.4, 0.3 - 1e-9, 1e-9 }, mean[] = { 0, 1, 5, 1e4 }, sd[] = { 1e-6, 0.1, 1e-3, 1 };
+    const struct wl_hier_mixture m = { weight, mean, sd, 4 };
+    for (size_t i = 0; i < WL_COUNT(p); i++) {
+        const double y = wl_hier_quantile(&m, p[i]);
+        assert_true(fabs(wl_hier_cdf(&m, y) - p[i]) < 1e-6);
+        assert_true(i == 0 || y > wl_hier_quantile(&m, p[i - 1]));
+    }
+    assert_true(fabs(wl_hier_quantile(&m, 0.5) - 1) < 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +354,7 @@ int main(void)
         cmocka_unit_test(a_measurement_nearby_narrows_most),
         cmocka_unit_test(left_out_families_have_a_reason),
         cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(quantiles_invert_the_distribution),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
