@@ -8,9 +8,10 @@
 
 #include <math.h>
 
-/* How much of a part is run: `replicates` campaigns of each cell, and of the cells each `every`th. */
+/* How much of a part is run: `replicates` campaigns of each cell, and of the cells each `every`th; of forecasts from
+ * the `first`th on. */
 struct extent {
-    size_t replicates, every;
+    size_t replicates, every, first;
 };
 
 /* Each prints Markdown tables, then a line for each promise of docs/accuracy.md and docs/metrics.md, and returns how
@@ -34,7 +35,7 @@ struct promise {
     size_t campaigns;
     double worst;
     size_t n, beyond; /* shares, and those beyond the limit without allowance */
-    char where[160];  /* the worst one */
+    char where[240];  /* the worst one */
 };
 void promise_add(struct promise *p, double share, const char *where);
 

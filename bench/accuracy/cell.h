@@ -12,7 +12,8 @@ struct cell {
     const struct design *design;
     double config_sd;
     enum wl_law_response response;
-    uint64_t key; /* of the random numbers */
+    size_t number; /* in the order of the tables, from 0 */
+    uint64_t key;  /* of the random numbers */
 };
 double cell_workers(const struct cell *c, size_t count);
 double cell_ln_truth(const struct cell *c, double workers); /* ln of time, or of energy */

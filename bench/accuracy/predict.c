@@ -272,7 +272,7 @@ static void add_cell(struct promises *p, const struct cell *c, const struct cove
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const char *name = cell_name(c, a);
-    printf("%s:", name);
+    printf("%zu. %s:", c->number, name);
     for (size_t i = 0; i < DISTANCES; i++) {
         printf(" %gx %.1f %% inside, ratio %.2f (%.2f), error %.1f %%;", distances[i], v->covered[i], v->ratio[i],
                v->oracle[i], v->error[i]);
@@ -289,16 +289,20 @@ static int run(const struct extent *x, enum wl_law_response response)
     const size_t all = WL_COUNT(truths) * WL_COUNT(designs) * CONFIG_SDS;
     struct totals totals = { 0 };
     struct promises promises = new_promises(x->replicates);
+    if (x->first >= all) {
+        fprintf(stderr, "cell %zu: expected 0 to %zu\n", x->first, all - 1);
+        return 1;
+    }
     progress(0, all);
-    for (size_t i = 0; i < all; i += x->every) {
+    for (size_t i = x->first; i < all; i += x->every) {
         const size_t s = i % CONFIG_SDS, d = i / CONFIG_SDS % WL_COUNT(designs), t = i / CONFIG_SDS / WL_COUNT(designs);
-        const struct cell c = { &truths[t], &designs[d], config_sds[s], response, 2311001 + i };
+        const struct cell c = { &truths[t], &designs[d], config_sds[s], response, i, 2311001 + i };
         const struct coverage v = coverage_of(&c, x->replicates);
         add_cell(&promises, &c, &v);
         add_to(&totals.by_sd[s], &v);
         add_to(&totals.by_family[c.truth->family][s], &v);
         add_to(&totals.by_design[d][s], &v);
-        progress(i / x->every + 1, (all - 1) / x->every + 1);
+        progress((i - x->first) / x->every + 1, (all - 1 - x->first) / x->every + 1);
     }
     print_totals(&totals);
     return report(&promises, &totals, x->replicates);
