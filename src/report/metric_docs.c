@@ -53,6 +53,13 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "the worker count whose measurement leaves the least expected variance at N, and the ratio of the standard "
       "deviations after and before",
       "docs/adr/111" },
+    { "posterior-weight", "posterior weight", "",
+      "prior weight of a family of curves x its marginal likelihood, normalised", "docs/adr/111" },
+    { "local-exponent", "exponent at N", "",
+      "median, 2.5 % and 97.5 % of -d ln t / d ln N over the curves of the posterior", "docs/adr/111" },
+    { "slowdown", "slowdown at N", "",
+      "time at a level over that at the base; intervals of all worker counts of a level hold together",
+      "docs/adr/113" },
     { "lack-of-fit", "lack of fit", "",
       "F = [(SSE - SSpe) / (m - 2)] / [SSpe / (n - m)], SSpe within worker counts, m worker counts, n runs", law },
     { "bend", "curvature", "", "t-test of q in ln t = b0 + b1 ln N + q (ln N)^2", law },

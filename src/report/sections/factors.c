@@ -221,14 +221,49 @@ static void test_row(const struct wl_report_data *g, const struct wl_factor_grou
     wl_report_table_text(t, group->refusal ? group->refusal : group->verdict_reason);
 }
 
+/* ---- slowdown at each worker count ---- */
+
+static const struct wl_report_column slowdown_columns[] = {
+    { .id = "group", .label = "group", .text = true },
+    { .id = "factor", .label = "factor", .text = true },
+    { .id = "level", .label = "level", .text = true },
+    { .id = "base", .label = "over that at", .text = true },
+    { .id = "workers", .label = "workers" },
+    { .id = "ratio", .label = "time, ratio", .metric = "slowdown", .digits = 4 },
+    { .id = "lo", .label = "from", .metric = "slowdown", .digits = 4 },
+    { .id = "hi", .label = "to", .metric = "slowdown", .digits = 4 },
+};
+
+static void slowdown_rows(const struct wl_report_data *g, const struct wl_factor_group *group,
+                          const struct wl_setting *factor, struct wl_report_table *t)
+{
+    for (size_t i = 0; i < group->n_slowdowns; i++) {
+        const struct wl_factor_slowdown *s = &group->slowdowns[i];
+        wl_report_table_text(t, title_of(group, g->arena));
+        wl_report_table_text(t, factor->label);
+        wl_report_table_text(t, group->levels[s->level].value);
+        wl_report_table_text(t, group->levels[group->base].value);
+        wl_report_table_real(t, s->workers);
+        wl_report_table_real(t, s->ratio.value);
+        wl_report_table_real(t, s->ratio.lo);
+        wl_report_table_real(t, s->ratio.hi);
+    }
+}
+
 int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
 {
     const struct wl_report_columns columns = all_level_columns(g->arena);
     struct wl_report_table *levels = wl_report_table_new(g->arena, "factor-levels", "The law at each level", columns.v,
                                                          columns.n),
                            *tests = wl_report_table_new(g->arena, "factors", "Does the factor change the exponent?",
-                                                        test_columns, WL_COUNT(test_columns));
+                                                        test_columns, WL_COUNT(test_columns)),
+                           *slowdowns =
+                               wl_report_table_new(g->arena, "factor-slowdowns", "Slowdown at each worker count",
+                                                   slowdown_columns, WL_COUNT(slowdown_columns));
     struct wl_section *s = NULL;
+    slowdowns->caption =
+        "A row without workers holds at every worker count: its levels are EQUIVALENT. The intervals of "
+        "a level hold together, with 95 % confidence.";
     for (const struct wl_setting *factor = wl_settings_table; factor->name; factor++) {
         struct wl_factor_options options = { .factor = factor->name,
                                              .margin = 0.05,
@@ -242,12 +277,14 @@ int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d,
         for (size_t k = 0; k < r.n; k++) {
             struct wl_figure *f = is_drawn(&r, k) ? tradeoff_figure(g, &r.groups[k], factor) : NULL;
             if (f && !wl_figure_empty(f)) wl_section_figure(d, s, f);
-            levels->simulated = tests->simulated = levels->simulated || r.groups[k].simulated;
+            levels->simulated = tests->simulated = slowdowns->simulated = levels->simulated || r.groups[k].simulated;
             level_rows(g, &r.groups[k], factor, levels);
             test_row(g, &r.groups[k], factor, tests);
+            slowdown_rows(g, &r.groups[k], factor, slowdowns);
         }
     }
     if (levels->n_rows) wl_section_table(d, s, levels);
     if (tests->n_rows) wl_section_table(d, s, tests);
+    if (slowdowns->n_rows) wl_section_table(d, s, slowdowns);
     return 0;
 }

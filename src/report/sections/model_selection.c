@@ -24,8 +24,14 @@ static const struct wl_report_column verdict_columns[] = {
     { .id = "break_lo", .label = "from", .metric = "break", .digits = 3 },
     { .id = "break_hi", .label = "to", .metric = "break", .digits = 3 },
     { .id = "break_p", .label = "breakpoint, p", .metric = "break", .digits = 2 },
-    { .id = "best", .label = "best model", .metric = "aicc", .text = true },
+    { .id = "best", .label = "best model by AICc", .metric = "aicc", .text = true },
     { .id = "best_predictor", .label = "best predictor", .metric = "llo", .text = true },
+};
+
+static const struct wl_report_column reason_columns[] = {
+    { .id = "group", .label = "group", .text = true },
+    { .id = "verdict", .label = "power law", .metric = "verdict", .text = true },
+    { .id = "why", .label = "because", .metric = "verdict", .text = true },
 };
 
 static void verdict_row(const struct wl_report_group *group, struct wl_report_table *t)
@@ -38,10 +44,10 @@ static void verdict_row(const struct wl_report_group *group, struct wl_report_ta
     wl_report_table_real(t, law->equivalence.smallest_margin);
     wl_report_table_real(t, law->lack_of_fit.p);
     wl_report_table_real(t, law->quadratic.p);
-    wl_report_table_real(t, b->workers);
-    wl_report_table_real(t, b->lo);
-    wl_report_table_real(t, b->hi);
-    wl_report_table_real(t, b->p);
+    wl_report_table_real(t, b->compared ? b->workers : NAN);
+    wl_report_table_real(t, b->compared ? b->lo : NAN);
+    wl_report_table_real(t, b->compared ? b->hi : NAN);
+    wl_report_table_real(t, b->compared ? b->p : NAN);
     wl_report_table_text(t, law->best_model ? law->best_model->name : NULL);
     wl_report_table_text(t, law->best_predictor ? law->best_predictor->name : NULL);
 }
@@ -52,12 +58,86 @@ static struct wl_report_table *verdict_table(const struct wl_report_data *g)
         table_of(g, "verdicts", "Is it a power law?", verdict_columns, WL_COUNT(verdict_columns));
     t->caption = "Tests at 5 %. SUPPORTED: the exponent changes by less than 0.05 per factor of 10 in the worker "
                  "count; REJECTED: by "
-                 "more; UNDECIDED: the data show neither. The best model has the smallest AICc; the best predictor has "
+                 "more; UNDECIDED: the data show neither. A breakpoint needs five worker counts on each side. The best "
+                 "model has the smallest AICc; the best predictor has "
                  "the smallest leave-largest-out error.";
     for (size_t i = 0; i < g->n_groups; i++) {
         if (g->groups[i].law->law) verdict_row(&g->groups[i], t);
     }
     return t;
+}
+
+static struct wl_report_table *reason_table(const struct wl_report_data *g)
+{
+    struct wl_report_table *t =
+        table_of(g, "verdict-reasons", "What the verdicts rest on", reason_columns, WL_COUNT(reason_columns));
+    for (size_t i = 0; i < g->n_groups; i++) {
+        const struct wl_law_group *law = g->groups[i].law;
+        if (!law->law) continue;
+        wl_report_table_text(t, g->groups[i].name);
+        wl_report_table_text(t, wl_law_verdict_name(law->verdict));
+        wl_report_table_text(t, law->verdict_reason);
+    }
+    return t;
+}
+
+/* ---- curves of the hierarchical model ---- */
+
+static const struct wl_report_column curve_columns[] = {
+    { .id = "group", .label = "group", .text = true },
+    { .id = "curve", .label = "curve", .text = true },
+    { .id = "formula", .label = "t(N)", .text = true },
+    { .id = "weight", .label = "posterior weight", .metric = "posterior-weight", .digits = 2 },
+    { .id = "why", .label = "left out because", .text = true },
+};
+
+static const struct wl_report_column exponent_columns[] = {
+    { .id = "group", .label = "group", .text = true },
+    { .id = "workers", .label = "workers" },
+    { .id = "time_s", .label = "time", .unit = "s", .metric = "forecast", .digits = 4 },
+    { .id = "run_lo", .label = "95 % of new runs from", .unit = "s", .metric = "forecast", .digits = 4 },
+    { .id = "run_hi", .label = "to", .unit = "s", .metric = "forecast", .digits = 4 },
+    { .id = "beta", .label = "exponent", .metric = "local-exponent", .digits = 3 },
+    { .id = "beta_lo", .label = "from", .metric = "local-exponent", .digits = 3 },
+    { .id = "beta_hi", .label = "to", .metric = "local-exponent", .digits = 3 },
+};
+
+static void curve_rows(const struct wl_report_group *group, const struct wl_law_curves *c, struct wl_report_table *t)
+{
+    for (size_t f = 0; f < c->n_families; f++) {
+        wl_report_table_text(t, group->name);
+        wl_report_table_text(t, c->families[f].name);
+        wl_report_table_text(t, c->families[f].formula);
+        wl_report_table_real(t, c->families[f].weight);
+        wl_report_table_text(t, c->families[f].reason);
+    }
+}
+
+static void exponent_rows(const struct wl_report_group *group, const struct wl_law_curves *c, struct wl_report_table *t)
+{
+    for (size_t i = 0; i < c->n; i++) {
+        wl_report_table_text(t, group->name);
+        wl_report_table_real(t, c->at[i].workers);
+        wl_report_table_real(t, c->at[i].curve.value);
+        wl_report_table_real(t, c->at[i].run.lo);
+        wl_report_table_real(t, c->at[i].run.hi);
+        wl_report_table_real(t, c->at[i].exponent.value);
+        wl_report_table_real(t, c->at[i].exponent.lo);
+        wl_report_table_real(t, c->at[i].exponent.hi);
+    }
+}
+
+static int fill_curves(const struct wl_report_data *g, struct wl_report_table *curves,
+                       struct wl_report_table *exponents, struct wl_err *e)
+{
+    for (size_t i = 0; i < g->n_groups; i++) {
+        struct wl_law_curves c;
+        int rc = wl_law_curves(g->groups[i].law, WL_LAW_TIME, NULL, &c, g->arena, e);
+        if (rc) return rc;
+        curve_rows(&g->groups[i], &c, curves);
+        exponent_rows(&g->groups[i], &c, exponents);
+    }
+    return 0;
 }
 
 /* ---- candidate models ---- */
@@ -74,7 +154,8 @@ static const struct wl_report_column model_columns[] = {
 
 static struct wl_report_table *model_table(const struct wl_report_data *g)
 {
-    struct wl_report_table *t = table_of(g, "models", "Candidate models", model_columns, WL_COUNT(model_columns));
+    struct wl_report_table *t = table_of(g, "models", "For comparison: candidate models by least squares over runs",
+                                         model_columns, WL_COUNT(model_columns));
     for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         for (size_t k = 0; k < law->n_models; k++) {
@@ -118,13 +199,23 @@ static struct wl_report_table *departure_table(const struct wl_report_data *g)
     return t;
 }
 
-void wl_report_add_model_selection(const struct wl_report_data *g, struct wl_document *d)
+int wl_report_add_model_selection(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
 {
-    struct wl_report_table *tables[] = { verdict_table(g), model_table(g), departure_table(g) };
+    struct wl_report_table *curves = table_of(g, "curves", "Which curve", curve_columns, WL_COUNT(curve_columns)),
+                           *exponents = table_of(g, "exponents", "Time and exponent at each worker count",
+                                                 exponent_columns, WL_COUNT(exponent_columns)),
+                           *tables[] = { verdict_table(g), reason_table(g), curves,
+                                         exponents,        model_table(g),  departure_table(g) };
     struct wl_section *s = NULL;
+    curves->caption = "By the hierarchical model (wattlaw predict): weights of a group add up to 1. Under weak scaling "
+                      "the curves are of the time over the worker count.";
+    exponents->caption = "Medians and 95 % intervals over all curves, by their weights.";
+    int rc = fill_curves(g, curves, exponents, e);
+    if (rc) return rc;
     for (size_t i = 0; i < WL_COUNT(tables); i++) {
         if (tables[i]->n_rows == 0) continue;
         if (!s) s = wl_document_section(d, "models", "Which law");
         wl_section_table(d, s, tables[i]);
     }
+    return 0;
 }

@@ -163,6 +163,10 @@ static void sections_of_the_analysis_match_the_store(void **state)
     assert_int_equal(table(d, "factors")->n_rows, 3); /* workloads */
 
     assert_int_equal(table(d, "forecast")->n_rows, 2 * 9);
+    assert_int_equal(table(d, "verdict-reasons")->n_rows, 9);
+    assert_int_equal(table(d, "curves")->n_rows, 5 * 9);
+    assert_true(table(d, "exponents")->n_rows >= 2 * 9);
+    assert_true(table(d, "factor-slowdowns")->n_rows > 0);
     const struct wl_section *beyond = NULL;
     for (size_t i = 0; i < d->n_sections; i++)
         if (wl_str_eq(d->sections[i]->id, "forecast")) beyond = d->sections[i];
