@@ -77,15 +77,31 @@ def learn(history):
         residual[kind] += [np.interp(KNOTS, np.log(c), e[:n]), np.interp(KNOTS, np.log(c), e[n:])]
     for kind, sums in residual.items():
         sums *= .8 / max(1, sum(h[0] == kind for h in history))
-    return weights, residual
+    remembered = []
+    for (kind, c, t, p), ll in zip(history, each):
+        share = softmax(ll + np.log(weights))
+        heavy = np.argsort(-share, kind="stable")[:16]
+        share = share[heavy] / share[heavy].sum()
+        e = np.r_[t, p] - np.r_[[share @ x[heavy] for x in curves(kind, c)]].ravel()
+        remembered.append((kind, np.log(c), e.reshape(2, -1), heavy, share))
+    return weights, residual, remembered
+
+
+def recall(memory, kind, c):
+    """ln t and ln P of a remembered curve at c: what the grid says of it, and its residual where it is of the same kind."""
+    of_kind, u, residual, heavy, share = memory
+    smooth = [share @ x[heavy] for x in curves(kind, c)]
+    return [s + (np.interp(np.log(c), u, r) if kind == of_kind else 0) for s, r in zip(smooth, residual)]
 
 
 def posterior(kind, c, reference, prior, windows):
     """windows: (index, ln t, ln P, sd t, sd P, rho), each an observation of its own."""
-    n, (weights, residual) = len(c), prior
+    n, (weights, residual, remembered) = len(c), prior
     means, cov = model(kind, c, reference)
     shift = np.r_[[np.interp(np.log(c), KNOTS, residual[kind][i]) for i in (0, 1)]].ravel()
-    means = means + shift
+    extra = [np.r_[t - t[reference], p] for t, p in (recall(m, kind, c) for m in remembered)]
+    means = np.vstack([means + shift, extra])
+    ln_prior = [np.log(np.r_[weights * .65 * q, np.full(len(extra), .35 * r / len(extra))]) for q, r in zip(SCALE_SHARE, (.5, .5))]
     h = np.zeros((2 * len(windows), 2 * n))
     noise = np.zeros((2 * len(windows),) * 2)
     y = np.zeros(2 * len(windows))
@@ -94,10 +110,10 @@ def posterior(kind, c, reference, prior, windows):
         y[2 * w:2 * w + 2] = t, p
         noise[2 * w:2 * w + 2, 2 * w:2 * w + 2] = [[st * st, rho * st * sp], [rho * st * sp, sp * sp]]
     parts = []
-    for q, v in zip(SCALE_SHARE, cov):
+    for ln, v in zip(ln_prior, cov):
         s = h @ v @ h.T + noise
         gain = v @ h.T @ np.linalg.inv(s)
-        parts.append((np.log(weights) + np.log(q) + ln_likelihood(means @ h.T, s, y), means + (y - means @ h.T) @ gain.T, v - gain @ h @ v))
+        parts.append((ln + ln_likelihood(means @ h.T, s, y), means + (y - means @ h.T) @ gain.T, v - gain @ h @ v))
     top = max(p[0].max() for p in parts)
     total = sum(np.exp(p[0] - top).sum() for p in parts)
     parts = [(np.exp(ll - top), m, v) for ll, m, v in parts]

@@ -21,6 +21,7 @@
 enum {
     WL_ADVISE_CAP_MAX = 64,         /* candidates */
     WL_ADVISE_CAP_PARTICLES = 3780, /* device curves */
+    WL_ADVISE_CAP_MEMORIES = 512,   /* remembered curves that are particles too */
     WL_ADVISE_CAP_KNOTS = 7,
 };
 
@@ -59,14 +60,18 @@ struct wl_advise_cap_curve {
     const char *group;   /* name of the workload, for messages; may be NULL */
 };
 
-/* What is known before the first window: weights of the particles, and the mean residual of curves about them. */
+/* What is known before the first window: weights of the particles, the mean residual of curves about them, and the
+ * curves themselves, which become particles. */
 struct wl_advise_cap_prior {
     double ln_weight[WL_ADVISE_CAP_PARTICLES];
     double residual[2 /* kind */][2 /* ln t, ln P */][WL_ADVISE_CAP_KNOTS];
-    size_t curves[2]; /* of each kind, that it was learned from */
+    size_t curves[2];                    /* of each kind, that it was learned from */
+    struct wl_advise_cap_memory *memory; /* [memories] */
+    size_t memories;
 };
 
-/* Learns a prior from curves of other workloads; n = 0 gives equal weights. WL_EINVAL: a curve that breaks the rules
+/* Learns a prior from curves of other workloads; n = 0 gives equal weights. Of more than WL_ADVISE_CAP_MEMORIES curves,
+ * evenly chosen ones become particles. WL_EINVAL: a curve that breaks the rules
  * above, with its group, its number and the value. WL_ENOMEM. */
 int wl_advise_cap_learn(const struct wl_advise_cap_curve *curves, size_t n, struct wl_advise_cap_prior **out,
                         struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

@@ -3,6 +3,8 @@
 #include <math.h>
 
 const double wl_advise_cap_scale_share[WL_ADVISE_CAP_SCALES] = { 0.75, 0.25 };
+/* Of the remembered curves, together, and of their scales: they are of other programs. */
+static const double memory_share = 0.35, memory_scale_share[WL_ADVISE_CAP_SCALES] = { 0.5, 0.5 };
 static const double scale[WL_ADVISE_CAP_SCALES] = { 1, 2.5 };
 
 /* Standard deviations of the discrepancy at scale 1: white, and correlated over u. */
@@ -15,13 +17,15 @@ static const double knot_lo = -1.2, knot_hi = 0;
 
 double wl_advise_cap_knot(size_t i) { return knot_lo + (knot_hi - knot_lo) * (double)i / (WL_ADVISE_CAP_KNOTS - 1); }
 
-int wl_advise_cap_model_alloc(struct wl_advise_cap_model *m, size_t most, struct wl_arena *a, struct wl_err *e)
+int wl_advise_cap_model_alloc(struct wl_advise_cap_model *m, size_t most, const struct wl_advise_cap_prior *prior,
+                              struct wl_arena *a, struct wl_err *e)
 {
     const size_t row = 2 * most * sizeof(double), alignment = 64;
+    m->k = WL_ADVISE_CAP_PARTICLES + (prior ? prior->memories : 0);
     m->grid = wl_try_alloc(a, WL_ADVISE_CAP_PARTICLES * sizeof *m->grid, alignment, "the grid of a cap search", e);
     if (!m->grid) return WL_ENOMEM;
     wl_advise_cap_grid(m->grid);
-    m->mean = wl_try_alloc(a, WL_ADVISE_CAP_PARTICLES * row, alignment, "the curves of a cap search", e);
+    m->mean = wl_try_alloc(a, m->k * row, alignment, "the curves of a cap search", e);
     if (!m->mean) return WL_ENOMEM;
     for (size_t s = 0; s < WL_ADVISE_CAP_SCALES; s++) {
         m->cov[s] = wl_try_alloc(a, 2 * most * row, alignment, "a covariance of a cap search", e);
@@ -30,41 +34,57 @@ int wl_advise_cap_model_alloc(struct wl_advise_cap_model *m, size_t most, struct
     return 0;
 }
 
-static double interpolate(const double at_knots[WL_ADVISE_CAP_KNOTS], double u)
+double wl_advise_cap_ln_prior(const struct wl_advise_cap_prior *prior, size_t k, size_t scale_at)
 {
-    const double x = (u - knot_lo) / (knot_hi - knot_lo) * (WL_ADVISE_CAP_KNOTS - 1);
-    if (x <= 0) return at_knots[0];
-    if (x >= WL_ADVISE_CAP_KNOTS - 1) return at_knots[WL_ADVISE_CAP_KNOTS - 1];
-    const size_t i = (size_t)x;
-    return at_knots[i] + (x - (double)i) * (at_knots[i + 1] - at_knots[i]);
+    const double ln_scale = log(wl_advise_cap_scale_share[scale_at]);
+    if (!prior) return ln_scale - log(WL_ADVISE_CAP_PARTICLES);
+    if (!prior->memories) return ln_scale + prior->ln_weight[k];
+    if (k < WL_ADVISE_CAP_PARTICLES) return ln_scale + prior->ln_weight[k] + log(1 - memory_share);
+    return log(memory_scale_share[scale_at] * memory_share / (double)prior->memories);
 }
 
-/* Means of one particle, at the speeds of the device. */
-static void fill_curve(const struct wl_advise_cap_model *m, size_t k, const double *ratio,
-                       const struct wl_advise_cap_speed *speed, const double *residual)
+/* Means of one particle: its points, ln t relative to the reference, and a residual (NULL: none). */
+static void put_means(const struct wl_advise_cap_model *m, size_t k, const struct wl_advise_cap_point *p,
+                      const double *residual)
 {
     const size_t d = m->d;
     double *mean = m->mean + k * 2 * d;
     for (size_t i = 0; i < d; i++) {
-        const struct wl_advise_cap_point p = wl_advise_cap_point_at(&m->grid[k], m->kind, ratio[i], speed[i]);
-        mean[i] = p.ln_t;
-        mean[d + i] = p.ln_p + residual[d + i];
+        mean[i] = p[i].ln_t - p[m->reference].ln_t + (residual ? residual[i] : 0);
+        mean[d + i] = p[i].ln_p + (residual ? residual[d + i] : 0);
     }
-    const double at_reference = mean[m->reference];
-    for (size_t i = 0; i < d; i++) mean[i] += residual[i] - at_reference;
+}
+
+static void fill_grid(struct wl_advise_cap_model *m, const double *ratio, const double *residual)
+{
+    struct wl_advise_cap_speed speed[WL_ADVISE_CAP_MAX];
+    struct wl_advise_cap_point p[WL_ADVISE_CAP_MAX];
+    for (size_t k = 0; k < WL_ADVISE_CAP_PARTICLES; k++) {
+        for (size_t i = 0; i < m->d && k % WL_ADVISE_CAP_ALIKE == 0; i++)
+            speed[i] = wl_advise_cap_speed_at(&m->grid[k], m->kind, ratio[i]);
+        for (size_t i = 0; i < m->d; i++) p[i] = wl_advise_cap_point_at(&m->grid[k], m->kind, ratio[i], speed[i]);
+        put_means(m, k, p, residual);
+    }
+}
+
+static void fill_memories(struct wl_advise_cap_model *m, const double *ratio, const struct wl_advise_cap_prior *prior)
+{
+    struct wl_advise_cap_point p[WL_ADVISE_CAP_MAX];
+    for (size_t k = 0; k < prior->memories; k++) {
+        for (size_t i = 0; i < m->d; i++) p[i] = wl_advise_cap_recall(&prior->memory[k], m->grid, m->kind, ratio[i]);
+        put_means(m, WL_ADVISE_CAP_PARTICLES + k, p, NULL);
+    }
 }
 
 static void fill_means(struct wl_advise_cap_model *m, const double *ratio, const struct wl_advise_cap_prior *prior)
 {
-    struct wl_advise_cap_speed speed[WL_ADVISE_CAP_MAX];
-    double residual[2 * WL_ADVISE_CAP_MAX] = { 0 };
+    double residual[2 * WL_ADVISE_CAP_MAX] = { 0 }, knot[WL_ADVISE_CAP_KNOTS];
+    for (size_t i = 0; i < WL_ADVISE_CAP_KNOTS; i++) knot[i] = wl_advise_cap_knot(i);
     for (size_t i = 0; prior && i < 2 * m->d; i++)
-        residual[i] = interpolate(prior->residual[m->kind][i >= m->d], m->u[i % m->d]);
-    for (size_t k = 0; k < WL_ADVISE_CAP_PARTICLES; k++) {
-        for (size_t i = 0; i < m->d && k % WL_ADVISE_CAP_ALIKE == 0; i++)
-            speed[i] = wl_advise_cap_speed_at(&m->grid[k], m->kind, ratio[i]);
-        fill_curve(m, k, ratio, speed, residual);
-    }
+        residual[i] =
+            wl_advise_cap_interpolate(knot, prior->residual[m->kind][i >= m->d], WL_ADVISE_CAP_KNOTS, m->u[i % m->d]);
+    fill_grid(m, ratio, residual);
+    if (prior) fill_memories(m, ratio, prior);
 }
 
 /* Time and power are independent blocks. */

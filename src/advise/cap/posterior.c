@@ -42,9 +42,10 @@ void wl_advise_cap_gather(const struct wl_advise_cap_evidence *v, size_t d, stru
     }
 }
 
-int wl_advise_cap_posterior_alloc(struct wl_advise_cap_posterior *p, size_t most, struct wl_arena *a, struct wl_err *e)
+int wl_advise_cap_posterior_alloc(struct wl_advise_cap_posterior *p, size_t most, size_t particles, struct wl_arena *a,
+                                  struct wl_err *e)
 {
-    const size_t row = 2 * most, matrix = row * row, k = WL_ADVISE_CAP_PARTICLES;
+    const size_t row = 2 * most, matrix = row * row, k = particles;
     const size_t per_scale = k + k * row + matrix, shared = row + 3 * matrix + WL_ADVISE_CAP_SCALES * k;
     double *at = wl_try_alloc(a, (WL_ADVISE_CAP_SCALES * per_scale + shared) * sizeof *at, 64,
                               "the posterior of a cap search", e);
@@ -91,8 +92,7 @@ void wl_advise_cap_likelihood(struct wl_advise_cap_posterior *p, const struct wl
     double z[MAX];
     factor_windows(p, model->cov[scale], model->d, data);
     const double ln_det = wl_cholesky_ln_det(p->s, 2 * data->n);
-    for (size_t k = 0; k < WL_ADVISE_CAP_PARTICLES; k++)
-        out[k] = -0.5 * (whiten(p, data, model->mean + k * 2 * model->d, z) + ln_det);
+    for (size_t k = 0; k < model->k; k++) out[k] = -0.5 * (whiten(p, data, model->mean + k * 2 * model->d, z) + ln_det);
 }
 
 /* w = L^-1 V_io: row r of the windows is w[r * 2d ..]; cov = V - w'w. */
@@ -125,12 +125,12 @@ static void condition_mean(const struct wl_advise_cap_posterior *p, const struct
 }
 
 /* Weights over both scales: exp(lw - top), and the threshold below which particles are dropped. */
-static double total_weight(const double *lw, double *top)
+static double total_weight(const double *lw, size_t n, double *top)
 {
     double sum = 0;
     *top = -INFINITY;
-    for (size_t i = 0; i < WL_ADVISE_CAP_SCALES * WL_ADVISE_CAP_PARTICLES; i++) *top = fmax(*top, lw[i]);
-    for (size_t i = 0; i < WL_ADVISE_CAP_SCALES * WL_ADVISE_CAP_PARTICLES; i++) sum += exp(lw[i] - *top);
+    for (size_t i = 0; i < n; i++) *top = fmax(*top, lw[i]);
+    for (size_t i = 0; i < n; i++) sum += exp(lw[i] - *top);
     return sum;
 }
 
@@ -139,12 +139,12 @@ static void condition_scale(struct wl_advise_cap_posterior *p, const struct wl_a
                             const struct wl_advise_cap_data *data, double least_ln)
 {
     struct wl_advise_cap_scale *out = &p->scale[scale];
-    const double *lw = p->lw + scale * WL_ADVISE_CAP_PARTICLES;
+    const double *lw = p->lw + scale * model->k;
     const size_t o = 2 * p->d;
     factor_windows(p, model->cov[scale], p->d, data);
     condition_covariance(p, model->cov[scale], data, out);
     out->n = 0;
-    for (size_t k = 0; k < WL_ADVISE_CAP_PARTICLES; k++) {
+    for (size_t k = 0; k < model->k; k++) {
         if (!(lw[k] > least_ln)) continue;
         out->w[out->n] = lw[k];
         condition_mean(p, data, model->mean + k * o, out->mean + out->n++ * o);
@@ -210,12 +210,11 @@ void wl_advise_cap_condition(struct wl_advise_cap_posterior *p, const struct wl_
     double top = 0;
     p->d = model->d;
     for (size_t s = 0; s < WL_ADVISE_CAP_SCALES; s++) {
-        double *lw = p->lw + s * WL_ADVISE_CAP_PARTICLES;
+        double *lw = p->lw + s * model->k;
         wl_advise_cap_likelihood(p, model, s, data, lw);
-        for (size_t k = 0; k < WL_ADVISE_CAP_PARTICLES; k++)
-            lw[k] += log(wl_advise_cap_scale_share[s]) + (prior ? prior->ln_weight[k] : 0);
+        for (size_t k = 0; k < model->k; k++) lw[k] += wl_advise_cap_ln_prior(prior, k, s);
     }
-    const double least_ln = log(least_weight * total_weight(p->lw, &top)) + top;
+    const double least_ln = log(least_weight * total_weight(p->lw, WL_ADVISE_CAP_SCALES * model->k, &top)) + top;
     for (size_t s = 0; s < WL_ADVISE_CAP_SCALES; s++) condition_scale(p, model, s, data, least_ln);
     normalize(p, top);
     moments(p);

@@ -41,14 +41,14 @@ struct wl_advise_cap_posterior {
     double *lw; /* scratch: [scales][particles] ln of unnormalized weights */
 };
 
-int wl_advise_cap_posterior_alloc(struct wl_advise_cap_posterior *p, size_t most, struct wl_arena *a,
+int wl_advise_cap_posterior_alloc(struct wl_advise_cap_posterior *p, size_t most, size_t particles, struct wl_arena *a,
                                   struct wl_err *e) WL_MUST_CHECK;
 
-/* prior: ln weights of the particles; NULL: all equal. */
+/* prior: as the model was filled with. */
 void wl_advise_cap_condition(struct wl_advise_cap_posterior *p, const struct wl_advise_cap_model *model,
                              const struct wl_advise_cap_prior *prior, const struct wl_advise_cap_data *data);
 
-/* ln likelihood, up to a constant, of data under each particle and one scale: out [particles]. Leaves the factor in
+/* ln likelihood, up to a constant, of data under each particle and one scale: out [k]. Leaves the factor in
  * p->s. */
 void wl_advise_cap_likelihood(struct wl_advise_cap_posterior *p, const struct wl_advise_cap_model *model, size_t scale,
                               const struct wl_advise_cap_data *data, double *out);

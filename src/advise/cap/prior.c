@@ -148,23 +148,13 @@ static void learn_weights(struct learning *l, struct wl_advise_cap_prior *prior,
     }
 }
 
-/* Linear between the points of a curve, constant outside. */
-static double at(const struct points *p, const double *y, double u)
-{
-    size_t i = 0;
-    while (i < p->n && log(p->ratio[i]) < u) i++;
-    if (i == 0) return y[0];
-    if (i == p->n) return y[p->n - 1];
-    const double lo = log(p->ratio[i - 1]), hi = log(p->ratio[i]);
-    return y[i - 1] + (u - lo) / (hi - lo) * (y[i] - y[i - 1]);
-}
-
 /* Residual of a curve about its posterior mean curve, that of ln t centred, added at the knots. */
 static void add_residual(struct learning *l, size_t i, const double *ln_weight, double (*sum)[WL_ADVISE_CAP_KNOTS])
 {
     struct wl_advise_cap_data data;
     const struct points p = points_of(&l->curves[i]);
     double e[2 * WL_ADVISE_CAP_MAX];
+    const double *u = l->model.u;
     as_data(l, &p, l->curves[i].kind, &data);
     responsibilities(l, i, ln_weight);
     memcpy(e, data.y, 2 * p.n * sizeof *e);
@@ -172,8 +162,8 @@ static void add_residual(struct learning *l, size_t i, const double *ln_weight, 
         for (size_t j = 0; j < 2 * p.n; j++) e[j] -= l->share[k] * l->model.mean[k * 2 * p.n + j];
     const double level = wl_mean(e, p.n);
     for (size_t q = 0; q < WL_ADVISE_CAP_KNOTS; q++) {
-        sum[0][q] += at(&p, e, wl_advise_cap_knot(q)) - level;
-        sum[1][q] += at(&p, e + p.n, wl_advise_cap_knot(q));
+        sum[0][q] += wl_advise_cap_interpolate(u, e, p.n, wl_advise_cap_knot(q)) - level;
+        sum[1][q] += wl_advise_cap_interpolate(u, e + p.n, p.n, wl_advise_cap_knot(q));
     }
 }
 
@@ -189,12 +179,36 @@ static void learn_residuals(struct learning *l, struct wl_advise_cap_prior *prio
                 shrinkage / (double)prior->curves[kind];
 }
 
+static void remember(struct learning *l, size_t i, const double *ln_weight, struct wl_advise_cap_memory *out)
+{
+    const struct points p = points_of(&l->curves[i]);
+    responsibilities(l, i, ln_weight);
+    out->kind = l->curves[i].kind;
+    out->n = p.n;
+    for (size_t k = 0; k < p.n; k++) {
+        out->u[k] = log(p.ratio[k]);
+        out->residual_t[k] = p.ln_t[k];
+        out->residual_p[k] = p.ln_p[k];
+    }
+    wl_advise_cap_remember(out, l->model.grid, l->share);
+}
+
+static int remember_all(struct learning *l, struct wl_advise_cap_prior *prior, struct wl_arena *a, struct wl_err *e)
+{
+    prior->memories = l->n < WL_ADVISE_CAP_MEMORIES ? l->n : WL_ADVISE_CAP_MEMORIES;
+    prior->memory = wl_try_alloc(a, prior->memories * sizeof *prior->memory, 64, "remembered curves", e);
+    if (!prior->memory) return WL_ENOMEM;
+    for (size_t k = 0; k < prior->memories; k++)
+        remember(l, k * l->n / prior->memories, prior->ln_weight, &prior->memory[k]);
+    return 0;
+}
+
 static int prepare(struct learning *l, struct wl_arena *scratch, struct wl_err *e)
 {
     int rc = 0;
     for (size_t i = 0; i < l->n && !rc; i++) rc = check_curve(&l->curves[i], i, e);
-    if (!rc) rc = wl_advise_cap_model_alloc(&l->model, WL_ADVISE_CAP_MAX, scratch, e);
-    if (!rc) rc = wl_advise_cap_posterior_alloc(&l->posterior, WL_ADVISE_CAP_MAX, scratch, e);
+    if (!rc) rc = wl_advise_cap_model_alloc(&l->model, WL_ADVISE_CAP_MAX, NULL, scratch, e);
+    if (!rc) rc = wl_advise_cap_posterior_alloc(&l->posterior, WL_ADVISE_CAP_MAX, PARTICLES, scratch, e);
     if (rc) return rc;
     l->ln_likelihood = wl_try_alloc(scratch, (l->n + 2) * PARTICLES * sizeof(double), 64, "the history of caps", e);
     if (!l->ln_likelihood) return WL_ENOMEM;
@@ -210,12 +224,13 @@ int wl_advise_cap_learn(const struct wl_advise_cap_curve *curves, size_t n, stru
     struct learning l = { .curves = curves, .n = n };
     if (!prior) return WL_ENOMEM;
     struct wl_arena *scratch = wl_arena_new(a);
-    const int rc = prepare(&l, scratch, e);
+    int rc = prepare(&l, scratch, e);
     if (!rc) {
         learn_weights(&l, prior, l.share + PARTICLES);
         learn_residuals(&l, prior);
-        *out = prior;
+        rc = remember_all(&l, prior, a, e);
     }
+    if (!rc) *out = prior;
     wl_arena_free(scratch);
     return rc;
 }
