@@ -48,9 +48,9 @@ def read_epochs(path):
 
 
 def workloads(power, train):
-    jobs, scale = tune_trace.read_trace(power)
+    jobs, device = tune_trace.read_trace(power)
     zeus_cost = tune_trace.Goal("", "zeus", 0)
-    cost = {j.key[:3]: math.exp(tune_trace.ln_objective(zeus_cost, j.ln_t, j.ln_p, scale).min()) for j in jobs}
+    cost = {j.key[:3]: math.exp(tune_trace.ln_objective(zeus_cost, j.ln_t, j.ln_p, device.scale).min()) for j in jobs}
     for name, runs in read_epochs(train).items():
         sizes = sorted(b for b in runs if (*name, b) in cost)
         longest = max(e for b in sizes for e in runs[b].values() if not math.isnan(e))

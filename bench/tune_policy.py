@@ -19,22 +19,22 @@ import tune_trace
 RULES = ((0.05, 0.9), (0.1, 0.95), (0.1, 0.8), (0.2, 0.95))
 
 
-def measure(program, job, scale, sigma, rng):
+def measure(program, job, device, sigma, rng):
     """Every cap once. Gives {slowdown: [(probability, energy) of each cap]}."""
     n = len(job.caps)
     noise = rng.normal(0, sigma, (n, 2))
-    program.ask("cap", "energy", 0, sigma, n, scale, "-", n, *job.caps)
+    program.ask("cap", "energy", 0, sigma, n, *device, "-", n, *job.caps)
     for i in range(n):
         program.ask("measured", i, "%.17g" % math.exp(job.ln_t[i] + noise[i, 0]), "%.17g" % math.exp(job.ln_p[i] + noise[i, 1]))
     return {x: program.ask("job", x, n) for x in {x for x, _ in RULES}}
 
 
-def split(program, jobs, scale, sigma, seed):
+def split(program, jobs, device, sigma, seed):
     """For each rule a row of the table."""
     rng = np.random.default_rng([seed, round(1000 * sigma)])
     order = rng.permutation(len(jobs))
     half, caps = len(jobs) // 2, len(jobs[0].caps)
-    answers = [measure(program, jobs[i], scale, sigma, rng) for i in order[:half]]
+    answers = [measure(program, jobs[i], device, sigma, rng) for i in order[:half]]
     met = [jobs[i] for i in order[half:]]
     slow = np.array([j.ln_t - j.ln_t[-1] for j in met])
     energy = np.exp(slow + np.array([j.ln_p - j.ln_p[-1] for j in met]))
@@ -58,13 +58,13 @@ def main():
     print("%d splits.\n\n| trace, noise | slowdown, jobs | chosen cap covered | all caps covered | share reached | stated - kept | energy "
           "| stated - kept |\n|%s" % (args.splits, "---|" * 8))
     for path in args.trace:
-        jobs, scale = tune_trace.read_trace(path)
+        jobs, device = tune_trace.read_trace(path)
         most = max(len(j.caps) for j in jobs)
         jobs = [j for j in jobs if len(j.caps) == most]
         for sigma in args.noise:
             rows = {rule: [] for rule in RULES}
             for seed in range(args.splits):
-                for rule, row in split(program, jobs, scale, sigma, seed):
+                for rule, row in split(program, jobs, device, sigma, seed):
                     rows[rule].append(row)
             for (slowdown, share), values in rows.items():
                 print("| %s, %g %% | %g %%, %g %% | %.3f | %.3f | %.3f | %+.3f | %.3f | %+.3f |" % (

@@ -1,8 +1,8 @@
 /* bench_tune_trace: the searches of src/advise as a program that answers line by line, for bench/tune_trace.py.
  *
- *     curve KIND SCALE_W N VALUE T P ...   a measured curve of another workload (KIND: cap or clock)  -> ok
+ *     curve KIND DEVICE SCALE_W N VALUE T P ...   a measured curve of another workload (KIND: cap or clock)  -> ok
  *     learn NAME                           a prior from the curves since the last learn              -> ok
- *     cap OBJECTIVE SLOWDOWN SIGMA WINDOWS SCALE_W PRIOR N VALUE ...                                 -> step
+ *     cap OBJECTIVE SLOWDOWN SIGMA WINDOWS DEVICE SCALE_W PRIOR N VALUE ...                          -> step
  *         OBJECTIVE: energy zeus edp ed2p time; SLOWDOWN 0: no limit, else with probability .9; PRIOR: a NAME or -
  *     window T P                           the window that the last step asked for                   -> step
  *     measured I T P                       a window at candidate I, whatever was asked for           -> ok
@@ -57,15 +57,16 @@ static double *ln_reals(const struct bench *b, size_t at, size_t n, size_t strid
 
 static int answer_curve(struct bench *b, struct wl_err *e)
 {
-    const size_t n = count(b, 3);
+    const size_t n = count(b, 4);
     if (b->curves == CURVES) return wl_fail(e, WL_EINVAL, "more than %d curves", CURVES);
     b->curve[b->curves++] = (struct wl_advise_cap_curve) {
         .kind = wl_str_eq(b->word[1], "clock") ? WL_ADVISE_CLOCK : WL_ADVISE_POWER_CAP,
-        .scale_w = real(b, 2),
+        .device = wl_strdup(b->all, b->word[2]),
+        .scale_w = real(b, 3),
         .n = n,
-        .value = reals(b, 4, n, 3, b->all),
-        .ln_t = ln_reals(b, 5, n, 3, b->all),
-        .ln_p = ln_reals(b, 6, n, 3, b->all),
+        .value = reals(b, 5, n, 3, b->all),
+        .ln_t = ln_reals(b, 6, n, 3, b->all),
+        .ln_p = ln_reals(b, 7, n, 3, b->all),
     };
     puts("ok");
     return 0;
@@ -127,17 +128,18 @@ static void renew(struct bench *b)
 
 static int answer_cap(struct bench *b, struct wl_err *e)
 {
-    const size_t n = count(b, 7);
+    const size_t n = count(b, 8);
     const double sigma = real(b, 3);
     renew(b);
-    struct wl_advise_cap_opts o = wl_advise_cap_defaults(reals(b, 8, n, 1, b->now), n);
+    struct wl_advise_cap_opts o = wl_advise_cap_defaults(reals(b, 9, n, 1, b->now), n);
     if (objective_named(b->word[1], &o.objective, e)) return WL_EINVAL;
     if (real(b, 2) > 0) o.limit = (struct wl_advise_cap_limit) { real(b, 2), 0.9 };
     o.noise = (struct wl_advise_cap_noise) { sigma, sigma, 0 };
     o.windows = count(b, 4);
-    o.scale_w = real(b, 5);
-    o.prior = prior_named(b, b->word[6]);
-    if (!o.prior && !wl_str_eq(b->word[6], "-")) return wl_fail(e, WL_EINVAL, "no prior \"%s\"", b->word[6]);
+    o.device = wl_strdup(b->now, b->word[5]);
+    o.scale_w = real(b, 6);
+    o.prior = prior_named(b, b->word[7]);
+    if (!o.prior && !wl_str_eq(b->word[7], "-")) return wl_fail(e, WL_EINVAL, "no prior \"%s\"", b->word[7]);
     const int rc = wl_advise_cap_new(&b->cap, &o, b->now, e);
     return rc ? rc : say_cap(b);
 }
@@ -228,7 +230,7 @@ static const struct {
     const char *name;
     size_t words; /* at least */
     int (*answer)(struct bench *, struct wl_err *);
-} commands[] = { { "curve", 7, answer_curve },   { "learn", 2, answer_learn },       { "cap", 9, answer_cap },
+} commands[] = { { "curve", 8, answer_curve },   { "learn", 2, answer_learn },       { "cap", 10, answer_cap },
                  { "window", 3, answer_window }, { "measured", 4, answer_measured }, { "job", 3, answer_job },
                  { "policy", 7, answer_policy }, { "batch", 4, answer_batch },       { "trial", 3, answer_trial } };
 

@@ -35,6 +35,7 @@ except ImportError:
 
 WINDOWS = 4
 Job = collections.namedtuple("Job", "key caps ln_t ln_p")  # caps ascending, W; the last is the reference
+Device = collections.namedtuple("Device", "name scale")
 Goal = collections.namedtuple("Goal", "name objective slowdown")
 Score = collections.namedtuple("Score", "windows regret broken")
 GOALS = [Goal("energy", "energy", 0), Goal("Zeus cost", "zeus", 0), Goal("EDP", "edp", 0), Goal("slowdown 10 %", "energy", 0.1)]
@@ -55,7 +56,7 @@ class Program:
 
 
 def read_trace(path):
-    """Jobs of a trace and the device's power limit: its largest cap."""
+    """Jobs of a trace and its device: name and power limit, the largest cap."""
     groups, wanted = {}, {"dataset", "network", "batch_size", "optimizer", "power_limit", "time_per_epoch", "average_power"}
     with open(path, encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
@@ -71,16 +72,16 @@ def read_trace(path):
         caps = sorted(curve)
         if len(caps) >= 5:
             jobs.append(Job(key, np.array(caps), np.log([curve[c][0] for c in caps]), np.log([curve[c][1] for c in caps])))
-    return jobs, scale
+    return jobs, Device(os.path.splitext(os.path.basename(path))[0].replace("summary_power_", ""), scale)
 
 
-def learn(program, name, jobs, scale, network):
+def learn(program, name, jobs, device, network):
     """A prior from the jobs of other networks."""
     for job in jobs:
         if job.key[1] == network:
             continue
         points = [x for c, t, p in zip(job.caps, job.ln_t, job.ln_p) for x in (c, "%.17g" % math.exp(t), "%.17g" % math.exp(p))]
-        program.ask("curve", "cap", scale, len(job.caps), *points)
+        program.ask("curve", "cap", *device, len(job.caps), *points)
     program.ask("learn", name)
     return name
 
@@ -97,8 +98,8 @@ def within(goal, ln_t):
     return ln_t - ln_t[-1] <= math.log1p(goal.slowdown) if goal.slowdown else np.ones(len(ln_t), bool)
 
 
-def search(program, goal, job, scale, sigma, prior, noise):
-    step = program.ask("cap", goal.objective, goal.slowdown, sigma, WINDOWS, scale, prior, len(job.caps), *job.caps)
+def search(program, goal, job, device, sigma, prior, noise):
+    step = program.ask("cap", goal.objective, goal.slowdown, sigma, WINDOWS, *device, prior, len(job.caps), *job.caps)
     windows = 0
     while step[0] == "next":
         i = int(step[1])
@@ -162,9 +163,9 @@ def draws(job, index, seed, sigma):
     return rng.normal(0, sigma, (WINDOWS + len(job.caps), 2)), rng
 
 
-def score_search(program, jobs, scale, goal, sigma, seeds, priors):
+def score_search(program, jobs, device, goal, sigma, seeds, priors):
     """priors: {network: name}."""
-    return [score(goal, job, scale, *search(program, goal, job, scale, sigma, priors[job.key[1]], draws(job, i, seed, sigma)[0]))
+    return [score(goal, job, device.scale, *search(program, goal, job, device, sigma, priors[job.key[1]], draws(job, i, seed, sigma)[0]))
             for i, job in enumerate(jobs) for seed in range(seeds)]
 
 
@@ -197,17 +198,17 @@ def cap_table(program, traces, args):
     def row(name, scores):
         print("| %s |" % name, " | ".join(cell(scores(goal, sigma)) for goal, sigma in columns), "|", flush=True)
 
-    for name, (jobs, scale) in traces.items():
+    for name, (jobs, device) in traces.items():
         networks = {job.key[1] for job in jobs}
-        for other, (history, other_scale) in traces.items():
-            priors = {w: learn(program, "%s-%s-%s" % (name, other, w), history, other_scale, w) for w in networks}
+        for other, (history, other_device) in traces.items():
+            priors = {w: learn(program, "%s-%s-%s" % (name, other, w), history, other_device, w) for w in networks}
             row("%s, history of %s" % (name, "its other networks" if other == name else other),
-                lambda goal, sigma, priors=priors: score_search(program, jobs, scale, goal, sigma, args.seeds, priors))
+                lambda goal, sigma, priors=priors: score_search(program, jobs, device, goal, sigma, args.seeds, priors))
         row("%s, no history" % name,
-            lambda goal, sigma: score_search(program, jobs, scale, goal, sigma, args.seeds, {w: "-" for w in networks}))
+            lambda goal, sigma: score_search(program, jobs, device, goal, sigma, args.seeds, {w: "-" for w in networks}))
         for rival, method in RIVALS.items():
             if method is not zeus_selector or zeus:
-                row("%s, %s" % (name, rival), lambda goal, sigma, method=method: score_rival(method, jobs, scale, goal, sigma, args.seeds))
+                row("%s, %s" % (name, rival), lambda goal, sigma, method=method: score_rival(method, jobs, device.scale, goal, sigma, args.seeds))
 
 
 def main():
@@ -218,7 +219,7 @@ def main():
     parser.add_argument("--noise", type=float, nargs="+", default=[0.01, 0.03])
     args = parser.parse_args()
     program = Program(args.program)
-    traces = {os.path.splitext(os.path.basename(p))[0].replace("summary_power_", ""): read_trace(p) for p in args.trace}
+    traces = {device.name: (jobs, device) for jobs, device in map(read_trace, args.trace)}
     cap_table(program, traces, args)
 
 

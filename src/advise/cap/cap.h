@@ -58,10 +58,11 @@ struct wl_advise_cap_curve {
     double scale_w;      /* power limit of the device without a cap, W (its TDP) */
     double top;          /* the device's largest cap, W, or clock, MHz; 0: the largest of `value` */
     const char *group;   /* name of the workload, for messages; may be NULL */
+    const char *device;  /* model of the device, "Tesla V100-SXM2-16GB"; NULL: unknown */
 };
 
 /* What is known before the first window: weights of the particles, the mean residual of curves about them, and the
- * curves themselves, which become particles. */
+ * curves themselves, which become particles in a search on the same model of device. */
 struct wl_advise_cap_prior {
     double ln_weight[WL_ADVISE_CAP_PARTICLES];
     double residual[2 /* kind */][2 /* ln t, ln P */][WL_ADVISE_CAP_KNOTS];
@@ -86,6 +87,7 @@ struct wl_advise_cap_opts {
     enum wl_advise_cap_kind kind;
     const double *value; /* [n] candidates, W or MHz, strictly ascending, > 0; copied */
     size_t n;            /* 1 .. WL_ADVISE_CAP_MAX */
+    const char *device;  /* model of the device, as the curves of a prior have it; NULL: unknown */
     size_t reference;    /* index of the reference (no cap, full clock): what slowdown is relative to */
     double scale_w;      /* power limit of the device without a cap, W; 0: value[n - 1] of caps (clocks must give it) */
     double top;          /* the device's largest clock, MHz; 0: value[n - 1]. Caps: ignored */

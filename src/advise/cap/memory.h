@@ -10,7 +10,8 @@ enum { WL_ADVISE_CAP_HEAVIEST = 16 }; /* particles that represent a curve */
 
 struct wl_advise_cap_memory {
     enum wl_advise_cap_kind kind;
-    size_t n; /* points */
+    const char *device; /* NULL: unknown */
+    size_t n;           /* points */
     double u[WL_ADVISE_CAP_MAX], residual_t[WL_ADVISE_CAP_MAX], residual_p[WL_ADVISE_CAP_MAX];
     size_t particle[WL_ADVISE_CAP_HEAVIEST];
     double share[WL_ADVISE_CAP_HEAVIEST]; /* sum 1 */

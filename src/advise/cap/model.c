@@ -17,11 +17,25 @@ static const double knot_lo = -1.2, knot_hi = 0;
 
 double wl_advise_cap_knot(size_t i) { return knot_lo + (knot_hi - knot_lo) * (double)i / (WL_ADVISE_CAP_KNOTS - 1); }
 
+static int find_memories(struct wl_advise_cap_model *m, const struct wl_advise_cap_prior *prior, const char *device,
+                         struct wl_arena *a, struct wl_err *e)
+{
+    m->k = WL_ADVISE_CAP_PARTICLES;
+    if (!prior || !device) return 0;
+    m->memory = wl_try_alloc(a, prior->memories * sizeof(void *), 16, "the memories of a cap search", e);
+    if (!m->memory) return WL_ENOMEM;
+    for (size_t i = 0; i < prior->memories; i++) {
+        const struct wl_advise_cap_memory *v = &prior->memory[i];
+        if (v->device && wl_str_eq(v->device, device)) m->memory[m->k++ - WL_ADVISE_CAP_PARTICLES] = v;
+    }
+    return 0;
+}
+
 int wl_advise_cap_model_alloc(struct wl_advise_cap_model *m, size_t most, const struct wl_advise_cap_prior *prior,
-                              struct wl_arena *a, struct wl_err *e)
+                              const char *device, struct wl_arena *a, struct wl_err *e)
 {
     const size_t row = 2 * most * sizeof(double), alignment = 64;
-    m->k = WL_ADVISE_CAP_PARTICLES + (prior ? prior->memories : 0);
+    if (find_memories(m, prior, device, a, e)) return WL_ENOMEM;
     m->grid = wl_try_alloc(a, WL_ADVISE_CAP_PARTICLES * sizeof *m->grid, alignment, "the grid of a cap search", e);
     if (!m->grid) return WL_ENOMEM;
     wl_advise_cap_grid(m->grid);
@@ -34,13 +48,13 @@ int wl_advise_cap_model_alloc(struct wl_advise_cap_model *m, size_t most, const 
     return 0;
 }
 
-double wl_advise_cap_ln_prior(const struct wl_advise_cap_prior *prior, size_t k, size_t scale_at)
+double wl_advise_cap_ln_prior(const struct wl_advise_cap_model *m, const struct wl_advise_cap_prior *prior, size_t k,
+                              size_t scale_at)
 {
-    const double ln_scale = log(wl_advise_cap_scale_share[scale_at]);
-    if (!prior) return ln_scale - log(WL_ADVISE_CAP_PARTICLES);
-    if (!prior->memories) return ln_scale + prior->ln_weight[k];
-    if (k < WL_ADVISE_CAP_PARTICLES) return ln_scale + prior->ln_weight[k] + log(1 - memory_share);
-    return log(memory_scale_share[scale_at] * memory_share / (double)prior->memories);
+    const size_t memories = m->k - WL_ADVISE_CAP_PARTICLES;
+    if (k >= WL_ADVISE_CAP_PARTICLES) return log(memory_scale_share[scale_at] * memory_share / (double)memories);
+    const double ln_weight = prior ? prior->ln_weight[k] : -log(WL_ADVISE_CAP_PARTICLES);
+    return ln_weight + log(wl_advise_cap_scale_share[scale_at] * (memories ? 1 - memory_share : 1));
 }
 
 /* Means of one particle: its points, ln t relative to the reference, and a residual (NULL: none). */
@@ -67,12 +81,13 @@ static void fill_grid(struct wl_advise_cap_model *m, const double *ratio, const 
     }
 }
 
-static void fill_memories(struct wl_advise_cap_model *m, const double *ratio, const struct wl_advise_cap_prior *prior)
+static void fill_memories(struct wl_advise_cap_model *m, const double *ratio)
 {
     struct wl_advise_cap_point p[WL_ADVISE_CAP_MAX];
-    for (size_t k = 0; k < prior->memories; k++) {
-        for (size_t i = 0; i < m->d; i++) p[i] = wl_advise_cap_recall(&prior->memory[k], m->grid, m->kind, ratio[i]);
-        put_means(m, WL_ADVISE_CAP_PARTICLES + k, p, NULL);
+    for (size_t k = WL_ADVISE_CAP_PARTICLES; k < m->k; k++) {
+        const struct wl_advise_cap_memory *v = m->memory[k - WL_ADVISE_CAP_PARTICLES];
+        for (size_t i = 0; i < m->d; i++) p[i] = wl_advise_cap_recall(v, m->grid, m->kind, ratio[i]);
+        put_means(m, k, p, NULL);
     }
 }
 
@@ -84,7 +99,7 @@ static void fill_means(struct wl_advise_cap_model *m, const double *ratio, const
         residual[i] =
             wl_advise_cap_interpolate(knot, prior->residual[m->kind][i >= m->d], WL_ADVISE_CAP_KNOTS, m->u[i % m->d]);
     fill_grid(m, ratio, residual);
-    if (prior) fill_memories(m, ratio, prior);
+    fill_memories(m, ratio);
 }
 
 /* Time and power are independent blocks. */

@@ -11,24 +11,26 @@ extern const double wl_advise_cap_scale_share[WL_ADVISE_CAP_SCALES]; /* prior pr
 
 struct wl_advise_cap_model {
     enum wl_advise_cap_kind kind;
-    size_t d;         /* settings, 1 .. WL_ADVISE_CAP_MAX */
-    size_t reference; /* of them; particles' ln t are relative to it */
-    size_t k;         /* particles: the grid, then the remembered curves */
+    size_t d;                                   /* settings, 1 .. WL_ADVISE_CAP_MAX */
+    size_t reference;                           /* of them; particles' ln t are relative to it */
+    size_t k;                                   /* particles: the grid, then the remembered curves of this device */
+    const struct wl_advise_cap_memory **memory; /* [k - WL_ADVISE_CAP_PARTICLES] */
     double u[WL_ADVISE_CAP_MAX];
     struct wl_advise_cap_particle *grid; /* [WL_ADVISE_CAP_PARTICLES] */
     double *mean;                        /* [k][2d] */
     double *cov[WL_ADVISE_CAP_SCALES];   /* [2d][2d] discrepancy */
 };
 
-/* Takes memory for up to `most` settings and the memories of a prior (NULL: none). */
+/* Takes memory for up to `most` settings; finds the memories of a prior (NULL: none) that are of the device. */
 int wl_advise_cap_model_alloc(struct wl_advise_cap_model *m, size_t most, const struct wl_advise_cap_prior *prior,
-                              struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+                              const char *device, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ln of the prior probability of particle k with a scale of the discrepancy. prior: NULL: the grid with equal weights.
  */
-double wl_advise_cap_ln_prior(const struct wl_advise_cap_prior *prior, size_t k, size_t scale);
+double wl_advise_cap_ln_prior(const struct wl_advise_cap_model *m, const struct wl_advise_cap_prior *prior, size_t k,
+                              size_t scale);
 
-/* ratio: [d] cap / scale or clock / top, > 0. prior: adds its mean residual and its memories; may be NULL. */
+/* ratio: [d] cap / scale or clock / top, > 0. prior: adds its mean residual; may be NULL. */
 void wl_advise_cap_model_fill(struct wl_advise_cap_model *m, const double *ratio, size_t d, size_t reference,
                               const struct wl_advise_cap_prior *prior);
 

@@ -212,7 +212,7 @@ void wl_advise_cap_condition(struct wl_advise_cap_posterior *p, const struct wl_
     for (size_t s = 0; s < WL_ADVISE_CAP_SCALES; s++) {
         double *lw = p->lw + s * model->k;
         wl_advise_cap_likelihood(p, model, s, data, lw);
-        for (size_t k = 0; k < model->k; k++) lw[k] += wl_advise_cap_ln_prior(prior, k, s);
+        for (size_t k = 0; k < model->k; k++) lw[k] += wl_advise_cap_ln_prior(model, prior, k, s);
     }
     const double least_ln = log(least_weight * total_weight(p->lw, WL_ADVISE_CAP_SCALES * model->k, &top)) + top;
     for (size_t s = 0; s < WL_ADVISE_CAP_SCALES; s++) condition_scale(p, model, s, data, least_ln);

@@ -179,11 +179,13 @@ static void learn_residuals(struct learning *l, struct wl_advise_cap_prior *prio
                 shrinkage / (double)prior->curves[kind];
 }
 
-static void remember(struct learning *l, size_t i, const double *ln_weight, struct wl_advise_cap_memory *out)
+static void remember(struct learning *l, size_t i, const double *ln_weight, struct wl_advise_cap_memory *out,
+                     struct wl_arena *a)
 {
     const struct points p = points_of(&l->curves[i]);
     responsibilities(l, i, ln_weight);
     out->kind = l->curves[i].kind;
+    out->device = l->curves[i].device ? wl_strdup(a, l->curves[i].device) : NULL;
     out->n = p.n;
     for (size_t k = 0; k < p.n; k++) {
         out->u[k] = log(p.ratio[k]);
@@ -199,7 +201,7 @@ static int remember_all(struct learning *l, struct wl_advise_cap_prior *prior, s
     prior->memory = wl_try_alloc(a, prior->memories * sizeof *prior->memory, 64, "remembered curves", e);
     if (!prior->memory) return WL_ENOMEM;
     for (size_t k = 0; k < prior->memories; k++)
-        remember(l, k * l->n / prior->memories, prior->ln_weight, &prior->memory[k]);
+        remember(l, k * l->n / prior->memories, prior->ln_weight, &prior->memory[k], a);
     return 0;
 }
 
@@ -207,7 +209,7 @@ static int prepare(struct learning *l, struct wl_arena *scratch, struct wl_err *
 {
     int rc = 0;
     for (size_t i = 0; i < l->n && !rc; i++) rc = check_curve(&l->curves[i], i, e);
-    if (!rc) rc = wl_advise_cap_model_alloc(&l->model, WL_ADVISE_CAP_MAX, NULL, scratch, e);
+    if (!rc) rc = wl_advise_cap_model_alloc(&l->model, WL_ADVISE_CAP_MAX, NULL, NULL, scratch, e);
     if (!rc) rc = wl_advise_cap_posterior_alloc(&l->posterior, WL_ADVISE_CAP_MAX, PARTICLES, scratch, e);
     if (rc) return rc;
     l->ln_likelihood = wl_try_alloc(scratch, (l->n + 2) * PARTICLES * sizeof(double), 64, "the history of caps", e);

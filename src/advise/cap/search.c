@@ -19,7 +19,7 @@ int wl_advise_cap_new(struct wl_advise_cap **out, const struct wl_advise_cap_opt
     if (s->opts.top <= 0) s->opts.top = s->asked[opts->n - 1];
     s->model.kind = opts->kind;
     s->goal = (struct wl_advise_cap_goal) { opts->objective, opts->eta, opts->limit, 0, s->unavailable };
-    rc = wl_advise_cap_model_alloc(&s->model, opts->n, opts->prior, a, e);
+    rc = wl_advise_cap_model_alloc(&s->model, opts->n, opts->prior, opts->device, a, e);
     if (!rc) rc = wl_advise_cap_posterior_alloc(&s->posterior, opts->n, s->model.k, a, e);
     if (!rc) *out = s;
     return rc;

@@ -406,6 +406,7 @@ static void make_history(struct history *h)
             .scale_w = 200,
             .top = 1500,
             .group = "wave",
+            .device = "wave 200",
         };
     }
 }
@@ -484,6 +485,7 @@ static void golden_posterior(void **state)
         o.level = 0;
         o.limit = (struct wl_advise_cap_limit) { 0.15, 0.9 };
         o.prior = learn(&h, CURVES, a);
+        o.device = "wave 200";
         struct wl_advise_cap *s = new_search(&o, a);
         golden_windows(s);
         const struct wl_advise_cap_estimate *v = wl_advise_cap_estimates(s);
