@@ -2,6 +2,7 @@
 #include "near.h"
 
 #include "advise/advise.h"
+#include "advise/cap/memory.h"
 
 static const double caps[] = { 100, 125, 150, 175, 200, 225, 250 };
 static const double times[] = { 152, 124, 112, 107.5, 103.5, 101, 100 };
@@ -500,6 +501,58 @@ static void golden_posterior(void **state)
     wl_arena_free(a);
 }
 
+/* Remembered curves serve on their own model of device alone: they are not particles on another, or on an unknown one.
+ */
+static void devices(void **state)
+{
+    static const char *const device[] = { "wave 200", "other 300", NULL };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_advise_cap_opts o = example(0.1);
+    struct wl_advise_cap *s[3];
+    struct history h;
+    (void)state;
+    make_history(&h);
+    o.prior = learn(&h, CURVES, a);
+    for (size_t k = 0; k < 3; k++) {
+        o.device = device[k];
+        s[k] = new_search(&o, a);
+        measure(s[k], 6);
+    }
+    same_estimates(s[1], s[2], 0);
+    const struct wl_advise_cap_estimate *own = wl_advise_cap_estimates(s[0]), *other = wl_advise_cap_estimates(s[1]);
+    double most = 0;
+    for (size_t i = 0; i < CAPS; i++) {
+        most = fmax(most, fabs(own[i].ln_slowdown - other[i].ln_slowdown));
+        most = fmax(most, fabs(own[i].sd_slowdown - other[i].sd_slowdown));
+    }
+    if (!(most > 0.002)) fail_msg("remembered curves change the estimates by %g at most", most);
+    wl_arena_free(a);
+}
+
+/* A remembered curve is reproduced at its points, and between and beyond them follows the device. */
+static void remembered(void **state)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_advise_cap_particle *grid = wl_new_array(a, struct wl_advise_cap_particle, WL_ADVISE_CAP_PARTICLES);
+    struct history h;
+    (void)state;
+    make_history(&h);
+    wl_advise_cap_grid(grid);
+    const struct wl_advise_cap_prior *p = learn(&h, CURVES, a);
+    assert_int_equal(p->memories, CURVES);
+    for (size_t k = 0; k < CURVES; k++)
+        for (size_t i = 0; i < h.curve[k].n; i++) {
+            const enum wl_advise_cap_kind kind = h.curve[k].kind;
+            const double ratio = h.value[k][i] / (kind == WL_ADVISE_CLOCK ? 1500 : 200);
+            const struct wl_advise_cap_point v = wl_advise_cap_recall(&p->memory[k], grid, kind, ratio);
+            near(v.ln_t, h.ln_t[k][i], 1e-9);
+            near(v.ln_p, h.ln_p[k][i] - log(200), 1e-9);
+        }
+    const double low = wl_advise_cap_recall(&p->memory[2], grid, WL_ADVISE_POWER_CAP, 0.3).ln_t;
+    assert_true(low > h.ln_t[2][0] + 0.05); /* below its least cap, .4 */
+    wl_arena_free(a);
+}
+
 /* No history: the equal weights of a search without a prior. */
 static void empty_history(void **state)
 {
@@ -632,8 +685,9 @@ int main(void)
         cmocka_unit_test(rounded),        cmocka_unit_test(failed_windows),   cmocka_unit_test(one_candidate),
         cmocka_unit_test(any_input),      cmocka_unit_test(limit_binds),      cmocka_unit_test(saves),
         cmocka_unit_test(clocks),         cmocka_unit_test(golden_prior),     cmocka_unit_test(golden_posterior),
-        cmocka_unit_test(empty_history),  cmocka_unit_test(history_forms),    cmocka_unit_test(bad_options),
-        cmocka_unit_test(bad_windows),    cmocka_unit_test(bad_history),
+        cmocka_unit_test(empty_history),  cmocka_unit_test(devices),          cmocka_unit_test(remembered),
+        cmocka_unit_test(history_forms),  cmocka_unit_test(bad_options),      cmocka_unit_test(bad_windows),
+        cmocka_unit_test(bad_history),
     };
     return cmocka_run_group_tests_name("advise-cap", tests, NULL, NULL);
 }
