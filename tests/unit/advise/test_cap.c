@@ -223,6 +223,29 @@ static void clamped(void **state)
     wl_arena_free(a);
 }
 
+/* One window is enough to know the end of the range; above it likewise. */
+static void range_ends(void **state)
+{
+    static const double low[CAPS] = { 150, 150, 150, 175, 200, 225, 250 };
+    static const double both[CAPS] = { 150, 150, 150, 175, 200, 200, 200 };
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct wl_advise_cap_opts o = example(0);
+    struct wl_advise_cap *s = new_search(&o, a);
+    struct wl_advise_cap_window w = window(2);
+    (void)state;
+    w.index = 0;
+    w.enforced = 150;
+    add(s, &w);
+    for (size_t i = 0; i < CAPS; i++) near(wl_advise_cap_estimates(s)[i].value, low[i], 0);
+    w = window(4);
+    w.index = 6;
+    w.enforced = 200;
+    add(s, &w);
+    for (size_t i = 0; i < CAPS; i++) near(wl_advise_cap_estimates(s)[i].value, both[i], 0);
+    near(wl_advise_cap_estimates(s)[4].ln_slowdown, 0, 0); /* the reference's setting */
+    wl_arena_free(a);
+}
+
 /* A clock that the device rounds is a value of its own; its neighbours keep theirs. */
 static void rounded(void **state)
 {
@@ -680,13 +703,28 @@ static void bad_history(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_example), cmocka_unit_test(worked_searches),  cmocka_unit_test(repeats),
-        cmocka_unit_test(units),          cmocka_unit_test(correlated_noise), cmocka_unit_test(clamped),
-        cmocka_unit_test(rounded),        cmocka_unit_test(failed_windows),   cmocka_unit_test(one_candidate),
-        cmocka_unit_test(any_input),      cmocka_unit_test(limit_binds),      cmocka_unit_test(saves),
-        cmocka_unit_test(clocks),         cmocka_unit_test(golden_prior),     cmocka_unit_test(golden_posterior),
-        cmocka_unit_test(empty_history),  cmocka_unit_test(devices),          cmocka_unit_test(remembered),
-        cmocka_unit_test(history_forms),  cmocka_unit_test(bad_options),      cmocka_unit_test(bad_windows),
+        cmocka_unit_test(worked_example),
+        cmocka_unit_test(worked_searches),
+        cmocka_unit_test(repeats),
+        cmocka_unit_test(units),
+        cmocka_unit_test(correlated_noise),
+        cmocka_unit_test(clamped),
+        cmocka_unit_test(range_ends),
+        cmocka_unit_test(rounded),
+        cmocka_unit_test(failed_windows),
+        cmocka_unit_test(one_candidate),
+        cmocka_unit_test(any_input),
+        cmocka_unit_test(limit_binds),
+        cmocka_unit_test(saves),
+        cmocka_unit_test(clocks),
+        cmocka_unit_test(golden_prior),
+        cmocka_unit_test(golden_posterior),
+        cmocka_unit_test(empty_history),
+        cmocka_unit_test(devices),
+        cmocka_unit_test(remembered),
+        cmocka_unit_test(history_forms),
+        cmocka_unit_test(bad_options),
+        cmocka_unit_test(bad_windows),
         cmocka_unit_test(bad_history),
     };
     return cmocka_run_group_tests_name("advise-cap", tests, NULL, NULL);
