@@ -21,7 +21,7 @@ uint64_t wl_advise_largest_next(const struct wl_advise_largest *s)
     if (!s->fits && !s->fails) return s->first;
     if (!s->fails) return s->fits == s->most ? 0 : s->fits > s->most / 2 ? s->most : down_to(s->step, s->fits * 2);
     const uint64_t middle = down_to(s->step, s->fits + (s->fails - s->fits) / 2);
-    return middle > s->fits ? middle : s->fits + s->step < s->fails ? s->fits + s->step : 0;
+    return middle > s->fits ? middle : 0; /* all are multiples of the step */
 }
 
 int wl_advise_largest_add(struct wl_advise_largest *s, uint64_t batch, bool fits, struct wl_err *e)
