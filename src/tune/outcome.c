@@ -29,12 +29,12 @@ static void add_energies(struct sums *s, const struct wl_tune_rows *rows, double
 
 static int finish(const struct sums *s, double work, size_t n_devices, struct wl_tune_window *out, struct wl_err *e)
 {
+    if (s->time_s > 0) out->t_s = s->time_s / work;
     if (!s->any) return wl_fail(e, WL_EINVAL, "no sensor measures the power of the devices that are capped");
     if (s->why || !(s->energy_j > 0) || !(s->time_s > 0))
         return wl_fail(e, WL_EINVAL, "its energy is not known: %s", s->why ? s->why : "it is not above 0");
     out->estimated = s->estimated;
     out->simulated = s->simulated;
-    out->t_s = s->time_s / work;
     out->p_w = s->energy_j / s->time_s / (double)n_devices;
     out->sd_p = (s->hi_j - s->lo_j) / (2 * Z95 * s->energy_j);
     return 0;

@@ -17,7 +17,8 @@ struct wl_tune_rows {
 int wl_tune_outcome_of_window(const struct wl_tune_rows *rows, size_t n_devices, struct wl_tune_window *out,
                               struct wl_err *e) WL_MUST_CHECK;
 
-/* Of a whole run: per epoch, without the first where there are others; without epochs all of it. */
+/* Of a whole run: per epoch, without the first where there are others; without epochs all of it. Without an energy t_s
+ * is set nevertheless. */
 int wl_tune_outcome_of_run(const struct wl_tune_rows *rows, size_t n_devices, struct wl_tune_window *out,
                            struct wl_err *e) WL_MUST_CHECK;
 

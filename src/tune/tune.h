@@ -4,6 +4,7 @@
 
 #include "tune/candidates.h"
 #include "tune/evidence.h"
+#include "tune/experiment.h"
 #include "tune/history.h"
 #include "tune/schedule.h"
 #include "tune/search.h"

@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 
-from tune_rig import FOUND_W, TuneRig, expect, wait_until
+from tune_rig import FOUND_W, TuneRig, check_choice, expect, wait_until
 
 wattlaw, fake, load = map(os.path.abspath, sys.argv[1:4])
 
@@ -43,10 +43,7 @@ def search_in_a_job():
         time = {w["value"]: w["time_s"] for w in x["windows"]}
         expect(x["finished"] and x["jobs"] == 1 and not x["applied"], f"not one finished search in one job: {x}")
         expect(2 <= len(set(values(x))) <= 4, f"not two to four values were measured: {values(x)}")
-        expect(x["choice"] in time and time[x["choice"]] <= 1.1 * time[FOUND_W], f"the choice breaks its promise: {x}")
-        within = [w for w in x["windows"] if w["time_s"] <= 1.1 * time[FOUND_W]]
-        best = min(within, key=lambda w: w["energy_j"])["value"]
-        expect(x["choice"] == best, f"{x['choice']} W was chosen, but {best} W needs the least energy of what was measured: {x}")
+        check_choice(x["choice"], x["windows"], 1.1, x)
         expect(all(w["simulated"] for w in x["windows"]), f"a simulated power is not marked: {x}")
         # A B B A: the reference on both sides of each value, one window of a value that is too slow, two of another one
         order = holds(x)
@@ -95,15 +92,15 @@ def clock_that_is_applied():
 def program_without_marks():
     """A program without marks is run once per value, and the runs resume too."""
     with rig() as m:
-        job = m.job(steps=0, updates=4, epochs=3)
+        job = m.job(steps=0, updates=50, epochs=2)
         x = m.tuned("--max-slowdown", "10%", job=job)
         expect(all(w["whole_run"] for w in x["windows"]) and x["jobs"] == len(x["windows"]) <= 4, f"not one run per value: {x}")
         expect(m.is_clean() and x["finished"], f"not finished, or something is left: {x} {m.get()}")
         first = x["windows"][0]
-        expect(first["value"] == FOUND_W and abs(first["time_s"] - 0.06) < 1e-6, f"the first epoch was not excluded: {first}")
+        expect(first["value"] == FOUND_W and abs(first["time_s"] - 0.75) < 1e-6, f"the first epoch was not excluded: {first}")
         history = m.store
         with rig() as n:
-            y = n.tuned("--history", history, "--no-relaunch", job=job)
+            y = n.tuned("--no-relaunch", job=job)
             expect(y["jobs"] == 1 and not y["finished"] and y["choice"] is not None, f"--no-relaunch runs more than once: {y}")
             y = n.tuned("--history", history, job=job)
             expect(y["windows_before"] == 1 and y["finished"], f"whole runs are not resumed: {y}")
@@ -143,7 +140,7 @@ def failures_of_the_command():
         expect(r.returncode == 7 and "exit status 7" in r.stderr, "the command's status is lost", r)
         r = m.tune("--name", "other", job=["/proc/nowhere"])
         expect(r.returncode == 127, "a command that does not exist", r)
-        for wrong, text in (((), "command is missing"), (("--max-slowdown", "10", "--", "true"), "such as 10%"),
+        for wrong, text in (((), "expected one experiment file, or -- and a command"), (("--max-slowdown", "10", "--", "true"), "such as 10%"),
                             (("--values", "90,200", "--", "true"), "out of range"), (("--objectiv", "edp", "--", "true"), "did you mean")):
             r = m.run(wattlaw, "tune", "--nvml-library", fake, "--store", m.store, *wrong)
             expect(r.returncode in (1, 2) and text in r.stderr, f"tune {wrong} does not say '{text}'", r)

@@ -10,6 +10,15 @@ from rig import Rig, expect, wait_until  # noqa: E402,F401  pylint: disable=wron
 FOUND_W = 300  # the V100's limit
 
 
+def check_choice(choice, windows, limit, result):
+    """The choice is above all that was measured beyond the limit, and not above the best that was measured within it. It may be in
+    between: a value that was not measured."""
+    reference = next(w["time_s"] for w in windows if w["value"] == FOUND_W)
+    beyond = [w["value"] for w in windows if w["time_s"] > limit * reference]
+    best = min((w for w in windows if w["time_s"] <= limit * reference), key=lambda w: w["energy_j"])["value"]
+    expect(max(beyond, default=0) < choice <= best, f"{choice} W was chosen; {beyond} W are beyond the limit, {best} W is the best within it: {result}")
+
+
 class TuneRig(Rig):
     def __init__(self, wattlaw, fake, load, script=""):
         super().__init__(wattlaw, fake, found_w=(FOUND_W, FOUND_W))

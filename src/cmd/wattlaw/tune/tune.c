@@ -1,17 +1,18 @@
-/* wattlaw tune: finds a power cap or clock for a command by live trials. */
+/* wattlaw tune: finds settings of a command or of an experiment by live trials. */
 #include "cmd/cmd.h"
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/tune/trials_view.h"
 #include "cmd/wattlaw/tune/view.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
+enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, MOST_VALUES = 4 };
 
 struct options {
     const char *store, *name, *setting, *objective, *slowdown, *history;
     struct wl_reals values;
-    struct wl_strs map;
+    struct wl_strs map, set;
     double eta, probability, grace_s;
     int64_t most;
     struct wl_tune_pace pace;
@@ -63,10 +64,15 @@ static const struct wl_opt rows[] = {
       .help = "probability with which --max-slowdown has to be kept" },
     { .name = "max-values",
       ROW(WL_INT, most),
-      .def = "4",
-      .min = 2,
-      .max = 64,
-      .help = "maximum number of values that are measured, the present one included" },
+      .def = "0",
+      .min = 0,
+      .max = 32,
+      .help = "maximum number of values that are measured, the present one included; 0: 4 caps or clocks, 8 of other "
+              "axes" },
+    { .name = "set",
+      ROW(WL_LINES, set),
+      .unit = "SECTION.KEY=VALUE",
+      .help = "override a key of the experiment file (default: none)" },
     { .name = "history",
       ROW(WL_STR, history),
       .unit = "STORE|CSV",
@@ -194,6 +200,7 @@ static int read_goal(const struct options *o, struct wl_tune_goal *goal, struct 
     *goal = (struct wl_tune_goal) {
         .objective = objective_of(o->objective), .eta = o->eta, .probability = o->probability, .most = o->most
     };
+    if (o->most == 1) return wl_fail(e, WL_EUSAGE, "--max-values 1: expected at least 2 values to choose from");
     int rc = parse_slowdown(o->slowdown, &goal->slowdown, e);
     return rc ? rc : read_history(o, goal, a, e);
 }
@@ -267,6 +274,7 @@ static int tune_command(const struct options *o, char **command, struct wl_arena
     struct wl_tune_view view = { .goal = &how.goal, .objective = o->objective, .command = command, .quiet = o->quiet };
     how.ctx = &view;
     int rc = read_goal(o, &how.goal, a, e);
+    if (how.goal.most == 0) how.goal.most = MOST_VALUES;
     how.pace.slowdown = how.goal.slowdown;
     if (rc == 0) rc = wl_sampler_cpu_check(&o->power, a, e);
     if (rc == 0)
@@ -277,18 +285,67 @@ static int tune_command(const struct options *o, char **command, struct wl_arena
     return search(o, &how, &view, a, e);
 }
 
+/* ---- an experiment file ---- */
+
+/* An option that says how a command is measured is a key of the file: it is refused, not ignored. */
+static int check_options(const struct options *o, struct wl_arena *a, struct wl_err *e)
+{
+    static const char *const used[] = { "--objective", "--max-slowdown", "--probability", "--max-values", "--history",
+                                        "--map",       "--set",          "--json",        "--quiet" };
+    struct wl_strs given = { 0 };
+    wl_opts_argv(rows, o, &given, a);
+    for (size_t i = 0; i < given.n; i++) {
+        bool known = !wl_str_starts(given.v[i], "--");
+        for (size_t k = 0; k < WL_COUNT(used); k++) known |= wl_str_eq(given.v[i], used[k]);
+        if (!known)
+            return wl_fail(e, WL_EUSAGE, "%s is for a command after --; an experiment file has its own keys (--set)",
+                           given.v[i]);
+    }
+    return 0;
+}
+
+static int tune_file(struct options *o, const char *path, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_tune_experiment x;
+    struct wl_tune_experiment_opts how = { .path = path, .set = &o->set };
+    struct wl_signals *signals;
+    int rc = check_options(o, a, e);
+    if (rc == 0) rc = read_goal(o, &how.goal, a, e);
+    if (rc == 0 && how.goal.objective == WL_ADVISE_MIN_ZEUS)
+        rc = wl_fail(e, WL_EUSAGE, "--objective zeus is for a command after --");
+    if (rc == 0) rc = wl_signals_open(&signals, false, a, e);
+    if (rc < 0) return rc;
+    struct wl_tune_trials_view view = { .objective = o->objective, .path = path, .quiet = o->quiet };
+    how.signals = signals;
+    how.on_trial = wl_tune_trials_view_trial;
+    how.on_tick = wl_tune_trials_view_tick;
+    how.ctx = &view;
+    wl_progress_start(&view.bar, "tune");
+    rc = wl_tune_experiment(&how, &x, a, e);
+    wl_progress_clear(&view.bar);
+    if (rc < 0) return rc;
+    if (o->json)
+        wl_json_print(wl_tune_trials_view_json(&view, &x, a));
+    else
+        wl_tune_trials_view_result(&view, &x, a);
+    return WL_EXIT_OK;
+}
+
 static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
-    const struct options *o = options;
-    if (!rest->command || !rest->command[0]) return wl_fail(e, WL_EUSAGE, "command is missing after --");
+    struct options *o = options;
+    if (!rest->command && rest->args.n == 1) return tune_file(o, rest->args.v[0], a, e);
+    if (!rest->command || !rest->command[0])
+        return wl_fail(e, WL_EUSAGE, "expected one experiment file, or -- and a command");
     if (rest->args.n) return wl_fail(e, WL_EUSAGE, "%s: unexpected before the command", rest->args.v[0]);
+    if (o->set.n) return wl_fail(e, WL_EUSAGE, "--set is for an experiment file");
     return tune_command(o, rest->command, a, e);
 }
 
 const struct wl_cmd wl_cmd_tune = {
     .name = "tune",
-    .usage = "[options] -- COMMAND...",
-    .help = "find the power cap or clock of a command in few live trials",
+    .usage = "[options] FILE.ini | [options] -- COMMAND...",
+    .help = "find the power cap, clock, batch or threads of a job in few live trials",
     .more =
         "Where the command marks its steps (docs/reference/marks.md), up to four values are held for some windows of "
         "the\n"
@@ -300,7 +357,8 @@ const struct wl_cmd wl_cmd_tune = {
         "started, 130 interrupted; else that of the command, if it failed.\n"
         "\n"
         "  sudo wattlaw tune --max-slowdown 10% --apply -- python3 train.py\n"
-        "  sudo wattlaw tune --setting clock_mhz --objective edp --history results/wattlaw.db -- ./train.sh",
+        "  sudo wattlaw tune --setting clock_mhz --objective edp --history results/wattlaw.db -- ./train.sh\n"
+        "  wattlaw tune --objective time batches.ini",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,
