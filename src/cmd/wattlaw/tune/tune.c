@@ -277,9 +277,9 @@ static int tune_command(const struct options *o, char **command, struct wl_arena
     if (how.goal.most == 0) how.goal.most = MOST_VALUES;
     how.pace.slowdown = how.goal.slowdown;
     if (rc == 0) rc = wl_sampler_cpu_check(&o->power, a, e);
+    if (rc == 0) rc = wl_signals_open(&signals, true, a, e); /* before threads of setters are started */
     if (rc == 0)
         rc = wl_tune_candidates_find(kind_of(o->setting), &o->values, &o->cap_opts, &o->power, &candidates, a, e);
-    if (rc == 0) rc = wl_signals_open(&signals, true, a, e);
     if (rc < 0) return rc;
     run.signals = signals;
     return search(o, &how, &view, a, e);
