@@ -178,3 +178,8 @@ int64_t wl_json_int(const struct wl_json *v, int64_t fallback)
 {
     return json_is_integer(J(v)) ? json_integer_value(J(v)) : fallback;
 }
+
+bool wl_json_bool(const struct wl_json *v, bool fallback)
+{
+    return json_is_boolean(J(v)) ? json_boolean_value(J(v)) : fallback;
+}

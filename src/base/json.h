@@ -49,5 +49,6 @@ bool wl_json_is_object(const struct wl_json *v);
 const char *wl_json_str(const struct wl_json *v);
 double wl_json_real(const struct wl_json *v);
 int64_t wl_json_int(const struct wl_json *v, int64_t fallback);
+bool wl_json_bool(const struct wl_json *v, bool fallback);
 
 #endif

@@ -25,6 +25,9 @@ int wl_carbon_intensity_read(const char *path, struct wl_carbon_intensity *out, 
 /* g CO2e per kWh at an instant of the wall clock; NAN: the file has none for it. */
 double wl_carbon_intensity_at(const struct wl_carbon_intensity *grid, int64_t wall_ns);
 
+/* Mean over `duration_s` from an instant on; NAN: the file does not cover all of it. */
+double wl_carbon_intensity_mean(const struct wl_carbon_intensity *grid, int64_t wall_ns, double duration_s);
+
 /* g CO2e per kWh over the run, its steps weighted by the energy drawn in each; NAN if the file does not cover the whole
  * run, and *why says which part is missing. */
 int wl_carbon_intensity_of_run(const struct wl_carbon_intensity *grid, struct wl_store *s, int64_t run,

@@ -168,6 +168,20 @@ double wl_carbon_intensity_at(const struct wl_carbon_intensity *grid, int64_t wa
     return step_at(grid, wall_ns, &until);
 }
 
+double wl_carbon_intensity_mean(const struct wl_carbon_intensity *grid, int64_t wall_ns, double duration_s)
+{
+    const int64_t end = wall_ns + (int64_t)(duration_s * WL_NS_PER_S);
+    double sum = 0;
+    if (!(duration_s > 0)) return wl_carbon_intensity_at(grid, wall_ns);
+    for (int64_t t = wall_ns, until; t < end; t = until) {
+        const double g = step_at(grid, t, &until);
+        if (until > end) until = end;
+        if (isnan(g)) return NAN;
+        sum += g * (double)(until - t);
+    }
+    return sum / (double)(end - wall_ns);
+}
+
 /* The channel from which a chosen energy was computed. */
 static const struct wl_channel_row *channel_of(const struct wl_channel_rows *channels, const struct wl_energy_row *row)
 {

@@ -1,0 +1,101 @@
+/* Hardware cards: the built-in ones, and what is wrong with others. */
+#include "check.h"
+#include "planner/planner.h"
+
+static void every_builtin_card_reads_and_has_a_source_for_each_number(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    size_t n, numbers = 0;
+    const char *const *names = wl_hardware_card_names(&n);
+    for (size_t i = 0; i < n; i++) {
+        struct wl_hardware_card c;
+        struct wl_err e;
+        if (wl_hardware_card_find(names[i], NULL, &c, a, &e)) fail_msg("%s: %s", names[i], e.msg);
+        const char *key, *unit, *source;
+        double value;
+        for (size_t k = 0; wl_hardware_card_number(&c, k, &key, &value, &unit, &source); k++) {
+            assert_true(isnan(value) == (source == NULL));
+            numbers += !isnan(value);
+        }
+        assert_true(c.max_w > 0 && c.memory_b_s > 0);
+        assert_true(!(c.lowest_clock_mhz >= c.clock_mhz) && !(c.idle_w >= c.max_w));
+    }
+    assert_true(n >= 10 && numbers > 8 * n);
+    wl_arena_free(a);
+}
+
+static void units_are_converted(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_hardware_card c;
+    struct wl_err e;
+    assert_int_equal(wl_hardware_card_find("h100-sxm5", NULL, &c, a, &e), 0);
+    assert_float_equal(c.memory_b_s, 3.35e12, 1);
+    assert_float_equal(wl_hardware_card_peak(&c, "fp8"), 1979e12, 1);
+    assert_true(isnan(wl_hardware_card_peak(&c, "fp4")));
+    assert_int_equal(wl_hardware_card_parse("x",
+                                            "{\"name\":\"x\",\"title\":\"x\",\"kind\":\"cpu\",\"numbers\":{\"memory\":"
+                                            "{\"value\":2,\"unit\":\"GiB\",\"source\":\"s\"},\"clock\":{\"value\":"
+                                            "1.5,\"unit\":\"GHz\",\"source\":\"s\"}}}",
+                                            &c, a, &e),
+                     0);
+    assert_float_equal(c.memory_b, 2147483648., 0);
+    assert_float_equal(c.clock_mhz, 1500, 0);
+    assert_true(isnan(c.idle_w) && c.idle_w_source == NULL);
+    wl_arena_free(a);
+}
+
+static void bad_cards_say_what_is_wrong(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *numbers, *message;
+    } cases[] = {
+        { "\"max_power\":{\"value\":1,\"unit\":\"Watt\",\"source\":\"s\"}",
+          "bad.json: max_power: unknown unit Watt: expected W, mW, kW" },
+        { "\"memory_bandwidth\":{\"value\":1,\"unit\":\"GB\",\"source\":\"s\"}",
+          "bad.json: memory_bandwidth: unknown unit GB: expected B/s, GB/s, TB/s" },
+        { "\"max_power\":{\"value\":1,\"source\":\"s\"}",
+          "bad.json: max_power: unknown unit (none): expected W, mW, kW" },
+        { "\"max_power\":{\"value\":-5,\"unit\":\"W\",\"source\":\"s\"}",
+          "bad.json: max_power: value -5: expected a positive number" },
+        { "\"max_power\":{\"value\":5,\"unit\":\"W\"}",
+          "bad.json: max_power: the source is missing: expected who published or measured the number" },
+        { "\"max_powr\":{\"value\":5,\"unit\":\"W\",\"source\":\"s\"}",
+          "bad.json: unknown number max_powr; did you mean max_power?" },
+    };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_hardware_card c;
+        struct wl_err e;
+        const char *text =
+            wl_strf(a, "{\"name\":\"x\",\"title\":\"x\",\"kind\":\"gpu\",\"numbers\":{%s}}", cases[i].numbers);
+        assert_int_equal(wl_hardware_card_parse("bad.json", text, &c, a, &e), WL_EINVAL);
+        if (!wl_str_starts(e.msg, cases[i].message)) fail_msg("%s, not %s", e.msg, cases[i].message);
+    }
+    wl_arena_free(a);
+}
+
+static void unknown_cards_are_named(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_hardware_card c;
+    struct wl_err e;
+    assert_int_equal(wl_hardware_card_find("h100-sxm", "/proc/nowhere", &c, a, &e), WL_ENOENT);
+    assert_non_null(strstr(e.msg, "no hardware card h100-sxm; did you mean h100-sxm5?"));
+    wl_arena_free(a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_builtin_card_reads_and_has_a_source_for_each_number),
+        cmocka_unit_test(units_are_converted),
+        cmocka_unit_test(bad_cards_say_what_is_wrong),
+        cmocka_unit_test(unknown_cards_are_named),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
