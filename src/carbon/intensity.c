@@ -175,9 +175,8 @@ double wl_carbon_intensity_mean(const struct wl_carbon_intensity *grid, int64_t 
     if (!(duration_s > 0)) return wl_carbon_intensity_at(grid, wall_ns);
     for (int64_t t = wall_ns, until; t < end; t = until) {
         const double g = step_at(grid, t, &until);
-        if (until > end) until = end;
         if (isnan(g)) return NAN;
-        sum += g * (double)(until - t);
+        sum += g * (double)((until < end ? until : end) - t);
     }
     return sum / (double)(end - wall_ns);
 }
