@@ -65,11 +65,11 @@ static int read_quoted(struct wl_csv_reader *r, const char *path, struct wl_err 
 {
     int opened = r->line;
     for (;;) {
-        int c = getc(r->file);
+        int c = getc_unlocked(r->file);
         if (c == EOF) return wl_fail(e, WL_EINVAL, "%s:%d: unterminated quote", path, opened);
         if (c == '\n') r->line++;
         if (c == '"') {
-            int next = getc(r->file);
+            int next = getc_unlocked(r->file);
             if (next != '"') {
                 if (next != EOF) ungetc(next, r->file);
                 return 0;
@@ -93,13 +93,13 @@ static bool drop_byte_order_mark(struct wl_csv_reader *r)
 static int read_record(struct wl_csv_reader *r, const char *path, struct wl_err *e)
 {
     r->n = r->n_fields = 0;
-    int c = getc(r->file);
+    int c = getc_unlocked(r->file);
     if (c == EOF) return ferror(r->file) ? wl_fail_errno(e, "%s:%d: cannot read", path, r->line) : 0;
     begin_field(r);
     bool field_empty = true;
-    for (;; c = getc(r->file)) {
+    for (;; c = getc_unlocked(r->file)) {
         if (c == '\r') {
-            int next = getc(r->file);
+            int next = getc_unlocked(r->file);
             if (next != '\n' && next != EOF) ungetc(next, r->file);
             c = '\n';
         }

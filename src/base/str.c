@@ -96,8 +96,33 @@ int wl_str_to_int(const char *s, int64_t *out)
 }
 
 /* strtod follows the locale; nothing here calls setlocale, so the decimal point is a point. */
+/* The usual case, faster: an optional minus, digits and at most one point. Both the digits as an integer below 2^53 and
+ * the power of ten are exact, so that their quotient is rounded as strtod does. Source: Clinger 1990. */
+static bool plain_decimal(const char *s, double *out)
+{
+    static const double powers[] = { 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                     1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+    const bool negative = *s == '-';
+    uint64_t digits = 0;
+    size_t n = 0, after = 0;
+    bool point = false;
+    for (s += negative; *s; s++) {
+        if (*s == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (*s < '0' || *s > '9' || ++n >= WL_COUNT(powers)) return false;
+        digits = 10 * digits + (uint64_t)(*s - '0');
+        after += point;
+    }
+    if (!n) return false;
+    *out = (negative ? -1. : 1.) * ((double)digits / powers[after]);
+    return true;
+}
+
 int wl_str_to_real(const char *s, double *out)
 {
+    if (plain_decimal(s, out)) return 0;
     if (!*s || isspace((unsigned char)*s)) return -1;
     char *end;
     double v = strtod(s, &end);

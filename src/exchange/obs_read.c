@@ -60,6 +60,7 @@ struct csv_columns {
     const struct wl_csv *csv;
     struct csv_column *v; /* one per column of the file */
     size_t rows;
+    struct wl_arena *scratch; /* where their arrays grow */
 };
 
 static bool is_canonical(const char *name)
@@ -69,11 +70,13 @@ static bool is_canonical(const char *name)
     return false;
 }
 
-/* The canonical name that a name is but for case, else the name. */
+/* The name of a column of the table, or of a setting, that a name is but for case, else the name. */
 static const char *canonical_name(const char *name)
 {
     for (size_t i = 0; wl_obs_names[i]; i++)
         if (strcasecmp(wl_obs_names[i], name) == 0) return wl_obs_names[i];
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++)
+        if (strcasecmp(r->name, name) == 0) return r->name;
     return name;
 }
 
@@ -249,7 +252,7 @@ static int find_decimal_comma(const struct csv_columns *in, char separator, bool
 
 /* ---- rows ---- */
 
-static int read_number(struct csv_columns *in, int column, struct wl_arena *a, struct wl_err *e)
+static int read_number(struct csv_columns *in, int column, struct wl_err *e)
 {
     struct csv_column *c = &in->v[column];
     double value;
@@ -259,15 +262,27 @@ static int read_number(struct csv_columns *in, int column, struct wl_arena *a, s
     if (c->is_flag && value != 0 && value != 1)
         return wl_fail(e, WL_EINVAL, "%s:%d: column %s: \"%s\" is not 0 or 1", in->csv->path, in->csv->line, c->name,
                        in->csv->row[column]);
-    WL_GROW(a, c->real, in->rows, c->cap);
+    WL_GROW(in->scratch, c->real, in->rows, c->cap);
     c->real[in->rows] = value;
     return 0;
 }
 
+/* Is a field the text of the row before, without blanks at its ends that reading would remove? */
+static bool repeats(const char *before, const char *field)
+{
+    return before && *before > ' ' && strcmp(before, field) == 0 && before[strlen(before) - 1] > ' ';
+}
+
+/* Rows that repeat a text share it. */
 static void read_text(struct csv_columns *in, int column, struct wl_arena *a)
 {
     struct csv_column *c = &in->v[column];
-    WL_GROW(a, c->text, in->rows, c->cap);
+    const char *before = in->rows ? c->text[in->rows - 1] : NULL;
+    WL_GROW(in->scratch, c->text, in->rows, c->cap);
+    if (repeats(before, in->csv->row[column])) {
+        c->text[in->rows] = before;
+        return;
+    }
     char *text = wl_csv_text(in->csv, column, a);
     if (in->csv->decimal_comma && !c->canonical && text && wl_csv_has_decimal_comma(text)) *strchr(text, ',') = '.';
     c->text[in->rows] = text;
@@ -281,7 +296,7 @@ static int read_rows(struct csv_columns *in, struct wl_csv *csv, struct wl_arena
             if (in->v[i].is_text)
                 read_text(in, (int)i, a);
             else
-                rc = read_number(in, (int)i, a, e);
+                rc = read_number(in, (int)i, e);
             if (rc < 0) return rc;
         }
     return rc;
@@ -300,6 +315,22 @@ static void fill(struct wl_observations *out, const struct csv_column *c)
         memcpy(to.real, c->real, out->n * sizeof *to.real);
 }
 
+/* The columns that were read, as the table. */
+static void take_columns(const struct csv_columns *in, struct wl_observations *out, struct wl_arena *a)
+{
+    wl_obs_alloc(out, in->rows, a);
+    for (size_t i = 0; i < in->csv->head.n; i++) {
+        if (in->v[i].canonical) {
+            fill(out, &in->v[i]);
+            continue;
+        }
+        const char **text = wl_new_array(a, const char *, in->rows);
+        if (in->rows) memcpy(text, in->v[i].text, in->rows * sizeof *text);
+        wl_obs_add_extra(out, in->v[i].name, text, a);
+        out->extra[out->n_extra - 1].setting = wl_setting_separates(in->v[i].name);
+    }
+}
+
 int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
                     struct wl_err *e)
 {
@@ -310,19 +341,16 @@ int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_obser
     struct csv_columns in = { .csv = &csv, .v = wl_new_array(a, struct csv_column, csv.head.n) };
     rc = choose_columns(&in, map, a, e);
     if (rc == 0) rc = find_decimal_comma(&in, separator, &csv.decimal_comma, a, e);
-    if (rc == 0) rc = read_rows(&in, &csv, a, e);
     if (rc) return rc;
-    *out = (struct wl_observations) { .source = csv.path };
-    wl_obs_alloc(out, in.rows, a);
-    if (csv.decimal_comma) out->note = "numbers of the table have decimal commas: 12,5 is read as 12.5";
-    for (size_t i = 0; i < csv.head.n; i++) {
-        if (in.v[i].canonical) {
-            fill(out, &in.v[i]);
-            continue;
-        }
-        wl_obs_add_extra(out, in.v[i].name, in.v[i].text, a);
-        out->extra[out->n_extra - 1].setting = wl_setting_separates(in.v[i].name);
+    in.scratch = wl_arena_new(a);
+    rc = read_rows(&in, &csv, a, e);
+    if (rc == 0) {
+        *out = (struct wl_observations) { .source = csv.path };
+        if (csv.decimal_comma) out->note = "numbers of the table have decimal commas: 12,5 is read as 12.5";
+        take_columns(&in, out, a);
     }
+    wl_arena_free(in.scratch);
+    if (rc) return rc;
     wl_obs_index_runs(out, a);
     return 0;
 }

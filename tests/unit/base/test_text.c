@@ -46,6 +46,39 @@ static void a_number_is_the_whole_text(void **state)
     assert_int_equal(wl_str_to_duration("-1s", &x), -1);
 }
 
+/* Whatever way a number is read, it is the nearest double, as strtod gives it. */
+static void a_decimal_number_is_rounded_correctly(void **state)
+{
+    (void)state;
+    static const char *const plain[] = { "0",
+                                         "-0",
+                                         "5.",
+                                         ".5",
+                                         "-.25",
+                                         "0.1",
+                                         "123456789012345",
+                                         "1234567890.12345",
+                                         "007",
+                                         "1.000",
+                                         "0.3",
+                                         "9e15",
+                                         "+4",
+                                         "1.7976931348623157e308" };
+    static const char *const no[] = { "", ".", "-", "-.", "1.2.3", "1,2", "1-", "0.1 ", "--1" };
+    double x;
+    for (size_t k = 0; k < WL_COUNT(plain); k++) {
+        assert_int_equal(wl_str_to_real(plain[k], &x), 0);
+        assert_memory_equal(&x, &(double) { strtod(plain[k], NULL) }, sizeof x);
+    }
+    for (size_t k = 0; k < WL_COUNT(no); k++) assert_int_equal(wl_str_to_real(no[k], &x), -1);
+    for (uint64_t i = 0; i < 20000; i++) {
+        const double v = (wl_random_uniform(1, 0, i) - 0.5) * pow(10, (double)(i % 12));
+        char *text = wl_strf(a, "%.*f", (int)(i % 18), v);
+        assert_int_equal(wl_str_to_real(text, &x), 0);
+        assert_memory_equal(&x, &(double) { strtod(text, NULL) }, sizeof x);
+    }
+}
+
 static void numbers_for_people_are_short(void **state)
 {
     (void)state;
@@ -231,6 +264,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_number_is_the_whole_text, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_decimal_number_is_rounded_correctly, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_for_people_are_short, setup, teardown),
         cmocka_unit_test_setup_teardown(only_near_names_are_suggested, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_skips_a_byte_order_mark, setup, teardown),

@@ -155,6 +155,10 @@ static void names_are_read_without_regard_to_case(void **state)
     assert_true(p->obs.time_s[0] == 3 && p->obs.workers[0] == 1 && p->obs.energy_j[0] == 9);
     if (read_text(p, "TIME_S,time_s\n3,4\n", "")) fail_msg("%s", p->e.msg);
     assert_true(p->obs.time_s[0] == 4 && p->obs.n_extra == 1);
+    if (read_text(p, "time_s,Precision,Site\n3,bf16,a\n", "")) fail_msg("%s", p->e.msg);
+    assert_string_equal(p->obs.extra[0].name, "precision"); /* a setting, which separates groups */
+    assert_true(p->obs.extra[0].setting && !p->obs.extra[1].setting);
+    assert_string_equal(p->obs.extra[1].name, "Site");
 }
 
 static void lines_may_end_with_cr_alone(void **state)
@@ -164,6 +168,21 @@ static void lines_may_end_with_cr_alone(void **state)
     assert_int_equal(p->obs.n, 2);
     assert_true(p->obs.time_s[1] == 4 && p->obs.workers[1] == 2);
     must_refuse(p, "time_s,workers\r1,2\rfast,2\r", "", ":3: column time_s: \"fast\" is not a number");
+}
+
+/* Rows share the texts that they repeat, and only those. */
+static void repeated_texts_are_read_as_they_are(void **state)
+{
+    struct fixture *p = *state;
+    static const char *const want[] = { "a", "a", "b", NULL, "b", "b", "=x", "=x", "=x" };
+    if (read_text(p, "time_s,run\n1,a\n1,a\n1,b\n1,\n1,b\n1, b \n1,'=x\n1,=x\n1,\"=x\"\n", ""))
+        fail_msg("%s", p->e.msg);
+    assert_int_equal(p->obs.n, WL_COUNT(want));
+    for (size_t i = 0; i < WL_COUNT(want); i++)
+        if (want[i])
+            assert_string_equal(p->obs.run[i], want[i]);
+        else
+            assert_null(p->obs.run[i]);
 }
 
 static void hexadecimal_numbers_are_refused(void **state)
@@ -332,6 +351,7 @@ int main(void)
         TEST(any_setting_can_be_mapped),
         TEST(names_are_read_without_regard_to_case),
         TEST(lines_may_end_with_cr_alone),
+        TEST(repeated_texts_are_read_as_they_are),
         TEST(hexadecimal_numbers_are_refused),
         TEST(decimal_commas_are_read_where_unambiguous),
         TEST(errors_name_line_column_and_value),
