@@ -51,21 +51,52 @@ size_t wl_law_partition_labels(const char *const *texts, size_t n, size_t *ids, 
 struct split {
     const struct wl_observations *obs;
     const struct wl_law_grouping *rule;
-    struct wl_arena *a;
-    size_t *part; /* [n] */
+    struct wl_arena *a, *step; /* what lasts; arrays over rows of one step of the rule */
+    size_t *part;              /* [n] */
     size_t parts;
     struct wl_law_partition_cell *keys; /* [parts] */
 };
 
-/* The texts of one column, row by row; neighbours of the same number share theirs. */
+static bool same_number(const void *ctx, size_t a, size_t b)
+{
+    const double *v = ctx;
+    return v[a] == v[b] || (isnan(v[a]) && isnan(v[b]));
+}
+
+/* Numbers as texts, each distinct one written once; "" where one is missing. */
+static const char **number_texts(const struct split *s, const double *v, int digits)
+{
+    const size_t n = s->obs->n;
+    size_t *ids = wl_new_array(s->step, size_t, n);
+    const char **texts = wl_new_array(s->step, const char *, n), **of = wl_new_array(s->step, const char *, n);
+    uint64_t *hash = wl_new_array(s->step, uint64_t, n);
+    for (size_t i = 0; i < n; i++) {
+        const double known = isnan(v[i]) ? 0 : v[i] + 0.0; /* -0 and 0 are the same */
+        memcpy(&hash[i], &known, sizeof known);
+        hash[i] = (hash[i] * 0x9e3779b97f4a7c15u) >> 20;
+    }
+    number_kinds(hash, n, same_number, v, ids, s->step);
+    for (size_t i = 0; i < n; i++) {
+        if (!of[ids[i]]) of[ids[i]] = isnan(v[i]) ? "" : wl_strf(s->a, "%.*g", digits, v[i]);
+        texts[i] = of[ids[i]];
+    }
+    return texts;
+}
+
+/* The texts of one column, row by row. */
 static const char **column_texts(const struct split *s, const struct wl_obs_column *column)
 {
-    const char **texts = wl_new_array(s->a, const char *, s->obs->n);
-    const double *v = column->real;
-    for (size_t i = 0; i < s->obs->n; i++)
-        texts[i] = v && i && (v[i] == v[i - 1] || (isnan(v[i]) && isnan(v[i - 1]))) ? texts[i - 1]
-                                                                                    : wl_obs_text(column, i, s->a);
+    if (column->real) return number_texts(s, column->real, 15);
+    const char **texts = wl_new_array(s->step, const char *, s->obs->n);
+    for (size_t i = 0; i < s->obs->n; i++) texts[i] = column->text[i] ? column->text[i] : "";
     return texts;
+}
+
+/* Frees the arrays of the step before. */
+static void next_step(struct split *s)
+{
+    wl_arena_free(s->step);
+    s->step = wl_arena_new(s->a);
 }
 
 struct pairs {
@@ -82,7 +113,7 @@ static bool same_pair(const void *ctx, size_t a, size_t b)
 static size_t number_within(const struct split *s, const size_t *of, const char *const *texts, size_t *ids)
 {
     size_t n = s->obs->n;
-    struct wl_arena *scratch = wl_arena_new(s->a);
+    struct wl_arena *scratch = wl_arena_new(s->step);
     size_t *text = wl_new_array(scratch, size_t, n);
     uint64_t *hash = wl_new_array(scratch, uint64_t, n);
     wl_law_partition_labels(texts, n, text, scratch);
@@ -95,7 +126,7 @@ static size_t number_within(const struct split *s, const size_t *of, const char 
 /* Number of values of each part that are not missing. */
 static size_t *count_values(const struct split *s, const char *const *texts)
 {
-    size_t n = s->obs->n, *ids = wl_new_array(s->a, size_t, n), *counts = wl_new_array(s->a, size_t, s->parts);
+    size_t n = s->obs->n, *ids = wl_new_array(s->step, size_t, n), *counts = wl_new_array(s->step, size_t, s->parts);
     size_t pairs = number_within(s, s->part, texts, ids), seen = 0;
     for (size_t i = 0; i < n && seen < pairs; i++) {
         if (ids[i] != seen) continue;
@@ -108,8 +139,8 @@ static size_t *count_values(const struct split *s, const char *const *texts)
 /* Refines the partition by texts; rows whose name is NULL are not separated. */
 static void refine(struct split *s, const char *const *names, const char *const *texts)
 {
-    size_t n = s->obs->n, *ids = wl_new_array(s->a, size_t, n);
-    const char **labels = wl_new_array(s->a, const char *, n);
+    size_t n = s->obs->n, *ids = wl_new_array(s->step, size_t, n);
+    const char **labels = wl_new_array(s->step, const char *, n);
     for (size_t i = 0; i < n; i++) labels[i] = names[i] ? texts[i] : "";
     size_t parts = number_within(s, s->part, labels, ids), seen = 0;
     struct wl_law_partition_cell *keys = wl_new_array(s->a, struct wl_law_partition_cell, parts);
@@ -130,7 +161,7 @@ static void refine(struct split *s, const char *const *names, const char *const 
 
 static void refine_all(struct split *s, const char *name, const char *const *texts)
 {
-    const char **names = wl_new_array(s->a, const char *, s->obs->n);
+    const char **names = wl_new_array(s->step, const char *, s->obs->n);
     for (size_t i = 0; i < s->obs->n; i++) names[i] = name;
     refine(s, names, texts);
 }
@@ -173,6 +204,7 @@ static void by_setting(struct split *s)
         bool always = r->group == WL_GROUP_ALWAYS;
         if (!always && r->group != WL_GROUP_VARIES) continue;
         if (wl_obs_find(s->obs, r->name, &column, &none) < 0) continue;
+        next_step(s);
         if (r->type == WL_SETTING_CHOICE && !known_values_vary(column_texts(s, &column), s->obs->n)) continue;
         separate_by(s, &column, always);
     }
@@ -193,7 +225,7 @@ static void by_batch(struct split *s)
     const char **local = column_texts(s, &(struct wl_obs_column) { .real = s->obs->local_batch });
     const char **global = column_texts(s, &(struct wl_obs_column) { .real = s->obs->global_batch });
     size_t *locals = count_values(s, local), *globals = count_values(s, global);
-    const char **names = wl_new_array(s->a, const char *, n), **texts = wl_new_array(s->a, const char *, n);
+    const char **names = wl_new_array(s->step, const char *, n), **texts = wl_new_array(s->step, const char *, n);
     for (size_t i = 0; i < n; i++) {
         size_t l = locals[s->part[i]], g = globals[s->part[i]];
         if (!l && !g) continue;
@@ -207,19 +239,19 @@ static void by_batch(struct split *s)
 /* A setting that may follow the worker count: it separates the parts in which one worker count has several of it. */
 static void by_other_setting(struct split *s, const char *name, const char *const *texts)
 {
-    size_t n = s->obs->n, *at_workers = wl_new_array(s->a, size_t, n), *ids = wl_new_array(s->a, size_t, n);
+    size_t n = s->obs->n, *at_workers = wl_new_array(s->step, size_t, n), *ids = wl_new_array(s->step, size_t, n);
     const char **workers = column_texts(s, &(struct wl_obs_column) { .real = s->obs->workers });
     number_within(s, s->part, workers, at_workers);
     size_t pairs = number_within(s, at_workers, texts, ids), seen = 0;
-    size_t *values = wl_new_array(s->a, size_t, n); /* [at_workers] */
-    bool *several = wl_new_array(s->a, bool, s->parts), any = false;
+    size_t *values = wl_new_array(s->step, size_t, n); /* [at_workers] */
+    bool *several = wl_new_array(s->step, bool, s->parts), any = false;
     for (size_t i = 0; i < n && seen < pairs; i++) {
         if (ids[i] != seen) continue;
         seen++;
         if (++values[at_workers[i]] > 1) several[s->part[i]] = any = true;
     }
     if (!any) return;
-    const char **names = wl_new_array(s->a, const char *, n);
+    const char **names = wl_new_array(s->step, const char *, n);
     for (size_t i = 0; i < n; i++) names[i] = several[s->part[i]] ? name : NULL;
     refine(s, names, texts);
 }
@@ -228,28 +260,28 @@ static void by_accumulation(struct split *s)
 {
     const struct wl_observations *obs = s->obs;
     if (is_batch(s->rule->excluded_column) || s->rule->fixed_batch) return;
-    const char **steps = wl_new_array(s->a, const char *, obs->n);
+    double *steps = wl_new_array(s->step, double, obs->n);
     for (size_t i = 0; i < obs->n; i++) {
-        double k = obs->global_batch[i] / (obs->workers[i] * obs->local_batch[i]);
-        steps[i] = isfinite(k) ? wl_strf(s->a, "%.6g", k) : "";
+        const double k = obs->global_batch[i] / (obs->workers[i] * obs->local_batch[i]);
+        steps[i] = isfinite(k) ? k : NAN;
     }
-    by_other_setting(s, "accumulation", steps);
+    by_other_setting(s, "accumulation", number_texts(s, steps, 6));
 }
 
 /* The parts in which rows of one worker count (and one value of the excluded column) have unlike work. */
 static bool find_unlike_work(const struct split *s, const double *work, bool *unlike)
 {
-    size_t n = s->obs->n, *cell = wl_new_array(s->a, size_t, n);
+    size_t n = s->obs->n, *cell = wl_new_array(s->step, size_t, n);
     size_t cells =
         number_within(s, s->part, column_texts(s, &(struct wl_obs_column) { .real = s->obs->workers }), cell);
     struct wl_obs_column excluded;
     struct wl_err none;
     if (s->rule->excluded_column && !wl_obs_find(s->obs, s->rule->excluded_column, &excluded, &none)) {
-        size_t *finer = wl_new_array(s->a, size_t, n);
+        size_t *finer = wl_new_array(s->step, size_t, n);
         cells = number_within(s, cell, column_texts(s, &excluded), finer);
         cell = finer;
     }
-    double *least = wl_new_array(s->a, double, cells), *most = wl_new_array(s->a, double, cells);
+    double *least = wl_new_array(s->step, double, cells), *most = wl_new_array(s->step, double, cells);
     bool any = false;
     for (size_t i = 0; i < n; i++) {
         if (isnan(work[i])) continue;
@@ -267,15 +299,16 @@ static bool find_unlike_work(const struct split *s, const double *work, bool *un
 static void by_samples(struct split *s)
 {
     const struct wl_observations *obs = s->obs;
-    bool *unlike = wl_new_array(s->a, bool, s->parts);
-    double *work = wl_law_work_of_rows(obs, s->a), *per_worker = wl_new_array(s->a, double, obs->n);
+    bool *unlike = wl_new_array(s->step, bool, s->parts);
+    double *work = wl_law_work_of_rows(obs, s->step), *per_worker = wl_new_array(s->step, double, obs->n);
     if (!find_unlike_work(s, work, unlike)) return;
-    size_t *epoch_classes = wl_new_array(s->a, size_t, s->parts),
-           *worker_classes = wl_new_array(s->a, size_t, s->parts);
+    size_t *epoch_classes = wl_new_array(s->step, size_t, s->parts),
+           *worker_classes = wl_new_array(s->step, size_t, s->parts);
     for (size_t i = 0; i < obs->n; i++) per_worker[i] = work[i] / obs->workers[i];
     const char **of_epoch = wl_law_work_classes(work, s->part, obs->n, s->parts, epoch_classes, s->a);
     const char **of_worker = wl_law_work_classes(per_worker, s->part, obs->n, s->parts, worker_classes, s->a);
-    const char **names = wl_new_array(s->a, const char *, obs->n), **texts = wl_new_array(s->a, const char *, obs->n);
+    const char **names = wl_new_array(s->step, const char *, obs->n),
+               **texts = wl_new_array(s->step, const char *, obs->n);
     for (size_t i = 0; i < obs->n; i++) {
         const size_t p = s->part[i];
         if (!unlike[p]) continue;
@@ -290,8 +323,8 @@ static void by_samples(struct split *s)
 static const char **text_of_runs(const struct split *s, const struct wl_obs_column *column)
 {
     const size_t n = s->obs->n;
-    const char **of_row = column_texts(s, column), **of_run = wl_new_array(s->a, const char *, s->obs->runs),
-               **out = wl_new_array(s->a, const char *, n);
+    const char **of_row = column_texts(s, column), **of_run = wl_new_array(s->step, const char *, s->obs->runs),
+               **out = wl_new_array(s->step, const char *, n);
     for (size_t i = 0; i < n; i++)
         if (*of_row[i] && !of_run[s->obs->run_index[i]]) of_run[s->obs->run_index[i]] = of_row[i];
     for (size_t i = 0; i < n; i++) out[i] = of_run[s->obs->run_index[i]] ? of_run[s->obs->run_index[i]] : "";
@@ -315,9 +348,11 @@ static void by_work(struct split *s)
         struct wl_err none;
         if (k == 0 && has_metric_values(s->obs)) continue;
         if (wl_str_eq(s->rule->excluded_column, kinds[k]) || wl_obs_find(s->obs, kinds[k], &column, &none)) continue;
+        next_step(s);
         const char **texts = text_of_runs(s, &column);
         if (known_values_vary(texts, s->obs->n)) by_other_setting(s, column.name, texts);
     }
+    next_step(s);
     if (!wl_law_work_is_key(s->rule->excluded_column)) by_samples(s);
 }
 
@@ -332,6 +367,7 @@ static void by_campaign_settings(struct split *s)
 {
     for (size_t c = 0; c < s->obs->n_extra; c++) {
         const struct wl_obs_column *column = &s->obs->extra[c];
+        next_step(s);
         if (may_follow(column) && !wl_str_eq(column->name, s->rule->excluded_column))
             by_other_setting(s, column->name, column_texts(s, column));
     }
@@ -343,6 +379,7 @@ static int by_columns(struct split *s, const struct wl_strs *by, struct wl_err *
         struct wl_obs_column column;
         int rc = wl_obs_find(s->obs, by->v[c], &column, e);
         if (rc) return rc;
+        next_step(s);
         refine_all(s, column.name, column_texts(s, &column));
     }
     return 0;
@@ -414,7 +451,9 @@ static int separate(struct split *s, struct wl_err *e)
     if (s->rule->by.n) return by_columns(s, &s->rule->by, e);
     if (!s->obs->n) return 0;
     by_setting(s);
+    next_step(s);
     by_batch(s);
+    next_step(s);
     by_accumulation(s);
     by_campaign_settings(s);
     by_work(s);
@@ -428,6 +467,7 @@ int wl_law_partition(const struct wl_observations *obs, const struct wl_law_grou
     struct split s = {
         .obs = obs, .rule = rule, .a = scratch, .part = wl_new_array(scratch, size_t, obs->n), .parts = 1
     };
+    s.step = wl_arena_new(scratch);
     s.keys = wl_new(scratch, struct wl_law_partition_cell);
     *out = (struct wl_law_partition_cells) { 0 };
     int rc = separate(&s, e);

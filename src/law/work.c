@@ -37,7 +37,8 @@ static int by_part_and_work(const void *a, const void *b)
 const char **wl_law_work_classes(const double *work, const size_t *part, size_t n, size_t parts, size_t *classes,
                                  struct wl_arena *a)
 {
-    struct row *v = wl_new_array(a, struct row, n);
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct row *v = wl_new_array(scratch, struct row, n);
     const char **out = wl_new_array(a, const char *, n), *name = NULL;
     size_t known = 0;
     double smallest = 0;
@@ -55,6 +56,7 @@ const char **wl_law_work_classes(const double *work, const size_t *part, size_t 
         }
         out[v[i].at] = name;
     }
+    wl_arena_free(scratch);
     return out;
 }
 
