@@ -286,7 +286,9 @@ static int analyse(const struct energy_options *o, const struct input *in, struc
                    struct wl_err *e)
 {
     struct wl_energy_law_options energy = { .by = o->by, .drop_epochs = o->drop_epochs };
-    struct wl_law_options scaling = { .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY };
+    struct wl_law_options scaling = {
+        .by = o->by, .drop_epochs = o->drop_epochs, .response = WL_LAW_ENERGY, .runs_only = true
+    };
     int rc = wl_energy_law_fit(&in->obs, &energy, &out->energy, a, e);
     if (rc == 0) rc = wl_law_fit(&in->obs, &scaling, &out->scaling, a, e);
     if (rc == 0) rc = wl_law_curves_of_result(&out->scaling, &in->prior.response, &out->curves, a, e);

@@ -1,98 +1,15 @@
 /* Energy against worker-hours: proportional and affine fits, drivers of the rate, and one slope for all groups? */
 #include "law/energy/energy.h"
 
+#include "law/energy/collect.h"
 #include "law/energy/rates.h"
 #include "law/fit/notes.h"
-#include "law/fit/runs.h"
 
 #include <math.h>
 
-static const double joules_per_kwh = 3.6e6, seconds_per_hour = 3600;
 static const double vif_limit = 10, identity_limit = 0.03;
 
 static const struct wl_energy_law_term no_term = { NAN, NAN, NAN, NAN, NAN };
-
-/* ---- rows to runs ---- */
-
-/* power_w: mean power of all devices of a run as reported by another instrument or program, an extra column. */
-static double identity_of(const struct wl_observations *obs, const struct wl_law_run *run)
-{
-    const double *power_w = wl_law_extra_column(obs, "power_w");
-    return power_w ? run->sum_energy_j / (power_w[run->row] * run->sum_time_s) : NAN;
-}
-
-static double samples_of(const struct wl_energy_law_run *run) { return run->samples_per_worker_h * run->worker_h; }
-
-/* Samples differ by more than a last partial batch. */
-static bool unlike_work(const struct wl_energy_law_run *x, const struct wl_energy_law_run *y)
-{
-    return fabs(log(samples_of(x) / samples_of(y))) > log(1.05); /* not where one is unknown */
-}
-
-/* Runs are in order of workers: numbers the triples of worker count, law and work. laws: [rows] the group of the
- * default rule. */
-static void number_configs(struct wl_energy_law_group *g, const size_t *laws, const size_t *rows, struct wl_arena *a)
-{
-    size_t *one = wl_new_array(a, size_t, g->n), first = 0; /* [n_configs] a run; first of the worker count */
-    for (size_t i = 0; i < g->n; i++) {
-        struct wl_energy_law_run *run = &g->runs[i];
-        if (i && run->workers != run[-1].workers) first = g->n_configs;
-        size_t c = first;
-        while (c < g->n_configs && (laws[rows[one[c]]] != laws[rows[i]] || unlike_work(run, &g->runs[one[c]]))) c++;
-        if (c == g->n_configs) one[g->n_configs++] = i;
-        run->config = c;
-    }
-}
-
-static void collect(struct wl_energy_law_group *g, const struct wl_observations *obs,
-                    const struct wl_law_partition_cell *part, const struct wl_energy_law_options *options,
-                    const size_t *laws, struct wl_arena *a)
-{
-    struct wl_law_options law_options = { .response = WL_LAW_ENERGY, .drop_epochs = options->drop_epochs };
-    struct wl_law_group rows = { 0 };
-    size_t no_time = 0, incomplete = 0;
-    wl_law_collect_runs(&rows, obs, part, &law_options, a);
-    g->counts = rows.counts;
-    g->estimated = rows.estimated;
-    g->simulated = rows.simulated;
-    g->notes = rows.notes;
-    const double *carbon = wl_law_extra_column(obs, "carbon_g_per_kwh");
-    double carbon_g = 0;
-    g->runs = wl_new_array(a, struct wl_energy_law_run, rows.n_runs);
-    size_t *first_rows = wl_new_array(a, size_t, rows.n_runs);
-    for (size_t i = 0; i < rows.n_runs; i++) {
-        const struct wl_law_run *from = &rows.runs[i];
-        if (isnan(from->sum_time_s)) {
-            no_time++;
-            continue;
-        }
-        first_rows[g->n] = from->row;
-        struct wl_energy_law_run *run = &g->runs[g->n++];
-        *run = (struct wl_energy_law_run) { .label = from->label, .workers = from->workers };
-        run->local_batch = obs->local_batch[from->row];
-        run->worker_h = from->sum_time_s * from->workers / seconds_per_hour;
-        run->kwh = from->sum_energy_j / joules_per_kwh;
-        run->kwh_lo = from->sum_energy_lo_j / joules_per_kwh;
-        run->kwh_hi = from->sum_energy_hi_j / joules_per_kwh;
-        run->rate = run->kwh / run->worker_h;
-        run->samples_per_worker_h = from->sum_samples / run->worker_h;
-        run->updates_per_worker_h = from->sum_updates / run->worker_h;
-        run->identity = identity_of(obs, from);
-        run->carbon_g_per_kwh = carbon ? carbon[from->row] : NAN;
-        carbon_g += run->kwh * run->carbon_g_per_kwh;
-        incomplete += from->n_paired < from->epochs;
-        g->kwh += run->kwh;
-        g->kwh_lo += run->kwh_lo;
-        g->kwh_hi += run->kwh_hi;
-        g->worker_h += run->worker_h;
-    }
-    number_configs(g, laws, first_rows, a);
-    g->carbon_g_per_kwh = carbon_g / g->kwh;
-    if (incomplete)
-        wl_strs_addf(a, &g->notes, "%s no time in some epochs: energy and worker-hours are those of the other epochs",
-                     wl_law_count_text(a, incomplete, "run has|runs have"));
-    if (no_time) wl_strs_addf(a, &g->notes, "excluded: %s without a time", wl_law_count_text(a, no_time, "run"));
-}
 
 /* ---- fits ---- */
 
@@ -133,8 +50,8 @@ struct rates {
     struct rates_of_config {
         double runs, sum, squares;
     } * config;
-    double *drawn; /* [n_configs] how often, scratch of variation_of */
-    size_t n_configs;
+    double *drawn;    /* [n_configs] how often, scratch of variation_of */
+    size_t n_configs; /* or bundles of them */
 };
 
 /* Over the runs of the configurations drawn. Sums are in the order of configurations, whatever that of the draw: draws
@@ -154,12 +71,20 @@ static void variation_of(const size_t *index, size_t n, double *out, void *data)
     *out = sqrt((squares - sum * sum / runs) / (runs - 1)) / (r->mean + sum / runs);
 }
 
+/* Where a configuration is counted: many are drawn in bundles, which are as independent as they are. */
+static size_t bundle_of(const struct rates *r, size_t configs, size_t c)
+{
+    static const uint64_t key = 0x62756e646c65; /* any fixed number */
+    return configs > r->n_configs ? (size_t)(wl_random_uniform(key, 0, c) * (double)r->n_configs) : c;
+}
+
 static struct rates rates_by_config(const struct wl_energy_law_group *g, const double *rate, struct wl_arena *a)
 {
-    struct rates r = { wl_mean(rate, g->n), wl_new_array(a, struct rates_of_config, g->n_configs),
-                       wl_new_array(a, double, g->n_configs), g->n_configs };
+    enum { MOST_DRAWN = 2000 };
+    const size_t n = g->n_configs < MOST_DRAWN ? g->n_configs : MOST_DRAWN;
+    struct rates r = { wl_mean(rate, g->n), wl_new_array(a, struct rates_of_config, n), wl_new_array(a, double, n), n };
     for (size_t i = 0; i < g->n; i++) {
-        const size_t c = g->runs[i].config;
+        const size_t c = bundle_of(&r, g->n_configs, g->runs[i].config);
         const double off = rate[i] - r.mean;
         r.config[c].runs++;
         r.config[c].sum += off;
@@ -174,19 +99,19 @@ static void bound_variation(struct wl_energy_law_group *g, const double *rate, s
     enum { MIN_CONFIGS = 5, DRAWS = 1999 };
     struct rates rates = rates_by_config(g, rate, a);
     struct wl_bootstrap_interval interval;
-    struct wl_bootstrap bootstrap = { g->n_configs, 1, DRAWS, 0x656e65726779, variation_of, &rates };
+    struct wl_bootstrap bootstrap = { rates.n_configs, 1, DRAWS, 0x656e65726779, variation_of, &rates };
     g->rate_cv_lo = g->rate_cv_hi = NAN;
     if (g->n_configs < MIN_CONFIGS || wl_bootstrap(&bootstrap, WL_LAW_CONFIDENCE, &interval, a, NULL)) return;
     g->rate_cv_lo = interval.bca_lo;
     g->rate_cv_hi = interval.bca_hi;
 }
 
-static void describe_rate(struct wl_energy_law_group *g, struct wl_arena *a)
+static void describe_rate(struct wl_energy_law_group *g, struct wl_arena *scratch)
 {
-    double *rate = column(g, RATE, a);
+    double *rate = column(g, RATE, scratch);
     g->rate = wl_mean(rate, g->n);
     g->rate_cv = wl_sd(rate, g->n) / g->rate;
-    bound_variation(g, rate, a);
+    bound_variation(g, rate, scratch);
     g->rate_of_sums = g->kwh / g->worker_h;
     g->rate_min = INFINITY;
     g->rate_max = -INFINITY;
@@ -204,25 +129,25 @@ static bool is_wider(const struct wl_energy_law_term *t, const struct wl_energy_
 
 /* Runs of one configuration share what it has: where the means of configurations give a wider interval, it is the one
  * to report (docs/adr/070). */
-static void widen_by_configs(struct wl_energy_law_group *g, struct wl_arena *a)
+static void widen_by_configs(struct wl_energy_law_group *g, struct wl_arena *scratch, struct wl_arena *a)
 {
     struct wl_ols o;
     struct wl_err e;
     if (g->n_configs == g->n) return;
-    double *x = column(g, WORKER_H, a), *y = column(g, KWH, a), *ln_x = column(g, LN_WORKER_H, a),
-           *ln_y = column(g, LN_KWH, a);
-    const size_t n = wl_energy_law_config_means(g, x, y, a);
-    wl_energy_law_config_means(g, ln_x, ln_y, a);
+    double *x = column(g, WORKER_H, scratch), *y = column(g, KWH, scratch), *ln_x = column(g, LN_WORKER_H, scratch),
+           *ln_y = column(g, LN_KWH, scratch);
+    const size_t n = wl_energy_law_config_means(g, x, y, scratch);
+    wl_energy_law_config_means(g, ln_x, ln_y, scratch);
     const struct wl_ols_data through_origin = { .n = n, .columns = 1, .y = y, .x = x };
-    if (wl_ols_fit(&o, &through_origin, a, &e) == 0 && o.df > 0) {
+    if (wl_ols_fit(&o, &through_origin, scratch, &e) == 0 && o.df > 0) {
         const struct wl_energy_law_term origin = term(&o, 0, 0);
         if (is_wider(&origin, &g->origin)) g->origin = origin, g->origin_r2 = o.r2;
     }
-    if (wl_ols_line(&o, ln_y, ln_x, n, a, &e) == 0 && o.df > 0) {
+    if (wl_ols_line(&o, ln_y, ln_x, n, scratch, &e) == 0 && o.df > 0) {
         const struct wl_energy_law_term exponent = term(&o, 1, 1);
         if (is_wider(&exponent, &g->exponent)) g->exponent = exponent;
     }
-    if (wl_ols_line(&o, y, x, n, a, &e) || !(o.df > 0)) {
+    if (wl_ols_line(&o, y, x, n, scratch, &e) || !(o.df > 0)) {
         wl_strs_addf(a, &g->notes, "%s: intervals of the line are over runs, of these allocations alone",
                      wl_law_count_text(a, n, "configuration"));
         return;
@@ -239,7 +164,7 @@ static void widen_by_configs(struct wl_energy_law_group *g, struct wl_arena *a)
                  wl_law_count_text(a, n, "configuration"));
 }
 
-static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
+static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *scratch, struct wl_arena *a)
 {
     struct wl_ols o;
     struct wl_err e;
@@ -250,9 +175,9 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
         g->reason = g->n ? "one run: a rate but no line" : "no run has a worker count, a time and an energy";
         return;
     }
-    double *x = column(g, WORKER_H, a), *y = column(g, KWH, a);
+    double *x = column(g, WORKER_H, scratch), *y = column(g, KWH, scratch);
     const struct wl_ols_data through_origin = { .n = g->n, .columns = 1, .y = y, .x = x };
-    if (wl_ols_fit(&o, &through_origin, a, &e) == 0) {
+    if (wl_ols_fit(&o, &through_origin, scratch, &e) == 0) {
         g->origin = term(&o, 0, 0);
         g->origin_r2 = o.r2;
     }
@@ -260,7 +185,7 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
         g->reason = "all runs have the same worker-hours: a line with a base cannot be fitted";
         return;
     }
-    if (wl_ols_line(&o, y, x, g->n, a, &e)) {
+    if (wl_ols_line(&o, y, x, g->n, scratch, &e)) {
         g->reason = wl_strdup(a, e.msg);
         return;
     }
@@ -274,22 +199,22 @@ static void fit_lines(struct wl_energy_law_group *g, struct wl_arena *a)
     if (g->slope.value < 0)
         wl_strs_addf(a, &g->notes,
                      "energy falls with worker-hours: over this range something else drives it; do not extrapolate");
-    if (wl_ols_line(&o, column(g, LN_KWH, a), column(g, LN_WORKER_H, a), g->n, a, &e) == 0)
+    if (wl_ols_line(&o, column(g, LN_KWH, scratch), column(g, LN_WORKER_H, scratch), g->n, scratch, &e) == 0)
         g->exponent = term(&o, 1, 1);
-    widen_by_configs(g, a);
+    widen_by_configs(g, scratch, a);
 }
 
 /* ---- what drives the rate ---- */
 
-static size_t local_batches(const struct wl_energy_law_group *g)
+static bool has_one_local_batch(const struct wl_energy_law_group *g)
 {
-    size_t n = 0;
+    double one = NAN;
     for (size_t i = 0; i < g->n; i++) {
-        bool seen = isnan(g->runs[i].local_batch);
-        for (size_t j = 0; j < i; j++) seen |= g->runs[j].local_batch == g->runs[i].local_batch;
-        n += !seen;
+        const double batch = g->runs[i].local_batch;
+        if (!isnan(batch) && !isnan(one) && batch != one) return false;
+        if (!isnan(batch)) one = batch;
     }
-    return n;
+    return !isnan(one);
 }
 
 static bool standardise(double *v, size_t n)
@@ -300,7 +225,7 @@ static bool standardise(double *v, size_t n)
     return true;
 }
 
-static const char *fit_drivers(struct wl_energy_law_group *g, struct wl_arena *a)
+static const char *fit_drivers(struct wl_energy_law_group *g, struct wl_arena *scratch, struct wl_arena *a)
 {
     struct wl_ols o;
     struct wl_err e;
@@ -310,19 +235,19 @@ static const char *fit_drivers(struct wl_energy_law_group *g, struct wl_arena *a
         if (isnan(g->runs[i].samples_per_worker_h) || isnan(g->runs[i].updates_per_worker_h))
             return "samples and updates were not recorded in every run";
     if (g->n < 5) return "fewer than five runs";
-    if (local_batches(g) == 1)
+    if (has_one_local_batch(g))
         return "one local batch: updates are samples divided by it, so their effects cannot be separated";
-    double *x = wl_new_array(a, double, 2 * g->n), *y = column(g, RATE, a), vif[2];
+    double *x = wl_new_array(scratch, double, 2 * g->n), *y = column(g, RATE, scratch), vif[2];
     const enum field fields[] = { SAMPLES, UPDATES };
     for (size_t c = 0; c < 2; c++) {
-        double *v = column(g, fields[c], a);
+        double *v = column(g, fields[c], scratch);
         if (!standardise(v, g->n))
             return c ? "updates per worker-hour do not vary" : "samples per worker-hour do not vary";
         for (size_t i = 0; i < g->n; i++) x[i + c * g->n] = v[i];
     }
     if (!standardise(y, g->n)) return "the rate does not vary";
     const struct wl_ols_data data = { .n = g->n, .columns = 2, .y = y, .x = x, .intercept = true };
-    if (wl_ols_fit(&o, &data, a, &e)) return wl_strdup(a, e.msg);
+    if (wl_ols_fit(&o, &data, scratch, &e)) return wl_strdup(a, e.msg);
     wl_ols_vif(&o, vif);
     g->vif = vif[0]; /* of two columns both have the same */
     g->by_samples = term(&o, 1, 0);
@@ -376,9 +301,11 @@ static int find_laws(const struct wl_observations *obs, size_t *laws, struct wl_
 
 static void fit_group(struct wl_energy_law_group *g, struct wl_arena *a)
 {
-    describe_rate(g, a);
-    fit_lines(g, a);
-    g->drivers_reason = fit_drivers(g, a);
+    struct wl_arena *scratch = wl_arena_new(a);
+    describe_rate(g, scratch);
+    fit_lines(g, scratch, a);
+    g->drivers_reason = fit_drivers(g, scratch, a);
+    wl_arena_free(scratch);
     check_identity(g, a);
     if (g->simulated) wl_strs_addf(a, &g->notes, "simulated: some of these rows are not measurements");
     if (g->estimated)
@@ -408,7 +335,7 @@ int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_
         g->key = parts.v[i].key;
         g->n_key = parts.v[i].n_key;
         g->title = wl_law_partition_title(&parts.v[i], a);
-        collect(g, obs, &parts.v[i], options, laws, a);
+        wl_energy_law_collect(g, obs, &parts.v[i], options->drop_epochs, laws, a);
         fit_group(g, a);
     }
     wl_energy_law_compare_rates(out, a);

@@ -59,6 +59,7 @@ static void fit_group(void *ctx, size_t i, struct wl_arena *a)
     wl_law_collect_configs(g, a);
     if (f->options->runs_only) {
         if (g->n_configs < 2) g->no_law_reason = wl_law_estimate_refusal(g, a);
+        wl_law_fill_speedup(g, a);
         return;
     }
     wl_law_estimate_choose(g, a);

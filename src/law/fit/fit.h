@@ -21,9 +21,10 @@ enum wl_law_response {
 struct wl_law_options {
     struct wl_strs by; /* columns that separate groups; empty: the default rule of wl_law_fit */
     enum wl_law_response response;
-    int64_t drop_epochs;     /* first epochs of a run to exclude; a run keeps at least one */
-    bool thorough;           /* candidate models, breakpoint and bootstrap too */
-    bool runs_only;          /* groups, runs and worker counts, but no fit: law is NULL, and what fits give is 0 */
+    int64_t drop_epochs; /* first epochs of a run to exclude; a run keeps at least one */
+    bool thorough;       /* candidate models, breakpoint and bootstrap too */
+    bool runs_only; /* groups, runs, worker counts and their speed-ups, but no fit: law is NULL, and what fits give is 0
+                     */
     const char *fixed_batch; /* with an empty `by`: the batch size that separates groups, "local_batch" or
                             "global_batch", while accumulation does not; NULL: the one that varies less */
     double margin;           /* of the verdict: largest change of beta per factor of 10 that a power law may have; 0:

@@ -123,6 +123,51 @@ static void epochs_of_unlike_work_are_compared_per_sample(void **state)
     wl_arena_free(a);
 }
 
+/* Rows in any order: runs of one law and worker count are one configuration if their work agrees to 5 %. */
+static void configurations_are_classes_of_work(void **state)
+{
+    (void)state;
+    static const double samples[] = { 640, 1280, 632, 1300, 640, 6400 };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[2 * WL_COUNT(samples)];
+    for (size_t i = 0; i < WL_COUNT(rows); i++) {
+        const double workers = i % 2 ? 8 : 1, work = samples[i / 2];
+        rows[i] = (struct row) { .run = wl_strf(a, "%zu", i), .workers = workers, .samples = work, .local_batch = 8 };
+        rows[i].time_s = work / workers * (1 + 0.01 * (double)i);
+        rows[i].energy_j = 100 * work * (1 + 0.02 * (double)i);
+    }
+    const struct wl_energy_law_result r = energy_of(rows, WL_COUNT(rows), a);
+    assert_int_equal(r.n, 1);
+    assert_int_equal(r.groups[0].n_configs, 6);
+    for (size_t i = 0; i < r.groups[0].n; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct wl_energy_law_run *p = &r.groups[0].runs[i], *q = &r.groups[0].runs[j];
+            const double ratio = p->samples_per_worker_h * p->worker_h / (q->samples_per_worker_h * q->worker_h);
+            assert_true((p->config == q->config) == (p->workers == q->workers && ratio > 0.9 && ratio < 1.1));
+        }
+    wl_arena_free(a);
+}
+
+/* 6,000 configurations of one run each: the interval is that of a normal sample, sd of the coefficient of variation
+ * cv sqrt((1/2 + cv^2) / n). */
+static void many_configurations_are_drawn_in_bundles(void **state)
+{
+    enum { N = 6000 };
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row *rows = wl_new_array(a, struct row, N);
+    for (size_t i = 0; i < N; i++) {
+        rows[i] = (struct row) { .run = wl_strf(a, "%zu", i), .workers = (double)(i + 1), .time_s = 3600 };
+        rows[i].energy_j = 3.6e6 * rows[i].workers * (1 + 0.1 * wl_random_normal(11, 0, i));
+    }
+    const struct wl_energy_law_result r = energy_of(rows, N, a);
+    const struct wl_energy_law_group *g = r.groups;
+    assert_int_equal(g->n_configs, N);
+    assert_true(g->rate_cv_lo < g->rate_cv && g->rate_cv < g->rate_cv_hi);
+    assert_near((g->rate_cv_hi - g->rate_cv_lo) / (2 * 1.96 * 0.1 * sqrt(0.51 / N)), 1, 0.1);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -130,6 +175,8 @@ int main(void)
         cmocka_unit_test(one_rate_is_of_the_same_work),
         cmocka_unit_test(runs_of_one_configuration_are_one_piece_of_evidence),
         cmocka_unit_test(epochs_of_unlike_work_are_compared_per_sample),
+        cmocka_unit_test(configurations_are_classes_of_work),
+        cmocka_unit_test(many_configurations_are_drawn_in_bundles),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
