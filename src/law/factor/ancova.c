@@ -28,16 +28,18 @@ static struct points gather(const struct wl_factor_group *g, bool config, struct
     out.x = wl_new_array(a, double, max);
     out.y = wl_new_array(a, double, max);
     out.level_of = wl_new_array(a, size_t, max);
+    struct wl_arena *scratch = wl_arena_new(a);
     for (size_t l = 0; l < g->n_levels; l++) {
         double *x, *y;
         if (g->levels[l].reason) continue;
-        size_t n = wl_law_estimate_points(&g->levels[l].law, config, &x, &y, a);
+        size_t n = wl_law_estimate_points(&g->levels[l].law, config, &x, &y, scratch);
         for (size_t i = 0; i < n; i++, out.n++) {
             out.x[out.n] = x[i];
             out.y[out.n] = y[i];
             out.level_of[out.n] = l;
         }
     }
+    wl_arena_free(scratch);
     return out;
 }
 
@@ -133,11 +135,14 @@ struct wl_factor_tests wl_factor_no_tests(const char *basis, const struct wl_fac
 void wl_factor_ancova(struct wl_factor_tests *out, const struct wl_factor_group *g, bool config, double margin,
                       struct wl_arena *a)
 {
-    struct points p = gather(g, config, a);
+    struct wl_arena *scratch = wl_arena_new(a);
+    const struct points p = gather(g, config, scratch);
     struct wl_err e;
     *out = wl_factor_no_tests(config ? "config_means" : "run_means", g, a);
     out->points = p.n;
-    if (fit_common(out, g, &p, a, &e)) {
+    const int rc = fit_common(out, g, &p, scratch, &e);
+    wl_arena_free(scratch);
+    if (rc) {
         out->reason = wl_strdup(a, e.msg);
         return;
     }

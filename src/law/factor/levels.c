@@ -23,26 +23,43 @@ static int by_value(const void *p, const void *q)
                                     ((const struct wl_law_partition_cell *)q)->key->value);
 }
 
+/* The texts of the factor at the rows of a group; neighbours of the same number share theirs. */
+static const char **texts_of(const struct wl_law_partition_cell *part, const struct wl_obs_column *column,
+                             struct wl_arena *a)
+{
+    const char **texts = wl_new_array(a, const char *, part->n);
+    const double *v = column->real;
+    for (size_t i = 0; i < part->n; i++) {
+        const bool again = v && i && v[part->rows[i]] == v[part->rows[i - 1]];
+        texts[i] = again ? texts[i - 1] : wl_obs_text(column, part->rows[i], a);
+    }
+    return texts;
+}
+
 /* Splits the rows of a group by the texts of the factor. */
 static struct wl_law_partition_cells split(const struct wl_law_partition_cell *part, const struct wl_obs_column *column,
                                            struct wl_arena *a)
 {
-    const char **texts = wl_new_array(a, const char *, part->n);
-    size_t *ids = wl_new_array(a, size_t, part->n);
-    for (size_t i = 0; i < part->n; i++) texts[i] = wl_obs_text(column, part->rows[i], a);
-    struct wl_law_partition_cells out = { .n = wl_law_partition_labels(texts, part->n, ids, a) };
+    struct wl_arena *scratch = wl_arena_new(a);
+    const char **texts = texts_of(part, column, scratch);
+    size_t *ids = wl_new_array(scratch, size_t, part->n);
+    struct wl_law_partition_cells out = { .n = wl_law_partition_labels(texts, part->n, ids, scratch) };
     out.v = wl_new_array(a, struct wl_law_partition_cell, out.n);
+    size_t *rows = wl_new_array(a, size_t, part->n), *sizes = wl_new_array(scratch, size_t, out.n);
+    for (size_t i = 0; i < part->n; i++) sizes[ids[i]]++;
     for (size_t i = 0; i < part->n; i++) {
         struct wl_law_partition_cell *to = &out.v[ids[i]];
         if (!to->rows) {
-            to->rows = wl_new_array(a, size_t, part->n - i);
+            to->rows = rows;
+            rows += sizes[ids[i]];
             to->key = wl_new(a, struct wl_law_key);
-            *to->key = (struct wl_law_key) { column->name, texts[i] };
+            *to->key = (struct wl_law_key) { column->name, wl_strdup(a, texts[i]) };
             to->n_key = 1;
         }
         to->rows[to->n++] = part->rows[i];
     }
     qsort(out.v, out.n, sizeof *out.v, by_value);
+    wl_arena_free(scratch);
     return out;
 }
 
