@@ -281,6 +281,7 @@ static void a_measurement_nearby_narrows_most(void **state)
                  near = wl_hier_sd_after(&x.fit, &query, 64, 2), again = wl_hier_sd_after(&x.fit, &query, 2, 2);
     assert_true(there < near && near < again && again < sd * 1.001);
     assert_true(again > 0.8 * sd);
+    assert_true(wl_hier_sd_after(&x.fit, &query, 64, 100) < near && near < wl_hier_sd_after(&x.fit, &query, 64, 1));
     wl_arena_free(a);
 }
 
