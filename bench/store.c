@@ -1,4 +1,5 @@
-/* bench_store [FOLDER]: the cost of the store.
+/* bench_store [FOLDER]: the cost of the store. bench_store make FILE RUNS SAMPLES: a store with samples, for
+ * bench/scale.py.
  *
  *   insert   readings per second of CPU time into a new store: in the batches of a running job (64 devices, 4
  * quantities, 10 Hz, written once a second) and channel by channel, as a merge of stores does; against the same
@@ -294,9 +295,61 @@ static void bench_campaign(struct bench *b)
     remove_store(b, path);
 }
 
+/* ---- a store to keep ---- */
+
+/* Samples of a run at 10 Hz in 20 channels: five quantities of four devices. */
+static void add_samples(struct bench *b, struct wl_store *s, int64_t run, const int64_t *devices, int samples)
+{
+    enum { QUANTITIES = 5, SAMPLED = 4, PIECE = 100 };
+    static const char *const quantities[QUANTITIES] = { "power_w", "sm_util_pct", "mem_util_pct", "sm_clock_mhz",
+                                                        "temperature_c" };
+    for (int c = 0; c < QUANTITIES * SAMPLED; c++) {
+        const struct wl_channel_row row = { .run = run,
+                                            .device = devices[c / QUANTITIES],
+                                            .quantity = quantities[c % QUANTITIES],
+                                            .unit = "",
+                                            .scope = "gpu",
+                                            .variant = "" };
+        int64_t channel;
+        must(b, wl_store_add_channel(s, &row, &channel, &b->e));
+        for (int from = 0; from < samples; from += PIECE) {
+            const int n = samples - from < PIECE ? samples - from : PIECE;
+            for (int i = 0; i < n; i++)
+                batch[i] = (struct wl_sample_row) { .channel = channel,
+                                                    .t_ns = WL_NS_PER_S + (from + i) * (WL_NS_PER_S / 10),
+                                                    .value = 200 + 50 * sin((double)(from + i)) + c };
+            must(b, wl_store_add_samples(s, batch, (size_t)n, &b->e));
+        }
+    }
+}
+
+static void make_store(struct bench *b, const char *path, int runs, int samples)
+{
+    struct wl_store *s;
+    int64_t devices[GPUS];
+    remove_store(b, path);
+    must(b, wl_store_open(&s, path, WL_STORE_CREATE, b->arena, &b->e));
+    for (int i = 0; i < GPUS; i++) devices[i] = new_device(b, s, i);
+    for (int i = 0; i < runs; i++) {
+        const double workers = pow(2, i % 8), cap_w = 100 + 50 * (i / 8 % 3);
+        must(b, wl_store_begin(s, &b->e));
+        const int64_t run = new_run(b, s, new_trial(b, s, workers, cap_w, "resnet50"));
+        add_samples(b, s, run, devices, samples);
+        end_run(b, s, run, devices, workers, cap_w);
+        must(b, wl_store_commit(s, &b->e));
+    }
+    printf("%s: %d runs of %d samples in 20 channels, %.0f MB\n", path, runs, samples, file_mb(path));
+    wl_store_close(s);
+}
+
 int main(int argc, char **argv)
 {
     struct bench b = { .arena = wl_arena_new(NULL) };
+    if (argc == 5 && strcmp(argv[1], "make") == 0) {
+        make_store(&b, argv[2], atoi(argv[3]), atoi(argv[4]));
+        wl_arena_free(b.arena);
+        return 0;
+    }
     char *dir = wl_strdup(b.arena, "/tmp/wattlaw-bench-XXXXXX");
     b.dir = argc > 1 ? argv[1] : mkdtemp(dir);
     must(&b, b.dir ? wl_mkdirs(b.dir, &b.e) : wl_fail_errno(&b.e, "/tmp: no temporary folder"));
