@@ -26,6 +26,7 @@ struct wl_planner_row {
 struct wl_planner_rows {
     struct wl_planner_row *v;
     size_t n, cap;
+    bool simulated;       /* some of the runs are not measurements but a simulation's */
     struct wl_strs notes; /* what was left out, and why */
 };
 

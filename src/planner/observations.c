@@ -9,7 +9,7 @@ struct run {
     size_t workload, epochs;
     struct wl_planner_setting at;
     double ln_time, time_s, energy_j, first_epoch;
-    bool skipped;
+    bool skipped, simulated;
 };
 
 static bool is_excluded(const struct wl_observations *obs, size_t row, const struct run *r, size_t rows_of_run)
@@ -55,6 +55,7 @@ static void add_observation(const struct wl_planner_plan *p, const struct wl_obs
     r->ln_time += log(obs->time_s[i]);
     r->time_s += obs->time_s[i];
     r->energy_j += obs->energy_j[i];
+    r->simulated = r->simulated || obs->simulated[i] == 1;
 }
 
 static bool same(double x, double y) { return x == y || (isnan(x) && isnan(y)); }
@@ -68,6 +69,7 @@ static bool same_setting(const struct wl_planner_setting *x, const struct wl_pla
 /* Running means over the runs of a configuration. */
 static void add_run(struct wl_planner_rows *out, const struct run *r, struct wl_arena *a)
 {
+    out->simulated = out->simulated || r->simulated;
     const double ln_time = r->ln_time / (double)r->epochs, ln_power = log(r->energy_j / r->time_s / r->at.workers);
     for (size_t i = 0; i < out->n; i++) {
         struct wl_planner_row *row = &out->v[i];

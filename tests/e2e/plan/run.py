@@ -176,6 +176,11 @@ def calibration():
     check("the first epochs are left out", abs(points(j)[0]["time_s"] / (2000 * .12 + 4) - 1) < .03, str(points(j)[0]["time_s"]))
     check("what is known is narrower", constants["step_time"]["sd_ratio"] < .6, str(constants["step_time"]))
     check("accuracy is reported", j["accuracy"]["tested"] == 1 and j["accuracy"]["median_error"] < .1, str(j["accuracy"]))
+    with open("runs.csv", encoding="utf-8") as f, open("made.csv", "w", encoding="utf-8") as g:
+        for n, line in enumerate(f):
+            g.write(line.rstrip() + (",1" if n else ",simulated") + "\n")
+    made = plan(text.replace("runs.csv", "made.csv")).stdout
+    check("simulated measurements make simulated plans", made.count("(estimated, simulated)") >= 2 and "simulated" not in done.stdout, made)
     before = answer(base)
     def width(x):
         low, high = points(x)[6]["time_interval95"]

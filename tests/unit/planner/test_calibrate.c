@@ -175,7 +175,7 @@ static void runs_become_configurations(void **state)
         obs.workload[i] = names[i], obs.run[i] = runs[i], obs.time_s[i] = times[i], obs.workers[i] = workers[i];
         obs.energy_j[i] = 100 * times[i] * workers[i];
     }
-    obs.epoch[0] = 1, obs.epoch[1] = 2, obs.power_cap_w[3] = 200;
+    obs.epoch[0] = 1, obs.epoch[1] = 2, obs.power_cap_w[3] = 200, obs.simulated[6] = 1; /* of a run that is not used */
     wl_obs_index_runs(&obs, a);
     if (wl_planner_rows_of(&p, &obs, &rows, a, &e)) fail_msg("%s", e.msg);
     assert_int_equal(rows.n, 3);
@@ -185,6 +185,10 @@ static void runs_become_configurations(void **state)
     assert_float_equal(rows.v[1].at.cap_w, 200, 0);
     assert_int_equal(rows.notes.n, 1);
     assert_non_null(strstr(rows.notes.v[0], "2 of 6 runs are not used"));
+    assert_false(rows.simulated);
+    obs.simulated[2] = 1;
+    assert_int_equal(wl_planner_rows_of(&p, &obs, &rows, a, &e), 0);
+    assert_true(rows.simulated);
     wl_arena_free(a);
 }
 

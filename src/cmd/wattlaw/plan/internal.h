@@ -29,6 +29,7 @@ struct wl_cmd_plan {
     const struct wl_planner_plan *plan;
     struct wl_planner_rows rows; /* n = 0: not calibrated */
     const char *calibrated_from;
+    enum wl_provenance from; /* of all results: estimated, and simulated where the measurements are */
     struct wl_planner_accuracy accuracy;
     struct wl_cmd_plan_machine *machines; /* the chosen one; all of them with --compare machines */
     size_t n_machines;

@@ -160,6 +160,7 @@ void wl_cmd_plan_json(const struct wl_cmd_plan *c, struct wl_arena *a)
     struct wl_json *root = wl_analysis_json(c->plan->path, a);
     wl_json_add_str(root, "name", c->plan->name);
     wl_json_add_bool(root, "estimated", true);
+    wl_json_add_bool(root, "simulated", c->rows.simulated);
     wl_json_add_int(root, "epochs", c->plan->epochs);
     wl_json_add_int(root, "seed", c->plan->seed);
     wl_json_add_str(root, "calibrated_from", c->calibrated_from);

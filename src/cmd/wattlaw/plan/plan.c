@@ -162,6 +162,7 @@ static int compute(struct wl_cmd_plan *c, const struct plan_options *o, const st
     if (rc == 0 && wl_str_eq(o->compare, "sites") && !c->n_sites)
         return wl_fail(e, WL_EINVAL, "%s: no [site NAME] to compare", c->plan->path);
     if (rc == 0 && c->plan->calibrate) rc = calibrate(c, machine, &o->map, a, e);
+    c->from = wl_provenance_of(true, c->rows.simulated);
     return rc ? rc : plan_machines(c, machine, wl_str_eq(o->compare, "machines"), points, a, e);
 }
 

@@ -10,9 +10,9 @@ static const char *setting_text(const struct wl_planner_setting *at, struct wl_a
     return isnan(at->clock_mhz) ? "" : wl_strf(a, "clock %g MHz", at->clock_mhz);
 }
 
-static struct wl_amount estimated(const struct wl_estimate *v, const char *unit)
+static struct wl_amount amount(const struct wl_cmd_plan *c, const struct wl_estimate *v, const char *unit)
 {
-    return wl_amount_between(v->value, v->lo, v->hi, unit, WL_ESTIMATED);
+    return wl_amount_between(v->value, v->lo, v->hi, unit, c->from);
 }
 
 static void band_cell(struct wl_table *t, const struct wl_estimate *v, struct wl_arena *a)
@@ -22,7 +22,7 @@ static void band_cell(struct wl_table *t, const struct wl_estimate *v, struct wl
 
 /* ---- one workload ---- */
 
-static void print_points(const struct wl_cmd_planned *d, struct wl_arena *a)
+static void print_points(const struct wl_cmd_plan *c, const struct wl_cmd_planned *d, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     wl_table_column(&t, "workers", true);
@@ -38,14 +38,14 @@ static void print_points(const struct wl_cmd_planned *d, struct wl_arena *a)
     wl_table_column(&t, "limits", false);
     for (size_t i = 0; i < d->n; i++) {
         const struct wl_planner_forecast *f = &d->f[i];
-        const struct wl_amount energy = estimated(&f->energy_j, "J"), power = estimated(&f->power_w, "W");
+        const struct wl_amount energy = amount(c, &f->energy_j, "J"), power = amount(c, &f->power_w, "W");
         wl_table_real(&t, f->at.workers, 0);
         wl_table_cell(&t, setting_text(&f->at, a));
         wl_table_real(&t, f->time_s.value, 4);
         band_cell(&t, &f->time_s, a);
         wl_table_real(&t, d->f[0].time_s.value / f->time_s.value, 3);
         wl_table_cellf(&t, "%.0f %%", 100 * f->point.busy);
-        wl_table_provenance(&t, WL_ESTIMATED);
+        wl_table_provenance(&t, c->from);
         wl_table_amount(&t, &energy, 4);
         band_cell(&t, &f->energy_j, a);
         wl_table_amount(&t, &power, 4);
@@ -89,24 +89,24 @@ static void print_exponent(const struct wl_cmd_plan *c, const struct wl_cmd_plan
     wl_print("\n");
 }
 
-static const char *money(double v, const char *currency, struct wl_arena *a)
+static const char *money(const struct wl_cmd_plan *c, double v, const char *currency, struct wl_arena *a)
 {
-    const struct wl_amount amount = wl_amount_of(v, currency, WL_ESTIMATED);
-    return wl_amount_text(&amount, a);
+    const struct wl_amount m = wl_amount_of(v, currency, c->from);
+    return wl_amount_text(&m, a);
 }
 
 static void print_bill(const struct wl_cmd_plan *c, const struct wl_cmd_plan_machine *m,
                        const struct wl_planner_forecast *f, const struct wl_cmd_plan_site *site, struct wl_arena *a)
 {
     const struct wl_cmd_plan_bill b = wl_cmd_plan_bill_of(c, m, f, site);
-    const struct wl_amount kwh = wl_amount_of(b.kwh, "kWh", WL_ESTIMATED),
-                           carbon = wl_amount_of(b.carbon_g, "g CO2e", WL_ESTIMATED);
+    const struct wl_amount kwh = wl_amount_of(b.kwh, "kWh", c->from),
+                           carbon = wl_amount_of(b.carbon_g, "g CO2e", c->from);
     wl_print("  %-10s %g workers, %s: %s, %s", site ? site->name : "training", f->at.workers,
              wl_format_count((size_t)c->plan->epochs, "epoch", a), wl_human_time(a, 3600 * b.hours),
              wl_amount_text(&kwh, a));
     if (!isnan(b.carbon_g)) wl_print(", %s", wl_amount_text(&carbon, a));
-    if (!isnan(b.energy_cost)) wl_print(", energy %s", money(b.energy_cost, b.currency, a));
-    if (!isnan(b.hour_cost)) wl_print(", hours %s", money(b.hour_cost, b.currency, a));
+    if (!isnan(b.energy_cost)) wl_print(", energy %s", money(c, b.energy_cost, b.currency, a));
+    if (!isnan(b.hour_cost)) wl_print(", hours %s", money(c, b.hour_cost, b.currency, a));
     wl_print("\n");
 }
 
@@ -116,9 +116,9 @@ static void print_workload(const struct wl_cmd_plan *c, const struct wl_cmd_plan
     const struct wl_planner_workload *w = &c->plan->workloads[d->workload];
     const struct wl_planner_machine *machine = &c->plan->machines[m->machine];
     const struct wl_planner_forecast *first = &d->f[0], *last = &d->f[d->n_base - 1];
-    wl_print("\n%s on %s, local batch %g, %.0f samples per epoch (estimated)\n", w->name, machine->name, w->local_batch,
-             w->samples);
-    print_points(d, a);
+    wl_print("\n%s on %s, local batch %g, %.0f samples per epoch%s\n", w->name, machine->name, w->local_batch,
+             w->samples, wl_provenance_mark(c->from));
+    print_points(c, d, a);
     print_exponent(c, d, a);
     print_parts(last);
     if (d->needs_energy)
@@ -201,7 +201,7 @@ static void machine_row(struct wl_table *t, const struct wl_cmd_plan *c, const s
                         size_t workload, size_t point, struct wl_arena *a)
 {
     const struct wl_planner_forecast *f = &m->v[workload].f[point], *first = &c->machines[0].v[workload].f[point];
-    const struct wl_amount energy = estimated(&f->energy_j, "J");
+    const struct wl_amount energy = amount(c, &f->energy_j, "J");
     const struct wl_cmd_plan_bill b = wl_cmd_plan_bill_of(c, m, f, c->n_sites ? &c->sites[0] : NULL);
     wl_table_real(t, f->at.workers, 0);
     wl_table_cell(t, c->plan->machines[m->machine].name);
@@ -209,7 +209,7 @@ static void machine_row(struct wl_table *t, const struct wl_cmd_plan *c, const s
     wl_table_real(t, f->time_s.value, 4);
     band_cell(t, &f->time_s, a);
     wl_table_real(t, f->time_s.value / first->time_s.value, 3);
-    wl_table_provenance(t, WL_ESTIMATED);
+    wl_table_provenance(t, c->from);
     wl_table_amount(t, &energy, 4);
     wl_table_real(t, f->energy_j.value / first->energy_j.value, 3);
     wl_table_real(t, b.hour_cost, 4);
@@ -221,7 +221,7 @@ void wl_cmd_plan_print_machines(const struct wl_cmd_plan *c, struct wl_arena *a)
     static const char *const heads[] = { "time_s", "95 %", "ratio" };
     for (size_t w = 0; w < c->plan->n_workloads; w++) {
         struct wl_table t = wl_table_new(a);
-        wl_print(w ? "\n%s (estimated)\n" : "%s (estimated)\n", c->plan->workloads[w].name);
+        wl_print(w ? "\n%s%s\n" : "%s%s\n", c->plan->workloads[w].name, wl_provenance_mark(c->from));
         wl_table_column(&t, "workers", true);
         wl_table_column(&t, "machine", false);
         wl_table_column(&t, "setting", false);
@@ -251,16 +251,16 @@ static void print_hours(const struct wl_cmd_plan_site *s, const struct wl_cmd_pl
              wl_clock_iso(a, b->best_start), b->best_g, wl_clock_iso(a, b->worst_start), b->worst_g, b->g_per_kwh);
 }
 
-static void site_row(struct wl_table *t, const struct wl_planner_forecast *f, const struct wl_cmd_plan_site *s,
-                     const struct wl_cmd_plan_bill *b)
+static void site_row(struct wl_table *t, const struct wl_cmd_plan *c, const struct wl_planner_forecast *f,
+                     const struct wl_cmd_plan_site *s, const struct wl_cmd_plan_bill *b)
 {
-    const struct wl_amount kwh = wl_amount_of(b->kwh, "kWh", WL_ESTIMATED),
-                           carbon = wl_amount_of(b->carbon_g, "g CO2e", WL_ESTIMATED),
-                           best = wl_amount_of(b->kwh * b->best_g, "g CO2e", WL_ESTIMATED);
+    const struct wl_amount kwh = wl_amount_of(b->kwh, "kWh", c->from),
+                           carbon = wl_amount_of(b->carbon_g, "g CO2e", c->from),
+                           best = wl_amount_of(b->kwh * b->best_g, "g CO2e", c->from);
     wl_table_real(t, f->at.workers, 0);
     wl_table_cell(t, s->name);
     wl_table_real(t, b->hours, 3);
-    wl_table_provenance(t, WL_ESTIMATED);
+    wl_table_provenance(t, c->from);
     wl_table_amount(t, &kwh, 4);
     wl_table_amount(t, &carbon, 4);
     wl_table_amount(t, &best, 4);
@@ -285,7 +285,7 @@ static void print_sites_of(const struct wl_cmd_plan *c, size_t workload, struct 
     for (size_t i = 0; i < d->n_base; i++)
         for (size_t s = 0; s < c->n_sites; s++) {
             const struct wl_cmd_plan_bill b = wl_cmd_plan_bill_of(c, m, &d->f[i], &c->sites[s]);
-            site_row(&t, &d->f[i], &c->sites[s], &b);
+            site_row(&t, c, &d->f[i], &c->sites[s], &b);
         }
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
     for (size_t s = 0; s < c->n_sites; s++) {
@@ -298,8 +298,9 @@ static void print_sites_of(const struct wl_cmd_plan *c, size_t workload, struct 
 void wl_cmd_plan_print_sites(const struct wl_cmd_plan *c, struct wl_arena *a)
 {
     for (size_t w = 0; w < c->plan->n_workloads; w++) {
-        wl_print(w ? "\n%s on %s, %s (estimated)\n" : "%s on %s, %s (estimated)\n", c->plan->workloads[w].name,
-                 c->plan->machines[c->machines[0].machine].name, wl_format_count((size_t)c->plan->epochs, "epoch", a));
+        wl_print(w ? "\n%s on %s, %s%s\n" : "%s on %s, %s%s\n", c->plan->workloads[w].name,
+                 c->plan->machines[c->machines[0].machine].name, wl_format_count((size_t)c->plan->epochs, "epoch", a),
+                 wl_provenance_mark(c->from));
         print_sites_of(c, w, a);
     }
 }
