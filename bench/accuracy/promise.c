@@ -22,9 +22,12 @@ int promise_report(const struct promise *p)
     const double sign = p->at_most ? 1 : -1;
     if (!p->n) return 0;
     const bool holds = sign * p->worst <= sign * p->limit + allowance(p);
-    printf("%s: %s: %s %.2f %%, promised at %s %g %% (less than three standard errors, %.1f, beyond it)",
-           holds ? "PASS" : "FAIL", p->what, p->n > 1 ? p->at_most ? "largest" : "smallest" : "is", p->worst,
-           p->at_most ? "most" : "least", p->limit, allowance(p));
+    printf("%s: %s: %s %.2f %%, promised at %s %g %% (%.1f, three standard errors, is allowed for chance)",
+           holds ? "PASS" : "FAIL", p->what,
+           p->n == 1    ? "is"
+           : p->at_most ? "largest"
+                        : "smallest",
+           p->worst, p->at_most ? "most" : "least", p->limit, allowance(p));
     if (p->n > 1) printf("; %zu of %zu beyond it; %s", p->beyond, p->n, p->where);
     putchar('\n');
     return !holds;
