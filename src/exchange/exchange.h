@@ -11,7 +11,8 @@
  *
  * `map` renames columns: each entry is "canonical=column in the file". Columns that are neither canonical nor mapped
  * become `extra`. An empty field is missing. The separator is comma, semicolon or tab, whichever
- * is most frequent in the header (comma if the file cannot be read twice). time_s or energy_j is required.
+ * is most frequent in the header (comma if the file cannot be read twice). time_s, energy_j or throughput
+ * (work per second, instead of time_s: an epoch takes samples / throughput, or 1 / throughput) is required.
  *
  * WL_EINVAL names file, line, column and value: a field that is not a number, a flag other than 0 and 1, a row with
  * another number of fields than the header, a duplicate column, an invalid `map`. Values are not judged: the analysis

@@ -102,12 +102,15 @@ static const char *closest_column(const char *name, struct wl_arena *a)
     return wl_str_closest(name, (const char *const *)names.v, names.n);
 }
 
+/* Work per second: instead of a column time_s. */
+static const char throughput_name[] = "throughput";
+
 static int apply_map_entry(struct csv_columns *in, const char *entry, struct wl_arena *a, struct wl_err *e)
 {
     const char *equals = strchr(entry, '=');
     if (!equals) return wl_fail(e, WL_EINVAL, "--map %s: expected canonical=column", entry);
     const char *name = wl_str_strip(a, wl_strndup(a, entry, (size_t)(equals - entry)));
-    if (!is_canonical(name) && !wl_setting_find(name)) {
+    if (!is_canonical(name) && !wl_setting_find(name) && !wl_str_eq(name, throughput_name)) {
         const char *near = closest_column(name, a);
         return wl_fail(e, WL_EINVAL, "--map %s: \"%s\" is not a column of the observation table%s%s", entry, name,
                        near ? "; did you mean " : "", near ? near : "");
@@ -165,6 +168,12 @@ static void warn_of_misspelt_workers(const struct csv_columns *in)
                near, near);
 }
 
+/* Is the column the throughput of a table without times? */
+static bool is_throughput(const struct csv_columns *in, const struct csv_column *c)
+{
+    return wl_str_eq(c->name, throughput_name) && !has_column(in, "time_s");
+}
+
 static int choose_columns(struct csv_columns *in, const struct wl_strs *map, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_observations none = { 0 };
@@ -177,13 +186,14 @@ static int choose_columns(struct csv_columns *in, const struct wl_strs *map, str
         struct wl_obs_column column = { .text = NULL };
         c->canonical = is_canonical(c->name);
         if (c->canonical) rc = wl_obs_find(&none, c->name, &column, e);
-        c->is_text = !column.real;
+        c->is_text = !column.real && !is_throughput(in, c);
         c->is_flag = wl_str_eq(c->name, "estimated") || wl_str_eq(c->name, "simulated");
-        response = response || wl_str_eq(c->name, "time_s") || wl_str_eq(c->name, "energy_j");
+        response = response || wl_str_eq(c->name, "time_s") || wl_str_eq(c->name, "energy_j") || is_throughput(in, c);
     }
     if (rc) return rc;
     if (!response)
-        return wl_fail(e, WL_EINVAL, "%s: neither a column time_s nor energy_j; name one by --map time_s=COLUMN",
+        return wl_fail(e, WL_EINVAL,
+                       "%s: none of the columns time_s, energy_j, throughput; name one by --map time_s=COLUMN",
                        in->csv->path);
     warn_of_misspelt_workers(in);
     return 0;
@@ -315,6 +325,13 @@ static void fill(struct wl_observations *out, const struct csv_column *c)
         memcpy(to.real, c->real, out->n * sizeof *to.real);
 }
 
+/* The time of an epoch: its samples, or one unit of work, over the throughput. */
+static void fill_times(struct wl_observations *out, const struct csv_column *throughput)
+{
+    for (size_t i = 0; i < out->n; i++)
+        out->time_s[i] = (isnan(out->samples[i]) ? 1 : out->samples[i]) / throughput->real[i];
+}
+
 /* The columns that were read, as the table. */
 static void take_columns(const struct csv_columns *in, struct wl_observations *out, struct wl_arena *a)
 {
@@ -324,11 +341,14 @@ static void take_columns(const struct csv_columns *in, struct wl_observations *o
             fill(out, &in->v[i]);
             continue;
         }
+        if (is_throughput(in, &in->v[i])) continue;
         const char **text = wl_new_array(a, const char *, in->rows);
         if (in->rows) memcpy(text, in->v[i].text, in->rows * sizeof *text);
         wl_obs_add_extra(out, in->v[i].name, text, a);
         out->extra[out->n_extra - 1].setting = wl_setting_separates(in->v[i].name);
     }
+    for (size_t i = 0; i < in->csv->head.n; i++)
+        if (is_throughput(in, &in->v[i])) fill_times(out, &in->v[i]);
 }
 
 int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,

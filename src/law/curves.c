@@ -55,6 +55,25 @@ static void fill_counts(const struct wl_law_posterior *p, struct wl_law_curves *
     }
 }
 
+/* Throughput of runs: samples, or epochs where these are not recorded, per second. */
+static void fit_usl(const struct wl_law_group *g, enum wl_law_response response, struct wl_law_curves *out,
+                    struct wl_arena *a)
+{
+    struct wl_err e = { 0 };
+    double *workers = wl_new_array(a, double, g->n_runs), *x = wl_new_array(a, double, g->n_runs);
+    const bool samples = g->scaling != WL_SCALING_UNKNOWN;
+    if (response != WL_LAW_TIME) {
+        out->no_usl = "it describes throughput, not energy";
+        return;
+    }
+    for (size_t i = 0; i < g->n_runs; i++) {
+        workers[i] = g->runs[i].workers;
+        x[i] = (samples ? g->runs[i].samples : 1) / exp(g->runs[i].y);
+    }
+    out->usl_unit = samples ? "samples/s" : "epochs/s";
+    if (wl_usl_fit(workers, x, g->n_runs, &out->usl, a, &e)) out->no_usl = wl_strdup(a, e.msg);
+}
+
 int wl_law_curves(const struct wl_law_group *g, enum wl_law_response response, const struct wl_hier_prior *prior,
                   struct wl_law_curves *out, struct wl_arena *a, struct wl_err *e)
 {
@@ -75,6 +94,8 @@ int wl_law_curves(const struct wl_law_group *g, enum wl_law_response response, c
         out->n = p.data->n_configs;
         out->at = wl_new_array(a, struct wl_law_curves_at, out->n);
         fill_counts(&p, out);
+        fit_usl(g, response, out, scratch);
+        if (out->no_usl) out->no_usl = wl_strdup(a, out->no_usl);
         for (size_t i = 0; i < p.notes.n; i++) wl_strs_add(a, &out->notes, wl_strdup(a, p.notes.v[i]));
     }
     wl_arena_free(scratch);
@@ -142,6 +163,29 @@ static void add_counts(struct wl_json *o, const struct wl_law_curves *c)
     }
 }
 
+static void add_usl(struct wl_json *o, const struct wl_law_curves *c)
+{
+    const struct wl_usl *u = &c->usl;
+    struct wl_json *usl = wl_json_add_object(o, "usl");
+    const struct {
+        const char *key;
+        double value;
+    } members[] = { { "gamma", u->gamma },
+                    { "gamma_se", u->gamma_se },
+                    { "sigma", u->sigma },
+                    { "sigma_se", u->sigma_se },
+                    { "kappa", u->kappa },
+                    { "kappa_se", u->kappa_se },
+                    { "residual_sd", u->residual_sd },
+                    { "df", u->df },
+                    { "peak_workers", u->peak_workers },
+                    { "peak_throughput", u->peak } };
+    for (size_t i = 0; i < WL_COUNT(members); i++)
+        wl_json_add_real(usl, members[i].key, c->no_usl || c->refusal ? NAN : members[i].value);
+    wl_json_add_str(usl, "unit", c->usl_unit);
+    wl_json_add_str(usl, "why", c->no_usl);
+}
+
 void wl_law_curves_json(const struct wl_law_curves *v, size_t n, struct wl_json *object)
 {
     struct wl_json *groups = wl_json_add_array(object, "hierarchical");
@@ -157,6 +201,7 @@ void wl_law_curves_json(const struct wl_law_curves *v, size_t n, struct wl_json 
                              c->refusal ? &(struct wl_estimate) { NAN, NAN, NAN } : &c->beta);
         add_families(o, c);
         add_counts(o, c);
+        add_usl(o, c);
         wl_law_json_notes(o, &c->notes);
     }
 }

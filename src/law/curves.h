@@ -4,6 +4,7 @@
 #define WL_LAW_CURVES_H
 
 #include "law/forecast.h"
+#include "stats/stats.h"
 
 struct wl_law_curve_weight {
     const char *name, *formula;
@@ -28,6 +29,9 @@ struct wl_law_curves {
     size_t n_families;
     double configuration_sd, run_sd; /* of ln(response): geometric means over the posterior */
     struct wl_estimate beta;         /* of the power law, given that family; NAN: it is left out */
+    struct wl_usl usl;               /* of the throughputs of runs in natural scale, for comparison; of times alone */
+    const char *usl_unit;            /* of the throughput: "samples/s", "epochs/s" */
+    const char *no_usl;              /* why there is none, or NULL */
     struct wl_law_curves_at *at;     /* [n] */
     size_t n;
     struct wl_strs notes;

@@ -21,6 +21,7 @@
 #include "stats/segmented.h"
 #include "stats/special.h"
 #include "stats/time_series.h"
+#include "stats/usl.h"
 #include "stats/variation.h"
 
 #endif

@@ -74,6 +74,16 @@ static void range_cells(struct wl_table *t, const struct wl_estimate *v, struct 
     wl_table_cell(t, wl_format_range(v->lo, v->hi, a));
 }
 
+void wl_curves_print_usl(const struct wl_law_curves *c)
+{
+    const struct wl_usl *u = &c->usl;
+    if (c->refusal || c->no_usl) return;
+    wl_print("  USL        X = %.4g N / (1 + %.3g (N-1) + %.3g N (N-1)) %s, least squares of the throughput", u->gamma,
+             u->sigma, u->kappa, c->usl_unit);
+    if (!isnan(u->peak_workers)) wl_print(": %.4g at its peak, N = %.3g", u->peak, u->peak_workers);
+    wl_print("\n");
+}
+
 void wl_curves_print_table(const struct wl_law_curves *c, enum wl_law_response response, enum wl_provenance from,
                            struct wl_arena *a)
 {

@@ -232,7 +232,7 @@ static void print_best_by_aicc(const struct wl_law_group *g)
                  predictor->name, predictor->llo_pct);
 }
 
-static void print_models(const struct wl_law_group *g, struct wl_arena *a)
+static void print_models(const struct wl_law_group *g, const struct wl_law_curves *curves, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     const char *const heads[] = { "curve", "t(N)", "parameters", "AICc - best", "weight", "% off at larger N" };
@@ -257,6 +257,7 @@ static void print_models(const struct wl_law_group *g, struct wl_arena *a)
         "\nfor comparison: the curves by least squares over runs, as if runs of one worker count were independent\n");
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
     print_best_by_aicc(g);
+    wl_curves_print_usl(curves);
 }
 
 static bool has_note(const struct wl_law_group *g, const char *note)
@@ -309,7 +310,7 @@ static void print_group(const struct wl_law_result *r, const struct wl_law_group
         wl_print("\n");
     }
     print_details(r, g, curves, a);
-    print_models(g, a);
+    print_models(g, curves, a);
 }
 
 static void print_result(const struct wl_law_result *r, const struct wl_law_curves *curves, struct wl_arena *a)

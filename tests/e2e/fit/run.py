@@ -34,6 +34,8 @@ CASES = {
     "one_count": ("one_count", [], 1),
     "one_count_json": ("one_count", ["--json"], 1),
     "misspelt": ("misspelt", [], 1),
+    "throughput": ("throughput", [], 0),
+    "throughput_json": ("throughput", ["--json"], 0),
     "equal": ("equal", [], 0),
     "equal_json": ("equal", ["--json"], 0),
     "messy": ("messy", [], 0),

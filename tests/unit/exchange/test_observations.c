@@ -218,7 +218,7 @@ static void errors_name_line_column_and_value(void **state)
     must_refuse(p, "time_s,simulated\n1,2\n", "", ":2: column simulated: \"2\" is not 0 or 1");
     must_refuse(p, "time_s,workers\n1\n", "", ":2: 1 fields, the header has 2");
     must_refuse(p, "time_s,time_s\n1,2\n", "", "duplicate column \"time_s\"");
-    must_refuse(p, "seconds,workers\n1,2\n", "", "neither a column time_s nor energy_j");
+    must_refuse(p, "seconds,workers\n1,2\n", "", "none of the columns time_s, energy_j, throughput");
     must_refuse(p, "seconds,workers\n1,2\n", "time_s=second", "no column \"second\"; did you mean \"seconds\"?");
     must_refuse(p, "seconds,workers\n1,2\n", "time=seconds", "\"time\" is not a column of the observation table");
     must_refuse(p, "seconds,workers\n1,2\n", "seconds", "expected canonical=column");
