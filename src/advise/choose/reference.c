@@ -11,31 +11,22 @@ static double expected_time(const struct wl_choose_campaign *c, size_t i)
     return NAN;
 }
 
-/* The least restrained value of a cap among all settings. */
-struct top {
-    double largest;
-    bool uncapped;
-};
-
-static struct top *tops_of(const struct wl_choose_campaign *c, struct wl_arena *a)
+static double *largest_values(const struct wl_choose_campaign *c, struct wl_arena *a)
 {
-    struct top *v = wl_new_array(a, struct top, c->n_axes);
-    double cap;
+    double *largest = wl_new_array(a, double, c->n_axes), v;
     for (size_t k = 0; k < c->n_axes; k++)
-        for (size_t i = 0; i < c->n; i++) {
-            v[k].uncapped = v[k].uncapped || !*c->value[i][k];
-            if (wl_str_to_real(c->value[i][k], &cap) == 0) v[k].largest = fmax(v[k].largest, cap);
-        }
-    return v;
+        for (size_t i = 0; i < c->n; i++)
+            if (wl_str_to_real(c->value[i][k], &v) == 0) largest[k] = fmax(largest[k], v);
+    return largest;
 }
 
-/* 0: no cap, or the largest where all are capped; more, the smaller its caps are. */
-static double restraint(const struct wl_choose_campaign *c, const struct top *tops, size_t i)
+/* 0: no cap at all; else more, the smaller its caps are. */
+static double restraint(const struct wl_choose_campaign *c, const double *largest, size_t i)
 {
     double sum = 0, v;
     for (size_t k = 0; k < c->n_axes; k++) {
         const bool cap = c->axes[k].setting && c->axes[k].setting->is_cap && c->axes[k].number;
-        if (cap && wl_str_to_real(c->value[i][k], &v) == 0) sum += tops[k].largest / v - (tops[k].uncapped ? 0 : 1);
+        if (cap && wl_str_to_real(c->value[i][k], &v) == 0) sum += largest[k] / v;
     }
     return sum;
 }
@@ -45,7 +36,7 @@ int wl_choose_reference(const struct wl_choose_campaign *c, const struct wl_obse
                         struct wl_err *e)
 {
     double best = INFINITY, least = INFINITY;
-    const struct top *tops = tops_of(c, a);
+    const double *largest = largest_values(c, a);
     bool any = false;
     for (size_t i = 0; i < c->n; i++) {
         bool all = true;
@@ -55,7 +46,7 @@ int wl_choose_reference(const struct wl_choose_campaign *c, const struct wl_obse
             if (rc) return wl_err_prefix(e, "--reference %s", like[k].text);
             all = all && match;
         }
-        const double held = all ? restraint(c, tops, i) : INFINITY, time = expected_time(c, i);
+        const double held = all ? restraint(c, largest, i) : INFINITY, time = expected_time(c, i);
         if (!all || held > least || (held == least && time >= best)) continue;
         any = true;
         least = held;

@@ -12,13 +12,18 @@ static uint64_t stream(const struct wl_joint *j, int what, enum wl_joint_respons
     return (j->seed * STREAMS + (uint64_t)what) * WL_JOINT_RESPONSES + r;
 }
 
-/* The normal of element i: that of the power is correlated with that of the time by rho. */
-static double normal(const struct wl_joint *j, int what, enum wl_joint_response r, uint64_t i)
+static size_t even(size_t n) { return n + n % 2; }
+
+/* Normals of `draw`, n of them, even(n) written: those of the power are correlated with those of the time by rho. */
+static void normals(const struct wl_joint *j, int what, enum wl_joint_response r, size_t draw, size_t n, double *out,
+                    double *of_time)
 {
     static const uint64_t key = 20260117;
-    const double z = wl_random_normal(key, stream(j, what, r), i);
-    if (r == WL_JOINT_TIME || j->rho == 0) return z;
-    return j->rho * wl_random_normal(key, stream(j, what, WL_JOINT_TIME), i) + sqrt(1 - j->rho * j->rho) * z;
+    const size_t m = even(n);
+    wl_random_normals(key, stream(j, what, r), draw * m, m, out);
+    if (r == WL_JOINT_TIME || j->rho == 0) return;
+    wl_random_normals(key, stream(j, what, WL_JOINT_TIME), draw * m, m, of_time);
+    for (size_t i = 0; i < n; i++) out[i] = j->rho * of_time[i] + sqrt(1 - j->rho * j->rho) * out[i];
 }
 
 /* Evenly spaced in the weights; of the power in another order, so that the nodes of t and P pair at random. */
@@ -41,18 +46,32 @@ static const struct wl_joint_node *node_of(const struct wl_joint_part *p, double
 enum { BLOCK = 8 };
 _Static_assert(WL_JOINT_DRAWS % BLOCK == 0, "draws come in whole blocks");
 
-/* Coefficients of a draw, in column q of z [r][BLOCK]. */
-static void draw_coefficients(const struct wl_joint *j, enum wl_joint_response r, const struct wl_joint_node *v,
-                              size_t draw, double *z, double *x)
+/* What a block needs: coefficients [r][BLOCK], effects [BLOCK][even(n)], and scratch for either. */
+struct block {
+    const struct wl_joint_node *node[BLOCK];
+    double *z, *effects, *x, *of_time;
+};
+
+static struct block block_new(const struct wl_joint *j, struct wl_arena *a)
 {
-    const size_t columns = j->basis.r;
-    for (size_t k = 0; k < columns; k++) x[k] = normal(j, COEFFICIENTS, r, draw * columns + k);
-    wl_joint_solve_transposed(v->l, columns, x);
-    for (size_t k = 0; k < columns; k++) z[k * BLOCK + draw % BLOCK] = v->coefficients[k] + v->scale[k] * x[k];
+    const size_t most = even(j->n > j->basis.r ? j->n : j->basis.r);
+    return (struct block) { .z = wl_new_array(a, double, j->basis.r *BLOCK),
+                            .effects = wl_new_array(a, double, even(j->n) * BLOCK),
+                            .x = wl_new_array(a, double, most),
+                            .of_time = wl_new_array(a, double, most) };
 }
 
-static void draw_settings(struct wl_joint *j, enum wl_joint_response r, const struct wl_joint_node *const *nodes,
-                          size_t first, const double *z)
+static void draw_normals(const struct wl_joint *j, enum wl_joint_response r, size_t draw, struct block *b)
+{
+    const size_t columns = j->basis.r, q = draw % BLOCK;
+    const struct wl_joint_node *v = b->node[q] = node_of(&j->part[r], position(draw, r));
+    normals(j, COEFFICIENTS, r, draw, columns, b->x, b->of_time);
+    wl_joint_solve_transposed(v->l, columns, b->x);
+    for (size_t k = 0; k < columns; k++) b->z[k * BLOCK + q] = v->coefficients[k] + v->scale[k] * b->x[k];
+    normals(j, EFFECTS, r, draw, j->n, b->effects + q * even(j->n), b->of_time);
+}
+
+static void draw_settings(struct wl_joint *j, enum wl_joint_response r, size_t first, const struct block *block)
 {
     struct wl_joint_part *p = &j->part[r];
     const size_t columns = j->basis.r;
@@ -60,28 +79,27 @@ static void draw_settings(struct wl_joint *j, enum wl_joint_response r, const st
         const double *b = j->basis.b + i * columns;
         double smooth[BLOCK] = { 0 };
         for (size_t k = 0; k < columns; k++)
-            for (size_t q = 0; q < BLOCK; q++) smooth[q] += b[k] * z[k * BLOCK + q];
+            for (size_t q = 0; q < BLOCK; q++) smooth[q] += b[k] * block->z[k * BLOCK + q];
         for (size_t q = 0; q < BLOCK; q++) {
-            const double own = wl_joint_own_share(nodes[q], &p->runs[i]);
-            p->draws[i * WL_JOINT_DRAWS + first + q] =
-                p->base[i] + smooth[q] + own * (p->y[i] - smooth[q]) +
-                nodes[q]->tau * sqrt(1 - own) * normal(j, EFFECTS, r, (first + q) * j->n + i);
+            const struct wl_joint_node *v = block->node[q];
+            const double own = wl_joint_own_share(v, &p->runs[i]);
+            p->draws[i * WL_JOINT_DRAWS + first + q] = p->base[i] + smooth[q] + own * (p->y[i] - smooth[q]) +
+                                                       v->tau * sqrt(1 - own) * block->effects[q * even(j->n) + i];
         }
     }
 }
 
 void wl_joint_draw(struct wl_joint *j, struct wl_arena *a)
 {
-    double *z = wl_new_array(a, double, j->basis.r *BLOCK), *x = wl_new_array(a, double, j->basis.r);
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct block b = block_new(j, scratch);
     for (int r = 0; r < WL_JOINT_RESPONSES; r++) {
-        struct wl_joint_part *p = &j->part[r];
-        const struct wl_joint_node *nodes[BLOCK];
-        if (!p->n_nodes) continue;
-        p->draws = wl_new_array(a, double, j->n *WL_JOINT_DRAWS);
+        if (!j->part[r].n_nodes) continue;
+        j->part[r].draws = wl_new_array(a, double, j->n *WL_JOINT_DRAWS);
         for (size_t d = 0; d < WL_JOINT_DRAWS; d++) {
-            nodes[d % BLOCK] = node_of(p, position(d, (enum wl_joint_response)r));
-            draw_coefficients(j, (enum wl_joint_response)r, nodes[d % BLOCK], d, z, x);
-            if (d % BLOCK == BLOCK - 1) draw_settings(j, (enum wl_joint_response)r, nodes, d - (BLOCK - 1), z);
+            draw_normals(j, (enum wl_joint_response)r, d, &b);
+            if (d % BLOCK == BLOCK - 1) draw_settings(j, (enum wl_joint_response)r, d - (BLOCK - 1), &b);
         }
     }
+    wl_arena_free(scratch);
 }

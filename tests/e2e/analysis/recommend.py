@@ -212,6 +212,8 @@ def poor_data():
     assert got["choice"] == "4 workers"
     got = answer(write("caps.csv", rows(counts=(4,), caps=(None, 100, 150, 200))), "--max-slowdown", "15%")
     assert got["reference"] == "4 workers, no power cap" and any("one worker count was measured (4)" in note for note in got["notes"])
+    some = list(rows(counts=(1, 2), caps=(None, 100))) + list(rows(counts=(4,), caps=(100,)))
+    assert answer(write("some.csv", some))["reference"] == "2 workers, no power cap"  # 4 capped workers are faster
     got = answer(write("once.csv", rows(repeats=1)))
     assert got["choice"] and any("repeat at least one setting" in note for note in got["notes"])
     path = write("no_energy.csv", rows(energy_j=""))
