@@ -234,7 +234,7 @@ static bool any_run(const struct wl_energy_law_result *r)
 struct findings {
     struct wl_energy_law_result energy;
     struct wl_law_result scaling; /* normalised time and energy per epoch */
-    struct wl_law_curves *curves; /* of the energy, one per group of `scaling` */
+    struct wl_law_curves *curves; /* of the energy, one per group of `scaling`; NULL: not shown */
     struct wl_target_result target;
     struct wl_energy_extrapolation *extrapolations; /* one per group of `scaling`; NULL without --at */
     struct wl_strs uncovered;                       /* runs not covered by the file of carbon intensities */
@@ -291,7 +291,8 @@ static int analyse(const struct energy_options *o, const struct input *in, struc
     };
     int rc = wl_energy_law_fit(&in->obs, &energy, &out->energy, a, e);
     if (rc == 0) rc = wl_law_fit(&in->obs, &scaling, &out->scaling, a, e);
-    if (rc == 0) rc = wl_law_curves_of_result(&out->scaling, &in->prior.response, &out->curves, a, e);
+    if (rc == 0 && (o->json || in_full(o, out->scaling.n)))
+        rc = wl_law_curves_of_result(&out->scaling, &in->prior.response, &out->curves, a, e);
     struct wl_target_options target = { .by = o->by, .metric = in->metric, .value = in->target };
     if (rc == 0 && in->metric) rc = wl_analysis_metrics(in->source, &target.others, a, e);
     if (rc == 0 && in->metric) rc = wl_target_reach(&in->obs, &target, &out->target, a, e);
