@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -133,7 +134,6 @@ static int name_columns(struct csv_columns *in, const struct wl_strs *map, struc
     size_t mapped = map ? map->n : 0;
     for (size_t i = 0; i < in->csv->head.n; i++) {
         const char *own = canonical_name(in->csv->head.v[i]);
-        if (wl_csv_column(in->csv, own) >= 0) own = in->csv->head.v[i]; /* the name itself is another column's */
         bool taken = false;
         for (size_t k = 0; k < mapped; k++)
             taken = taken || (wl_str_starts(map->v[k], own) && map->v[k][strlen(own)] == '=');
@@ -142,12 +142,33 @@ static int name_columns(struct csv_columns *in, const struct wl_strs *map, struc
     return 0;
 }
 
-static int same_name_twice(const struct csv_columns *in, struct wl_err *e)
+struct named_column {
+    const char *name;
+    size_t column;
+};
+
+static int by_name(const void *x, const void *y)
 {
-    for (size_t i = 0; i < in->csv->head.n; i++)
-        for (size_t k = 0; k < i; k++)
-            if (strcmp(in->v[i].name, in->v[k].name) == 0)
-                return wl_fail(e, WL_EINVAL, "%s: duplicate column \"%s\"", in->csv->path, in->v[i].name);
+    const struct named_column *p = x, *q = y;
+    const int order = strcmp(p->name, q->name);
+    return order ? order : (p->column > q->column) - (p->column < q->column);
+}
+
+static int same_name_twice(const struct csv_columns *in, struct wl_arena *a, struct wl_err *e)
+{
+    const size_t n = in->csv->head.n;
+    char *const *head = in->csv->head.v;
+    struct named_column *v = wl_new_array(a, struct named_column, n);
+    for (size_t i = 0; i < n; i++) v[i] = (struct named_column) { in->v[i].name, i };
+    if (n) qsort(v, n, sizeof *v, by_name);
+    for (size_t i = 1; i < n; i++) {
+        const char *first = head[v[i - 1].column], *second = head[v[i].column];
+        if (strcmp(v[i].name, v[i - 1].name) != 0) continue;
+        return strcmp(first, second) == 0
+                   ? wl_fail(e, WL_EINVAL, "%s: duplicate column \"%s\"", in->csv->path, first)
+                   : wl_fail(e, WL_EINVAL, "%s: duplicate column \"%s\": \"%s\" and \"%s\" differ only in case",
+                             in->csv->path, v[i].name, first, second);
+    }
     return 0;
 }
 
@@ -179,7 +200,7 @@ static int choose_columns(struct csv_columns *in, const struct wl_strs *map, str
     struct wl_observations none = { 0 };
     wl_obs_alloc(&none, 0, a);
     int rc = name_columns(in, map, a, e);
-    if (rc == 0) rc = same_name_twice(in, e);
+    if (rc == 0) rc = same_name_twice(in, a, e);
     bool response = false;
     for (size_t i = 0; i < in->csv->head.n && rc == 0; i++) {
         struct csv_column *c = &in->v[i];

@@ -9,7 +9,8 @@ struct wl_points {
     size_t n, cap;
 };
 
-/* WL_EUSAGE if an item is not workers=N[,N...] with positive numbers. */
+/* Each worker count once, in the order of the items. WL_EUSAGE if an item is not workers=N[,N...] with numbers above 0
+ * and up to WL_LAW_WORKERS_MAX. */
 int wl_points_read(const struct wl_strs *at, struct wl_points *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

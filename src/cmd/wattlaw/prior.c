@@ -64,12 +64,16 @@ static void store(const struct constant *c, double v, struct wl_hier_prior *prio
         *(double *)to = v;
 }
 
-static int set(const struct constant *c, const char *item, struct wl_prior *prior, struct wl_err *e)
+static int set(const struct constant *c, const char *item, enum wl_law_response response, struct wl_prior *prior,
+               struct wl_err *e)
 {
     double v;
     if (wl_str_to_real(item + strlen(c->name) + 1, &v) || !(v >= c->min && v <= c->max) || (c->count && v != floor(v)))
         return wl_fail(e, WL_EUSAGE, "--prior %s: expected %s from %g to %g", item,
                        c->count ? "a whole number" : "a number", c->min, c->max);
+    if (c->model == POWER && response != WL_LAW_ENERGY)
+        return wl_fail(e, WL_EUSAGE, "--prior %s: %s is of the model of a worker's power, which energies alone need",
+                       item, c->name);
     if (c->model & RESPONSE) store(c, v, &prior->response);
     if (c->model & RESPONSE) store(c, v, &prior->time);
     if (c->model & POWER) store(c, v, &prior->power);
@@ -87,7 +91,7 @@ int wl_prior_read(const struct wl_strs *items, enum wl_law_response response, st
                 e, WL_EUSAGE,
                 "--prior %s: expected NAME=VALUE with a name of docs/reference/analysis.md, such as tau=0.02",
                 items->v[i]);
-        int rc = set(c, items->v[i], prior, e);
+        int rc = set(c, items->v[i], response, prior, e);
         if (rc) return rc;
     }
     const struct wl_hier_prior *p = &prior->response;

@@ -31,10 +31,11 @@ static struct wl_hier_run *target_runs(const struct wl_target_group *t, const ch
     for (size_t i = 0; i < t->n_runs; i++) {
         const struct wl_target_run *r = &t->runs[i];
         if (!r->reached)
-            *refused = wl_strf(a, "a run with %g workers did not reach the target: the others would give too little",
-                               r->workers);
+            *refused = wl_strf(a, "a run with %g worker%s did not reach the target: the others would give too little",
+                               r->workers, r->workers == 1 ? "" : "s");
         else if (!(r->energy_j > 0))
-            *refused = wl_strf(a, "a run with %g workers has no energy in some epoch", r->workers);
+            *refused = wl_strf(a, "a run with %g worker%s has no energy in some epoch", r->workers,
+                               r->workers == 1 ? "" : "s");
         if (*refused) return v;
         v[i] = (struct wl_hier_run) { .workers = r->workers, .epochs = 1, .mean = log(r->energy_j / r->workers) };
     }

@@ -10,8 +10,9 @@
 
 #include "law/partition.h"
 
-#define WL_LAW_CONFIDENCE 0.95
-#define WL_LAW_MARGIN     0.05
+#define WL_LAW_CONFIDENCE  0.95
+#define WL_LAW_MARGIN      0.05
+#define WL_LAW_WORKERS_MAX 1e12 /* larger worker counts are taken for mistakes */
 
 enum wl_law_response {
     WL_LAW_TIME,  /* time_s of an epoch */
@@ -184,7 +185,7 @@ struct wl_law_equivalence {
 struct wl_law_counts {
     size_t rows, used;
     size_t first_epochs; /* excluded by drop_epochs */
-    size_t no_workers;   /* missing, or not positive */
+    size_t no_workers;   /* missing, not positive, or above WL_LAW_WORKERS_MAX */
     size_t no_response;  /* not measured */
     size_t not_positive; /* a response that has no logarithm */
     size_t repeated;     /* copies: same run, epoch and response */

@@ -153,8 +153,10 @@ static void names_are_read_without_regard_to_case(void **state)
     struct fixture *p = *state;
     if (read_text(p, "Time_S,WORKERS,Energy\n3,1,9\n", "energy_j=energy")) fail_msg("%s", p->e.msg);
     assert_true(p->obs.time_s[0] == 3 && p->obs.workers[0] == 1 && p->obs.energy_j[0] == 9);
-    if (read_text(p, "TIME_S,time_s\n3,4\n", "")) fail_msg("%s", p->e.msg);
-    assert_true(p->obs.time_s[0] == 4 && p->obs.n_extra == 1);
+    must_refuse(p, "TIME_S,workers,time_s\n3,1,4\n", "",
+                "duplicate column \"time_s\": \"TIME_S\" and \"time_s\" differ only in case");
+    if (read_text(p, "TIME_S,time_s\n3,4\n", "energy_j=TIME_S")) fail_msg("%s", p->e.msg);
+    assert_true(p->obs.energy_j[0] == 3 && p->obs.time_s[0] == 4);
     if (read_text(p, "time_s,Precision,Site\n3,bf16,a\n", "")) fail_msg("%s", p->e.msg);
     assert_string_equal(p->obs.extra[0].name, "precision"); /* a setting, which separates groups */
     assert_true(p->obs.extra[0].setting && !p->obs.extra[1].setting);
