@@ -218,8 +218,7 @@ int wl_csv_real(const struct wl_csv *csv, int column, double *out, struct wl_err
         memcpy(number, s, n);
         number[n] = '\0';
         if (csv->decimal_comma) comma_to_point(number);
-        if (!strpbrk(number, "xX") && wl_str_to_real(number, out) == 0) return 0;
-        *out = NAN;
+        if (wl_str_to_real(number, out) == 0) return 0;
     }
     return wl_fail(e, WL_EINVAL, "%s:%d: column %s: \"%.60s\" is not a number", csv->path, csv->line,
                    csv->head.v[column], csv->row[column]);

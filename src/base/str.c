@@ -126,7 +126,7 @@ int wl_str_to_real(const char *s, double *out)
     if (!*s || isspace((unsigned char)*s)) return -1;
     char *end;
     double v = strtod(s, &end);
-    if (*end || !isfinite(v)) return -1;
+    if (*end || !isfinite(v) || strpbrk(s, "xX")) return -1; /* strtod takes hexadecimal */
     *out = v;
     return 0;
 }
@@ -140,7 +140,7 @@ int wl_str_to_duration(const char *s, double *seconds)
     if (!*s || isspace((unsigned char)*s)) return -1;
     char *end;
     double v = strtod(s, &end);
-    if (end == s || !isfinite(v) || v < 0) return -1;
+    if (end == s || !isfinite(v) || v < 0 || strpbrk(s, "xX")) return -1;
     for (size_t i = 0; i < WL_COUNT(units); i++)
         if (strcmp(end, units[i].unit) == 0) {
             *seconds = v * units[i].s;

@@ -34,7 +34,7 @@ char *wl_str_strip(struct wl_arena *a, const char *s);
 bool wl_str_eq(const char *a, const char *b); /* both NULL counts as equal */
 bool wl_str_starts(const char *s, const char *prefix);
 
-/* The whole text is one number, in the C locale, else -1 (also: empty, trailing text, out of range, nan). */
+/* The whole text is one number, in the C locale, else -1 (also: empty, trailing text, out of range, nan, hexadecimal). */
 int wl_str_to_int(const char *s, int64_t *out);
 int wl_str_to_real(const char *s, double *out);
 

@@ -38,6 +38,9 @@ static void a_number_is_the_whole_text(void **state)
     assert_int_equal(i, -12);
     assert_int_equal(wl_str_to_real("nan", &x), -1);
     assert_int_equal(wl_str_to_real("1e999", &x), -1);
+    assert_int_equal(wl_str_to_real("0x40", &x), -1); /* a misprint rather than a number */
+    assert_int_equal(wl_str_to_real("-0X1p3", &x), -1);
+    assert_int_equal(wl_str_to_duration("0x10s", &x), -1);
     assert_int_equal(wl_str_to_real("2.5e-3", &x), 0);
     assert_true(x == 2.5e-3);
     assert_int_equal(wl_str_to_duration("3m", &x), 0);
