@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { BLOCK = 64, MAX_CANDIDATES = 24 }; /* worker counts of one visit: of forecasts, to measure */
+enum { BLOCK = 64, MAX_CANDIDATES = 24, BEYOND = 2 }; /* worker counts of one visit: of forecasts, to measure */
 
 /* ---- the posterior of a group ---- */
 
@@ -47,11 +47,15 @@ int wl_law_posterior(const struct wl_law_group *g, enum wl_law_response response
     if (g->scaling == WL_SCALING_MIXED)
         wl_strs_addf(a, &out->notes, "forced: epochs of unlike work are taken to be alike");
     if (g->scaling == WL_SCALING_UNKNOWN)
-        wl_strs_addf(a, &out->notes, "samples are not recorded: every epoch is taken to be the same work");
+        wl_strs_addf(a, &out->notes, "samples are not recorded in every run: every epoch is taken to be the same work");
     out->data = wl_new(a, struct wl_hier_data);
     int rc = wl_hier_reduce(runs_of(g, out->growth, a), g->n_runs, out->data, a, e);
     if (!prior) prior = response == WL_LAW_ENERGY ? &wl_hier_energy_prior : &wl_hier_time_prior;
     if (rc == 0) rc = wl_hier_fit(out->data, prior, &out->fit, a, e);
+    if (rc == WL_ENOENT) {
+        out->refusal = wl_strdup(a, e->msg);
+        rc = 0;
+    }
     return rc;
 }
 
@@ -74,7 +78,7 @@ struct view {
     const struct wl_law_posterior *p;
     const struct wl_hier_predictions *at;
     size_t n;
-    double candidates[MAX_CANDIDATES + 1];
+    double candidates[MAX_CANDIDATES + BEYOND];
     size_t n_candidates;
 };
 
@@ -97,16 +101,17 @@ static struct wl_law_forecast_family family_at(const struct view *v, enum wl_hie
     return f;
 }
 
-/* Of measured worker counts and their doubling, up to that of the forecast, the one where another configuration, with
- * as many runs as the others have, would narrow the interval most. */
+/* Of measured worker counts, half the smallest and twice the largest, up to that of the forecast, the one where another
+ * configuration, with as many runs as the others have, would narrow the interval most. */
 static void suggest(const struct view *v, size_t i, double sd, struct wl_law_forecast *f)
 {
     const struct wl_hier_data *d = v->p->data;
-    const double max = d->workers[d->n_configs - 1];
+    const double min = d->workers[0], max = d->workers[d->n_configs - 1];
     const size_t runs = (d->n_runs + d->n_configs - 1) / d->n_configs;
     f->measure_at = f->narrower = NAN;
     for (size_t k = 0; k < v->n_candidates; k++) {
         if (v->candidates[k] > max && v->candidates[k] >= f->workers) continue;
+        if (v->candidates[k] < min && v->candidates[k] <= f->workers) continue;
         const double ratio = wl_hier_prediction_sd_after(v->at, i, WL_HIER_CONFIG, v->n + k, runs) / sd;
         if (isnan(f->narrower) || ratio < f->narrower) {
             f->narrower = ratio;
@@ -156,7 +161,7 @@ static struct wl_law_forecast forecast_at(const struct view *v, size_t i, double
     return f;
 }
 
-/* Measured worker counts, evenly chosen where there are many, and twice the largest. */
+/* Measured worker counts, evenly chosen where there are many, half the smallest and twice the largest. */
 static void add_candidates(struct view *v)
 {
     const struct wl_hier_data *d = v->p->data;
@@ -164,6 +169,7 @@ static void add_candidates(struct view *v)
     for (size_t k = 0; k < n; k++)
         v->candidates[v->n_candidates++] = d->workers[n == 1 ? 0 : k * (d->n_configs - 1) / (n - 1)];
     v->candidates[v->n_candidates++] = 2 * d->workers[d->n_configs - 1];
+    if (d->workers[0] >= 2) v->candidates[v->n_candidates++] = floor(d->workers[0] / 2);
 }
 
 /* At most BLOCK worker counts. */
@@ -172,7 +178,7 @@ static void forecast_block(const struct wl_law_posterior *p, const double *worke
 {
     struct wl_arena *scratch = wl_arena_new(a);
     struct view v = { .p = p, .n = n };
-    double at[BLOCK + MAX_CANDIDATES + 1];
+    double at[BLOCK + MAX_CANDIDATES + BEYOND];
     add_candidates(&v);
     for (size_t i = 0; i < n; i++) at[i] = workers[i];
     for (size_t k = 0; k < v.n_candidates; k++) at[n + k] = v.candidates[k];

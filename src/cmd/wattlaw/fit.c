@@ -75,7 +75,9 @@ static void print_error(const struct wl_law_group *g, struct wl_arena *a)
 static void print_doubling(const struct wl_law_group *g, enum wl_law_response response)
 {
     double factor = pow(2, -g->law->beta);
-    if (response == WL_LAW_ENERGY)
+    if (g->scaling == WL_SCALING_MIXED)
+        wl_print("not a speed-up, since the work of an epoch differs\n");
+    else if (response == WL_LAW_ENERGY)
         wl_print("twice the workers take %.3g times the energy\n", factor);
     else if (g->scaling == WL_SCALING_WEAK)
         wl_print("twice the workers on twice the work take %.3g times as long (ideal: 1)\n", factor);

@@ -147,11 +147,22 @@ static void print_words(const struct predicted *p, struct wl_arena *a)
     for (size_t i = 0; i < p->posterior.notes.n; i++) wl_print("  note       %s\n", p->posterior.notes.v[i]);
 }
 
+/* What the formulas of the curves give: a unit of work takes t(N) / N where the work grows with the workers, and its
+ * energy is E(N) / N where it does not. */
+static const char *of_formulas(const struct predicted *p, struct wl_arena *a)
+{
+    const double growth = p->posterior.growth;
+    return wl_strf(a, "%s(N)%s", wl_law_response_symbol(p->response),
+                   growth == 0   ? ""
+                   : growth == 1 ? " / N"
+                                 : " / N^2");
+}
+
 static void print_families(const struct predicted *p, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     wl_table_column(&t, "curve", false);
-    wl_table_column(&t, "t(N)", false);
+    wl_table_column(&t, of_formulas(p, a), false);
     wl_table_column(&t, "prior", true);
     wl_table_column(&t, "weight", true);
     for (size_t i = 0; i < p->n; i++) wl_table_column(&t, wl_strf(a, "at %g", p->at[i].workers), true);

@@ -233,7 +233,7 @@ static const char *fit_drivers(struct wl_energy_law_group *g, struct wl_arena *s
     g->drivers_r2 = g->vif = NAN;
     for (size_t i = 0; i < g->n; i++)
         if (isnan(g->runs[i].samples_per_worker_h) || isnan(g->runs[i].updates_per_worker_h))
-            return "samples and updates were not recorded in every run";
+            return "samples or updates were not recorded in every run";
     if (g->n < 5) return "fewer than five runs";
     if (has_one_local_batch(g))
         return "one local batch: updates are samples divided by it, so their effects cannot be separated";

@@ -60,7 +60,7 @@ static void note_range(struct wl_law_group *g, struct wl_arena *a)
     if (g->scaling == WL_SCALING_MIXED)
         wl_strs_addf(a, &g->notes,
                      "samples per epoch are neither constant nor proportional to the workers: epochs are not "
-                     "comparable; separate the series with --by");
+                     "comparable, speed-up and energy ratio are per sample; separate the series with --by");
 }
 
 /* Residuals that violate the assumptions of the intervals; with very many runs even harmless ones are significant. */
@@ -120,7 +120,8 @@ static void note_outliers(struct wl_law_group *g, struct wl_arena *a)
 static void note_robust(struct wl_law_group *g, struct wl_arena *a)
 {
     const struct wl_law_estimate *runs = &g->estimates[WL_LAW_RUN_MEANS], *sen = &g->estimates[WL_LAW_THEIL_SEN];
-    if (!(fabs(sen->beta - runs->beta) > 2 * runs->beta_se)) return;
+    static const double rounding = 1e-9;
+    if (!(fabs(sen->beta - runs->beta) > 2 * runs->beta_se + rounding)) return;
     struct wl_text pull = WL_TEXT(a);
     size_t influential = 0;
     for (size_t i = 0; i < g->n_runs; i++)

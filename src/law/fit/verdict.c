@@ -113,7 +113,8 @@ static int test(struct wl_law_group *g, struct wl_arena *a, struct wl_err *e)
     return 0;
 }
 
-/* Is the response per unit of work distinguishable from a constant? Under weak scaling the work grows with the workers. */
+/* Is the response per unit of work distinguishable from a constant? Under weak scaling the work grows with the workers.
+ */
 static bool exponent_differs_from_zero(const struct wl_law_group *g)
 {
     const struct wl_law_estimate *means = &g->estimates[WL_LAW_CONFIG_MEANS];
@@ -145,12 +146,15 @@ static void decide(struct wl_law_group *g, struct wl_arena *a)
                changes = (q->lo > 0 || q->hi < 0) && fabs(q->change) > q->margin;
     const char *change = change_text(q, a),
                *within = wl_strf(a, "a power law to within %.2g per factor of 10", q->smallest_margin);
-    if (holds && g->scaling == WL_SCALING_MIXED) {
+    if (g->scaling == WL_SCALING_MIXED) {
         g->verdict_reason = "the work of epochs differs between worker counts: their times are not comparable";
     } else if (holds && !exponent_differs_from_zero(g)) {
         g->verdict_reason =
-            wl_strf(a, "%s, but beta is not distinguishable from 0: its 95 %% interval is %.2g to %.2g", within,
-                    g->estimates[WL_LAW_CONFIG_MEANS].beta_lo, g->estimates[WL_LAW_CONFIG_MEANS].beta_hi);
+            wl_strf(a,
+                    "%s, but beta is not shown to be at least %g from 0: 95 %% interval %.2g to %.2g over means of "
+                    "worker counts",
+                    within, least_exponent, g->estimates[WL_LAW_CONFIG_MEANS].beta_lo,
+                    g->estimates[WL_LAW_CONFIG_MEANS].beta_hi);
     } else if (holds) {
         g->verdict = WL_LAW_SUPPORTED;
         g->verdict_reason = wl_strf(a, "%s, margin %g; %s", within, q->margin, change);

@@ -77,7 +77,8 @@ struct wl_hier_fit {
     const struct wl_hier_data *data;
     struct wl_hier_posterior *posterior; /* nodes and their weights */
 };
-/* data and prior must outlive the fit. WL_EINVAL: a constant of the prior is out of range, or no family is left. */
+/* data and prior must outlive the fit. WL_EINVAL: a constant of the prior is out of
+ * range. WL_ENOENT: the prior leaves no family. */
 int wl_hier_fit(const struct wl_hier_data *data, const struct wl_hier_prior *prior, struct wl_hier_fit *out,
                 struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -254,7 +254,9 @@ int wl_hier_fit(const struct wl_hier_data *data, const struct wl_hier_prior *pri
         out->reason[f] = exclusion(data, prior, f, a);
         any = any || !out->reason[f];
     }
-    if (!any) return wl_fail(e, WL_EINVAL, "prior: no family of curves is left");
+    if (!any)
+        return wl_fail(e, WL_ENOENT, "the prior leaves no family of curves for %zu worker count%s", data->n_configs,
+                       data->n_configs == 1 ? "" : "s");
     out->posterior = wl_new(a, struct wl_hier_posterior);
     out->posterior->largest = data->workers[data->n_configs - 1];
     wl_hier_scatter_nodes(data, prior, &out->posterior->scatter, a);

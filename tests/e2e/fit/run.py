@@ -36,6 +36,7 @@ CASES = {
     "misspelt": ("misspelt", [], 1),
     "throughput": ("throughput", [], 0),
     "throughput_json": ("throughput", ["--json"], 0),
+    "unlike": ("unlike", [], 0),
     "equal": ("equal", [], 0),
     "equal_json": ("equal", ["--json"], 0),
     "messy": ("messy", [], 0),
