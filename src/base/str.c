@@ -95,7 +95,6 @@ int wl_str_to_int(const char *s, int64_t *out)
     return 0;
 }
 
-/* strtod follows the locale; nothing here calls setlocale, so the decimal point is a point. */
 /* The usual case, faster: an optional minus, digits and at most one point. Both the digits as an integer below 2^53 and
  * the power of ten are exact, so that their quotient is rounded as strtod does. Source: Clinger 1990. */
 static bool plain_decimal(const char *s, double *out)
@@ -120,6 +119,7 @@ static bool plain_decimal(const char *s, double *out)
     return true;
 }
 
+/* strtod follows the locale; nothing here calls setlocale, so the decimal point is a point. */
 int wl_str_to_real(const char *s, double *out)
 {
     if (plain_decimal(s, out)) return 0;
