@@ -32,6 +32,8 @@ int wl_report_build(struct wl_document **out, struct wl_store *store, const stru
     wl_report_add_facts(&g, d);
     wl_report_add_findings(&g, d);
     wl_report_add_warnings(&g, d);
+    rc = wl_report_add_choice(&g, d, e);
+    if (rc) return rc;
     wl_report_add_scaling(&g, d);
     rc = wl_report_add_model_selection(&g, d, e);
     if (rc == 0) rc = wl_report_add_forecast(&g, d, e);

@@ -49,6 +49,11 @@ const struct wl_metric_doc wl_metric_docs[] = {
     { "forecast", "forecast", "s",
       "median, 2.5 % and 97.5 % of the predictive mixture of the hierarchical model: curve + configuration (+ run)",
       "docs/adr/111" },
+    { "choice", "choice of a setting", "",
+      "least posterior mean of ln E among the settings whose time is at most 1.1 times that of the reference (the "
+      "fastest "
+      "without a cap, or with the largest) with probability 0.9, by a joint model of ln t and ln P over all axes",
+      "docs/adr/117" },
     { "forecast-narrower", "what would narrow it most", "",
       "the worker count whose measurement leaves the least expected variance at N, and the ratio of the standard "
       "deviations after and before",

@@ -50,6 +50,7 @@ void wl_document_json(const struct wl_document *d, struct wl_json *object)
     wl_json_add_str(object, "title", d->title);
     struct wl_json *facts = wl_json_add_object(object, "facts"), *tables;
     for (size_t i = 0; i < d->n_facts; i++) wl_json_add_str(facts, d->facts[i].label, d->facts[i].value);
+    list_json(object, "choice", &d->choice);
     list_json(object, "findings", &d->findings);
     list_json(object, "warnings", &d->warnings);
     tables = wl_json_add_array(object, "tables");

@@ -21,6 +21,7 @@ struct wl_document {
     const char *title, *subtitle;
     struct wl_report_fact *facts; /* campaign, machine, date, sensors ... */
     size_t n_facts, cap_facts;
+    struct wl_strs choice;   /* sentences: the setting to use, its saving, what limits it; the first thing on the page */
     struct wl_strs findings; /* sentences */
     struct wl_strs warnings; /* what was dropped, what failed, what is estimated or simulated */
     struct wl_section **sections;

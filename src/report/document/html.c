@@ -26,7 +26,13 @@ static void put_header(const struct wl_document *d, struct wl_text *to)
     wl_text_add(to, "<header>\n");
     put_element(to, "<h1>", d->title, "</h1>\n");
     if (d->subtitle) put_element(to, "<p class=\"subtitle\">", d->subtitle, "</p>\n");
-    wl_text_add(to, "<button id=\"theme\" type=\"button\">dark or light</button>\n<dl class=\"facts\">\n");
+    wl_text_add(to, "<button id=\"theme\" type=\"button\">dark or light</button>\n");
+    if (d->choice.n) {
+        wl_text_add(to, "<section id=\"choice-card\">\n<h2>Which setting to use</h2>\n");
+        put_list(to, "choice", &d->choice);
+        wl_text_add(to, "</section>\n");
+    }
+    wl_text_add(to, "<dl class=\"facts\">\n");
     for (size_t i = 0; i < d->n_facts; i++) {
         put_element(to, "<div><dt>", d->facts[i].label, "</dt>");
         put_element(to, "<dd>", d->facts[i].value, "</dd></div>\n");

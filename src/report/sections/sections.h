@@ -6,6 +6,7 @@
 
 /* Each adds its section, figures, tables or sentences to the document, and nothing where it has nothing to show. */
 void wl_report_add_facts(const struct wl_report_data *g, struct wl_document *d);
+int wl_report_add_choice(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_report_add_findings(const struct wl_report_data *g, struct wl_document *d);
 void wl_report_add_warnings(const struct wl_report_data *g, struct wl_document *d);
 void wl_report_add_scaling(const struct wl_report_data *g, struct wl_document *d);

@@ -109,6 +109,10 @@ def simulated_store():
     for line in text.splitlines():
         if "MJ" in line or "kJ" in line or "% less energy (" in line:
             assert "simulated" in line, line
+    page = subprocess.run([WATTLAW, "report", "frey.db", "--formats", "html", "--json"], capture_output=True, text=True, check=True)
+    card = next(line for line in json.loads(page.stdout)["choice"] if line.startswith("vgg16: use "))
+    best = answer("frey.db", "--where", "workload=vgg16", "--max-slowdown", "10%")
+    assert card.startswith(f"vgg16: use {best['choice']}") and ("simulated" in card or best["choice"] == best["reference"]), (card, best["choice"])
     table = subprocess.run([WATTLAW, "export", "observations", "frey.db", "--out", "frey.csv"], capture_output=True, text=True, check=False)
     assert table.returncode == 0, table.stderr
     store, exported = answer("frey.db", *args), answer("frey.csv", *args)
