@@ -23,5 +23,7 @@ double wl_chi2_sf(double x, double df);
 /* The studentised range of k >= 2 means with df degrees of freedom (INFINITY: known deviation): P(Q > q). Of a contrast
  * of two among k that has Student's t, q = |t| sqrt(2). Source: Tukey 1953, Kramer 1956. */
 double wl_studentised_range_sf(double q, double k, double df);
+/* p [n] of many q [n]: more than 32 are interpolated, ln P to about 1e-10. */
+void wl_studentised_range_sf_all(const double *q, size_t n, double k, double df, double *p, struct wl_arena *a);
 
 #endif

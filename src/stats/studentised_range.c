@@ -10,12 +10,14 @@
 #include "stats/special.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* H(w): infinitely many degrees of freedom. */
 static double known_deviation(double w, double k)
 {
     double step = 0.6 / sqrt(k), last = sqrt(w * w / 2 + 83), sum = 0; /* beyond: under 1e-18 of the peak near w / 2 */
     if (!(w > 0)) return 1;
+    if (w > 80) return 0; /* exp(-w^2 / 4) underflows */
     for (double z = -9; z < last; z += step) {
         double below = wl_normal_cdf(z), apart = wl_normal_cdf(z - w);
         sum += exp(-z * z / 2) * pow(below, k - 1) * -expm1((k - 1) * log1p(-apart / below));
@@ -38,4 +40,90 @@ double wl_studentised_range_sf(double q, double k, double df)
         if (term <= 1e-18 * sum && falling) break;
     }
     return fmin(sum * step, 1);
+}
+
+/* ---- many ranges of one k and df ---- */
+
+/* ln P over an interval of asinh(q), in which its power tail is a line, by Chebyshev polynomials (Trefethen 2013). */
+enum { NODES = 32 };
+static const double accuracy = 1e-11; /* of ln P: its last coefficients */
+
+struct range {
+    double q;
+    size_t at;
+};
+
+static int by_range(const void *a, const void *b)
+{
+    const double p = ((const struct range *)a)->q, q = ((const struct range *)b)->q;
+    return (p > q) - (p < q);
+}
+
+/* False where the polynomials do not converge on the interval. */
+static bool expand(double *coefficient, double lo, double hi, double k, double df)
+{
+    double y[NODES];
+    for (int j = 0; j < NODES; j++) {
+        const double x = cos(M_PI * (j + 0.5) / NODES);
+        y[j] = log(wl_studentised_range_sf(sinh(lo + (hi - lo) * (x + 1) / 2), k, df));
+        if (!isfinite(y[j])) return false;
+    }
+    for (int i = 0; i < NODES; i++) {
+        coefficient[i] = 0;
+        for (int j = 0; j < NODES; j++) coefficient[i] += 2.0 / NODES * y[j] * cos(M_PI * i * (j + 0.5) / NODES);
+    }
+    return fabs(coefficient[NODES - 1]) < accuracy && fabs(coefficient[NODES - 2]) < accuracy;
+}
+
+/* Clenshaw's recurrence at x in -1 to 1. */
+static double evaluate(const double *coefficient, double x)
+{
+    double next = 0, after = 0;
+    for (int i = NODES - 1; i > 0; i--) {
+        const double here = coefficient[i] + 2 * x * next - after;
+        after = next;
+        next = here;
+    }
+    return coefficient[0] / 2 + x * next - after;
+}
+
+/* v [n] ascending, positive and finite: by one expansion, or by those of both halves. */
+static void interpolate(const struct range *v, size_t n, double k, double df, double *p)
+{
+    double coefficient[NODES];
+    if (n <= NODES) {
+        for (size_t i = 0; i < n; i++) p[v[i].at] = wl_studentised_range_sf(v[i].q, k, df);
+        return;
+    }
+    const double lo = asinh(v[0].q), hi = asinh(v[n - 1].q), middle = (lo + hi) / 2;
+    const double first = wl_studentised_range_sf(v[0].q, k, df);
+    if (first == 0 || !(middle > lo && middle < hi)) { /* underflow, or ties */
+        for (size_t i = 0; i < n; i++) p[v[i].at] = first;
+        return;
+    }
+    if (expand(coefficient, lo, hi, k, df)) {
+        for (size_t i = 0; i < n; i++)
+            p[v[i].at] = fmin(exp(evaluate(coefficient, 2 * (asinh(v[i].q) - lo) / (hi - lo) - 1)), 1);
+        return;
+    }
+    size_t half = 0;
+    while (asinh(v[half].q) < middle) half++;
+    interpolate(v, half, k, df, p);
+    interpolate(v + half, n - half, k, df, p);
+}
+
+void wl_studentised_range_sf_all(const double *q, size_t n, double k, double df, double *p, struct wl_arena *a)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct range *v = wl_new_array(scratch, struct range, n);
+    size_t inner = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (q[i] > 0 && isfinite(q[i]))
+            v[inner++] = (struct range) { q[i], i };
+        else
+            p[i] = wl_studentised_range_sf(q[i], k, df);
+    }
+    qsort(v, inner, sizeof *v, by_range);
+    interpolate(v, inner, k, df, p);
+    wl_arena_free(scratch);
 }

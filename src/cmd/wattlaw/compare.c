@@ -217,7 +217,7 @@ static void print_tests(const struct wl_factor_group *g, struct wl_arena *a)
             "  %-10s F(%g, %g) = %.3g, %s, along the share of work in the time; the overhead is %.2g %% of it at the "
             "largest worker count\n",
             "work", work->df1, work->df, work->f, wl_format_p(work->p, a), 100 * work->overhead);
-    if (g->tests != &g->over_configs) print_test("sensitivity", &g->over_configs, a);
+    if (!isnan(g->tests->p)) print_test("sensitivity", &g->over_configs, a);
 }
 
 static void print_model(const struct wl_factor_group *g, struct wl_arena *a)

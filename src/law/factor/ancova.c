@@ -87,7 +87,6 @@ static struct wl_factor_pair pair_of(const struct wl_factor_tests *t, const stru
     out.hi = out.difference + half;
     out.t = out.difference / out.se;
     out.p = wl_t_two_sided(out.t, t->df);
-    out.p_tukey = g->compared > 2 ? wl_studentised_range_sf(fabs(out.t) * M_SQRT2, (double)g->compared, t->df) : out.p;
     out.p_same =
         fmax(wl_t_sf((out.difference + margin) / out.se, t->df), wl_t_cdf((out.difference - margin) / out.se, t->df));
     return out;
@@ -97,17 +96,29 @@ static void fill_pairs(struct wl_factor_tests *out, const struct wl_factor_group
                        struct wl_arena *a)
 {
     size_t max = g->compared * (g->compared - 1) / 2;
-    double *p = wl_new_array(a, double, max), *holm = wl_new_array(a, double, max);
     out->pairs = wl_new_array(a, struct wl_factor_pair, max);
     for (size_t i = 0; i < g->n_levels; i++)
         for (size_t j = i + 1; j < g->n_levels; j++) {
             if (g->levels[i].reason || g->levels[j].reason) continue;
-            struct wl_factor_pair pair = pair_of(out, g, i, j, config, margin);
-            p[out->n_pairs] = pair.p;
-            out->pairs[out->n_pairs++] = pair;
+            out->pairs[out->n_pairs++] = pair_of(out, g, i, j, config, margin);
         }
-    wl_holm(p, out->n_pairs, holm, a);
-    for (size_t i = 0; i < out->n_pairs; i++) out->pairs[i].p_holm = holm[i];
+    wl_factor_adjust_pairs(out, g->compared, a);
+}
+
+void wl_factor_adjust_pairs(struct wl_factor_tests *t, size_t levels, struct wl_arena *a)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    double *p = wl_new_array(scratch, double, t->n_pairs), *q = wl_new_array(scratch, double, t->n_pairs),
+           *adjusted = wl_new_array(scratch, double, t->n_pairs);
+    for (size_t i = 0; i < t->n_pairs; i++) {
+        p[i] = t->pairs[i].p;
+        q[i] = fabs(t->pairs[i].t) * M_SQRT2;
+    }
+    wl_holm(p, t->n_pairs, adjusted, scratch);
+    for (size_t i = 0; i < t->n_pairs; i++) t->pairs[i].p_holm = adjusted[i];
+    if (levels > 2) wl_studentised_range_sf_all(q, t->n_pairs, (double)levels, t->df, p, scratch);
+    for (size_t i = 0; i < t->n_pairs; i++) t->pairs[i].p_tukey = p[i];
+    wl_arena_free(scratch);
 }
 
 struct wl_factor_tests wl_factor_no_tests(const char *basis, const struct wl_factor_group *g, struct wl_arena *a)

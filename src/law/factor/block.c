@@ -107,7 +107,6 @@ static struct wl_factor_pair pair_of(const struct design *d, const struct wl_ols
     p.hi = p.difference + half;
     p.t = p.difference / p.se;
     p.p = wl_t_two_sided(p.t, p.df);
-    p.p_tukey = d->g->compared > 2 ? wl_studentised_range_sf(fabs(p.t) * M_SQRT2, (double)d->g->compared, p.df) : p.p;
     p.p_same = fmax(wl_t_sf((p.difference + margin) / p.se, p.df), wl_t_cdf((p.difference - margin) / p.se, p.df));
     return p;
 }
@@ -117,17 +116,13 @@ static void fill_pairs(struct wl_factor_tests *out, const struct design *d, cons
 {
     const struct wl_factor_group *g = d->g;
     const size_t most = g->compared * (g->compared - 1) / 2;
-    double *p = wl_new_array(a, double, most), *holm = wl_new_array(a, double, most);
     out->pairs = wl_new_array(a, struct wl_factor_pair, most);
     for (size_t i = 0; i < g->n_levels; i++)
         for (size_t j = i + 1; j < g->n_levels; j++) {
             if (g->levels[i].reason || g->levels[j].reason) continue;
-            out->pairs[out->n_pairs] = pair_of(d, o, i, j, margin);
-            p[out->n_pairs] = out->pairs[out->n_pairs].p;
-            out->n_pairs++;
+            out->pairs[out->n_pairs++] = pair_of(d, o, i, j, margin);
         }
-    wl_holm(p, out->n_pairs, holm, a);
-    for (size_t i = 0; i < out->n_pairs; i++) out->pairs[i].p_holm = holm[i];
+    wl_factor_adjust_pairs(out, g->compared, a);
 }
 
 static void fill_offsets(struct wl_factor_tests *out, const struct design *d, const struct wl_ols *parallel)
@@ -216,16 +211,39 @@ static void test_scaled_work(struct wl_factor_scaled_work *out, const struct des
 
 /* ---- the tests ---- */
 
+static const char *counts_text(size_t n, struct wl_arena *a)
+{
+    return n ? wl_strf(a, "%zu worker count%s", n, n == 1 ? "" : "s") : "no worker count";
+}
+
+/* What levels do not share cannot be compared: a common bend would look like a difference between them. */
+static int check_overlap(const struct design *d, struct wl_err *e)
+{
+    const struct wl_factor_group *g = d->g;
+    if (d->n_blocks < 3)
+        return wl_fail(e, WL_EINVAL, "the levels share %s: parallelism needs three",
+                       counts_text(d->n_blocks, d->arena));
+    size_t *cells = wl_new_array(d->arena, size_t, g->n_levels);
+    for (size_t i = 0; i < d->n; i++) cells[d->level[i]]++;
+    for (size_t l = 0; l < g->n_levels; l++)
+        if (!g->levels[l].reason && cells[l] < 2)
+            return wl_fail(e, WL_EINVAL, "%s shares %s with the other levels: a slope needs two", g->levels[l].value,
+                           counts_text(cells[l], d->arena));
+    return 0;
+}
+
 static int test(struct wl_factor_tests *out, const struct design *d, struct wl_ols *parallel, double margin,
                 struct wl_arena *a, struct wl_err *e)
 {
     struct wl_ols separate;
-    if (d->n_blocks < 3)
-        return wl_fail(e, WL_EINVAL, "%zu worker count%s shared by levels: parallelism needs three", d->n_blocks,
-                       d->n_blocks == 1 ? " is" : "s are");
-    int rc = fit(d, false, parallel, e);
+    int rc = check_overlap(d, e);
+    if (rc) return rc;
+    rc = fit(d, false, parallel, e);
     if (rc == 0) fill_offsets(out, d, parallel);
     if (rc == 0) rc = fit(d, true, &separate, e);
+    if (rc == WL_EINVAL)
+        return wl_fail(e, rc,
+                       "the levels share too few worker counts to tell their effects from those of worker counts");
     if (rc) return rc;
     out->points = d->n;
     out->df = separate.df;

@@ -97,11 +97,6 @@ static enum wl_law_scaling scaling_of(const struct wl_factor_group *g)
 
 /* ---- the comparison ---- */
 
-static void choose_tests(struct wl_factor_group *g)
-{
-    g->tests = g->over_blocks.reason && g->shared_workers < 3 ? &g->over_configs : &g->over_blocks;
-}
-
 static void rank_models(struct wl_factor_group *g)
 {
     double n = (double)g->over_runs.points, k = (double)g->compared, best = INFINITY;
@@ -135,7 +130,7 @@ static void compare_group(struct wl_factor_group *g, const struct wl_factor_opti
     wl_factor_blocks(g, options->law.response, options->margin, a);
     wl_factor_ancova(&g->over_runs, g, false, options->margin, a);
     wl_factor_ancova(&g->over_configs, g, true, options->margin, a);
-    choose_tests(g);
+    g->tests = &g->over_blocks;
     wl_factor_decide(g, options->margin, a);
     g->scaling = scaling_of(g);
     wl_factor_fit_overhead(g, options->law.response, a);
@@ -218,6 +213,8 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
         base_found |= has_base;
         if (g->compared < 2)
             g->refusal = refusal(g, column.name, a);
+        else if (g->work.refusal)
+            g->refusal = g->work.refusal;
         else if (!has_base)
             g->refusal = wl_strf(a, "nothing to compare: %s %s has no law here", column.name, options->base);
         else

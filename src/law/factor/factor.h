@@ -96,6 +96,14 @@ struct wl_factor_overhead {
     const char *reason; /* why it was not fitted or is not ranked, or NULL */
 };
 
+/* Where the epochs of levels are not the same work, times and energies are those of epochs of so many samples, which
+ * the slopes, ratios and W are of too; those at one worker count (time_s, energy_j) stay as they were measured. */
+struct wl_factor_work {
+    double samples; /* NAN: the same work, or unknown */
+    bool per_worker;
+    const char *refusal; /* epochs differ, and not every run says by how much; or NULL */
+};
+
 enum wl_factor_verdict { WL_FACTOR_UNDECIDED, WL_FACTOR_DIFFERENT, WL_FACTOR_EQUIVALENT };
 
 struct wl_factor_group {
@@ -111,9 +119,8 @@ struct wl_factor_group {
     struct wl_factor_tests over_blocks, over_runs, over_configs;
     struct wl_factor_scaled_work scaled_work; /* over blocks; of time */
     size_t shared_workers;                    /* worker counts that at least two compared levels have */
-    const struct wl_factor_tests *tests; /* over blocks; where levels share too few worker counts, over means; NULL:
-                                            refused */
-    double p_bh;                         /* of its equal slopes, Benjamini and Hochberg's over the groups of a result */
+    const struct wl_factor_tests *tests;      /* over blocks; NULL: refused */
+    double p_bh; /* of its equal slopes, Benjamini and Hochberg's over the groups of a result */
     struct wl_factor_slowdown *slowdowns;
     size_t n_slowdowns;
     struct wl_factor_cell *cells; /* also where slopes are refused */
@@ -123,6 +130,7 @@ struct wl_factor_group {
     const char *best_model;            /* "common_slope", "separate_slopes", "shared_overhead"; NULL */
     enum wl_factor_verdict verdict;
     const char *verdict_reason;
+    struct wl_factor_work work;
     double runs_needed;             /* per level and worker count, to decide it; NAN where decided or unknown */
     const char *runs_needed_reason; /* its assumptions, or why it is unknown; NULL where decided */
     const char *refusal;            /* why nothing is compared, or NULL */

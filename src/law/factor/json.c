@@ -167,6 +167,17 @@ static void add_comparison(struct wl_json *o, const struct wl_factor_group *g, d
     wl_json_add_str(o, "runs_needed_why", g->runs_needed_reason);
 }
 
+static void add_work(struct wl_json *parent, const struct wl_factor_work *w)
+{
+    if (isnan(w->samples)) {
+        wl_json_add_null(parent, "same_work");
+        return;
+    }
+    struct wl_json *o = wl_json_add_object(parent, "same_work");
+    wl_json_add_real(o, "samples", w->samples);
+    wl_json_add_bool(o, "per_worker", w->per_worker);
+}
+
 static void add_group(struct wl_json *array, const struct wl_factor_group *g, double margin)
 {
     struct wl_json *o = wl_json_add_object(array, NULL);
@@ -178,6 +189,7 @@ static void add_group(struct wl_json *array, const struct wl_factor_group *g, do
     for (size_t l = 0; l < g->n_levels; l++) wl_json_add_str(names, NULL, value_of(g, l));
     struct wl_json *levels = wl_json_add_array(o, "per_level");
     for (size_t l = 0; l < g->n_levels; l++) add_level(levels, &g->levels[l]);
+    add_work(o, &g->work);
     wl_json_add_str(o, "refused", g->refusal);
     if (!g->refusal)
         add_comparison(o, g, margin);

@@ -1,6 +1,7 @@
 /* The levels of a factor: the rows of each, its law, and what the devices did at it. */
 #include "law/factor/levels.h"
 
+#include "law/factor/same_work.h"
 #include "law/fit/estimate.h"
 #include "law/fit/notes.h"
 #include "law/fit/runs.h"
@@ -90,17 +91,24 @@ static struct wl_factor_achieved achieved_by(const struct wl_observations *obs,
     return out;
 }
 
-static void fit_level(struct wl_factor_level *level, const struct wl_law_partition_cell *part,
-                      const struct wl_observations *obs, const struct wl_law_options *options, struct wl_arena *a)
+static void read_level(struct wl_factor_level *level, const struct wl_law_partition_cell *part,
+                       const struct wl_observations *obs, const struct wl_law_options *options, struct wl_arena *a)
 {
-    struct wl_law_group *g = &level->law;
     level->value = *part->key->value ? part->key->value : "uncapped";
     level->offset = level->offset_se = NAN;
     level->achieved = achieved_by(obs, part);
-    wl_law_collect_runs(g, obs, part, options, a);
-    wl_law_collect_configs(g, a);
-    wl_law_estimate_choose(g, a);
-    level->reason = g->no_law_reason;
+    wl_law_collect_runs(&level->law, obs, part, options, a);
+}
+
+static void fit_levels(struct wl_factor_group *g, struct wl_arena *a)
+{
+    for (size_t l = 0; l < g->n_levels; l++) {
+        struct wl_factor_level *level = &g->levels[l];
+        wl_law_collect_configs(&level->law, a);
+        wl_law_estimate_choose(&level->law, a);
+        level->reason = level->law.no_law_reason;
+        g->compared += !level->reason;
+    }
 }
 
 /* Where some levels have a law. */
@@ -125,12 +133,13 @@ void wl_factor_collect_levels(struct wl_factor_group *g, const struct wl_law_par
             continue;
         }
         struct wl_factor_level *level = &g->levels[g->n_levels++];
-        fit_level(level, &parts.v[i], obs, &options->law, a);
-        g->compared += !level->reason;
+        read_level(level, &parts.v[i], obs, &options->law, a);
         g->estimated |= level->law.estimated;
         g->simulated |= level->law.simulated;
         if (level->achieved.caps_acted_pct <= 0)
             wl_strs_addf(a, &g->notes, "%s %s never acted: no device came near its limit", column->name, level->value);
     }
+    wl_factor_make_work_equal(g, a);
+    fit_levels(g, a);
     note_levels_without_law(g, column->name, a);
 }

@@ -173,5 +173,10 @@ void wl_factor_decide(struct wl_factor_group *g, double margin, struct wl_arena 
                                 p, margin, p_same,
                                 few ? wl_strf(a, "; %zu worker counts rarely decide", g->shared_workers) : "");
         if (t->n_pairs) say_what_decides(g, margin, a);
+        if (t->reason && isnan(t->sigma)) /* no error to tell how many runs would do */
+            g->runs_needed_reason = wl_strf(a,
+                                            "the same %d or more worker counts at every level would decide; fewer "
+                                            "rarely do",
+                                            FEW_WORKER_COUNTS + 1);
     }
 }

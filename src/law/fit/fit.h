@@ -265,7 +265,8 @@ struct wl_law_ratio {
     double ln, se, df;
 };
 struct wl_estimate wl_law_ratio_estimate(const struct wl_law_ratio *r); /* with the 95 % interval */
-/* Of other allocations of the same configurations: each side gains the prior's scatter of configurations. */
+/* Of other allocations of the same configurations: each side gains the prior's scatter of configurations, which is
+ * known: it has no degrees of freedom to lose (Satterthwaite 1946). */
 struct wl_estimate wl_law_ratio_of_configurations(const struct wl_law_ratio *r);
 
 /* Of an epoch over that of the base; of the same work where both recorded their samples. edp: energy x time. */

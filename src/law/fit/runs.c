@@ -115,8 +115,7 @@ static int by_workers(const void *a, const void *b)
     return (p->workers > q->workers) - (p->workers < q->workers);
 }
 
-/* Are the samples of an epoch constant, proportional to the workers, or neither? 5 % allow for a last partial batch. */
-static enum wl_law_scaling scaling_of(const struct wl_law_run *runs, size_t n)
+enum wl_law_scaling wl_law_scaling_of(const struct wl_law_run *runs, size_t n)
 {
     double min = INFINITY, max = 0, min_per_worker = INFINITY, max_per_worker = 0;
     for (size_t i = 0; i < n; i++) {
@@ -276,5 +275,5 @@ void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *o
     note_rows(g, obs->note, options, conflicts, short_runs, a);
     drop_copies(g, obs, a);
     qsort(g->runs, g->n_runs, sizeof *g->runs, by_workers);
-    g->scaling = scaling_of(g->runs, g->n_runs);
+    g->scaling = wl_law_scaling_of(g->runs, g->n_runs);
 }

@@ -12,4 +12,7 @@ void wl_law_collect_runs(struct wl_law_group *g, const struct wl_observations *o
 /* An extra column of numbers by name; NULL: the table does not have it. */
 const double *wl_law_extra_column(const struct wl_observations *obs, const char *name);
 
+/* Are the samples of an epoch constant, proportional to the workers, or neither? 5 % allow for a last partial batch. */
+enum wl_law_scaling wl_law_scaling_of(const struct wl_law_run *runs, size_t n);
+
 #endif

@@ -107,7 +107,8 @@ struct wl_law_tradeoff wl_law_tradeoff(const struct wl_law_group *g, const struc
 struct wl_estimate wl_law_ratio_of_configurations(const struct wl_law_ratio *r)
 {
     const double tau = wl_hier_time_prior.tau;
-    const struct wl_law_ratio wider = { r->ln, sqrt(r->se * r->se + 2 * tau * tau), r->df };
+    const double of_runs = r->se * r->se, variance = of_runs + 2 * tau * tau, share = variance / of_runs;
+    const struct wl_law_ratio wider = { r->ln, sqrt(variance), of_runs == 0 ? INFINITY : r->df * share * share };
     return wl_law_ratio_estimate(&wider);
 }
 

@@ -3,6 +3,8 @@
 
 #include "../stats/check.h"
 
+#include <time.h>
+
 enum { LEVELS = 3, COUNTS = 6, REPEATS = 3, ROWS = LEVELS * COUNTS * REPEATS };
 
 struct campaign {
@@ -348,6 +350,178 @@ static void one_worker_count_gives_ratios(void **state)
     wl_arena_free(a);
 }
 
+/* ---- the same work, shared worker counts, other allocations, many levels ---- */
+
+/* Two levels of the same speed per sample: t = samples (100/N + 1) / 640. */
+static size_t make_work(struct row *rows, double (*samples_at)(size_t level, double workers))
+{
+    static const char *const labels[REPEATS] = { "1", "2", "3" };
+    size_t n = 0;
+    for (size_t l = 0; l < 2; l++)
+        for (size_t k = 0; k < COUNTS; k++)
+            for (size_t r = 0; r < REPEATS; r++, n++) {
+                const double workers = (double)(1u << k);
+                rows[n] = (struct row) { .workload = "net", .run = labels[r], .workers = workers };
+                rows[n].power_cap_w = 100 + 50 * (double)l;
+                rows[n].samples = samples_at(l, workers);
+                rows[n].time_s = rows[n].samples / 640 * (100 / workers + 1) * exp(0.01 * wl_random_normal(51, 3, n));
+                rows[n].energy_j = 300 * workers * rows[n].time_s;
+            }
+    return n;
+}
+
+static double twice_at_one_level(size_t level, double workers)
+{
+    (void)workers;
+    return level ? 640 : 1280;
+}
+static double weak_at_one_level(size_t level, double workers) { return level ? 640 : 640 * workers; }
+static double neither(size_t level, double workers)
+{
+    (void)level;
+    return 640 * sqrt(workers);
+}
+static double weak_of_two_sizes(size_t level, double workers) { return (level ? 640 : 1280) * workers; }
+
+static bool factor_notes(const struct wl_factor_group *g, const char *part)
+{
+    for (size_t i = 0; i < g->notes.n; i++)
+        if (strstr(g->notes.v[i], part)) return true;
+    return false;
+}
+
+/* One slowdown of about 1, equal to the ratio at each worker count; the samples are those of the first run. */
+static void unlike_work_is_compared_per_sample(void **state)
+{
+    (void)state;
+    static const struct {
+        double (*samples)(size_t, double);
+        double reference;
+        bool per_worker;
+    } cases[] = { { twice_at_one_level, 1280, false },
+                  { weak_at_one_level, 640, false },
+                  { neither, 640, false },
+                  { weak_of_two_sizes, 1280, true } };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[2 * COUNTS * REPEATS];
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        const size_t n = make_work(rows, cases[i].samples);
+        const struct wl_factor_group *g = compare_rows(rows, n, 0.05, a).groups;
+        assert_null(g->refusal);
+        assert_int_equal(g->verdict, WL_FACTOR_EQUIVALENT);
+        assert_near(g->slowdowns[0].ratio.value, 1, 0.01);
+        for (size_t c = 0; c < g->n_cells; c++) assert_near(g->cells[c].time.ratio.value, 1, 0.03);
+        assert_near(g->work.samples, cases[i].reference, 1e-9);
+        assert_int_equal(g->work.per_worker, cases[i].per_worker);
+        assert_true(factor_notes(g, "the work of epochs differs: levels are compared per sample, as epochs of"));
+    }
+    wl_arena_free(a);
+}
+
+static double same_at_both(size_t level, double workers)
+{
+    (void)level, (void)workers;
+    return 640;
+}
+
+/* Epochs of the same work keep their times; where samples are missing in part, only like work is compared. */
+static void work_is_compared_only_where_it_is_known(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[2 * COUNTS * REPEATS];
+    size_t n = make_work(rows, same_at_both);
+    const struct wl_factor_group *g = compare_rows(rows, n, 0.05, a).groups;
+    assert_true(isnan(g->work.samples) && !factor_notes(g, "per sample"));
+    assert_near(log(g->levels[0].law.configs[0].response), log(g->levels[0].law.configs[0].time_s), 1e-14);
+    rows[0].samples = 0;
+    assert_null(compare_rows(rows, n, 0.05, a).groups->refusal);
+    n = make_work(rows, neither);
+    for (size_t i = 0; i < n / 2; i++) rows[i].samples = 0;
+    g = compare_rows(rows, n, 0.05, a).groups;
+    assert_string_equal(g->refusal, "the work of epochs differs, and samples are not recorded in every run: times and "
+                                    "energies are not comparable");
+    assert_null(g->tests);
+    wl_arena_free(a);
+}
+
+/* One bent curve, each level a part of it: a bend and a difference look alike. counts [2 levels]: from, to. */
+static const struct wl_factor_group *compare_parts(const size_t from[2], const size_t to[2], struct wl_arena *a)
+{
+    struct row rows[2 * 8];
+    size_t n = 0;
+    for (size_t l = 0; l < 2; l++)
+        for (size_t k = from[l]; k < to[l]; k++, n++) {
+            const double workers = (double)(1u << k);
+            rows[n] = (struct row) { .workload = "net", .run = "1", .workers = workers, .samples = 640 };
+            rows[n].power_cap_w = 250 + 150 * (double)l;
+            rows[n].time_s = (100 / workers + 3) * exp(0.005 * wl_random_normal(52, 1, n));
+        }
+    return compare_rows(rows, n, 0.05, a).groups;
+}
+
+static void levels_without_common_worker_counts_are_undecided(void **state)
+{
+    (void)state;
+    static const size_t from[2][2] = { { 4, 0 }, { 3, 0 } }, to[2][2] = { { 8, 4 }, { 8, 5 } };
+    static const char *const why[] = { "the levels share no worker count: parallelism needs three",
+                                       "the levels share 2 worker counts: parallelism needs three" };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t i = 0; i < 2; i++) {
+        const struct wl_factor_group *g = compare_parts(from[i], to[i], a);
+        assert_int_equal(g->verdict, WL_FACTOR_UNDECIDED);
+        assert_string_equal(g->verdict_reason, why[i]);
+        assert_string_equal(g->runs_needed_reason,
+                            "the same 5 or more worker counts at every level would decide; fewer rarely do");
+        assert_int_equal(g->n_slowdowns, i ? 2 : 0);
+        assert_true(isnan(g->p_bh) && g->over_configs.p < 0.05);
+    }
+    wl_arena_free(a);
+}
+
+/* 1.976 (two runs of 100 and 102 s against 199 and 200): the scatter of configurations is known, runs hardly widen it.
+ */
+static void other_allocations_have_their_own_degrees_of_freedom(void **state)
+{
+    (void)state;
+    const double ln = log(1.976), run_se = hypot(log(1.02) / 2, log(200.0 / 199) / 2), tau2 = 2 * 0.02 * 0.02;
+    const struct wl_law_ratio r = { ln, run_se, 1.125 };
+    const struct wl_estimate e = wl_law_ratio_of_configurations(&r);
+    const double df = 1.125 * pow((run_se * run_se + tau2) / (run_se * run_se), 2),
+                 half = wl_t_quantile(0.975, df) * sqrt(run_se * run_se + tau2);
+    assert_near(e.lo, 1.976 * exp(-half), 1e-12);
+    assert_near(e.hi, 1.976 * exp(half), 1e-12);
+    assert_true(e.hi / e.lo < 1.2);
+    const struct wl_law_ratio exact = { ln, 0, NAN };
+    assert_near(log(wl_law_ratio_of_configurations(&exact).hi) - ln, 1.959963984540054 * sqrt(tau2), 1e-12);
+    const struct wl_law_ratio single = { ln, NAN, NAN };
+    assert_true(isnan(wl_law_ratio_of_configurations(&single).hi));
+}
+
+/* A hundred levels: the time grows with the levels, not with their pairs. */
+static void many_levels_do_not_take_long(void **state)
+{
+    (void)state;
+    enum { MANY = 100, EACH = 4 };
+    static struct row rows[MANY * EACH];
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t i = 0; i < MANY * EACH; i++) {
+        const double workers = (double)(1u << i % EACH);
+        rows[i] = (struct row) { .workload = "net", .run = "1", .workers = workers, .samples = 640 };
+        rows[i].power_cap_w = 100 + (double)(i / EACH);
+        rows[i].time_s = (100 / workers + 3) * exp(0.01 * wl_random_normal(53, 1, i));
+    }
+    const clock_t start = clock();
+    const struct wl_factor_group *g = compare_rows(rows, MANY * EACH, 0.05, a).groups;
+    const double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+    const struct wl_factor_pair *p = &g->tests->pairs[1234];
+    print_message("%d levels: %.2f s of CPU\n", MANY, seconds);
+    assert_int_equal(g->tests->n_pairs, MANY * (MANY - 1) / 2);
+    agree("p by Tukey", p->p_tukey, wl_studentised_range_sf(fabs(p->t) * M_SQRT2, MANY, p->df), 9);
+    assert_true(seconds < 5); /* one by one: 20 s */
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +537,11 @@ int main(void)
         cmocka_unit_test(a_power_law_is_compared_by_slopes),
         cmocka_unit_test(blocks_agree_with_numpy),
         cmocka_unit_test(one_worker_count_gives_ratios),
+        cmocka_unit_test(unlike_work_is_compared_per_sample),
+        cmocka_unit_test(work_is_compared_only_where_it_is_known),
+        cmocka_unit_test(levels_without_common_worker_counts_are_undecided),
+        cmocka_unit_test(other_allocations_have_their_own_degrees_of_freedom),
+        cmocka_unit_test(many_levels_do_not_take_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -177,6 +177,32 @@ static void studentised_range_matches_scipy(void **state)
     wl_arena_free(a);
 }
 
+/* Many at once: the same as one by one, down to the underflow of the tail and with ties. */
+static void many_studentised_ranges_are_those_of_one_by_one(void **state)
+{
+    (void)state;
+    enum { MANY = 300 };
+    static const struct {
+        double k, df, largest;
+    } cases[] = { { 3, 4, 40 }, { 100, 198, 12 }, { 20, INFINITY, 60 }, { 9, 2.5, 1e4 } };
+    struct wl_arena *a = wl_arena_new(NULL);
+    double q[MANY], p[MANY];
+    for (size_t c = 0; c < WL_COUNT(cases); c++) {
+        for (size_t i = 0; i < MANY; i++) q[i] = cases[c].largest * pow((double)(i * 7 % MANY) / MANY, 3);
+        q[5] = q[6] = 0, q[7] = NAN, q[8] = INFINITY, q[9] = q[10];
+        wl_studentised_range_sf_all(q, MANY, cases[c].k, cases[c].df, p, a);
+        assert_true(p[5] == 1 && p[6] == 1 && isnan(p[7]) && p[8] == 0 && p[9] == p[10]);
+        for (size_t i = 0; i < MANY; i += 3) {
+            const double one = wl_studentised_range_sf(q[i], cases[c].k, cases[c].df);
+            if (!isnan(q[i]) && one > 1e-300)
+                agree(wl_strf(a, "range_sf(%g; %g, %g)", q[i], cases[c].k, cases[c].df), p[i], one, 9);
+            else if (!isnan(q[i]))
+                assert_true(p[i] <= 1e-299);
+        }
+    }
+    wl_arena_free(a);
+}
+
 static void benjamini_hochberg_matches_statsmodels(void **state)
 {
     (void)state;
@@ -207,11 +233,15 @@ static void holm_matches_hand_computation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(normality_tests_match_scipy),     cmocka_unit_test(line_diagnostics_match_statsmodels),
-        cmocka_unit_test(vif_matches_statsmodels),         cmocka_unit_test(autocorrelation_matches_definition),
+        cmocka_unit_test(normality_tests_match_scipy),
+        cmocka_unit_test(line_diagnostics_match_statsmodels),
+        cmocka_unit_test(vif_matches_statsmodels),
+        cmocka_unit_test(autocorrelation_matches_definition),
         cmocka_unit_test(bootstrap_matches_definition),
 
-        cmocka_unit_test(studentised_range_matches_scipy), cmocka_unit_test(benjamini_hochberg_matches_statsmodels),
+        cmocka_unit_test(studentised_range_matches_scipy),
+        cmocka_unit_test(many_studentised_ranges_are_those_of_one_by_one),
+        cmocka_unit_test(benjamini_hochberg_matches_statsmodels),
         cmocka_unit_test(holm_matches_hand_computation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
