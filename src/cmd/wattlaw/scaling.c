@@ -72,6 +72,7 @@ static void print_normalised_group(const struct wl_law_group *g, const struct wl
     if (curves->refusal) return;
     wl_print("\nenergy of one epoch: medians of the hierarchical model's curve\n");
     wl_curves_print_table(curves, WL_LAW_ENERGY, wl_provenance_of(g->estimated, g->simulated), a);
+    wl_print("\n");
     wl_curves_print(curves, wl_law_response_symbol(WL_LAW_ENERGY), a);
 }
 

@@ -323,7 +323,7 @@ static void bad_input_is_refused(void **state)
     assert_string_equal(e.msg, "prior: tau is 0: expected a positive number");
     p = wl_hier_time_prior;
     memset(p.weight, 0, sizeof p.weight);
-    assert_int_equal(wl_hier_fit(&d, &p, &f, a, &e), WL_EINVAL);
+    assert_int_equal(wl_hier_fit(&d, &p, &f, a, &e), WL_ENOENT);
     runs[0].mean = NAN;
     assert_int_equal(wl_hier_reduce(runs, 2, &d, a, &e), WL_EINVAL);
     wl_arena_free(a);
