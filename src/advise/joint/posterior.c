@@ -69,8 +69,10 @@ static struct sigmas sigmas_of(const struct wl_joint_runs *runs, size_t n)
         df += (double)runs[i].n - 1;
         squares += runs[i].sum_squares;
     }
+    const double end =
+        df > 0 ? fmax(most, 3 * sqrt(squares / df)) : most; /* repeats that scatter more are taken at their word */
     for (size_t k = 0; k < FINE; k++) {
-        fine[k] = geometric(least, most, k, FINE);
+        fine[k] = geometric(least, end, k, FINE);
         ln[k] = ln_half_cauchy(fine[k], sigma_scale) - df * log(fine[k]) - 0.5 * squares / (fine[k] * fine[k]);
         top = fmax(top, ln[k]);
     }
@@ -78,7 +80,7 @@ static struct sigmas sigmas_of(const struct wl_joint_runs *runs, size_t n)
     while (ln[first] <= top - within) first++;
     while (ln[last] <= top - within) last--;
     struct sigmas out;
-    for (size_t k = 0, at = first; k < SIGMAS; k++) {
+    for (size_t k = 0, at = first + 2 < FINE ? first : FINE - 2; k < SIGMAS; k++) {
         out.sd[k] = first == last ? fine[first] : geometric(fine[first], fine[last], k, SIGMAS);
         while (at + 2 < FINE && fine[at + 1] < out.sd[k]) at++;
         const double share = (out.sd[k] - fine[at]) / (fine[at + 1] - fine[at]);

@@ -45,6 +45,10 @@ class Cluster:
     def file(self, name):
         return os.path.join(self.path, name)
 
+    def text(self, name):
+        with open(self.file(name), encoding="utf-8") as f:
+            return f.read()
+
     def ini(self, sweep, job, ranks=1, more=""):
         with open(self.file("exp.ini"), "w", encoding="utf-8") as f:
             f.write(f"[campaign]\nname = cluster\nrepeats = 1\norder = sequential\nstore = {self.file('store')}\n[sweep]\n"

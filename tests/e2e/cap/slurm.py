@@ -218,9 +218,8 @@ def a_batch_job_that_is_cancelled(slurm):
         slurm.ask("scancel", "--user=root")
         expect(wait_until(f.all_back), f"restored: {[n.get() for n in f.nodes]}")
         expect(wait_until(lambda: f.rows("SELECT status FROM run") == [("interrupted",)]), "the run is interrupted")
-        with open(f.file("out"), encoding="utf-8") as out:
-            text = out.read()
-        expect("the same command resumes with the rest" in text and "caps may be left" not in text, text)
+        expect(wait_until(lambda: "the same command resumes with the rest" in f.text("out")), f.text("out"))
+        expect("caps may be left" not in f.text("out"), f.text("out"))
 
 
 def main():

@@ -223,6 +223,22 @@ static void one_setting_and_one_run(void **state)
     wl_arena_free(x.arena);
 }
 
+/* Repeats may scatter far beyond what the prior of the noise expects. */
+static void repeats_that_scatter_widely(void **state)
+{
+    (void)state;
+    struct example x = { .arena = wl_arena_new(NULL), .n = 3, .n_axes = 1 };
+    for (size_t i = 0; i < x.n; i++) {
+        x.x[0][i] = log((double)(i + 1));
+        for (int r = 0; r < WL_JOINT_RESPONSES; r++)
+            for (int k = 0; k < 8; k++) add_value(&x.runs[r][i], 3 - 0.9 * x.x[0][i] + (k % 2 ? 4 : -4));
+    }
+    fit(&x, 0);
+    const double sd = sqrt(wl_joint_run_variance(x.joint, WL_JOINT_TIME));
+    assert_true(sd > 3.5 && sd < 5.5);
+    wl_arena_free(x.arena);
+}
+
 static void refuse(struct example *x, const char *part)
 {
     struct wl_err e;
@@ -260,6 +276,7 @@ int main(void)
         cmocka_unit_test(errors_of_time_and_power_correlate),
         cmocka_unit_test(units_do_not_matter),
         cmocka_unit_test(one_setting_and_one_run),
+        cmocka_unit_test(repeats_that_scatter_widely),
         cmocka_unit_test(bad_data_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
