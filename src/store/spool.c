@@ -103,7 +103,10 @@ int wl_store_spool_add(struct wl_store *s, const struct wl_sample_row *v, size_t
 }
 
 /* Serials continue, so that an old block directly after a new one is recognised as old. */
-void wl_store_spool_restart(struct wl_store *s) { s->spool->end = 0; }
+void wl_store_spool_restart(struct wl_store *s)
+{
+    if (s->spool) s->spool->end = 0; /* closed at the end of a run, whose last window may be stored after that */
+}
 
 void wl_store_spool_close(struct wl_store *s)
 {

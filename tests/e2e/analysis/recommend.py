@@ -7,13 +7,14 @@ import math
 import os
 import random
 import resource
+import shlex
 import subprocess
 import sys
 import tempfile
 
 WATTLAW, FREY = (os.path.abspath(path) for path in sys.argv[1:])
 COLUMNS = ["workload", "workers", "local_batch", "global_batch", "power_cap_w", "run", "epoch", "time_s", "energy_j", "samples", "estimated",
-           "metric", "metric_value", "peak_power_w"]
+           "metric", "metric_value", "peak_power_w", "precision"]
 
 
 def truth(n, cap, batch=32):
@@ -270,6 +271,14 @@ def bad_input():
     refused("no run is done yet", "failed.db")
 
 
+def hostile_names():
+    """A name of a file that another person wrote is one word of the command line that runs the choice."""
+    bad = "fast; touch stolen"
+    table = list(rows(caps=(150,), precision="bf16")) + [dict(r, time_s=r["time_s"] / 2) for r in rows(caps=(150,), precision=bad)]
+    got = answer(write("hostile.csv", table), "--minimize", "time")
+    assert any(bad in word for word in shlex.split(got["command"])), got["command"]
+
+
 def size():
     path = write("large.csv", rows(counts=[1 << i for i in range(10)], caps=range(100, 250, 15), batches=(16, 64, 256), epochs=1))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -282,5 +291,5 @@ def size():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (known_truth, simulated_store, objectives, target, infeasible, poor_data, bad_input, size):
+    for test in (known_truth, simulated_store, objectives, target, infeasible, poor_data, bad_input, hostile_names, size):
         test()

@@ -133,6 +133,15 @@ def driver_that_does_not_follow():
         expect(x["choice"] == FOUND_W and [bool(c["refused"]) for c in x["candidates"]] == [True, True, False], f"a driver that does not follow: {x}")
 
 
+def jobs_that_end_within_a_window():
+    """A window that is not stored yet when its job ends is stored after it, and the search goes on in the next job."""
+    with rig() as m:
+        x = m.tuned("--max-slowdown", "10%", "--values", "150,200,250", job=m.job(updates=150))
+        expect(x["finished"] and x["jobs"] > 1, f"short jobs do not finish a search: {x}")
+        check_choice(x["choice"], x["windows"], 1.1, x)
+        expect(len(runs(m, m.store)) == len(x["windows"]) and m.is_clean(), f"windows are lost, or something is left: {m.get()}")
+
+
 def failures_of_the_command():
     """The command's failures are the exit status; it is not run again."""
     with rig() as m:
@@ -160,7 +169,7 @@ def limits_below_the_values():
 
 
 SCENARIOS = (search_in_a_job, clock_that_is_applied, program_without_marks, no_permission, foreign_clock_lock, limit_that_was_set_elsewhere,
-             driver_that_does_not_follow, failures_of_the_command, limits_below_the_values)
+             driver_that_does_not_follow, jobs_that_end_within_a_window, failures_of_the_command, limits_below_the_values)
 with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they sleep most of the time
     for done in [pool.submit(scenario) for scenario in SCENARIOS]:
         done.result()

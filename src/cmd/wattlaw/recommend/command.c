@@ -3,6 +3,13 @@
 
 #include <math.h>
 
+/* Two words of a shell. Values come from a file that another person may have written. */
+static void add_words(struct wl_text *t, const char *first, const char *second, struct wl_arena *a)
+{
+    char *words[] = { wl_strdup(a, first), wl_strdup(a, second), NULL };
+    wl_text_addf(t, " %s", wl_shell_quote(a, words));
+}
+
 /* "--set sweep.workers=8 --set sweep.power_cap_w=250": what a campaign would run. A setting that the campaign did not
  * vary is as in its experiment file. A batch that follows from the others is left to the grid. */
 static const char *of_sweep(const struct wl_choose_campaign *c, size_t i, struct wl_arena *a)
@@ -11,7 +18,7 @@ static const char *of_sweep(const struct wl_choose_campaign *c, size_t i, struct
     wl_text_add(&t, "wattlaw sweep EXPERIMENT.ini");
     for (size_t k = 0; k < c->n_axes; k++)
         if (!c->axes[k].derived && *c->value[i][k] && !(c->axes[k].setting && c->axes[k].setting->observed))
-            wl_text_addf(&t, " --set sweep.%s=%s", c->axes[k].column, c->value[i][k]);
+            add_words(&t, "--set", wl_strf(a, "sweep.%s=%s", c->axes[k].column, c->value[i][k]), a);
     return t.s;
 }
 
@@ -24,9 +31,10 @@ static const char *of_measure(const struct wl_choose_campaign *c, size_t i, stru
         struct wl_text option = WL_TEXT(a);
         if (!c->axes[k].setting || !c->axes[k].setting->is_cap || !*c->value[i][k]) continue;
         for (const char *p = c->axes[k].column; *p; p++) wl_text_addn(&option, *p == '_' ? "-" : p, 1);
-        wl_text_addf(&t, " --%s %s", option.s, c->value[i][k]);
+        add_words(&t, wl_strf(a, "--%s", option.s), c->value[i][k], a);
     }
-    wl_text_addf(&t, " -- COMMAND with %s", c->settings[i].name);
+    wl_text_add(&t, " --");
+    add_words(&t, "COMMAND", wl_strf(a, "with %s", c->settings[i].name), a);
     return t.s;
 }
 
