@@ -1,11 +1,11 @@
 /* Cholesky factors of small symmetric positive definite matrices (a few hundred rows at most), without BLAS: A = L L'.
- * Matrices are column-major, n by n; of A only the lower triangle is read. */
+ * Matrices are row-major, n by n; of A only the lower triangle is read. */
 #ifndef WL_STATS_CHOLESKY_H
 #define WL_STATS_CHOLESKY_H
 
 #include "base/base.h"
 
-/* Replaces the lower triangle of a by L; the upper triangle is left alone. False, with `a` spoilt, where a pivot is not
+/* Replaces the lower triangle of a by L; the upper triangle is scratch. False, with `a` spoilt, where a pivot is not
  * positive (A is not positive definite to working precision, or has a NAN). */
 bool wl_cholesky(double *a, size_t n) WL_MUST_CHECK;
 

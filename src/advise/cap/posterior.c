@@ -70,7 +70,7 @@ static void factor_windows(struct wl_advise_cap_posterior *p, const double *cov,
     for (size_t i = 0; i < n; i++) {
         p->s[i + i * n2] += data->var_t[i];
         p->s[n + i + (n + i) * n2] += data->var_p[i];
-        p->s[n + i + i * n2] += data->cov_tp[i];
+        p->s[(n + i) * n2 + i] += data->cov_tp[i];
     }
     WL_CHECK(wl_cholesky(p->s, n2)); /* white discrepancy and noise are positive */
 }

@@ -181,6 +181,32 @@ static bool knows_samples(const struct wl_law_result *laws)
     return true;
 }
 
+/* No cap is an empty value; 0 W and -1 W are mistakes. */
+static bool has_bad_cap(const struct wl_choose_collected *s, size_t row)
+{
+    for (size_t k = 0; k < s->c->n_axes; k++) {
+        const struct wl_setting *setting = s->c->axes[k].setting;
+        struct wl_obs_column column;
+        double v;
+        if (!setting || !setting->is_cap || wl_obs_find(s->obs, setting->name, &column, NULL)) continue;
+        const char *text = wl_obs_text(&column, row, s->a);
+        if (*text && (wl_str_to_real(text, &v) || !(v > 0))) return true;
+    }
+    return false;
+}
+
+static void add_settings(struct wl_choose_collected *s, const struct wl_law_group *g)
+{
+    if (has_bad_cap(s, g->runs[0].row)) {
+        s->bad_caps += g->n_runs;
+        return;
+    }
+    for (size_t k = 0, end; k < g->n_runs; k = end) {
+        for (end = k + 1; end < g->n_runs && g->runs[end].workers == g->runs[k].workers;) end++;
+        add_setting(s, g, k, end);
+    }
+}
+
 static int collect(struct wl_choose_collected *s, struct wl_err *e)
 {
     struct wl_law_result laws;
@@ -191,15 +217,14 @@ static int collect(struct wl_choose_collected *s, struct wl_err *e)
     s->per_sample = knows_samples(&laws);
     for (size_t g = 0; g < laws.n; g++) {
         const struct wl_law_group *group = &laws.groups[g];
-        bool wanted = false;
+        bool wanted = !group->n_runs;
         if (group->n_runs) rc = is_wanted(s, group->runs[0].row, &wanted, e);
         if (rc) return rc;
-        if (wanted) add_workload(&names, s->obs->workload[group->runs[0].row], s->a);
-        if (wanted) s->c->workload = s->obs->workload[group->runs[0].row];
-        for (size_t k = 0, end; wanted && k < group->n_runs; k = end) {
-            for (end = k + 1; end < group->n_runs && group->runs[end].workers == group->runs[k].workers;) end++;
-            add_setting(s, group, k, end);
-        }
+        if (wanted) s->bad_rows += group->counts.no_workers + group->counts.no_response + group->counts.not_positive;
+        if (!wanted || !group->n_runs) continue;
+        add_workload(&names, s->obs->workload[group->runs[0].row], s->a);
+        s->c->workload = s->obs->workload[group->runs[0].row];
+        add_settings(s, group);
     }
     if (s->c->n) return check_workloads(s, &names, e);
     return wl_fail(e, WL_EINVAL, "%s: no run with a positive time and worker count%s", s->obs->source,
@@ -295,6 +320,12 @@ static void note_limits(struct wl_choose_collected *s)
         wl_strs_add(s->a, &c->notes,
                     "one run of each setting: what settings and what runs differ by cannot be separated, and "
                     "probabilities and intervals are rough; repeat at least one setting");
+    if (s->bad_rows)
+        wl_strs_addf(s->a, &c->notes, "excluded: %zu row%s without a positive time and worker count", s->bad_rows,
+                     s->bad_rows == 1 ? "" : "s");
+    if (s->bad_caps)
+        wl_strs_addf(s->a, &c->notes, "excluded: %zu run%s with a power cap or clock that is not positive", s->bad_caps,
+                     s->bad_caps == 1 ? "" : "s");
     if (s->copies)
         wl_strs_addf(s->a, &c->notes, "excluded: %zu run%s the same time and energy as another run of the setting",
                      s->copies, s->copies == 1 ? " that has" : "s that have");

@@ -5,14 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-enum { NODES = 9, CONTENDERS = 100 };
-
-/* Gauss-Hermite for the normal density: roots of He9 and their weights, which sum to 1. */
-static const double roots[NODES] = { -4.51274586339978, -3.20542900285647, -2.07684797867783, -1.02325566378913, 0,
-                                     1.02325566378913,  2.07684797867783,  3.20542900285647,  4.51274586339978 };
-static const double weights[NODES] = { 2.23458440077466e-05, 0.00278914132123177, 0.0499164067652179,
-                                       0.244097502894939,    0.406349206349206,   0.244097502894939,
-                                       0.0499164067652179,   0.00278914132123177, 2.23458440077466e-05 };
+enum { CONTENDERS = 100 };
 
 /* Allowed settings in the order of their means; more than these cannot become the choice by one run. */
 struct contenders {
@@ -68,10 +61,10 @@ static double gain_of(const struct contenders *v, size_t k, double run_variance,
     const double root = sqrt(covariance(v, k, k) + run_variance);
     double after = 0;
     for (size_t l = 0; l < v->n; l++) by[l] = covariance(v, k, l) / root;
-    for (size_t q = 0; q < NODES; q++) {
+    for (size_t q = 0; q < wl_hermite_9.n; q++) {
         double least = INFINITY;
-        for (size_t l = 0; l < v->n; l++) least = fmin(least, v->mean[l] + by[l] * roots[q]);
-        after += weights[q] * least;
+        for (size_t l = 0; l < v->n; l++) least = fmin(least, v->mean[l] + by[l] * wl_hermite_9.node[q]);
+        after += wl_hermite_9.weight[q] * least;
     }
     return v->mean[0] - after;
 }

@@ -1,6 +1,7 @@
 /* Draws of the truths of all settings: a node by systematic sampling, the coefficients of the smooth part, and the
  * effect of each setting given these. */
 #include "advise/joint/internal.h"
+#include "stats/stats.h"
 
 #include <math.h>
 
@@ -66,7 +67,7 @@ static void draw_normals(const struct wl_joint *j, enum wl_joint_response r, siz
     const size_t columns = j->basis.r, q = draw % BLOCK;
     const struct wl_joint_node *v = b->node[q] = node_of(&j->part[r], position(draw, r));
     normals(j, COEFFICIENTS, r, draw, columns, b->x, b->of_time);
-    wl_joint_solve_transposed(v->l, columns, b->x);
+    wl_cholesky_backward(v->l, columns, b->x);
     for (size_t k = 0; k < columns; k++) b->z[k * BLOCK + q] = v->coefficients[k] + v->scale[k] * b->x[k];
     normals(j, EFFECTS, r, draw, j->n, b->effects + q * even(j->n), b->of_time);
 }

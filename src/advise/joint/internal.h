@@ -40,10 +40,4 @@ void wl_joint_draw(struct wl_joint *j, struct wl_arena *a);
 /* Share of a measured setting's own effect in what its mean shows: tau^2 / (tau^2 + sigma^2 / runs). */
 double wl_joint_own_share(const struct wl_joint_node *v, const struct wl_joint_runs *runs);
 
-/* Lower Cholesky factor of a symmetric positive definite matrix [n][n], in place of its lower half (the upper half is
- * scratch); and L^-1 x, L'^-1 x in place. */
-void wl_joint_cholesky(double *m, size_t n);
-void wl_joint_solve(const double *l, size_t n, double *x);
-void wl_joint_solve_transposed(const double *l, size_t n, double *x);
-
 #endif

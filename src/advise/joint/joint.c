@@ -101,8 +101,8 @@ static void covariances(const struct wl_joint *j, const struct wl_joint_part *p,
     const size_t r = j->basis.r;
     const double rest = 1 - wl_joint_own_share(v, &p->runs[ref]);
     for (size_t k = 0; k < r; k++) x[k] = v->scale[k] * j->basis.b[ref * r + k];
-    wl_joint_solve(v->l, r, x);
-    wl_joint_solve_transposed(v->l, r, x);
+    wl_cholesky_forward(v->l, r, x);
+    wl_cholesky_backward(v->l, r, x);
     for (size_t i = 0; i < j->n; i++) {
         double sum = 0;
         for (size_t k = 0; k < r; k++) sum += x[k] * v->scale[k] * j->basis.b[i * r + k];

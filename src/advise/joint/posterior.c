@@ -1,6 +1,7 @@
 /* Weights, means and variances of the nodes of (theta, tau, sigma), by the Woodbury identity: settings with equally
  * many runs share one matrix B' B, so that a node costs r^3 whatever the number of settings. */
 #include "advise/joint/internal.h"
+#include "stats/stats.h"
 
 #include <math.h>
 #include <string.h>
@@ -11,41 +12,6 @@ static const double least = 0.001, most = 0.3;            /* of tau and of sigma
 static const double tau_scale = 0.02, sigma_scale = 0.03; /* of their half-Cauchy priors */
 static const double light = 0.003;                        /* nodes with a smaller share of the largest weight */
 static const double within = 3;                           /* of the top of ln sigma's posterior by repeats alone */
-
-/* ---- linear algebra ---- */
-
-/* One column after the other: the inner loop runs along rows. */
-void wl_joint_cholesky(double *m, size_t n)
-{
-    for (size_t k = 0; k < n; k++) {
-        const double pivot = sqrt(fmax(m[k * n + k], 1e-300));
-        m[k * n + k] = pivot;
-        for (size_t i = k + 1; i < n; i++) m[i * n + k] /= pivot;
-        for (size_t i = k + 1; i < n; i++) m[k * n + i] = m[i * n + k]; /* the column, beside the diagonal */
-        for (size_t i = k + 1; i < n; i++) {
-            const double f = m[i * n + k], *column = m + k * n;
-            double *row = m + i * n;
-            for (size_t q = k + 1; q <= i; q++) row[q] -= f * column[q];
-        }
-    }
-}
-
-void wl_joint_solve(const double *l, size_t n, double *x)
-{
-    for (size_t i = 0; i < n; i++) {
-        double s = x[i];
-        for (size_t k = 0; k < i; k++) s -= l[i * n + k] * x[k];
-        x[i] = s / l[i * n + i];
-    }
-}
-
-void wl_joint_solve_transposed(const double *l, size_t n, double *x)
-{
-    for (size_t i = n; i-- > 0;) {
-        x[i] /= l[i * n + i];
-        for (size_t k = 0; k < i; k++) x[k] -= l[i * n + k] * x[i];
-    }
-}
 
 /* ---- nodes ---- */
 
@@ -147,8 +113,8 @@ static double solve_node(struct wl_joint_node *v, const struct batches *sums, si
     }
     for (size_t k = 0; k < r; k++)
         for (size_t q = 0; q <= k; q++) v->l[k * r + q] = v->l[k * r + q] * v->scale[k] * v->scale[q] + (k == q);
-    wl_joint_cholesky(v->l, r);
-    wl_joint_solve(v->l, r, v->coefficients);
+    WL_CHECK(wl_cholesky(v->l, r)); /* 1 and a positive semidefinite matrix */
+    wl_cholesky_forward(v->l, r, v->coefficients);
     for (size_t k = 0; k < r; k++) {
         quadratic -= v->coefficients[k] * v->coefficients[k];
         ln_det += 2 * log(v->l[k * r + k]);
@@ -219,7 +185,7 @@ static void fill_node(const struct wl_joint *j, const struct wl_joint_part *p, s
 {
     const size_t r = j->basis.r;
     double *x = wl_new_array(a, double, r *BLOCK), variance[BLOCK];
-    wl_joint_solve_transposed(v->l, r, v->coefficients);
+    wl_cholesky_backward(v->l, r, v->coefficients);
     for (size_t k = 0; k < r; k++) v->coefficients[k] *= v->scale[k];
     v->mean = wl_new_array(a, double, j->n);
     v->variance = wl_new_array(a, double, j->n);

@@ -185,7 +185,7 @@ struct wl_law_equivalence {
 struct wl_law_counts {
     size_t rows, used;
     size_t first_epochs; /* excluded by drop_epochs */
-    size_t no_workers;   /* missing, not positive, or above WL_LAW_WORKERS_MAX */
+    size_t no_workers;   /* missing, not positive, or beyond WL_LAW_WORKERS_MAX or its inverse */
     size_t no_response;  /* not measured */
     size_t not_positive; /* a response that has no logarithm */
     size_t repeated;     /* copies: same run, epoch and response */

@@ -37,7 +37,8 @@ const double *wl_law_extra_column(const struct wl_observations *obs, const char 
 
 static bool usable(struct wl_law_counts *counts, const struct wl_observations *obs, size_t row, double response)
 {
-    if (!(obs->workers[row] > 0) || obs->workers[row] > WL_LAW_WORKERS_MAX) return counts->no_workers++, false;
+    if (!(obs->workers[row] >= 1 / WL_LAW_WORKERS_MAX) || obs->workers[row] > WL_LAW_WORKERS_MAX)
+        return counts->no_workers++, false;
     if (isnan(response)) return counts->no_response++, false;
     if (!(response > 0) || isinf(response)) return counts->not_positive++, false;
     return true;

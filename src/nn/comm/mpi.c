@@ -67,9 +67,19 @@ static int fail_mpi(struct wl_err *e, const char *call, int status)
 
 /* ---- opening ---------------------------------------------------------------------------------------------------- */
 
+/* The rank that gave up, or the launcher that lost one, ends us. MPI_Finalize, which is collective, next to another
+ * rank's MPI_Abort has ended in SIGSEGV (Open MPI 4.1), and mpirun reports whichever comes first. */
+static void wait_for_the_end(const struct state *s)
+{
+    enum { GRACE_S = 5 };
+    sleep(GRACE_S);
+    MPI_Abort(s->world, 1);
+}
+
 static void finalize(void *state)
 {
     struct state *s = state;
+    if (s->group && s->group->failure.code) wait_for_the_end(s);
     if (s->leaders != MPI_COMM_NULL) MPI_Comm_free(&s->leaders);
     if (s->node != MPI_COMM_NULL) MPI_Comm_free(&s->node);
     MPI_Finalize();

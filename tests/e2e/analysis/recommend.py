@@ -271,6 +271,18 @@ def bad_input():
     refused("no run is done yet", "failed.db")
 
 
+def rows_that_do_not_count():
+    """What cannot be measured is left out and counted: caps of 0 and -1 W, times and worker counts that are not positive."""
+    good, more = list(rows()), list(rows(counts=(2,), caps=(150,), repeats=1))
+    bad = [dict(r, power_cap_w=cap, run=f"{cap}") for r in more for cap in (0, -1)] + [dict(r, time_s=-1, run="t") for r in more]
+    bad += [dict(r, workers=1e-320, run="w") for r in more]
+    alone, both = answer(write("good.csv", good)), answer(write("mixed.csv", good + bad))
+    assert both["choice"] == alone["choice"] and len(both["settings"]) == len(alone["settings"]), both
+    text = run("mixed.csv")[0]
+    says(text, "excluded: 6 rows without a positive time and worker count", "excluded: 2 runs with a power cap or clock that is not positive")
+    says(run("good.csv", "--where", "workers=99", status=1)[0], "None of 12 settings may be chosen")
+
+
 def hostile_names():
     """A name of a file that another person wrote is one word of the command line that runs the choice."""
     bad = "fast; touch stolen"
@@ -291,5 +303,5 @@ def size():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (known_truth, simulated_store, objectives, target, infeasible, poor_data, bad_input, hostile_names, size):
+    for test in (known_truth, simulated_store, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, hostile_names, size):
         test()

@@ -17,7 +17,7 @@ static void factors(void **state)
     for (size_t i = 0; i < N; i++)
         for (size_t j = 0; j <= i; j++) {
             double sum = 0;
-            for (size_t k = 0; k <= j; k++) sum += l[i + k * N] * l[j + k * N];
+            for (size_t k = 0; k <= j; k++) sum += l[i * N + k] * l[j * N + k];
             agree("L L'", sum, a[i + j * N], 12);
         }
     for (size_t i = 0; i < N; i++) y[i] = x[i] = wl_random_normal(1, 3, i);

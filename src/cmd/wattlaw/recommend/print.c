@@ -54,9 +54,11 @@ static const char *time_text(const struct wl_estimate *t, struct wl_arena *a)
     return wl_strf(a, "%s (%s to %s)", wl_human_time(a, t->value), wl_human_time(a, t->lo), wl_human_time(a, t->hi));
 }
 
-/* "11.6 % less energy (9.4 to 13.7 %)" */
+/* "11.6 % less energy (9.4 to 13.7 %)", "27.8 times the time (27.3 to 28.4)" */
 static const char *change_text(const char *what, const struct wl_estimate *ratio, struct wl_arena *a)
 {
+    if (ratio->value >= 2)
+        return wl_strf(a, "%.3g times the %s (%.3g to %.3g)", ratio->value, what, ratio->lo, ratio->hi);
     const bool less = ratio->value <= 1;
     const double sign = less ? -100 : 100, x = sign * (ratio->lo - 1), y = sign * (ratio->hi - 1);
     return wl_strf(a, "%.1f %% %s %s (%.1f to %.1f %%)", sign * (ratio->value - 1), less ? "less" : "more", what,
@@ -202,11 +204,12 @@ static void print_exclusions(const struct wl_recommendation *r)
 static void print_infeasible(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
-    wl_print("No setting of %zu meets the limits with probability %g.\n", r->campaign.n, r->options.probability);
     if (x->nearest == WL_CHOOSE_NONE) {
+        wl_print("None of %zu settings may be chosen.\n", r->campaign.n);
         print_exclusions(r);
         return;
     }
+    wl_print("No setting of %zu meets the limits with probability %g.\n", r->campaign.n, r->options.probability);
     wl_print("  binding        %s: met with probability %s by the nearest setting\n",
              r->options.limits[x->binding].name, probability_text(x->rows[x->nearest].meets[x->binding], a));
     wl_print("  nearest        %s: %s\n", name_of(r, x->nearest), amounts_text(r, (size_t)x->nearest, a));
