@@ -1,7 +1,6 @@
 """Sensors that fail during a run: faults.py WATTLAW FAKE_NVML FAKE_NVML_OLD FAKE_NVML_BROKEN FAULTS
 
 Each time the run continues, the gap is stored and shown, and the energy is right, within its interval, or missing."""
-import concurrent.futures
 import contextlib
 import json
 import os
@@ -10,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import cases
 
 wattlaw, fake, old, broken, faults = map(os.path.abspath, sys.argv[1:6])
 
@@ -180,6 +181,4 @@ CASES = [
     (a_jump_of_the_wall_clock_changes_no_result,),
 ]
 
-with concurrent.futures.ThreadPoolExecutor(4) as pool:
-    for future in [pool.submit(*case) for case in CASES]:
-        future.result()
+cases.run(CASES)

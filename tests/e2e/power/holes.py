@@ -2,7 +2,6 @@
 
 Readings that take long or fail, a counter that stops answering, a wattlaw that is stopped: a run and its epochs have their
 energy with the truth in its interval; if it has none, the true reason is stored and printed."""
-import concurrent.futures
 import contextlib
 import json
 import math
@@ -13,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 import time
+
+import cases
 
 wattlaw, fake, load, truth, faults = map(os.path.abspath, sys.argv[1:6])
 PATIENCE_S = 60
@@ -271,6 +272,4 @@ CASES = [
      "no reading of the counter"),
 ]
 
-with concurrent.futures.ThreadPoolExecutor(4) as pool:
-    for future in [pool.submit(*case) for case in CASES]:
-        future.result()
+cases.run(CASES)
