@@ -17,6 +17,7 @@ static const struct unit {
     { "PFLOP/s", FLOP_RATE, 1e15 },
     { "B", BYTES, 1 },
     { "GB", BYTES, 1e9 },
+    { "MiB", BYTES, 1048576. },
     { "GiB", BYTES, 1073741824. },
     { "B/s", BYTE_RATE, 1 },
     { "GB/s", BYTE_RATE, 1e9 },
@@ -51,6 +52,33 @@ static const char *base_unit(enum dimension of)
 }
 
 static double *value_of(struct wl_hardware_card *c, const struct number *n) { return (double *)((char *)c + n->value); }
+
+static struct wl_card_source *source_of(struct wl_hardware_card *c, const struct number *n)
+{
+    return (struct wl_card_source *)((char *)c + n->source);
+}
+
+static bool given(const char *text) { return text && *text; }
+
+static int read_source(const char *path, const char *key, const struct wl_json *v, struct wl_card_source *out,
+                       struct wl_arena *a, struct wl_err *e)
+{
+    const char *source = wl_json_str(wl_json_get(v, "source")), *assumed = wl_json_str(wl_json_get(v, "assumed")),
+               *url = wl_json_str(wl_json_get(v, "url"));
+    if (!given(source) && !given(assumed))
+        return wl_fail(e, WL_EINVAL,
+                       "%s: %s: the source is missing: expected who published or measured the number, or assumed with "
+                       "the reason",
+                       path, key);
+    if (given(source) && given(assumed))
+        return wl_fail(e, WL_EINVAL, "%s: %s: has both source and assumed: expected one of them", path, key);
+    if (url && !wl_str_starts(url, "https://") && !wl_str_starts(url, "http://"))
+        return wl_fail(e, WL_EINVAL, "%s: %s: url %s: expected https:// or http://", path, key, url);
+    *out = (struct wl_card_source) { .text = wl_strdup(a, given(source) ? source : assumed),
+                                     .url = url ? wl_strdup(a, url) : NULL,
+                                     .assumed = given(assumed) };
+    return 0;
+}
 
 /* "; did you mean X?" or "". */
 static const char *meant(const char *word, const char *const *names, size_t n, struct wl_arena *a)
@@ -94,19 +122,15 @@ static int set_number(struct wl_hardware_card *c, const char *key, const struct 
 {
     const struct number *n = number_of(key);
     if (!n) return unknown_number(c->path, key, a, e);
-    const char *source = wl_json_str(wl_json_get(v, "source"));
     const double value = wl_json_real(wl_json_get(v, "value"));
     double factor = 1;
     int rc = unit_factor(c->path, n, wl_json_str(wl_json_get(v, "unit")), &factor, a, e);
     if (rc) return rc;
     if (!(value > 0) || !isfinite(value))
         return wl_fail(e, WL_EINVAL, "%s: %s: value %g: expected a positive number", c->path, key, value);
-    if (!source || !*source)
-        return wl_fail(e, WL_EINVAL, "%s: %s: the source is missing: expected who published or measured the number",
-                       c->path, key);
-    *value_of(c, n) = value * factor;
-    *(const char **)((char *)c + n->source) = wl_strdup(a, source);
-    return 0;
+    rc = read_source(c->path, key, v, source_of(c, n), a, e);
+    if (rc == 0) *value_of(c, n) = value * factor;
+    return rc;
 }
 
 int wl_hardware_card_parse(const char *path, const char *text, struct wl_hardware_card *out, struct wl_arena *a,
@@ -178,12 +202,12 @@ double wl_hardware_card_peak(const struct wl_hardware_card *c, const char *dtype
 }
 
 bool wl_hardware_card_number(const struct wl_hardware_card *c, size_t i, const char **key, double *value,
-                             const char **unit, const char **source)
+                             const char **unit, const struct wl_card_source **source)
 {
     if (i >= WL_COUNT(numbers)) return false;
     *key = numbers[i].key;
     *value = *(const double *)((const char *)c + numbers[i].value);
     *unit = base_unit(numbers[i].of);
-    *source = *(const char *const *)((const char *)c + numbers[i].source);
+    *source = (const struct wl_card_source *)((const char *)c + numbers[i].source);
     return true;
 }

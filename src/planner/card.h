@@ -1,10 +1,12 @@
 /* Hardware cards: what a vendor or a measurement says about a device, with the source of every number.
  *
  *     { "name": "v100-pcie", "title": "NVIDIA Tesla V100 PCIe 32 GB", "kind": "gpu",
- *       "numbers": { "peak_f32": { "value": 14, "unit": "TFLOP/s", "source": "NVIDIA V100 datasheet" } } }
+ *       "numbers": { "peak_f32": { "value": 14, "unit": "TFLOP/s", "source": "NVIDIA V100 datasheet, table 1",
+ *                                  "url": "https://..." },
+ *                    "lowest_clock": { "value": 135, "unit": "MHz", "assumed": "the idle clock" } } }
  *
- * Peaks are dense (no structured sparsity). A number without a source is an error; a number that is not there is
- * missing, never guessed.
+ * Peaks are dense (no structured sparsity). A number has a source or, where none was found, "assumed" with the reason;
+ * one with neither is an error. A number that is not there is missing, never guessed.
  */
 #ifndef WL_PLANNER_CARD_H
 #define WL_PLANNER_CARD_H
@@ -29,13 +31,20 @@
     CARD_NUMBER(lowest_clock_mhz, "lowest_clock", CLOCK)   \
     CARD_NUMBER(devices_per_node, "devices_per_node", NUMBER)
 
+/* Where a number is from. */
+struct wl_card_source {
+    const char *text; /* document and place in it, or why the number was assumed; NULL: the card has no such number */
+    const char *url;  /* of the document; NULL: not given */
+    bool assumed;     /* no source was found */
+};
+
 struct wl_hardware_card {
     const char *name, *title, *kind; /* kind: "gpu", "cpu" */
     const char *path;                /* of the file; "built in" */
 #define CARD_NUMBER(member, key, dimension) double member;
     WL_HARDWARE_CARD_NUMBERS
 #undef CARD_NUMBER
-#define CARD_NUMBER(member, key, dimension) const char *member##_source;
+#define CARD_NUMBER(member, key, dimension) struct wl_card_source member##_source;
     WL_HARDWARE_CARD_NUMBERS
 #undef CARD_NUMBER
 };
@@ -56,8 +65,8 @@ const char *const *wl_hardware_card_names(size_t *n);
 /* FLOP/s by name of a data type ("bf16"); NAN: the card does not have it. */
 double wl_hardware_card_peak(const struct wl_hardware_card *c, const char *dtype);
 
-/* A number by its key, in its base unit, with its source (NULL: missing) and unit; false: there is no such key. */
+/* The i-th number in its base unit, NAN and source text NULL: missing; false: there are no more. */
 bool wl_hardware_card_number(const struct wl_hardware_card *c, size_t i, const char **key, double *value,
-                             const char **unit, const char **source);
+                             const char **unit, const struct wl_card_source **source);
 
 #endif

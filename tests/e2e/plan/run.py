@@ -116,7 +116,7 @@ def machines():
           in done.stdout, done.stdout + done.stderr)
     j = answer(text.replace("[machine old]\n", "[machine old]\ncard = a100-sxm4-80gb\n"), "--compare", "machines")
     old, new = points(j)[0], points(j, machine=1)[0]
-    check("a step scales by the rooflines", close(old["parts"]["device_s"] / new["parts"]["device_s"], 989.5 / 312, 1e-6),
+    check("a step scales by the rooflines", close(old["parts"]["device_s"] / new["parts"]["device_s"], 989 / 312, 1e-6),
           f"{old['parts']['device_s']} {new['parts']['device_s']}")
     check("energy without idle power is missing", new["energy_j"] is None and old["energy_j"] > 0)
     hours = points(j)[3]["training"][0]
@@ -214,6 +214,23 @@ def workload_cards():
             check(f"{model}: no faster than its flops", points(j)[0]["parts"]["device_s"] >= least * (1 - 1e-9))
 
 
+def card_sources():
+    with open(os.path.join(SOURCE, "docs", "reference", "planning.md"), encoding="utf-8") as f:
+        text = f.read()
+    for name in sorted(os.listdir(os.path.join(SOURCE, "cards"))):
+        with open(os.path.join(SOURCE, "cards", name), encoding="utf-8") as f:
+            card = json.load(f)
+        numbers = card["numbers"].items()
+        assumed = [f"`{key}`" for key, n in numbers if "assumed" in n]
+        derived = sum(n.get("source", "").startswith("derived: ") for _, n in numbers)
+        row = f"| {card['name']} | {len(numbers) - len(assumed) - derived} | {derived} | {', '.join(assumed) or '-'} |"
+        check(f"{name}: its row of the table of sources", row in text, row)
+    numbers = answer(LAB.replace("[machine old]\n", "[machine old]\ncard = grace-superchip\n"))["machines"][0]["card"]["numbers"]
+    assumed, published = numbers["devices_per_node"], numbers["max_power"]
+    check("an assumed number says so", assumed["source"] is None and assumed["assumed"] and not published["assumed"], str(numbers))
+    check("a published number has its document", published["source"] and published["url"].startswith("https://"), str(published))
+
+
 def mistakes():
     cases = [
         (LAB.replace("network_bandwidth", "network_bandwith"),
@@ -259,7 +276,8 @@ def mistakes():
 
 def main():
     os.chdir(os.environ["TMPDIR"]) if "TMPDIR" in os.environ else None
-    for part in (exponents_and_identity, at_and_scale, caps_and_clocks, machines, sites, calibration, workload_cards, mistakes):
+    for part in (exponents_and_identity, at_and_scale, caps_and_clocks, machines, sites, calibration, workload_cards, card_sources,
+                 mistakes):
         part()
     print("plan: all held" if not failed else f"plan: {failed} failed")
     return 1 if failed else 0

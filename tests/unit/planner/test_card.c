@@ -2,26 +2,34 @@
 #include "check.h"
 #include "planner/planner.h"
 
+/* A document that one can open, or the word for what nobody published. */
+static bool is_traceable(const struct wl_card_source *s)
+{
+    return s->text && strlen(s->text) > 10 && (s->assumed || (s->url && wl_str_starts(s->url, "https://")));
+}
+
 static void every_builtin_card_reads_and_has_a_source_for_each_number(void **state)
 {
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
-    size_t n, numbers = 0;
+    size_t n, numbers = 0, assumed = 0;
     const char *const *names = wl_hardware_card_names(&n);
     for (size_t i = 0; i < n; i++) {
         struct wl_hardware_card c;
         struct wl_err e;
         if (wl_hardware_card_find(names[i], NULL, &c, a, &e)) fail_msg("%s: %s", names[i], e.msg);
-        const char *key, *unit, *source;
+        const struct wl_card_source *source;
+        const char *key, *unit;
         double value;
         for (size_t k = 0; wl_hardware_card_number(&c, k, &key, &value, &unit, &source); k++) {
-            assert_true(isnan(value) == (source == NULL));
-            numbers += !isnan(value);
+            assert_true(isnan(value) == (source->text == NULL));
+            if (!isnan(value) && !is_traceable(source)) fail_msg("%s: %s: no document with its URL", names[i], key);
+            numbers += !isnan(value), assumed += source->assumed;
         }
         assert_true(c.max_w > 0 && c.memory_b_s > 0);
         assert_true(!(c.lowest_clock_mhz >= c.clock_mhz) && !(c.idle_w >= c.max_w));
     }
-    assert_true(n >= 10 && numbers > 8 * n);
+    assert_true(n >= 10 && numbers > 8 * n && 10 * assumed < numbers);
     wl_arena_free(a);
 }
 
@@ -37,13 +45,33 @@ static void units_are_converted(void **state)
     assert_true(isnan(wl_hardware_card_peak(&c, "fp4")));
     assert_int_equal(wl_hardware_card_parse("x",
                                             "{\"name\":\"x\",\"title\":\"x\",\"kind\":\"cpu\",\"numbers\":{\"memory\":"
-                                            "{\"value\":2,\"unit\":\"GiB\",\"source\":\"s\"},\"clock\":{\"value\":"
+                                            "{\"value\":2048,\"unit\":\"MiB\",\"source\":\"s\"},\"clock\":{\"value\":"
                                             "1.5,\"unit\":\"GHz\",\"source\":\"s\"}}}",
                                             &c, a, &e),
                      0);
     assert_float_equal(c.memory_b, 2147483648., 0);
     assert_float_equal(c.clock_mhz, 1500, 0);
-    assert_true(isnan(c.idle_w) && c.idle_w_source == NULL);
+    assert_true(isnan(c.idle_w) && c.idle_w_source.text == NULL);
+    wl_arena_free(a);
+}
+
+static void a_number_has_a_source_or_is_assumed(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_hardware_card c;
+    struct wl_err e;
+    const char *text = "{\"name\":\"x\",\"title\":\"x\",\"kind\":\"gpu\",\"numbers\":{"
+                       "\"max_power\":{\"value\":300,\"unit\":\"W\",\"source\":\"datasheet, table 1\","
+                       "\"url\":\"https://example.org/x.pdf\"},"
+                       "\"lowest_clock\":{\"value\":135,\"unit\":\"MHz\",\"assumed\":\"the idle clock\"}}}";
+    if (wl_hardware_card_parse("x", text, &c, a, &e)) fail_msg("%s", e.msg);
+    assert_string_equal(c.max_w_source.text, "datasheet, table 1");
+    assert_string_equal(c.max_w_source.url, "https://example.org/x.pdf");
+    assert_false(c.max_w_source.assumed);
+    assert_float_equal(c.lowest_clock_mhz, 135, 0);
+    assert_string_equal(c.lowest_clock_mhz_source.text, "the idle clock");
+    assert_true(c.lowest_clock_mhz_source.assumed && c.lowest_clock_mhz_source.url == NULL);
     wl_arena_free(a);
 }
 
@@ -62,7 +90,13 @@ static void bad_cards_say_what_is_wrong(void **state)
         { "\"max_power\":{\"value\":-5,\"unit\":\"W\",\"source\":\"s\"}",
           "bad.json: max_power: value -5: expected a positive number" },
         { "\"max_power\":{\"value\":5,\"unit\":\"W\"}",
-          "bad.json: max_power: the source is missing: expected who published or measured the number" },
+          "bad.json: max_power: the source is missing: expected who published or measured the number, or assumed" },
+        { "\"max_power\":{\"value\":5,\"unit\":\"W\",\"source\":\"\",\"url\":\"https://x\"}",
+          "bad.json: max_power: the source is missing" },
+        { "\"max_power\":{\"value\":5,\"unit\":\"W\",\"source\":\"s\",\"assumed\":\"s\"}",
+          "bad.json: max_power: has both source and assumed: expected one of them" },
+        { "\"max_power\":{\"value\":5,\"unit\":\"W\",\"source\":\"s\",\"url\":\"page 3\"}",
+          "bad.json: max_power: url page 3: expected https:// or http://" },
         { "\"max_powr\":{\"value\":5,\"unit\":\"W\",\"source\":\"s\"}",
           "bad.json: unknown number max_powr; did you mean max_power?" },
     };
@@ -94,6 +128,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_builtin_card_reads_and_has_a_source_for_each_number),
         cmocka_unit_test(units_are_converted),
+        cmocka_unit_test(a_number_has_a_source_or_is_assumed),
         cmocka_unit_test(bad_cards_say_what_is_wrong),
         cmocka_unit_test(unknown_cards_are_named),
     };

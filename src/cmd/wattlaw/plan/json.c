@@ -17,7 +17,8 @@ static void add_estimate(struct wl_json *o, const char *key, const char *interva
 
 static void add_card(struct wl_json *o, const struct wl_hardware_card *c)
 {
-    const char *key, *unit, *source;
+    const struct wl_card_source *source;
+    const char *key, *unit;
     double value;
     wl_json_add_str(o, "name", c->name);
     wl_json_add_str(o, "title", c->title);
@@ -28,7 +29,9 @@ static void add_card(struct wl_json *o, const struct wl_hardware_card *c)
         struct wl_json *n = wl_json_add_object(numbers, key);
         wl_json_add_real(n, "value", value);
         wl_json_add_str(n, "unit", unit);
-        wl_json_add_str(n, "source", source);
+        wl_json_add_str(n, "source", source->assumed ? NULL : source->text);
+        wl_json_add_str(n, "assumed", source->assumed ? source->text : NULL);
+        wl_json_add_str(n, "url", source->url);
     }
 }
 
