@@ -214,9 +214,11 @@ char *wl_human_time(struct wl_arena *a, double s)
 {
     if (!isfinite(s)) return wl_strdup(a, "-");
     if (s < 99.5) return wl_human(a, s, "s");
-    long n = lround(s);
-    if (n < 3600) return wl_strf(a, "%ldm%02lds", n / 60, n % 60);
-    return wl_strf(a, "%ldh%02ldm", n / 3600, n % 3600 / 60);
+    const double EXACT_S = 0x1p53; /* whole seconds are exact below */
+    if (s >= EXACT_S) return wl_strf(a, "%.3gh", s / 3600);
+    const int64_t n = llround(s);
+    if (n < 3600) return wl_strf(a, "%dm%02ds", (int)(n / 60), (int)(n % 60));
+    return wl_strf(a, "%lldh%02dm", (long long)(n / 3600), (int)(n % 3600 / 60));
 }
 
 char *wl_human_bytes(struct wl_arena *a, double bytes) { return wl_human(a, bytes, "B"); }

@@ -94,6 +94,9 @@ static void numbers_for_people_are_short(void **state)
     assert_string_equal(wl_human_time(a, 125), "2m05s");
     assert_string_equal(wl_human_time(a, 3725), "1h02m");
     assert_string_equal(wl_human_time(a, 0.25), "250 ms");
+    assert_string_equal(wl_human_time(a, 9e15), "2500000000000h00m");
+    assert_string_equal(wl_human_time(a, 1e18), "2.78e+14h");
+    assert_string_equal(wl_human_time(a, 1e300), "2.78e+296h"); /* beyond any integer */
 }
 
 static void only_near_names_are_suggested(void **state)
