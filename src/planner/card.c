@@ -5,6 +5,15 @@
 
 enum dimension { FLOP_RATE, BYTES, BYTE_RATE, POWER, CLOCK, NUMBER };
 
+/* What a device can have, in base units: as the keys of a plan file, so that no arithmetic overflows. */
+static const struct range {
+    double min, max;
+    bool whole;
+} ranges[] = {
+    [FLOP_RATE] = { 1e6, 1e21, false }, [BYTES] = { 1, 1e18, false }, [BYTE_RATE] = { 1e3, 1e15, false },
+    [POWER] = { 1e-3, 1e5, false },     [CLOCK] = { 1, 1e5, false },  [NUMBER] = { 1, 1024, true },
+};
+
 /* The first unit of a dimension is its base unit. */
 static const struct unit {
     const char *name;
@@ -101,20 +110,33 @@ static int unknown_number(const char *path, const char *key, struct wl_arena *a,
     return wl_fail(e, WL_EINVAL, "%s: unknown number %s%s", path, key, meant(key, names, WL_COUNT(names), a));
 }
 
-static int unit_factor(const char *path, const struct number *n, const char *unit, double *factor, struct wl_arena *a,
-                       struct wl_err *e)
+static int find_unit(const char *path, const struct number *n, const char *unit, const struct unit **out,
+                     struct wl_arena *a, struct wl_err *e)
 {
     const char *names[WL_COUNT(units)];
     struct wl_text list = WL_TEXT(a);
     size_t count = 0;
     for (size_t i = 0; i < WL_COUNT(units); i++) {
         if (units[i].of != n->of) continue;
-        if (wl_str_eq(units[i].name, unit)) return *factor = units[i].factor, 0;
+        if (wl_str_eq(units[i].name, unit)) return *out = &units[i], 0;
         wl_text_addf(&list, "%s%s", count ? ", " : "", units[i].name);
         names[count++] = units[i].name;
     }
     return wl_fail(e, WL_EINVAL, "%s: %s: unknown unit %s: expected %s%s", path, n->key, unit ? unit : "(none)", list.s,
                    unit ? meant(unit, names, count, a) : "");
+}
+
+static int check_range(const char *path, const struct number *n, double value, const struct unit *unit,
+                       struct wl_err *e)
+{
+    const struct range *r = &ranges[n->of];
+    const double v = value * unit->factor;
+    if (v >= r->min && v <= r->max && !(r->whole && v != floor(v))) return 0;
+    if (r->whole)
+        return wl_fail(e, WL_EINVAL, "%s: %s: value %.10g: expected a whole number from %.10g to %.10g", path, n->key,
+                       value, r->min, r->max);
+    return wl_fail(e, WL_EINVAL, "%s: %s: value %.10g %s: expected a number from %.10g to %.10g %s", path, n->key,
+                   value, unit->name, r->min, r->max, base_unit(n->of));
 }
 
 static int set_number(struct wl_hardware_card *c, const char *key, const struct wl_json *v, struct wl_arena *a,
@@ -123,13 +145,12 @@ static int set_number(struct wl_hardware_card *c, const char *key, const struct 
     const struct number *n = number_of(key);
     if (!n) return unknown_number(c->path, key, a, e);
     const double value = wl_json_real(wl_json_get(v, "value"));
-    double factor = 1;
-    int rc = unit_factor(c->path, n, wl_json_str(wl_json_get(v, "unit")), &factor, a, e);
+    const struct unit *unit = units;
+    int rc = find_unit(c->path, n, wl_json_str(wl_json_get(v, "unit")), &unit, a, e);
+    if (rc == 0) rc = check_range(c->path, n, value, unit, e);
     if (rc) return rc;
-    if (!(value > 0) || !isfinite(value))
-        return wl_fail(e, WL_EINVAL, "%s: %s: value %g: expected a positive number", c->path, key, value);
     rc = read_source(c->path, key, v, source_of(c, n), a, e);
-    if (rc == 0) *value_of(c, n) = value * factor;
+    if (rc == 0) *value_of(c, n) = value * unit->factor;
     return rc;
 }
 

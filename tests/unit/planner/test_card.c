@@ -88,7 +88,15 @@ static void bad_cards_say_what_is_wrong(void **state)
         { "\"max_power\":{\"value\":1,\"source\":\"s\"}",
           "bad.json: max_power: unknown unit (none): expected W, mW, kW" },
         { "\"max_power\":{\"value\":-5,\"unit\":\"W\",\"source\":\"s\"}",
-          "bad.json: max_power: value -5: expected a positive number" },
+          "bad.json: max_power: value -5 W: expected a number from 0.001 to 100000 W" },
+        { "\"memory\":{\"value\":1e308,\"unit\":\"GB\",\"source\":\"s\"}",
+          "bad.json: memory: value 1e+308 GB: expected a number from 1 to 1e+18 B" },
+        { "\"devices_per_node\":{\"value\":1e308,\"unit\":\"1\",\"source\":\"s\"}",
+          "bad.json: devices_per_node: value 1e+308: expected a whole number from 1 to 1024" },
+        { "\"devices_per_node\":{\"value\":2.5,\"unit\":\"1\",\"source\":\"s\"}",
+          "bad.json: devices_per_node: value 2.5: expected a whole number from 1 to 1024" },
+        { "\"clock\":{\"value\":\"fast\",\"unit\":\"MHz\",\"source\":\"s\"}",
+          "bad.json: clock: value nan MHz: expected a number from 1 to 100000 MHz" },
         { "\"max_power\":{\"value\":5,\"unit\":\"W\"}",
           "bad.json: max_power: the source is missing: expected who published or measured the number, or assumed" },
         { "\"max_power\":{\"value\":5,\"unit\":\"W\",\"source\":\"\",\"url\":\"https://x\"}",
@@ -112,6 +120,79 @@ static void bad_cards_say_what_is_wrong(void **state)
     wl_arena_free(a);
 }
 
+/* What wattlaw-train --explain --json prints, with a number of ours in it. */
+static const char *workload_text(const char *batch, const char *parameters, const char *flops, const char *bytes,
+                                 struct wl_arena *a)
+{
+    return wl_strf(a,
+                   "{\"options\":{\"local_batch\":%s},\"parameters\":%s,\"train_flops_per_sample\":%s,"
+                   "\"precision\":\"f32\",\"steps\":[{\"training\":true,\"buffers\":[{\"memory\":\"value\","
+                   "\"bytes\":%s}]}],\"memory\":{\"parameter_bytes\":1000,\"gradient_bytes\":1000,"
+                   "\"optimizer_bytes\":0,\"statistic_bytes\":0,\"total_bytes\":5000}}",
+                   batch, parameters, flops, bytes);
+}
+
+/* A workload of which no key was given. */
+static struct wl_planner_workload unset(void)
+{
+    return (struct wl_planner_workload) { .local_batch = NAN,
+                                          .parameters = NAN,
+                                          .gflop = NAN,
+                                          .traffic_mb = NAN,
+                                          .step_mb = NAN,
+                                          .fixed_memory_gb = NAN,
+                                          .sample_memory_mb = NAN };
+}
+
+static void workload_cards_fill_in_what_no_key_gives(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_planner_workload w = unset();
+    struct wl_err e;
+    w.parameters = 7;
+    const char *good = workload_text("4", "100", "2e9", "8e6", a);
+    if (wl_planner_workload_card_parse("net.json", good, &w, a, &e)) fail_msg("%s", e.msg);
+    assert_float_equal(w.parameters, 7, 0); /* the key comes first */
+    assert_float_equal(w.gflop, 2, 1e-15);
+    assert_float_equal(w.traffic_mb, 2, 1e-15);
+    assert_float_equal(w.sample_memory_mb, 3000 / 1e6 / 4, 1e-15);
+    assert_string_equal(w.dtype, "f32");
+    w = unset();
+    if (wl_planner_workload_card_parse("net.json", workload_text("4", "100", "null", "8e6", a), &w, a, &e))
+        fail_msg("%s", e.msg);
+    assert_true(isnan(w.gflop));
+    wl_arena_free(a);
+}
+
+static void numbers_of_workload_cards_are_bounded(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *batch, *parameters, *flops, *bytes, *message;
+    } cases[] = {
+        { "1e308", "100", "2e9", "8e6",
+          "net.json: options.local_batch gives local_batch = 1e+308: expected a number from 1 to 1000000000 "
+          "(samples)" },
+        { "4", "-1", "2e9", "8e6", "net.json: parameters gives parameters = -1: expected a number from 1 to 1e+15" },
+        { "4", "100", "1e308", "8e6",
+          "net.json: train_flops_per_sample gives flops = 1e+299: expected a number from 1e-09 to 1e+12 (GFLOP)" },
+        { "4", "100", "2e9", "1e308",
+          "net.json: steps[0].buffers[0].bytes = 1e+308: expected a number from 0 to 1e+18" },
+        { "4", "100", "2e9", "\"many\"", "net.json: steps[0].buffers[0].bytes = nan: expected a number" },
+        { "null", "100", "2e9", "8e6", "net.json: not a workload card: expected the output of wattlaw-train" },
+    };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_planner_workload w = unset();
+        struct wl_err e = { 0 };
+        const char *text = workload_text(cases[i].batch, cases[i].parameters, cases[i].flops, cases[i].bytes, a);
+        assert_int_equal(wl_planner_workload_card_parse("net.json", text, &w, a, &e), WL_EINVAL);
+        if (!wl_str_starts(e.msg, cases[i].message)) fail_msg("%s, not %s", e.msg, cases[i].message);
+    }
+    wl_arena_free(a);
+}
+
 static void unknown_cards_are_named(void **state)
 {
     (void)state;
@@ -130,6 +211,8 @@ int main(void)
         cmocka_unit_test(units_are_converted),
         cmocka_unit_test(a_number_has_a_source_or_is_assumed),
         cmocka_unit_test(bad_cards_say_what_is_wrong),
+        cmocka_unit_test(workload_cards_fill_in_what_no_key_gives),
+        cmocka_unit_test(numbers_of_workload_cards_are_bounded),
         cmocka_unit_test(unknown_cards_are_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
