@@ -234,6 +234,12 @@ static int check_rows(const struct fit *f, struct wl_arena *a, struct wl_err *e)
         if (missing)
             return wl_fail(e, WL_EINVAL, "%s: %s is missing: the measurement of %s with %g workers needs it",
                            f->copy->path, missing, c.workload->name, row->at.workers);
+        if (isnan(wl_planner_evaluate(&c, &row->at).epoch_s))
+            return wl_fail(
+                e, WL_EINVAL,
+                "%s: [machine %s] idle_power = %g: expected less than %g (W), the cap of a measurement of %s "
+                "with %g workers, or lowest_clock",
+                f->copy->path, c.machine->name, c.machine->idle_w, row->at.cap_w, c.workload->name, row->at.workers);
     }
     return 0;
 }
@@ -251,6 +257,16 @@ static size_t count_power(const struct fit *f, struct wl_arena *a)
     return n;
 }
 
+/* Draws of all constants are kept. */
+static int check_draws(const struct wl_planner_posterior *q, struct wl_err *e)
+{
+    const size_t MAX_VALUES = (size_t)1 << 27; /* 1 GiB */
+    const size_t most = MAX_VALUES / (q->parameters.n + 2);
+    if (q->draws <= most) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: draws = %zu: expected at most %zu for the %zu uncertain constants of this plan",
+                   q->plan->path, q->draws, most, q->parameters.n);
+}
+
 int wl_planner_calibrate(const struct wl_planner_plan *p, size_t machine, const struct wl_planner_rows *rows,
                          struct wl_planner_posterior *out, struct wl_arena *a, struct wl_err *e)
 {
@@ -259,6 +275,8 @@ int wl_planner_calibrate(const struct wl_planner_plan *p, size_t machine, const 
     out->parameters = wl_planner_parameters_of(p, machine, true, a);
     out->draws = (size_t)p->draws;
     const size_t k = out->parameters.n;
+    int rc = check_draws(out, e);
+    if (rc) return rc;
     out->mode = wl_new_array(a, double, k);
     out->z = wl_new_array(a, double, k * out->draws);
     out->s = wl_new_array(a, double, 2 * out->draws);
@@ -266,7 +284,7 @@ int wl_planner_calibrate(const struct wl_planner_plan *p, size_t machine, const 
     struct fit f = { wl_planner_plan_copy(p, a), rows ? rows : &none, &out->parameters, sd, machine, 0,
                      wl_new_array(a, double, k) };
     for (size_t i = 0; i < k; i++) factor[i + i * k] = 1;
-    int rc = check_rows(&f, a, e);
+    rc = check_rows(&f, a, e);
     f.n_power = rc ? 0 : count_power(&f, a);
     if (rc == 0 && out->rows && k) rc = find_mode(&f, out->mode, sd, factor, a, e);
     if (rc) return rc;

@@ -31,7 +31,8 @@ struct wl_planner_rows {
 };
 
 /* The rows of the plan's workloads: per run the mean ln t of its epochs without the first (unless it is the only one),
- * per configuration that of its runs. WL_EINVAL: none of the workloads is there. */
+ * per configuration that of its runs; ln P of the runs whose energies are all above 0. WL_EINVAL: none of the workloads
+ * is there. */
 int wl_planner_rows_of(const struct wl_planner_plan *p, const struct wl_observations *obs, struct wl_planner_rows *out,
                        struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
@@ -48,7 +49,8 @@ struct wl_planner_posterior {
     double effective; /* smallest effective number of draws of a parameter, by its autocorrelation */
 };
 
-/* rows NULL: the prior. WL_EINVAL: a row's time cannot be computed, with the number that is missing. */
+/* rows NULL: the prior. WL_EINVAL: a row's time cannot be computed, with the number that is missing; more constants and
+ * draws than memory is meant for. */
 int wl_planner_calibrate(const struct wl_planner_plan *p, size_t machine, const struct wl_planner_rows *rows,
                          struct wl_planner_posterior *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
@@ -72,6 +74,11 @@ struct wl_planner_forecast {
 /* Fills point and bands of n forecasts, of which workload and at are set. */
 void wl_planner_forecast(const struct wl_planner_posterior *q, struct wl_planner_forecast *f, size_t n,
                          struct wl_arena *a);
+
+/* The same, with draws of at most `bytes` in memory (at least those of one point). Whatever it is the numbers are the
+ * same: a draw of a point depends on the seed alone. */
+void wl_planner_forecast_within(const struct wl_planner_posterior *q, struct wl_planner_forecast *f, size_t n,
+                                size_t bytes, struct wl_arena *a);
 
 /* The model's accuracy: fitted to the configurations with at most half of the largest worker count, and asked for the
  * others. */

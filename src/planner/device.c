@@ -21,13 +21,14 @@ struct wl_planner_operation wl_planner_operate(const struct wl_planner_device *d
 {
     struct wl_planner_operation o = { .phi = 1, .enforceable = true };
     const double lowest = lowest_phi(d);
-    if (!isnan(clock_mhz)) o.phi = fmin(clock_mhz / d->clock_mhz, 1);
+    if (!isnan(clock_mhz)) o.phi = isnan(d->clock_mhz) ? NAN : fmin(clock_mhz / d->clock_mhz, 1);
+    if (clock_mhz > d->highest_mhz) o.enforceable = false;
     if (!isnan(cap_w)) {
         const double under = phi_under(d, cap_w);
         o.phi = isnan(under) ? NAN : fmin(o.phi, under);
         if (cap_w < d->min_cap_w || cap_w > d->max_w) o.enforceable = false;
     }
-    if (o.phi < lowest || o.phi <= 0) o.enforceable = false, o.phi = lowest;
+    if (o.phi < lowest || o.phi <= 0) o.enforceable = false, o.phi = lowest > 0 ? lowest : NAN;
     o.active_w = d->idle_w + d->load * (d->max_w - d->idle_w) * pow(o.phi, d->exponent);
     return o;
 }

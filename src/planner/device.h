@@ -13,13 +13,14 @@
 #include "base/base.h"
 
 struct wl_planner_device {
-    double idle_w;     /* Ps */
-    double max_w;      /* Ps + Pd: board power limit */
-    double load;       /* u: share of Pd that the workload draws while it computes at full clock */
-    double exponent;   /* g */
-    double clock_mhz;  /* f0: where the workload runs without cap or lock; NAN: unknown, locks cannot be planned */
-    double lowest_mhz; /* NAN: unknown, no floor */
-    double min_cap_w;  /* NAN: unknown */
+    double idle_w;      /* Ps */
+    double max_w;       /* Ps + Pd: board power limit */
+    double load;        /* u: share of Pd that the workload draws while it computes at full clock */
+    double exponent;    /* g */
+    double clock_mhz;   /* f0: where the workload runs without cap or lock; NAN: unknown, locks cannot be planned */
+    double lowest_mhz;  /* NAN: unknown, no floor */
+    double highest_mhz; /* of a lock; NAN: unknown */
+    double min_cap_w;   /* NAN: unknown */
 };
 
 /* Where a device runs. */
@@ -29,7 +30,8 @@ struct wl_planner_operation {
     bool enforceable; /* cap and lock are in the device's range, and the cap is not below what the lowest clock draws */
 };
 
-/* cap_w and clock_mhz NAN: none. A cap without known powers, or a lock without a known clock, gives phi NAN. */
+/* cap_w and clock_mhz NAN: none. A cap without known powers, or a lock without a known clock, gives phi NAN, and so
+ * does a cap that leaves nothing for computing (not above the idle power) where the lowest clock is unknown. */
 struct wl_planner_operation wl_planner_operate(const struct wl_planner_device *d, double cap_w, double clock_mhz);
 
 /* t(f)/t1. */

@@ -3,21 +3,16 @@
 
 #include "planner/internal.h"
 
-#include <math.h>
-#include <stdlib.h>
+#include "stats/stats.h"
 
-static int by_value(const void *x, const void *y)
-{
-    const double p = *(const double *)x, q = *(const double *)y;
-    return (p > q) - (p < q);
-}
+#include <math.h>
 
 /* Median and 95 % interval of draws, which are sorted. */
 static struct wl_estimate interval(double *v, size_t n)
 {
     static const double levels[] = { .5, .025, .975 };
     double at[3];
-    qsort(v, n, sizeof *v, by_value);
+    wl_sort_ascending(v, n);
     for (size_t i = 0; i < 3; i++) at[i] = v[lround(levels[i] * (double)(n - 1))];
     return (struct wl_estimate) { at[0], at[1], at[2] };
 }
@@ -56,13 +51,10 @@ static struct wl_estimate band(double value, double *v, size_t n)
     return e;
 }
 
-void wl_planner_forecast(const struct wl_planner_posterior *q, struct wl_planner_forecast *f, size_t n,
-                         struct wl_arena *a)
+/* A few points: all of their draws are in memory. v [3 n][draws] */
+static void forecast_some(const struct wl_planner_posterior *q, struct wl_planner_plan *copy,
+                          struct wl_planner_forecast *f, size_t n, double **v)
 {
-    struct wl_arena *scratch = wl_arena_new(a);
-    struct wl_planner_plan *copy = wl_planner_plan_copy(q->plan, scratch);
-    double **v = wl_new_array(scratch, double *, 3 * n);
-    for (size_t i = 0; i < 3 * n; i++) v[i] = wl_new_array(scratch, double, q->draws);
     for (size_t draw = 0; draw < q->draws; draw++) {
         wl_planner_parameters_set(&q->parameters, q->z + draw * q->parameters.n, copy);
         for (size_t i = 0; i < n; i++) draw_point(q, draw, copy, &f[i], v + 3 * i);
@@ -75,6 +67,25 @@ void wl_planner_forecast(const struct wl_planner_posterior *q, struct wl_planner
         f[i].energy_j = band(f[i].point.energy_j, v[3 * i + 1], q->draws);
         f[i].power_w = band(f[i].point.power_w, v[3 * i + 2], q->draws);
     }
+}
+
+void wl_planner_forecast(const struct wl_planner_posterior *q, struct wl_planner_forecast *f, size_t n,
+                         struct wl_arena *a)
+{
+    wl_planner_forecast_within(q, f, n, 64 << 20, a);
+}
+
+void wl_planner_forecast_within(const struct wl_planner_posterior *q, struct wl_planner_forecast *f, size_t n,
+                                size_t bytes, struct wl_arena *a)
+{
+    enum { RESPONSES = 3 };
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct wl_planner_plan *copy = wl_planner_plan_copy(q->plan, scratch);
+    const size_t of_a_point = RESPONSES * q->draws * sizeof(double), fit = bytes / of_a_point;
+    const size_t at_once = fit < 1 ? 1 : fit < n ? fit : n;
+    double **v = wl_new_array(scratch, double *, RESPONSES *at_once);
+    for (size_t i = 0; i < RESPONSES * at_once; i++) v[i] = wl_new_array(scratch, double, q->draws);
+    for (size_t i = 0; i < n; i += at_once) forecast_some(q, copy, f + i, n - i < at_once ? n - i : at_once, v);
     wl_arena_free(scratch);
 }
 

@@ -36,6 +36,7 @@ static struct wl_planner_device device_of(const struct wl_planner_case *c)
                                         .exponent = m->power_exponent,
                                         .clock_mhz = m->clock_mhz,
                                         .lowest_mhz = m->lowest_clock_mhz,
+                                        .highest_mhz = fmax(m->clock_mhz, m->card ? m->card->clock_mhz : NAN),
                                         .min_cap_w = m->min_cap_w };
 }
 
@@ -105,9 +106,20 @@ static double coordinate_s(const struct wl_planner_case *c, double workers)
     return c->framework->negotiation_s * workers * c->workload->tensors;
 }
 
-static double steps_of(const struct wl_planner_workload *w, double samples, double global_batch)
+static double global_batch(const struct wl_planner_case *c, const struct wl_planner_setting *s)
 {
-    const double steps = or_else(samples, w->samples) / global_batch;
+    return or_else(s->local_batch, c->workload->local_batch) * s->workers *
+           or_else(s->accumulation, (double)c->workload->accumulation);
+}
+
+bool wl_planner_exceeds_data(const struct wl_planner_case *c, const struct wl_planner_setting *s)
+{
+    return global_batch(c, s) > or_else(s->samples, c->workload->samples);
+}
+
+static double steps_of(const struct wl_planner_workload *w, double samples, double batch)
+{
+    const double steps = or_else(samples, w->samples) / batch;
     return fmax(w->drop_last ? floor(steps) : ceil(steps), 1);
 }
 
@@ -182,7 +194,7 @@ struct wl_planner_point wl_planner_evaluate(const struct wl_planner_case *c, con
     const struct wl_planner_device d = device_of(c);
     const double batch = or_else(s->local_batch, w->local_batch);
     struct wl_planner_point p = { .nodes = ceil(s->workers / (double)c->machine->devices_per_node) };
-    p.global_batch = batch * s->workers * or_else(s->accumulation, (double)w->accumulation);
+    p.global_batch = global_batch(c, s);
     p.steps = steps_of(w, s->samples, p.global_batch);
     p.at = wl_planner_operate(&d, s->cap_w, s->clock_mhz);
     step(c, s, batch, &p);

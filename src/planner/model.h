@@ -61,6 +61,10 @@ struct wl_planner_point wl_planner_evaluate(const struct wl_planner_case *c, con
 const char *wl_planner_missing(const struct wl_planner_case *c, const struct wl_planner_setting *s, bool energy,
                                struct wl_arena *a);
 
+/* Does an update take more samples than an epoch has? The step is padded (drop_last: there would be none at all), so
+ * that further workers save nothing. */
+bool wl_planner_exceeds_data(const struct wl_planner_case *c, const struct wl_planner_setting *s);
+
 /* Seconds of one micro-step of `batch` samples at full clock on the case's machine. */
 double wl_planner_device_step(const struct wl_planner_case *c, double batch);
 

@@ -9,7 +9,7 @@ struct run {
     size_t workload, epochs;
     struct wl_planner_setting at;
     double ln_time, time_s, energy_j, first_epoch;
-    bool skipped, simulated;
+    bool skipped, simulated, without_energy; /* without: an epoch's is not above 0 */
 };
 
 static bool is_excluded(const struct wl_observations *obs, size_t row, const struct run *r, size_t rows_of_run)
@@ -55,6 +55,7 @@ static void add_observation(const struct wl_planner_plan *p, const struct wl_obs
     r->ln_time += log(obs->time_s[i]);
     r->time_s += obs->time_s[i];
     r->energy_j += obs->energy_j[i];
+    r->without_energy = r->without_energy || obs->energy_j[i] <= 0;
     r->simulated = r->simulated || obs->simulated[i] == 1;
 }
 
@@ -66,28 +67,41 @@ static bool same_setting(const struct wl_planner_setting *x, const struct wl_pla
            same(x->accumulation, y->accumulation) && same(x->cap_w, y->cap_w) && same(x->clock_mhz, y->clock_mhz);
 }
 
-/* Running means over the runs of a configuration. */
-static void add_run(struct wl_planner_rows *out, const struct run *r, struct wl_arena *a)
+/* Runs of each configuration that measured an energy. */
+struct powered {
+    size_t *n, size, cap;
+};
+
+static struct wl_planner_row *row_of(struct wl_planner_rows *out, struct powered *powered, const struct run *r,
+                                     struct wl_arena *a)
 {
-    out->simulated = out->simulated || r->simulated;
-    const double ln_time = r->ln_time / (double)r->epochs, ln_power = log(r->energy_j / r->time_s / r->at.workers);
-    for (size_t i = 0; i < out->n; i++) {
-        struct wl_planner_row *row = &out->v[i];
-        if (row->workload != r->workload || !same_setting(&row->at, &r->at)) continue;
-        row->runs++;
-        row->ln_time += (ln_time - row->ln_time) / (double)row->runs;
-        row->ln_power += (ln_power - row->ln_power) / (double)row->runs;
-        return;
-    }
+    for (size_t i = 0; i < out->n; i++)
+        if (out->v[i].workload == r->workload && same_setting(&out->v[i].at, &r->at)) return &out->v[i];
     WL_GROW(a, out->v, out->n, out->cap);
-    out->v[out->n++] = (struct wl_planner_row) { r->workload, r->at, ln_time, ln_power, 1 };
+    WL_GROW(a, powered->n, powered->size, powered->cap);
+    powered->n[powered->size++] = 0;
+    out->v[out->n] = (struct wl_planner_row) { r->workload, r->at, 0, NAN, 0 };
+    return &out->v[out->n++];
+}
+
+/* Running means over the runs of a configuration: of times, and of powers where there is one. */
+static void add_run(struct wl_planner_rows *out, struct powered *powered, const struct run *r, struct wl_arena *a)
+{
+    struct wl_planner_row *row = row_of(out, powered, r, a);
+    const double ln_power = r->without_energy ? NAN : log(r->energy_j / r->time_s / r->at.workers);
+    out->simulated = out->simulated || r->simulated;
+    row->ln_time += (r->ln_time / (double)r->epochs - row->ln_time) / (double)++row->runs;
+    if (isnan(ln_power)) return;
+    const double n = (double)++powered->n[row - out->v];
+    row->ln_power = n == 1 ? ln_power : row->ln_power + (ln_power - row->ln_power) / n;
 }
 
 int wl_planner_rows_of(const struct wl_planner_plan *p, const struct wl_observations *obs, struct wl_planner_rows *out,
                        struct wl_arena *a, struct wl_err *e)
 {
     struct run *runs = wl_new_array(a, struct run, obs->runs);
-    size_t *rows = wl_new_array(a, size_t, obs->runs), skipped = 0;
+    size_t *rows = wl_new_array(a, size_t, obs->runs), skipped = 0, without = 0;
+    struct powered powered = { 0 };
     *out = (struct wl_planner_rows) { 0 };
     first_epochs(obs, runs, rows);
     for (size_t i = 0; i < obs->n; i++) {
@@ -96,11 +110,16 @@ int wl_planner_rows_of(const struct wl_planner_plan *p, const struct wl_observat
     }
     for (size_t i = 0; i < obs->runs; i++) {
         skipped += runs[i].skipped;
-        if (!runs[i].skipped && runs[i].epochs) add_run(out, &runs[i], a);
+        if (runs[i].skipped || !runs[i].epochs) continue;
+        add_run(out, &powered, &runs[i], a);
+        without += runs[i].without_energy;
     }
     if (skipped)
         wl_strs_addf(a, &out->notes, "%zu of %zu runs are not used: no workload of the plan, or no workers or time",
                      skipped, obs->runs);
+    if (without)
+        wl_strs_addf(a, &out->notes, "energies of %zu of %zu runs are not used: energy_j of an epoch is not above 0",
+                     without, obs->runs);
     if (out->n) return 0;
     return wl_fail(e, WL_EINVAL, "%s: no run of a workload of %s (first: %s)", obs->source, p->path,
                    p->workloads[0].name);

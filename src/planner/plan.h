@@ -43,7 +43,7 @@ struct wl_planner_workload {
     int line;
     const char *card, *framework_name, *dtype, *sharding, *step_machine;
     const struct wl_planner_framework *framework;
-    struct wl_ints workers; /* instead of those of [plan] */
+    struct wl_ints workers; /* ascending, each once; those of [plan] where the section has none */
     int64_t accumulation;
     bool drop_last;
     double samples, local_batch, validation_samples;

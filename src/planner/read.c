@@ -5,6 +5,7 @@
 #include "planner/workload_card.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct reader {
@@ -137,6 +138,33 @@ static int read_section(struct reader *r, const struct wl_ini_section *s, struct
 
 /* ---- what follows ---- */
 
+static int by_value(const void *x, const void *y)
+{
+    const int64_t p = *(const int64_t *)x, q = *(const int64_t *)y;
+    return (p > q) - (p < q);
+}
+
+/* Ascending, each count once: ratios are to the smallest, and the summary is of the largest. */
+static void order_counts(struct wl_ints *counts)
+{
+    size_t n = 0;
+    if (counts->n) qsort(counts->v, counts->n, sizeof *counts->v, by_value);
+    for (size_t i = 0; i < counts->n; i++)
+        if (i == 0 || counts->v[i] != counts->v[n - 1]) counts->v[n++] = counts->v[i];
+    counts->n = n;
+}
+
+static void drop_repeats(struct wl_reals *values)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < values->n; i++) {
+        bool listed = false;
+        for (size_t k = 0; k < n; k++) listed = listed || values->v[k] == values->v[i];
+        if (!listed) values->v[n++] = values->v[i];
+    }
+    values->n = n;
+}
+
 static void or_card(double *to, double v)
 {
     if (isnan(*to)) *to = v;
@@ -214,6 +242,7 @@ static int complete_workload(struct reader *r, struct wl_planner_workload *w, st
     if (m < 0)
         return wl_fail(e, WL_EINVAL, "%s: [workload %s] step_machine = %s: there is no [machine %s]", where(r, w->line),
                        w->name, w->step_machine, w->step_machine);
+    order_counts(&w->workers);
     if (!w->workers.n) w->workers = p->workers;
     rc = complete_load(r, w, &p->machines[m], e);
     return rc ? rc : choose_framework(r, w, e);
@@ -231,6 +260,9 @@ static int complete(struct reader *r, struct wl_err *e)
         wl_opts_default(rows_of("framework NAME"), p->frameworks, r->a);
         p->frameworks[p->n_frameworks++].name = "default";
     }
+    order_counts(&p->workers);
+    drop_repeats(&p->power_caps);
+    drop_repeats(&p->clocks);
     int rc = 0;
     for (size_t i = 0; i < p->n_machines && rc == 0; i++) rc = complete_machine(r, &p->machines[i], e);
     for (size_t i = 0; i < p->n_workloads && rc == 0; i++) rc = complete_workload(r, &p->workloads[i], e);

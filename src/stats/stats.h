@@ -19,6 +19,7 @@
 #include "stats/robust.h"
 #include "stats/sandwich.h"
 #include "stats/segmented.h"
+#include "stats/sort.h"
 #include "stats/special.h"
 #include "stats/time_series.h"
 #include "stats/usl.h"

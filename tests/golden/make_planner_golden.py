@@ -50,10 +50,11 @@ def clock_of(j):
     dynamic = j["load"] * (j["max_w"] - j["idle_w"])
     if j["lock_mhz"] != "":
         wanted = min(1.0, j["lock_mhz"] / j["clock_mhz"])
+        good = j["lock_mhz"] <= j["clock_mhz"]
     if j["cap_w"] != "":
         room = min(j["cap_w"], j["idle_w"] + dynamic) - j["idle_w"]
         wanted = min(wanted, (max(room, 0) / dynamic) ** (1 / j["power_exponent"]))
-        good = j["cap_w"] <= j["max_w"]
+        good = good and j["cap_w"] <= j["max_w"]
     floor = j["lowest_mhz"] / j["clock_mhz"]
     return (wanted, good) if wanted >= floor else (floor, False)
 

@@ -7,6 +7,7 @@ import csv
 import json
 import math
 import os
+import re
 import resource
 import subprocess
 import sys
@@ -97,6 +98,13 @@ def at_and_scale():
     spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
     check("--at replaces the worker counts", [p["workers"] for p in points(j)] == [2, 100000])
     check("100,000 workers in a second", spent < 1, f"{spent} s")
+    text = LAB.replace("workers = 1,2,4,8", "workers = 8,2,8,4000,1")
+    check("worker counts in order, each once", [p["workers"] for p in points(answer(text))] == [1, 2, 8, 4000])
+    check("--at in order, each once", [p["workers"] for p in points(answer(text, "--at", "workers=9,3,9"))] == [3, 9])
+    note = "net: from 4000 workers on the global batch (200000) is more than the 100000 samples of an epoch: one step, in part padding"
+    done = plan(text)
+    check("a batch beyond the data", note in done.stdout and note in answer(text)["notes"] and not answer(LAB)["notes"], done.stdout)
+    check("the summary is of the largest count", "  at 4000" in done.stdout and "training   4000 workers" in done.stdout, done.stdout)
     check("more nodes than there are", not points(j)[1]["fits"] and points(j)[0]["fits"])
 
 
@@ -106,6 +114,10 @@ def caps_and_clocks():
     check("settings", settings == [(None, None)] * 4 + [(60, None)] * 4 + [(150, None)] * 4 + [(None, 700)] * 4, str(settings))
     free, capped, locked = points(j)[0], points(j)[8], points(j)[12]
     check("a cap slows down and saves", capped["time_s"] > free["time_s"] and capped["power_w"] < free["power_w"])
+    done = plan(LAB.replace("[machine", "power_caps = 40,400\nclocks = 700,2000\n[machine", 1))
+    rows = [line for line in done.stdout.splitlines() if "cap" in line or "clock" in line]
+    check("what a device cannot do", len(rows) == 16 and all(("not enforceable" in r) == ("clock 700" not in r) for r in rows), done.stdout)
+    check("an unknown time is not a number", not re.search(r"\bnan|inf\b", done.stdout) and done.returncode == 0, done.stdout)
     check("half the clock: mu + (1 - mu) 2", close(locked["parts"]["device_s"] / free["parts"]["device_s"], .3 + .7 * 2))
 
 

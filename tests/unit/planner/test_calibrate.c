@@ -192,6 +192,92 @@ static void runs_become_configurations(void **state)
     wl_arena_free(a);
 }
 
+/* A meter that did not count says 0: such a run counts for the time alone. */
+static void energies_of_zero_are_left_out(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct wl_planner_plan p = plan_of(text, a);
+    struct wl_observations obs = { .source = "x.csv" };
+    struct wl_planner_rows rows;
+    struct wl_err e;
+    wl_obs_alloc(&obs, 4, a);
+    static const double energies[] = { 800, 0, -5, NAN };
+    static const char *const runs[] = { "1", "2", "3", "4" };
+    for (size_t i = 0; i < 4; i++) {
+        obs.workload[i] = "w", obs.run[i] = runs[i], obs.time_s[i] = 2, obs.workers[i] = i == 2 ? 8 : 4;
+        obs.energy_j[i] = energies[i];
+    }
+    wl_obs_index_runs(&obs, a);
+    if (wl_planner_rows_of(&p, &obs, &rows, a, &e)) fail_msg("%s", e.msg);
+    assert_int_equal(rows.n, 2);
+    assert_int_equal(rows.v[0].runs, 3);
+    assert_float_equal(exp(rows.v[0].ln_power), 100, 1e-9);
+    assert_true(isnan(rows.v[1].ln_power));
+    assert_float_equal(exp(rows.v[1].ln_time), 2, 1e-12);
+    assert_int_equal(rows.notes.n, 1);
+    assert_string_equal(rows.notes.v[0], "energies of 2 of 4 runs are not used: energy_j of an epoch is not above 0");
+    const struct wl_planner_posterior q = calibrated(&p, &rows, a);
+    assert_true(isfinite(q.noise[0]) && isfinite(q.noise[1]));
+    wl_arena_free(a);
+}
+
+/* Memory for one point, for two, for all: the same bits. */
+static void bands_do_not_depend_on_the_memory(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct wl_planner_plan p = plan_of(text, a);
+    const struct wl_planner_posterior q = calibrated(&p, NULL, a);
+    const size_t of_a_point = 3 * q.draws * sizeof(double), bytes[] = { 0, 2 * of_a_point, 100 * of_a_point };
+    struct wl_planner_forecast f[3][5];
+    for (size_t k = 0; k < 3; k++) {
+        for (size_t i = 0; i < 5; i++)
+            f[k][i] = (struct wl_planner_forecast) { .workload = i % 2, .at = wl_planner_setting_of(1 << 2 * i) };
+        wl_planner_forecast_within(&q, f[k], 5, bytes[k], a);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        assert_memory_equal(&f[0][i].time_s, &f[2][i].time_s, sizeof f[0][i].time_s);
+        assert_memory_equal(&f[1][i].energy_j, &f[2][i].energy_j, sizeof f[0][i].energy_j);
+        assert_memory_equal(&f[1][i].power_w, &f[2][i].power_w, sizeof f[0][i].power_w);
+    }
+    assert_true(f[0][0].time_s.lo != f[0][1].time_s.lo);
+    wl_arena_free(a);
+}
+
+static void draws_that_no_memory_holds_are_refused(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_text many = WL_TEXT(a);
+    struct wl_planner_posterior q;
+    struct wl_err e;
+    wl_text_addf(&many, "[plan]\nworkers = 1\ndraws = 1000000\n[machine m]\nidle_power = 1\n");
+    for (int i = 0; i < 100; i++)
+        wl_text_addf(&many, "[workload w%d]\nsamples = 1000\nlocal_batch = 1\nstep_time = 1s\n", i);
+    const struct wl_planner_plan p = plan_of(many.s, a);
+    assert_int_equal(wl_planner_calibrate(&p, 0, NULL, &q, a, &e), WL_EINVAL);
+    assert_true(wl_str_starts(e.msg, "lab.ini: draws = 1000000: expected at most "));
+    wl_arena_free(a);
+}
+
+static void a_measured_cap_that_the_plan_rules_out_is_named(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct wl_planner_plan p = plan_of(text, a);
+    struct wl_planner_setting at = wl_planner_setting_of(2);
+    at.cap_w = 40; /* idle_power is 50 */
+    struct wl_planner_row row = { 0, at, log(1000), NAN, 3 };
+    const struct wl_planner_rows rows = { .v = &row, .n = 1 };
+    struct wl_planner_posterior q;
+    struct wl_err e;
+    assert_int_equal(wl_planner_calibrate(&p, 0, &rows, &q, a, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "lab.ini: [machine m] idle_power = 50: expected less than 40 (W), the cap of a "
+                               "measurement of w with 2 workers, or lowest_clock");
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +287,10 @@ int main(void)
         cmocka_unit_test(the_largest_scale_is_held_out),
         cmocka_unit_test(one_scale_has_no_accuracy),
         cmocka_unit_test(runs_become_configurations),
+        cmocka_unit_test(energies_of_zero_are_left_out),
+        cmocka_unit_test(bands_do_not_depend_on_the_memory),
+        cmocka_unit_test(draws_that_no_memory_holds_are_refused),
+        cmocka_unit_test(a_measured_cap_that_the_plan_rules_out_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -330,6 +330,47 @@ static void linear_overheads_are_constants_of_an_epoch(void **state)
 
 /* ---- limits ---- */
 
+static void what_a_device_cannot_do_is_marked(void **state)
+{
+    (void)state;
+    struct job j = plain(16);
+    j.at.clock_mhz = 1400;
+    assert_true(evaluate(&j).at.enforceable);
+    j.at.clock_mhz = 1401; /* above the highest clock */
+    assert_false(evaluate(&j).at.enforceable);
+    assert_float_equal(evaluate(&j).at.phi, 1, 0);
+    struct wl_hardware_card boosts = { .name = "b", .clock_mhz = 1500, .memory_b = NAN };
+    j.machine.card = &boosts; /* which the job does not reach without a lock */
+    assert_true(evaluate(&j).at.enforceable);
+    j.at.clock_mhz = 199;
+    assert_false(evaluate(&j).at.enforceable);
+    j.at.clock_mhz = NAN;
+    j.machine.min_cap_w = 100;
+    const double caps[] = { 99, 100, 300, 301 };
+    for (size_t i = 0; i < WL_COUNT(caps); i++) {
+        j.at.cap_w = caps[i];
+        assert_int_equal(evaluate(&j).at.enforceable, i == 1 || i == 2);
+    }
+    j.machine.lowest_clock_mhz = NAN;
+    j.at.cap_w = 40; /* nothing is left for computing, and the clock that stays is unknown */
+    const struct wl_planner_point p = evaluate(&j);
+    assert_true(!p.at.enforceable && isnan(p.epoch_s) && isnan(p.energy_j) && isnan(p.busy));
+}
+
+static void a_batch_beyond_the_data_is_noticed(void **state)
+{
+    (void)state;
+    struct job j = plain(10);
+    j.workload.samples = 640;
+    const struct wl_planner_case c = { &j.machine, &j.framework, &j.workload, NULL };
+    j.at.workers = 20;
+    assert_false(wl_planner_exceeds_data(&c, &j.at));
+    j.at.workers = 21;
+    assert_true(wl_planner_exceeds_data(&c, &j.at));
+    j.at.samples = 10000;
+    assert_false(wl_planner_exceeds_data(&c, &j.at));
+}
+
 static void collectives_choose_and_refuse(void **state)
 {
     (void)state;
@@ -428,6 +469,8 @@ int main(void)
         cmocka_unit_test(steps_cover_the_samples),
         cmocka_unit_test(the_energy_identity_holds),
         cmocka_unit_test(linear_overheads_are_constants_of_an_epoch),
+        cmocka_unit_test(what_a_device_cannot_do_is_marked),
+        cmocka_unit_test(a_batch_beyond_the_data_is_noticed),
         cmocka_unit_test(collectives_choose_and_refuse),
         cmocka_unit_test(stragglers_follow_order_statistics),
         cmocka_unit_test(what_is_missing_has_a_name),

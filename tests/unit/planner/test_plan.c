@@ -39,6 +39,23 @@ static void measured_power_is_a_load(void **state)
     wl_arena_free(a);
 }
 
+static void counts_are_ordered_and_unique(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_planner_plan p;
+    struct wl_err e;
+    const char *many = "[plan]\nworkers = 8,1,8,2,1\npower_caps = 200,100,200\n[machine m]\nlatency = 1us\n"
+                       "[workload v]\nsamples = 10\nlocal_batch = 1\n"
+                       "[workload w]\nsamples = 10\nlocal_batch = 1\nworkers = 5,3,5\n";
+    if (wl_planner_parse("lab.ini", many, NULL, &p, a, &e)) fail_msg("%s", e.msg);
+    const struct wl_ints v = p.workloads[0].workers, w = p.workloads[1].workers;
+    assert_true(v.n == 3 && v.v[0] == 1 && v.v[1] == 2 && v.v[2] == 8);
+    assert_true(w.n == 2 && w.v[0] == 3 && w.v[1] == 5);
+    assert_true(p.power_caps.n == 2 && p.power_caps.v[0] == 200 && p.power_caps.v[1] == 100);
+    wl_arena_free(a);
+}
+
 static void mistakes_name_line_value_and_what_was_expected(void **state)
 {
     (void)state;
@@ -117,6 +134,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults_and_cards_fill_in),
         cmocka_unit_test(measured_power_is_a_load),
+        cmocka_unit_test(counts_are_ordered_and_unique),
         cmocka_unit_test(mistakes_name_line_value_and_what_was_expected),
         cmocka_unit_test(frey2022_gives_the_exponents_of_the_prototype),
     };

@@ -17,6 +17,7 @@ struct wl_cmd_planned {
     struct wl_planner_forecast *f; /* [n] */
     size_t n, n_base;
     const char *needs_energy; /* the number without which there is no energy; NULL: there is one */
+    const char *note;         /* on counts whose global batch is more than the data; NULL: none */
 };
 
 struct wl_cmd_plan_machine {

@@ -182,5 +182,7 @@ void wl_cmd_plan_json(const struct wl_cmd_plan *c, struct wl_arena *a)
     for (size_t i = 0; i < c->n_machines; i++) add_machine(machines, c, &c->machines[i], a);
     struct wl_json *notes = wl_json_add_array(root, "notes");
     for (size_t i = 0; i < c->rows.notes.n; i++) wl_json_add_str(notes, NULL, c->rows.notes.v[i]);
+    for (size_t i = 0; i < c->plan->n_workloads; i++)
+        if (c->machines[0].v[i].note) wl_json_add_str(notes, NULL, c->machines[0].v[i].note);
     wl_json_print(root);
 }

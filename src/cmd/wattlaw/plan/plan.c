@@ -72,6 +72,22 @@ static const char *missing_for_energy(const struct wl_planner_plan *p, size_t ma
     return d->n ? wl_planner_missing(&c, &d->f[d->n - 1].at, true, a) : NULL;
 }
 
+/* From the first count whose global batch is more than an epoch's samples; NULL: there is none. */
+static const char *note_of_data(const struct wl_planner_plan *p, size_t machine, const struct wl_cmd_planned *d,
+                                struct wl_arena *a)
+{
+    const struct wl_planner_case c = wl_planner_case_of(p, machine, d->workload);
+    for (size_t i = 0; i < d->n_base; i++) {
+        if (!wl_planner_exceeds_data(&c, &d->f[i].at)) continue;
+        return wl_strf(a,
+                       "%s: from %g workers on the global batch (%.0f) is more than the %.0f samples of an epoch: %s",
+                       c.workload->name, d->f[i].at.workers, d->f[i].point.global_batch, c.workload->samples,
+                       c.workload->drop_last ? "drop_last leaves no step, one is assumed"
+                                             : "one step, in part padding");
+    }
+    return NULL;
+}
+
 /* No cap, then each cap, then each clock; all worker counts in each. */
 static struct wl_cmd_planned settings_of(const struct wl_planner_plan *p, size_t workload,
                                          const struct wl_points *points, struct wl_arena *a)
@@ -105,6 +121,7 @@ static int plan_workload(const struct wl_planner_plan *p, struct wl_cmd_plan_mac
     if (rc) return rc;
     d->needs_energy = missing_for_energy(p, m->machine, d, a);
     wl_planner_forecast(&m->posterior, d->f, d->n, a);
+    d->note = note_of_data(p, m->machine, d, a);
     return 0;
 }
 
@@ -175,6 +192,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (o->keys) return wl_cmd_plan_print_keys(), WL_EXIT_OK;
     if (rest->args.n != 1 || rest->command) return wl_fail(e, WL_EUSAGE, "expected one plan file");
     int rc = wl_points_read(&o->at, &points, a, e);
+    if (rc == 0) wl_sort_ascending(points.workers, points.n);
     if (rc == 0) rc = wl_planner_read(rest->args.v[0], o->cards, &plan, a, e);
     if (rc == 0) rc = compute(&c, o, &points, a, e);
     if (rc) return rc;

@@ -10,6 +10,12 @@ static const char *setting_text(const struct wl_planner_setting *at, struct wl_a
     return isnan(at->clock_mhz) ? "" : wl_strf(a, "clock %g MHz", at->clock_mhz);
 }
 
+static const char *limits_text(const struct wl_planner_point *p)
+{
+    if (!p->fits) return p->at.enforceable ? "does not fit" : "does not fit, not enforceable";
+    return p->at.enforceable ? NULL : "not enforceable";
+}
+
 static struct wl_amount amount(const struct wl_cmd_plan *c, const struct wl_estimate *v, const char *unit)
 {
     return wl_amount_between(v->value, v->lo, v->hi, unit, c->from);
@@ -44,12 +50,15 @@ static void print_points(const struct wl_cmd_plan *c, const struct wl_cmd_planne
         wl_table_real(&t, f->time_s.value, 4);
         band_cell(&t, &f->time_s, a);
         wl_table_real(&t, d->f[0].time_s.value / f->time_s.value, 3);
-        wl_table_cellf(&t, "%.0f %%", 100 * f->point.busy);
+        if (isnan(f->point.busy))
+            wl_table_cell(&t, NULL);
+        else
+            wl_table_cellf(&t, "%.0f %%", 100 * f->point.busy);
         wl_table_provenance(&t, c->from);
         wl_table_amount(&t, &energy, 4);
         band_cell(&t, &f->energy_j, a);
         wl_table_amount(&t, &power, 4);
-        wl_table_cell(&t, !f->point.fits ? "does not fit" : !f->point.at.enforceable ? "not enforceable" : NULL);
+        wl_table_cell(&t, limits_text(&f->point));
         wl_table_row(&t);
     }
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
@@ -127,6 +136,7 @@ static void print_workload(const struct wl_cmd_plan *c, const struct wl_cmd_plan
         print_identity(first, last);
     if (!d->needs_energy && isnan(machine->host_w))
         wl_print("  boundary   devices alone: host_power of [machine %s] is not given\n", machine->name);
+    if (d->note) wl_print("  note       %s\n", d->note);
     if (!c->n_sites) print_bill(c, m, last, NULL, a);
     for (size_t i = 0; i < c->n_sites; i++) print_bill(c, m, last, &c->sites[i], a);
 }
@@ -236,6 +246,7 @@ void wl_cmd_plan_print_machines(const struct wl_cmd_plan *c, struct wl_arena *a)
         for (size_t m = 0; m < c->n_machines; m++)
             if (c->machines[m].v[w].needs_energy)
                 wl_print("  energy     unknown: needs %s\n", c->machines[m].v[w].needs_energy);
+        if (c->machines[0].v[w].note) wl_print("  note       %s\n", c->machines[0].v[w].note);
     }
 }
 
