@@ -203,8 +203,8 @@ static int check_footprint(struct reader *r, struct wl_err *e)
     if (rc < 0)
         return wl_fail(e, WL_EINVAL, "%s: [measure] %s: %s", location_of(r, "measure", key), key,
                        wl_experiment_options_as_keys("measure", e->msg, r->a));
-    int64_t now = wl_anchor_now().wall_ns;
-    if (f.intensity && isnan(wl_carbon_intensity_at(f.intensity, now)))
+    int64_t now = wl_anchor_now().wall_ns, until;
+    if (f.intensity && isnan(wl_grid_steps_at(&f.intensity->steps, now, &until)))
         wl_strs_add(r->a, &r->x->notes,
                     wl_strf(r->a,
                             "%s: [measure] carbon_csv: %s has no intensity for now, %s: the carbon of runs is "

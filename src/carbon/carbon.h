@@ -4,17 +4,13 @@
 #define WL_CARBON_CARBON_H
 
 #include "base/base.h"
+#include "carbon/steps.h"
 #include "store/read.h"
 
-/* Carbon intensity over time. Steps: value i holds from t_ns[i] until the next row, at most 1.5 times the usual
- * (median) spacing of the rows. */
+/* Carbon intensity over time, g CO2e/kWh. */
 struct wl_carbon_intensity {
-    const char *path, *column; /* of the intensity */
-    bool marginal;             /* else an average */
-    int64_t *t_ns;             /* wall clock, ns since 1970 */
-    double *g_per_kwh;         /* NAN: the field is empty */
-    size_t n;
-    int64_t usual_ns;
+    struct wl_grid_steps steps;
+    bool marginal; /* else an average */
 };
 
 /* Reads a file with a column of times and one of intensities, known by their names (docs/formats.md): exports of
@@ -22,11 +18,11 @@ struct wl_carbon_intensity {
 int wl_carbon_intensity_read(const char *path, struct wl_carbon_intensity *out, struct wl_arena *a,
                              struct wl_err *e) WL_MUST_CHECK;
 
-/* g CO2e per kWh at an instant of the wall clock; NAN: the file has none for it. */
-double wl_carbon_intensity_at(const struct wl_carbon_intensity *grid, int64_t wall_ns);
-
-/* Mean over `duration_s` from an instant on; NAN: the file does not cover all of it. */
-double wl_carbon_intensity_mean(const struct wl_carbon_intensity *grid, int64_t wall_ns, double duration_s);
+/* Prices of electricity over time, per kWh, below 0 where the market pays for use. Columns are known by a name that
+ * has "price" and the unit: price_per_kwh, price_eur_per_mwh, "Day-ahead Price [EUR/MWh]". *currency: the code in the
+ * name, in upper case; NULL: there is none. WL_EINVAL names file:line. */
+int wl_grid_price_read(const char *path, struct wl_grid_steps *out, const char **currency, struct wl_arena *a,
+                       struct wl_err *e) WL_MUST_CHECK;
 
 /* g CO2e per kWh over the run, its steps weighted by the energy drawn in each; NAN if the file does not cover the whole
  * run, and *why says which part is missing. */

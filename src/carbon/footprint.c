@@ -28,7 +28,7 @@ static int read_intensity(struct wl_footprint *f, struct wl_arena *a, struct wl_
     if (rc < 0) return rc;
     if (f->intensity->marginal) f->kind = "marginal";
     f->source = wl_strf(a, "%s%s%s of %s, in steps", f->source ? f->source : "", f->source ? ", " : "",
-                        f->intensity->column, f->carbon_csv);
+                        f->intensity->steps.column, f->carbon_csv);
     return 0;
 }
 

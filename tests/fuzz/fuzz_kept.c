@@ -11,6 +11,21 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+static void check_steps(const struct wl_grid_steps *s, struct wl_arena *a)
+{
+    int64_t until;
+    double *mean = wl_new_array(a, double, s->n);
+    WL_CHECK(s->n >= 2 && s->usual_ns > 0);
+    wl_grid_steps_means(s, (double)s->usual_ns / WL_NS_PER_S, mean, a);
+    for (size_t i = 0; i < s->n; i++) {
+        WL_CHECK(i == 0 || s->t_ns[i] > s->t_ns[i - 1]);
+        const double here = wl_grid_steps_at(s, s->t_ns[i], &until);
+        WL_CHECK(here == s->v[i] || (isnan(here) && isnan(s->v[i])));
+        WL_CHECK(isnan(mean[i]) || fabs(mean[i]) < 1e6);
+    }
+    WL_CHECK(isnan(wl_grid_steps_at(s, s->t_ns[0] - 1, &until)));
+}
+
 static void intensity(const char *path, struct wl_arena *a)
 {
     struct wl_err e = { 0 };
@@ -19,13 +34,7 @@ static void intensity(const char *path, struct wl_arena *a)
         WL_CHECK(*e.msg);
         return;
     }
-    WL_CHECK(g.n >= 2 && g.usual_ns > 0);
-    for (size_t i = 0; i < g.n; i++) {
-        WL_CHECK(i == 0 || g.t_ns[i] > g.t_ns[i - 1]);
-        double here = wl_carbon_intensity_at(&g, g.t_ns[i]);
-        WL_CHECK(here == g.g_per_kwh[i] || (isnan(here) && isnan(g.g_per_kwh[i])));
-    }
-    WL_CHECK(isnan(wl_carbon_intensity_at(&g, g.t_ns[0] - 1)));
+    check_steps(&g.steps, a);
 }
 
 static void calibrations(const char *path, struct wl_arena *a)

@@ -160,6 +160,41 @@ def sites():
     check("a grid that does not cover the training", points(long)[3]["training"][1]["carbon_g"] is None)
 
 
+def prices():
+    """A grid that is clean by day and cheap at night; a price below 0 in one hour."""
+    with open("grid.csv", "w", encoding="utf-8") as f, open("price.csv", "w", encoding="utf-8") as g:
+        f.write("timestamp,carbon_intensity\n")
+        g.write("timestamp,Day-ahead Price [EUR/MWh]\n")
+        for hour in range(72):
+            t = 1767225600 + 3600 * hour
+            f.write(f"{t},{400 if hour % 24 < 12 else 100}\n")
+            g.write(f"{t},{50 if hour % 24 < 12 else -20 if hour == 40 else 300}\n")
+    text = LAB.replace("[plan]", "[plan]\nepochs = 200") + "[site grid]\ncarbon_csv = grid.csv\nprice_csv = price.csv\n"
+    done = plan(text, "--compare", "sites")
+    for words in ("lowest from 2026-01-01T12:00:00Z: 100 g/kWh", "lowest price from 2026-01-01T00:00:00Z: 0.05 EUR/kWh",
+                  "cleanest start, 2026-01-01T12:00:00Z:", "cheapest start, 2026-01-01T00:00:00Z:"):
+        check(f"when to run: {words}", words in done.stdout, done.stdout + done.stderr)
+    bill = points(answer(text))[3]["training"][0]
+    check("the mean of all starts", .05 < bill["price_per_kwh"] < .3 and close(bill["energy_cost"], bill["kwh"] * bill["price_per_kwh"]))
+    check("the cleanest start has a price", close(bill["best_price_per_kwh"], .3) and close(bill["best_g_per_kwh"], 100), str(bill))
+    check("the cheapest start has an intensity", close(bill["cheapest_price_per_kwh"], .05) and close(bill["cheapest_g_per_kwh"], 400))
+    check("the dearest start", bill["dearest_start"] == "2026-01-01T12:00:00Z" and close(bill["dearest_price_per_kwh"], .3))
+    short = points(answer(text.replace("epochs = 200", "epochs = 10")))[3]["training"][0]
+    check("a price below 0", short["cheapest_start"] == "2026-01-02T16:00:00Z" and close(short["cheapest_price_per_kwh"], -.02), str(short))
+    alone = answer(text.replace("carbon_csv = grid.csv\n", ""))
+    bill = points(alone)[3]["training"][0]
+    check("prices alone", bill["carbon_g"] is None and bill["best_start"] is None and bill["cheapest_g_per_kwh"] is None
+          and bill["currency"] == "EUR" and alone["sites"][0]["price_csv"] == "./price.csv", str(bill))
+    long = plan(text.replace("epochs = 200", "epochs = 20000"), "--compare", "sites")
+    check("prices that do not cover the training", "price.csv does not cover" in long.stdout, long.stdout)
+    for change, message in (("price_csv = price.csv\nprice = 1", "[site grid] price_csv: a file replaces price: give one or the other"),
+                            ("price_csv = price.csv\ncurrency = USD", "'Day-ahead Price [EUR/MWh]' is in EUR: expected the currency of the site, USD"),
+                            ("price_csv = grid.csv", "no column of prices with their unit"),
+                            ("price_csv = none.csv", "none.csv")):
+        done = plan(text.replace("price_csv = price.csv", change))
+        check(f"exit 1 and: {message}", done.returncode == 1 and "lab.ini:2" in done.stderr and message in done.stderr, done.stderr)
+
+
 def write_runs(path, j, slower=1.0):
     """The plan's own times as three runs each, 2 % apart, with energies."""
     with open(path, "w", newline="", encoding="utf-8") as f:
@@ -288,8 +323,8 @@ def mistakes():
 
 def main():
     os.chdir(os.environ["TMPDIR"]) if "TMPDIR" in os.environ else None
-    for part in (exponents_and_identity, at_and_scale, caps_and_clocks, machines, sites, calibration, workload_cards, card_sources,
-                 mistakes):
+    for part in (exponents_and_identity, at_and_scale, caps_and_clocks, machines, sites, prices, calibration, workload_cards,
+                 card_sources, mistakes):
         part()
     print("plan: all held" if not failed else f"plan: {failed} failed")
     return 1 if failed else 0

@@ -9,6 +9,8 @@
 struct wl_cmd_plan_site {
     const char *name;
     struct wl_footprint footprint;
+    const char *price_csv;
+    struct wl_grid_steps *prices; /* per kWh; NULL: they do not vary with time */
 };
 
 /* A workload on a machine at all settings: `base` (no cap, no lock) for each worker count, then each cap and clock. */
@@ -42,13 +44,22 @@ struct wl_cmd_plan {
 int wl_cmd_plan_read_sites(const struct wl_planner_plan *p, struct wl_cmd_plan_site **out, size_t *n,
                            struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Energy, carbon and money of a training at a site. */
+/* A training that starts at a row of a file after which the file covers it. */
+struct wl_cmd_plan_start {
+    int64_t wall_ns;         /* 0: there is none, or nothing varies with time */
+    double g_per_kwh, price; /* means while it runs; NAN: unknown */
+};
+
+/* The keys of such a section. */
+const struct wl_opt *wl_cmd_plan_site_rows(void);
+
+/* Energy, carbon and money of a training at a site. What varies with time is the mean over all starts. */
 struct wl_cmd_plan_bill {
-    double hours, kwh;               /* of the training; at the meter, NAN: unknown */
-    double g_per_kwh, carbon_g;      /* NAN: unknown */
-    double energy_cost, hour_cost;   /* of energy; of worker-hours and node-hours; NAN: no price */
-    int64_t best_start, worst_start; /* wall clock, ns; 0: the intensity does not vary with time */
-    double best_g, worst_g;          /* mean intensity of a training that starts then */
+    double hours, kwh;             /* of the training; at the meter, NAN: unknown */
+    double g_per_kwh, carbon_g;    /* NAN: unknown */
+    double price;                  /* per kWh; NAN: none */
+    double energy_cost, hour_cost; /* of energy; of worker-hours and node-hours; NAN: no price */
+    struct wl_cmd_plan_start cleanest, dirtiest, cheapest, dearest;
     const char *currency;
 };
 struct wl_cmd_plan_bill wl_cmd_plan_bill_of(const struct wl_cmd_plan *c, const struct wl_cmd_plan_machine *m,

@@ -63,6 +63,15 @@ static void add_parts(struct wl_json *o, const struct wl_planner_point *p)
     wl_json_add_real(o, "step_s", p->step_s);
 }
 
+/* WHICH_start, WHICH_g_per_kwh and WHICH_price_per_kwh. */
+static void add_start(struct wl_json *o, const char *which, const struct wl_cmd_plan_start *s, struct wl_arena *a)
+{
+    const bool known = s->wall_ns != 0;
+    wl_json_add_str(o, wl_strf(a, "%s_start", which), known ? wl_clock_iso(a, s->wall_ns) : NULL);
+    wl_json_add_real(o, wl_strf(a, "%s_g_per_kwh", which), known ? s->g_per_kwh : NAN);
+    wl_json_add_real(o, wl_strf(a, "%s_price_per_kwh", which), known ? s->price : NAN);
+}
+
 static void add_bill(struct wl_json *list, const struct wl_cmd_plan_site *s, const struct wl_cmd_plan_bill *b,
                      struct wl_arena *a)
 {
@@ -74,10 +83,11 @@ static void add_bill(struct wl_json *list, const struct wl_cmd_plan_site *s, con
     wl_json_add_real(o, "energy_cost", b->energy_cost);
     wl_json_add_real(o, "hour_cost", b->hour_cost);
     wl_json_add_str(o, "currency", b->currency);
-    wl_json_add_str(o, "best_start", b->best_start ? wl_clock_iso(a, b->best_start) : NULL);
-    wl_json_add_real(o, "best_g_per_kwh", b->best_g);
-    wl_json_add_str(o, "worst_start", b->worst_start ? wl_clock_iso(a, b->worst_start) : NULL);
-    wl_json_add_real(o, "worst_g_per_kwh", b->worst_g);
+    add_start(o, "best", &b->cleanest, a);
+    add_start(o, "worst", &b->dirtiest, a);
+    wl_json_add_real(o, "price_per_kwh", b->price);
+    add_start(o, "cheapest", &b->cheapest, a);
+    add_start(o, "dearest", &b->dearest, a);
 }
 
 static void add_point(struct wl_json *list, const struct wl_cmd_plan *c, const struct wl_cmd_plan_machine *m,
@@ -177,6 +187,7 @@ void wl_cmd_plan_json(const struct wl_cmd_plan *c, struct wl_arena *a)
         struct wl_json *o = wl_json_add_object(sites, NULL);
         wl_json_add_str(o, "site", c->sites[i].name);
         wl_cmd_footprint_json(&c->sites[i].footprint, o);
+        wl_json_add_str(o, "price_csv", c->sites[i].price_csv);
     }
     struct wl_json *machines = wl_json_add_array(root, "machines");
     for (size_t i = 0; i < c->n_machines; i++) add_machine(machines, c, &c->machines[i], a);

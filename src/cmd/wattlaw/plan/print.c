@@ -250,16 +250,44 @@ void wl_cmd_plan_print_machines(const struct wl_cmd_plan *c, struct wl_arena *a)
     }
 }
 
-static void print_hours(const struct wl_cmd_plan_site *s, const struct wl_cmd_plan_bill *b, struct wl_arena *a)
+/* Of one quantity: the best and the worst start. "" where nothing varies with time. */
+static void print_starts(const char *name, const char *path, const struct wl_cmd_plan_bill *b, bool priced,
+                         struct wl_arena *a)
 {
-    if (!s->footprint.intensity) return;
-    if (!b->best_start) {
-        wl_print("  %-10s %s does not cover %.3g h at a stretch: carbon unknown\n", s->name, s->footprint.carbon_csv,
-                 b->hours);
+    const struct wl_cmd_plan_start *best = priced ? &b->cheapest : &b->cleanest,
+                                   *worst = priced ? &b->dearest : &b->dirtiest;
+    const char *unit = priced ? wl_strf(a, "%s/kWh", b->currency) : "g/kWh";
+    if (!best->wall_ns) {
+        wl_print("  %-10s %s does not cover %.3g h at a stretch: %s unknown\n", name, path, b->hours,
+                 priced ? "price" : "carbon");
         return;
     }
-    wl_print("  %-10s lowest from %s: %.4g g/kWh; highest from %s: %.4g; mean of all starts %.4g\n", s->name,
-             wl_clock_iso(a, b->best_start), b->best_g, wl_clock_iso(a, b->worst_start), b->worst_g, b->g_per_kwh);
+    wl_print("  %-10s lowest %sfrom %s: %.4g %s; highest from %s: %.4g; mean of all starts %.4g\n", name,
+             priced ? "price " : "", wl_clock_iso(a, best->wall_ns), priced ? best->price : best->g_per_kwh, unit,
+             wl_clock_iso(a, worst->wall_ns), priced ? worst->price : worst->g_per_kwh,
+             priced ? b->price : b->g_per_kwh);
+}
+
+/* What the cleanest and the cheapest start have of the other quantity. */
+static void print_both(const struct wl_cmd_plan *c, const char *name, const struct wl_cmd_plan_bill *b,
+                       struct wl_arena *a)
+{
+    const struct wl_cmd_plan_start *starts[] = { &b->cleanest, &b->cheapest };
+    for (size_t i = 0; i < WL_COUNT(starts); i++) {
+        const struct wl_cmd_plan_start *s = starts[i];
+        const struct wl_amount carbon = wl_amount_of(b->kwh * s->g_per_kwh, "g CO2e", c->from);
+        if (!s->wall_ns || isnan(s->g_per_kwh) || isnan(s->price) || isnan(b->kwh)) continue;
+        wl_print("  %-10s %s start, %s: %s, energy %s\n", name, i ? "cheapest" : "cleanest",
+                 wl_clock_iso(a, s->wall_ns), wl_amount_text(&carbon, a), money(c, b->kwh * s->price, b->currency, a));
+    }
+}
+
+static void print_hours(const struct wl_cmd_plan *c, const struct wl_cmd_plan_site *s, const struct wl_cmd_plan_bill *b,
+                        struct wl_arena *a)
+{
+    if (s->footprint.intensity) print_starts(s->name, s->footprint.carbon_csv, b, false, a);
+    if (s->prices) print_starts(s->name, s->price_csv, b, true, a);
+    if (s->footprint.intensity || s->prices) print_both(c, s->name, b, a);
 }
 
 static void site_row(struct wl_table *t, const struct wl_cmd_plan *c, const struct wl_planner_forecast *f,
@@ -267,7 +295,7 @@ static void site_row(struct wl_table *t, const struct wl_cmd_plan *c, const stru
 {
     const struct wl_amount kwh = wl_amount_of(b->kwh, "kWh", c->from),
                            carbon = wl_amount_of(b->carbon_g, "g CO2e", c->from),
-                           best = wl_amount_of(b->kwh * b->best_g, "g CO2e", c->from);
+                           best = wl_amount_of(b->kwh * b->cleanest.g_per_kwh, "g CO2e", c->from);
     wl_table_real(t, f->at.workers, 0);
     wl_table_cell(t, s->name);
     wl_table_real(t, b->hours, 3);
@@ -276,6 +304,7 @@ static void site_row(struct wl_table *t, const struct wl_cmd_plan *c, const stru
     wl_table_amount(t, &carbon, 4);
     wl_table_amount(t, &best, 4);
     wl_table_real(t, b->energy_cost, 4);
+    wl_table_real(t, b->kwh * b->cheapest.price, 4);
     wl_table_real(t, b->hour_cost, 4);
     wl_table_cell(t, isnan(b->energy_cost) ? NULL : s->footprint.currency);
     wl_table_row(t);
@@ -283,7 +312,8 @@ static void site_row(struct wl_table *t, const struct wl_cmd_plan *c, const stru
 
 static void print_sites_of(const struct wl_cmd_plan *c, size_t workload, struct wl_arena *a)
 {
-    static const char *const heads[] = { "kWh at the meter", "g CO2e", "g CO2e, best hour", "energy", "hours" };
+    static const char *const heads[] = { "kWh at the meter",  "g CO2e", "g CO2e, best hour", "energy",
+                                         "energy, best hour", "hours" };
     const struct wl_cmd_plan_machine *m = &c->machines[0];
     const struct wl_cmd_planned *d = &m->v[workload];
     struct wl_table t = wl_table_new(a);
@@ -301,7 +331,7 @@ static void print_sites_of(const struct wl_cmd_plan *c, size_t workload, struct 
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
     for (size_t s = 0; s < c->n_sites; s++) {
         const struct wl_cmd_plan_bill b = wl_cmd_plan_bill_of(c, m, &d->f[d->n_base - 1], &c->sites[s]);
-        print_hours(&c->sites[s], &b, a);
+        print_hours(c, &c->sites[s], &b, a);
     }
     if (d->needs_energy) wl_print("  energy     unknown: needs %s\n", d->needs_energy);
 }
@@ -318,6 +348,16 @@ void wl_cmd_plan_print_sites(const struct wl_cmd_plan *c, struct wl_arena *a)
 
 /* ---- keys ---- */
 
+static void print_key_rows(const struct wl_opt *rows, struct wl_arena *a)
+{
+    for (const struct wl_opt *o = rows; o->name; o++) {
+        char *name = wl_strdup(a, o->name);
+        for (char *c = name; *c; c++) *c = *c == '-' ? '_' : *c;
+        wl_print("  %-22s %s%s%s%s%s%s\n", name, o->help, o->unit ? ", " : "", o->unit ? o->unit : "",
+                 o->def ? " (default " : "", o->def ? o->def : "", o->def ? ")" : "");
+    }
+}
+
 void wl_cmd_plan_print_keys(void)
 {
     struct wl_arena *a = wl_arena_new(NULL);
@@ -325,15 +365,9 @@ void wl_cmd_plan_print_keys(void)
     const struct wl_planner_key_table *t = wl_planner_keys(&n);
     for (size_t i = 0; i < n; i++) {
         wl_print(i ? "\n[%s]  %s\n" : "[%s]  %s\n", t[i].section, t[i].help);
-        for (const struct wl_opt *o = t[i].rows; o->name; o++) {
-            char *name = wl_strdup(a, o->name);
-            for (char *c = name; *c; c++) *c = *c == '-' ? '_' : *c;
-            wl_print("  %-22s %s%s%s%s%s%s\n", name, o->help, o->unit ? ", " : "", o->unit ? o->unit : "",
-                     o->def ? " (default " : "", o->def ? o->def : "", o->def ? ")" : "");
-        }
+        print_key_rows(t[i].rows, a);
     }
-    wl_print("\n[site NAME]  a place or tariff; keys as the options of wattlaw energy: pue, carbon, country, "
-             "carbon_csv, price "
-             "...\n");
+    wl_print("\n[site NAME]  a place or a tariff\n");
+    print_key_rows(wl_cmd_plan_site_rows(), a);
     wl_arena_free(a);
 }

@@ -7,7 +7,34 @@
 
 static const double J_PER_KWH = 3.6e6, S_PER_HOUR = 3600;
 
-static const struct wl_opt rows[] = { WL_FOOTPRINT_OPT_ROWS(struct wl_cmd_plan_site, footprint), WL_OPT_END };
+static const struct wl_opt rows[] = {
+    WL_FOOTPRINT_OPT_ROWS(struct wl_cmd_plan_site, footprint),
+    { .name = "price-csv",
+      .type = WL_STR,
+      .offset = offsetof(struct wl_cmd_plan_site, price_csv),
+      .unit = "FILE",
+      .help = "CSV file of the price of electricity over time, instead of price (default: none)" },
+    WL_OPT_END,
+};
+
+const struct wl_opt *wl_cmd_plan_site_rows(void) { return rows; }
+
+/* The prices of a file, whose column may name the currency. */
+static int read_prices(const char *folder, struct wl_cmd_plan_site *s, struct wl_arena *a, struct wl_err *e)
+{
+    const char *currency = NULL, *given = s->footprint.currency;
+    if (!s->price_csv) return 0;
+    if (!isnan(s->footprint.price)) return wl_fail(e, WL_EINVAL, "a file replaces price: give one or the other");
+    s->prices = wl_new(a, struct wl_grid_steps);
+    s->price_csv = wl_path_join(a, folder, s->price_csv);
+    int rc = wl_grid_price_read(s->price_csv, s->prices, &currency, a, e);
+    if (rc) return rc;
+    if (given && currency && !wl_str_eq(given, currency))
+        return wl_fail(e, WL_EINVAL, "%s: the column '%s' is in %s: expected the currency of the site, %s",
+                       s->price_csv, s->prices->column, currency, given);
+    if (!given) s->footprint.currency = currency;
+    return 0;
+}
 
 static int read_site(const struct wl_planner_plan *p, const struct wl_ini_section *s, struct wl_cmd_plan_site *out,
                      struct wl_arena *a, struct wl_err *e)
@@ -19,8 +46,10 @@ static int read_site(const struct wl_planner_plan *p, const struct wl_ini_sectio
     for (size_t i = 0; i < s->n && rc == 0; i++)
         rc = wl_opts_set(rows, out, s->v[i].key, s->v[i].value, wl_strf(a, "%s:%d", p->path, s->v[i].line), a, e);
     if (rc) return rc;
-    if (out->footprint.carbon_csv)
-        out->footprint.carbon_csv = wl_path_join(a, wl_path_dir(a, p->path), out->footprint.carbon_csv);
+    const char *folder = wl_path_dir(a, p->path);
+    rc = read_prices(folder, out, a, e);
+    if (rc) return wl_err_prefix(e, "%s:%d: [%s] price_csv", p->path, s->line, s->name);
+    if (out->footprint.carbon_csv) out->footprint.carbon_csv = wl_path_join(a, folder, out->footprint.carbon_csv);
     if (wl_footprint_complete(&out->footprint, &faulty, a, e) == 0) return 0;
     e->code = WL_EINVAL;
     return wl_err_prefix(e, "%s:%d: [%s] %s", p->path, s->line, s->name, faulty);
@@ -36,19 +65,48 @@ int wl_cmd_plan_read_sites(const struct wl_planner_plan *p, struct wl_cmd_plan_s
     return rc;
 }
 
-/* Over all starts at a row of the file after which the training is covered. */
-static void hours(const struct wl_carbon_intensity *g, double duration_s, struct wl_cmd_plan_bill *b)
+/* Over all starts at a row of the file after which the training is covered: the mean, and where the least and the most
+ * are. */
+static double over_starts(const struct wl_grid_steps *s, double duration_s, int64_t *least_ns, int64_t *most_ns)
 {
-    double sum = 0, n = 0;
-    for (size_t i = 0; i < g->n; i++) {
-        const double mean = wl_carbon_intensity_mean(g, g->t_ns[i], duration_s);
-        if (isnan(mean)) continue;
-        if (!b->best_start || mean < b->best_g) b->best_g = mean, b->best_start = g->t_ns[i];
-        if (!b->worst_start || mean > b->worst_g) b->worst_g = mean, b->worst_start = g->t_ns[i];
-        sum += mean;
+    struct wl_arena *a = wl_arena_new(NULL);
+    double *mean = wl_new_array(a, double, s->n), sum = 0;
+    size_t n = 0, least = 0, most = 0;
+    wl_grid_steps_means(s, duration_s, mean, a);
+    for (size_t i = 0; i < s->n; i++) {
+        if (isnan(mean[i])) continue;
+        if (!n || mean[i] < mean[least]) least = i;
+        if (!n || mean[i] > mean[most]) most = i;
+        sum += mean[i];
         n++;
     }
-    b->g_per_kwh = n ? sum / n : NAN;
+    *least_ns = n ? s->t_ns[least] : 0;
+    *most_ns = n ? s->t_ns[most] : 0;
+    wl_arena_free(a);
+    return n ? sum / (double)n : NAN;
+}
+
+/* What a training costs that starts then, in carbon and in money. */
+static struct wl_cmd_plan_start start_of(const struct wl_cmd_plan_site *site, int64_t wall_ns, double duration_s)
+{
+    const struct wl_grid_steps *g = site->footprint.intensity ? &site->footprint.intensity->steps : NULL;
+    struct wl_cmd_plan_start s = { wall_ns, site->footprint.carbon, site->footprint.price };
+    if (!wall_ns) return (struct wl_cmd_plan_start) { 0, NAN, NAN };
+    if (g) s.g_per_kwh = wl_grid_steps_mean(g, wall_ns, duration_s);
+    if (site->prices) s.price = wl_grid_steps_mean(site->prices, wall_ns, duration_s);
+    return s;
+}
+
+static void choose_starts(const struct wl_cmd_plan_site *site, double duration_s, struct wl_cmd_plan_bill *b)
+{
+    int64_t clean = 0, dirty = 0, cheap = 0, dear = 0;
+    if (site->footprint.intensity)
+        b->g_per_kwh = over_starts(&site->footprint.intensity->steps, duration_s, &clean, &dirty);
+    if (site->prices) b->price = over_starts(site->prices, duration_s, &cheap, &dear);
+    b->cleanest = start_of(site, clean, duration_s);
+    b->dirtiest = start_of(site, dirty, duration_s);
+    b->cheapest = start_of(site, cheap, duration_s);
+    b->dearest = start_of(site, dear, duration_s);
 }
 
 static double or_zero(double v) { return isnan(v) ? 0 : v; }
@@ -58,16 +116,19 @@ struct wl_cmd_plan_bill wl_cmd_plan_bill_of(const struct wl_cmd_plan *c, const s
 {
     const struct wl_planner_machine *machine = &c->plan->machines[m->machine];
     const double epochs = (double)c->plan->epochs, s = f->point.epoch_s * epochs;
-    struct wl_cmd_plan_bill b = { .hours = s / S_PER_HOUR, .best_g = NAN, .worst_g = NAN };
+    struct wl_cmd_plan_bill b = { .hours = s / S_PER_HOUR, .g_per_kwh = NAN, .price = NAN, .currency = "EUR" };
     const bool priced = !isnan(machine->worker_hour_price) || !isnan(machine->node_hour_price);
     b.kwh = f->point.energy_j * epochs / J_PER_KWH * (site ? site->footprint.pue : 1);
-    b.g_per_kwh = site ? site->footprint.carbon : NAN;
-    if (site && site->footprint.intensity) hours(site->footprint.intensity, s, &b);
+    if (site) {
+        b.g_per_kwh = site->footprint.carbon;
+        b.price = site->footprint.price;
+        b.currency = site->footprint.currency;
+        choose_starts(site, s, &b);
+    }
     b.carbon_g = b.kwh * b.g_per_kwh;
-    b.energy_cost = site ? b.kwh * site->footprint.price : NAN;
+    b.energy_cost = b.kwh * b.price;
     b.hour_cost = priced ? b.hours * (f->at.workers * or_zero(machine->worker_hour_price) +
                                       f->point.nodes * or_zero(machine->node_hour_price))
                          : NAN;
-    b.currency = site ? site->footprint.currency : "EUR";
     return b;
 }
