@@ -24,6 +24,10 @@ const char *wl_cap_kind_name(enum wl_cap_kind k); /* of its setting: "power_cap_
 const char *wl_cap_kind_unit(enum wl_cap_kind k); /* "W", "MHz" */
 bool wl_cap_is_power(enum wl_cap_kind k);         /* in W; such a limit can always be read */
 
+/* How many devices these names of limited devices are of: the limits "rapl:package-0/long_term" and
+ * "rapl:package-0/short_term" are of one. Names of several hosts begin with that of the host. */
+size_t wl_cap_count_devices(const char *const *device, size_t n);
+
 /* The value of each kind for every device of the job; NAN: not requested. */
 struct wl_cap_request {
     double value[WL_CAP_KINDS];

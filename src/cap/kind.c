@@ -2,6 +2,7 @@
 #include "cap/setter.h"
 
 #include <math.h>
+#include <string.h>
 
 const char *wl_cap_kind_name(enum wl_cap_kind k) { return wl_setting_of_cap(k)->name; }
 const char *wl_cap_kind_unit(enum wl_cap_kind k) { return wl_setting_of_cap(k)->unit; }
@@ -51,4 +52,23 @@ bool wl_cap_same(enum wl_cap_kind kind, double x, double y)
     if (isnan(x) || isnan(y)) return isnan(x) && isnan(y);
     double min_step = wl_cap_is_power(kind) ? 0.5 : 1;
     return fabs(x - y) <= fmax(min_step, 0.005 * fmax(x, y));
+}
+
+static size_t device_length(const char *name)
+{
+    const char *limit = strrchr(name, '/');
+    return limit ? (size_t)(limit - name) : strlen(name);
+}
+
+size_t wl_cap_count_devices(const char *const *device, size_t n)
+{
+    size_t devices = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool seen = false;
+        size_t length = device_length(device[i]);
+        for (size_t k = 0; k < i; k++)
+            seen |= device_length(device[k]) == length && strncmp(device[k], device[i], length) == 0;
+        devices += !seen;
+    }
+    return devices;
 }

@@ -66,16 +66,11 @@ static const char *note_of(const struct wl_tune_candidates *c, const struct wl_c
     return NULL;
 }
 
-/* Both limits of a CPU package, and all settings of a device, count once. */
-static size_t count_devices(const struct wl_cap_setting *v, size_t n)
+static size_t count_devices(const struct wl_cap_setting *v, size_t n, struct wl_arena *a)
 {
-    size_t devices = 0;
-    for (size_t i = 0; i < n; i++) {
-        bool seen = false;
-        for (size_t k = 0; k < i; k++) seen |= wl_str_eq(v[k].name, v[i].name) && wl_str_eq(v[k].device, v[i].device);
-        devices += !seen;
-    }
-    return devices;
+    const char **device = wl_new_array(a, const char *, n);
+    for (size_t i = 0; i < n; i++) device[i] = v[i].device;
+    return wl_cap_count_devices(device, n);
 }
 
 /* ---- the values ---- */
@@ -166,7 +161,7 @@ int wl_tune_candidates_find(enum wl_cap_kind kind, const struct wl_reals *given,
                                          .n = values.n,
                                          .reference = values.n - 1,
                                          .refused = wl_new_array(a, const char *, values.n),
-                                         .n_devices = count_devices(v, n),
+                                         .n_devices = count_devices(v, n, a),
                                          .devices = can.devices,
                                          .simulated = can.simulated };
     out->scale_w = scale_of(out, v, &can.range, opts, power, a);

@@ -104,10 +104,16 @@ static int count_devices(struct wl_store *store, int64_t run, const struct wl_tu
     *n = 1;
     if (!axis->is_cap) return 0;
     int rc = wl_store_caps(store, run, &caps, a, e);
+    if (rc < 0) return rc;
     size_t found = 0;
-    for (size_t i = 0; i < caps.n && rc == 0; i++) found += wl_str_eq(caps.v[i].kind, wl_cap_kind_name(axis->kind));
-    if (found) *n = found;
-    return rc;
+    const char **device = wl_new_array(a, const char *, caps.n);
+    for (size_t i = 0; i < caps.n; i++) {
+        const struct wl_cap_row *r = &caps.v[i];
+        if (!wl_str_eq(r->kind, wl_cap_kind_name(axis->kind))) continue;
+        device[found++] = wl_strf(a, "%s %s", r->host ? r->host : "", r->device);
+    }
+    if (found) *n = wl_cap_count_devices(device, found);
+    return 0;
 }
 
 /* Per sample where the epochs have their samples, so that epochs of other batches are the same work. */
@@ -132,7 +138,7 @@ static int read_run(struct search *s, struct wl_store *store, const struct wl_tu
     struct wl_energy_rows energies;
     struct wl_tune_window w = { .t_s = NAN, .p_w = NAN };
     struct wl_err unusable;
-    size_t n_devices;
+    size_t n_devices = 1;
     t->run = r->id;
     t->state = wl_tune_failure_of(r->error, r->log_tail);
     t->why = wl_strdup(s->a, r->flag ? r->flag : r->error ? r->error : "failed");

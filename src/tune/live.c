@@ -1,11 +1,15 @@
 /* Windows in the order A B B A C C A ... where A is the reference: a probe is compared with the reference before and
- * after it, which removes a linear drift, and a value that is beyond the allowed slowdown is held for one window. */
+ * after it, which removes a linear drift, and a value that is beyond the allowed slowdown is held for one window. While
+ * the job pauses for longer than that, the reference is set. */
 #include "tune/live.h"
 #include "tune/outcome.h"
 
 #include <math.h>
 
-enum { PENDING_MAX = 8, UNUSABLE_MAX = 3 };
+enum {
+    PENDING_MAX = 8,
+    REFERENCE_TRIES = 3, /* unusable windows of the reference in a row that end the probe */
+};
 
 /* A window that has ended and is stored once the readings reach beyond it. */
 struct pending {
@@ -16,18 +20,26 @@ struct pending {
     const char *flag;
 };
 
+/* Attempts at a value that gave no window, and windows whose numbers must not be used, in a row. */
+struct misses {
+    size_t stalled, unusable;
+};
+
 struct wl_tune_live {
     struct wl_tune *t;
     struct wl_run_watch watch;
     struct wl_tune_schedule schedule;
     bool begun, done;
-    size_t held;  /* value that is set; candidates.n: none */
-    size_t twins; /* windows of it, of this hold */
-    bool has_ended;
-    struct wl_tune_span ended; /* a window that has just ended */
+    size_t held;               /* value that is set; candidates.n: none */
+    size_t twins;              /* windows of it, of this hold */
+    enum wl_tune_event event;  /* of the schedule, not handled yet */
+    struct wl_tune_span ended; /* the window, if it has ended */
+    size_t waiting;            /* value that is set again when the job goes on after a pause; candidates.n: none */
+    bool goes_on;              /* a step has ended since the pause began */
     int64_t decide_ns;         /* when the pending windows can be stored and the next value chosen; 0: not waiting */
     struct pending pending[PENDING_MAX];
-    size_t n_pending, n_windows, n_unusable;
+    size_t n_pending, n_windows;
+    struct misses *missed; /* [candidates.n] */
     int rc;
     struct wl_err err;
     struct wl_arena *a;
@@ -122,6 +134,15 @@ static void advance(struct wl_tune_live *l, struct wl_active_run *run)
     finish(l, run);
 }
 
+/* Gives a value up if it failed twice in a row; `failed`: that often so far. */
+static bool give_up(struct wl_tune_live *l, size_t candidate, size_t failed, const char *why)
+{
+    enum { TRIES = 2 };
+    if (failed < TRIES) return false;
+    wl_tune_refuse(l->t, candidate, why);
+    return true;
+}
+
 /* ---- windows ---- */
 
 static void add_pending(struct wl_tune_live *l, struct wl_active_run *run)
@@ -159,7 +180,19 @@ static int store_window(struct wl_tune_live *l, struct wl_active_run *run, const
     return wl_run_store_part(run, &part, r, a, e);
 }
 
-/* A window whose numbers must not be used is repeated by the search, as long as that is rare. */
+/* The numbers of a window must not be used: the search asks for the value again, once. */
+static int miss_window(struct wl_tune_live *l, const struct pending *p, const struct wl_run_result *r, int rc,
+                       struct wl_err *e)
+{
+    const struct wl_tune_candidates *c = candidates_of(l);
+    size_t failed = ++l->missed[p->candidate].unusable;
+    wl_log(WL_WARN, "tune", "run %lld, a window at %g %s, is not used: %s", (long long)r->run, c->value[p->candidate],
+           wl_cap_kind_unit(c->kind), e->msg);
+    if (is_reference(l, p->candidate)) return failed < REFERENCE_TRIES ? 0 : rc;
+    if (!c->refused[p->candidate]) give_up(l, p->candidate, failed, wl_strf(l->a, "two windows of it: %s", e->msg));
+    return 0;
+}
+
 static int take_window(struct wl_tune_live *l, const struct pending *p, const struct wl_run_result *r, struct wl_err *e)
 {
     struct wl_tune_rows rows = { .epochs = r->derived.epochs,
@@ -170,16 +203,12 @@ static int take_window(struct wl_tune_live *l, const struct pending *p, const st
     int rc = p->flag ? wl_fail(e, WL_EPERM, "%s", p->flag)
                      : wl_tune_outcome_of_window(&rows, candidates_of(l)->n_devices, &w, e);
     l->n_windows++;
-    if (rc == 0) {
-        l->n_unusable = 0;
-        l->t->steps = l->schedule.target;
-        l->t->reference_s = l->schedule.reference_s;
-        wl_tune_add_window(l->t, &w);
-        return 0;
-    }
-    wl_log(WL_WARN, "tune", "run %lld, a window at %g %s, is not used: %s", (long long)r->run,
-           candidates_of(l)->value[p->candidate], wl_cap_kind_unit(candidates_of(l)->kind), e->msg);
-    return ++l->n_unusable < UNUSABLE_MAX ? 0 : rc;
+    if (rc < 0) return miss_window(l, p, r, rc, e);
+    l->missed[p->candidate].unusable = 0;
+    l->t->steps = l->schedule.target;
+    l->t->reference_s = l->schedule.reference_s;
+    wl_tune_add_window(l->t, &w);
+    return 0;
 }
 
 static int store_pending(struct wl_tune_live *l, struct wl_active_run *run, struct wl_err *e)
@@ -208,7 +237,7 @@ static bool is_beyond(const struct wl_tune_live *l)
  * the next value is chosen after it. */
 static void on_window_end(struct wl_tune_live *l, struct wl_active_run *run)
 {
-    l->has_ended = false;
+    l->missed[l->held].stalled = 0;
     add_pending(l, run);
     if (is_reference(l, l->held))
         l->decide_ns = l->ended.end_ns + wl_run_part_margin_ns(run);
@@ -227,39 +256,95 @@ static void on_stuck(struct wl_tune_live *l, struct wl_active_run *run)
     hold_reference(l, run);
 }
 
+/* Nobody knows what a value does to a job that pauses: the reference returns until it goes on. */
+static void on_pause(struct wl_tune_live *l, struct wl_active_run *run)
+{
+    struct wl_err e;
+    size_t value = l->held, reference = candidates_of(l)->reference;
+    size_t failed = ++l->missed[value].stalled;
+    if (give_up(l, value, failed, "the job paused for longer than a window, twice")) {
+        hold_reference(l, run);
+        return;
+    }
+    int rc = set_value(l, run, reference, &e);
+    if (rc < 0) stop(l, run, rc, &e);
+    l->t->holds = reference;
+    l->waiting = value;
+    l->goes_on = false;
+}
+
+/* The first step after the pause: the value is set again. */
+static void resume(struct wl_tune_live *l, struct wl_active_run *run)
+{
+    struct wl_err e;
+    size_t value = l->waiting, twins = l->twins;
+    l->waiting = candidates_of(l)->n;
+    int rc = set_value(l, run, value, &e);
+    if (rc == 0) {
+        hold(l, value, wl_now_ns());
+        l->twins = twins;
+        return;
+    }
+    wl_tune_refuse(l->t, value, e.msg);
+    if (rc == WL_EHUNG)
+        stop(l, run, rc, &e);
+    else
+        hold_reference(l, run);
+}
+
+static void decide(struct wl_tune_live *l, struct wl_active_run *run)
+{
+    struct wl_err e;
+    l->decide_ns = 0;
+    int rc = store_pending(l, run, &e);
+    if (rc < 0)
+        stop(l, run, rc, &e);
+    else
+        advance(l, run);
+}
+
 /* ---- the watch of the run ---- */
+
+static enum wl_tune_event event_of(struct wl_tune_live *l, const struct wl_mark *m)
+{
+    if (m->word == WL_MARK_EPOCH_END) return wl_tune_schedule_epoch_end(&l->schedule, m->t_ns, &l->ended);
+    if (m->word != WL_MARK_STEP) return WL_TUNE_NOTHING;
+    l->goes_on = true;
+    return wl_tune_schedule_step(&l->schedule, m->t_ns, wl_mark_int(m, "step", -1), wl_mark_real(m, "samples"),
+                                 &l->ended);
+}
 
 static void on_mark(void *ctx, const struct wl_mark *m)
 {
     struct wl_tune_live *l = ctx;
-    if (l->done || m->rank != 0) return;
-    if (m->word == WL_MARK_EPOCH_END) wl_tune_schedule_epoch_end(&l->schedule);
-    if (m->word != WL_MARK_STEP || l->has_ended) return;
-    l->has_ended = wl_tune_schedule_step(&l->schedule, m->t_ns, wl_mark_int(m, "step", -1), wl_mark_real(m, "samples"),
-                                         &l->ended) == WL_TUNE_WINDOW;
+    if (l->done || m->rank != 0 || l->event) return;
+    l->event = event_of(l, m);
     l->t->window_steps = l->schedule.holds ? l->schedule.span.steps : 0;
+}
+
+static void on_event(struct wl_tune_live *l, struct wl_active_run *run)
+{
+    enum wl_tune_event event = l->event;
+    l->event = WL_TUNE_NOTHING;
+    if (event == WL_TUNE_WINDOW) on_window_end(l, run);
+    if (event == WL_TUNE_STUCK) on_stuck(l, run);
+    if (event == WL_TUNE_PAUSED) on_pause(l, run);
 }
 
 static void on_poll(void *ctx, struct wl_active_run *run)
 {
     struct wl_tune_live *l = ctx;
-    struct wl_err e;
     if (l->done) return;
     if (!l->begun) hold(l, l->held, wl_now_ns());
     l->begun = true;
     if (l->t->opts->on_tick) l->t->opts->on_tick(l->t->opts->ctx, l->t);
-    if (l->has_ended) {
-        on_window_end(l, run);
-    } else if (l->decide_ns && wl_now_ns() >= l->decide_ns) {
-        l->decide_ns = 0;
-        int rc = store_pending(l, run, &e);
-        if (rc < 0)
-            stop(l, run, rc, &e);
-        else
-            advance(l, run);
-    } else if (wl_tune_schedule_time(&l->schedule, wl_now_ns()) == WL_TUNE_STUCK) {
-        on_stuck(l, run);
-    }
+    if (!l->event) l->event = wl_tune_schedule_time(&l->schedule, wl_now_ns(), &l->ended);
+    if (l->event)
+        on_event(l, run);
+    else if (l->waiting < candidates_of(l)->n && l->goes_on)
+        resume(l, run);
+    else if (l->decide_ns && wl_now_ns() >= l->decide_ns && !l->schedule.paused_ns) /* nothing is set in a pause */
+        decide(l, run);
 }
 
 /* Windows that the end of the job left are stored too. */
@@ -281,6 +366,8 @@ struct wl_tune_live *wl_tune_live_new(struct wl_tune *t, struct wl_arena *a)
                                  .watch = { .on_mark = on_mark, .poll = on_poll, .on_end = on_end, .ctx = l },
                                  .schedule = wl_tune_schedule_new(&t->opts->pace, t->steps, t->reference_s),
                                  .held = t->candidates->reference,
+                                 .waiting = t->candidates->n,
+                                 .missed = wl_new_array(a, struct misses, t->candidates->n),
                                  .a = a };
     return l;
 }

@@ -2,11 +2,12 @@
  *
  *     wl_tune_schedule_hold   a value has been set: what follows settles, then a window begins
  *     wl_tune_schedule_step   a step has ended; WL_TUNE_WINDOW: a window has ended with it
- *     wl_tune_schedule_time   time has passed; WL_TUNE_STUCK: the value is too slow to complete a window
+ *     wl_tune_schedule_time   time has passed; WL_TUNE_STUCK, WL_TUNE_PAUSED: no window can be measured now
  *
  * The first window is of the reference. It lasts for min_steps and window_s, and its number of steps is that of all
  * windows, so that they are of the same work. A window of another value that exceeds the allowed slowdown is cut short:
- * it lasts no longer than a window at the allowed slowdown would. docs/adr/118 */
+ * it lasts no longer than a window at the allowed slowdown would. A pause of the job (validation, a checkpoint) is not
+ * slowness: a value is held through it for as long as such a window at most. docs/adr/118 */
 #ifndef WL_TUNE_SCHEDULE_H
 #define WL_TUNE_SCHEDULE_H
 
@@ -34,15 +35,25 @@ struct wl_tune_schedule {
     double reference_s;            /* time of a window of the reference; NAN: not known */
     bool holds, is_reference;
     int64_t settled_ns, unsettled; /* after that instant, and so many steps more, a window may begin */
+    int64_t paused_ns;             /* an epoch ended then, and no step has since; 0: steps follow each other */
     struct wl_tune_span span;      /* begin_ns 0: the window has not begun */
-    bool interrupted;              /* it was begun anew after an epoch's end */
+    double longest_s;              /* of the intervals between two marks of the window, and its steps */
+    int64_t longest_steps;
+    bool interrupted; /* it was begun anew after an epoch's end */
+    bool spans_end;   /* another epoch's end lies within it */
+    double spent_s;   /* beyond the allowed slowdown, before it was begun anew */
 };
 
 /* Windows of an earlier job of the same command have this many steps and, of the reference, this time (0, NAN: none).
  */
 struct wl_tune_schedule wl_tune_schedule_new(const struct wl_tune_pace *pace, int64_t steps, double reference_s);
 
-enum wl_tune_event { WL_TUNE_NOTHING, WL_TUNE_WINDOW, WL_TUNE_STUCK };
+enum wl_tune_event {
+    WL_TUNE_NOTHING,
+    WL_TUNE_WINDOW, /* a window has ended: *out */
+    WL_TUNE_STUCK,  /* the value is too slow: a few steps take the time of a window at the allowed slowdown */
+    WL_TUNE_PAUSED, /* the job pauses, or has paused, for longer than that: the window is void */
+};
 
 void wl_tune_schedule_hold(struct wl_tune_schedule *s, bool is_reference, int64_t now_ns);
 
@@ -50,11 +61,11 @@ void wl_tune_schedule_hold(struct wl_tune_schedule *s, bool is_reference, int64_
 enum wl_tune_event wl_tune_schedule_step(struct wl_tune_schedule *s, int64_t t_ns, int64_t number, double samples,
                                          struct wl_tune_span *out);
 
-/* STUCK: the time of a window at the allowed slowdown has passed without enough steps: the value cannot be measured
- * within it. */
-enum wl_tune_event wl_tune_schedule_time(struct wl_tune_schedule *s, int64_t now_ns);
+/* After the time of a window at the allowed slowdown: WINDOW (cut short), STUCK or PAUSED. */
+enum wl_tune_event wl_tune_schedule_time(struct wl_tune_schedule *s, int64_t now_ns, struct wl_tune_span *out);
 
-/* An epoch has ended, and what follows is not training: a window that it interrupts begins anew, once. */
-void wl_tune_schedule_epoch_end(struct wl_tune_schedule *s);
+/* An epoch has ended, and what follows is not training: a window that it interrupts begins anew, once. WINDOW: more
+ * than half of the time of a window at the allowed slowdown was beyond that slowdown; it is cut short. */
+enum wl_tune_event wl_tune_schedule_epoch_end(struct wl_tune_schedule *s, int64_t t_ns, struct wl_tune_span *out);
 
 #endif

@@ -11,6 +11,7 @@
  *     overhead_ms=20      constant part of an update (communication)
  *     load=0.9            load while computing; 0.1 in the overhead
  *     samples=1024        per epoch
+ *     pause_ms=0          idle time after each epoch's end (validation)
  *     workload=simulated
  *     steps=1             each update is marked as a step, and follows the clocks as they are when it begins (0: those
  * at the begin of the epoch hold for all of it) ms=200              no training: a constant load for this time, then
@@ -26,7 +27,7 @@
 struct job {
     struct fake_world *world;
     int workers, epochs, updates, steps;
-    double step_ms, overhead_ms, load, ms;
+    double step_ms, overhead_ms, load, pause_ms, ms;
     long samples;
     const char *workload;
 };
@@ -146,7 +147,13 @@ static int64_t run_epoch(const struct job *j, int epoch, int64_t begin_ns)
 static int64_t train(const struct job *j, int64_t t_ns)
 {
     mark_at(t_ns, "start workload=%s workers=%d", j->workload, j->workers);
-    for (int epoch = 1; epoch <= j->epochs; epoch++) t_ns = run_epoch(j, epoch, t_ns);
+    for (int epoch = 1; epoch <= j->epochs; epoch++) {
+        t_ns = run_epoch(j, epoch, t_ns);
+        if (j->pause_ms <= 0) continue;
+        put_load(j, t_ns, &(struct fake_input) { .since_ns = t_ns });
+        t_ns += ns_of_ms(j->pause_ms);
+        sleep_until(t_ns);
+    }
     mark_at(t_ns, "stop status=ok");
     return t_ns;
 }
@@ -161,6 +168,7 @@ int main(int argc, char **argv)
                      .step_ms = number(argc, argv, "step_ms", 200),
                      .overhead_ms = number(argc, argv, "overhead_ms", 20),
                      .load = number(argc, argv, "load", 0.9),
+                     .pause_ms = number(argc, argv, "pause_ms", 0),
                      .ms = number(argc, argv, "ms", 0),
                      .samples = (long)number(argc, argv, "samples", 1024),
                      .workload = text(argc, argv, "workload", "simulated") };

@@ -36,6 +36,11 @@ class Rig:
         with open(self.limits, "wb") as f:
             f.write(b"".join(RECORD.pack(*r) for r in records))
 
+    def change(self, watts):
+        """Somebody else sets a limit, at once: a reader never sees a part of the file."""
+        with open(self.limits, "r+b") as f:
+            f.write(b"".join(RECORD.pack(round(watts * 1000), *r[1:]) for r in self.get()))
+
     def get(self):
         with open(self.limits, "rb") as f:
             data = f.read()

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 from tune_rig import FOUND_W, TuneRig, check_choice, expect, wait_until
 
@@ -142,6 +143,43 @@ def jobs_that_end_within_a_window():
         expect(len(runs(m, m.store)) == len(x["windows"]) and m.is_clean(), f"windows are lost, or something is left: {m.get()}")
 
 
+def pauses_between_epochs():
+    """Validation of 3 s after epochs of 1.2 s, in which a probed value begins: it is set for no longer than a window at the allowed
+    slowdown, .44 s, into the pause, and its windows begin anew after it."""
+    with rig() as m:
+        command = m.command("--max-slowdown", "10%", "--values", "240,270", "--max-values", "2", "--json",
+                            job=m.job(updates=80, epochs=4, pause_ms=3000))
+        p = subprocess.Popen(command, env=m.env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        longest, since = 0, None
+        while p.poll() is None:
+            held = any(r[0] and r[0] / 1000 != FOUND_W for r in m.get())
+            now = time.monotonic()
+            since = since or now if held else None
+            longest = max(longest, now - since if held else 0)
+            time.sleep(0.02)
+        x = json.loads(p.stdout.read())
+        expect(p.returncode == 0 and x["finished"], f"pauses between epochs end the search: {x} {p.stderr.read()}")
+        expect(0.4 < longest < 2.9, f"a value was held for {longest:.2f} s in a row: {x}")
+        expect(not any(c["refused"] for c in x["candidates"]), f"a pause makes a value be given up: {x}")
+
+
+def value_that_somebody_resets():
+    """A value whose windows are always unusable is given up after two, and the search continues with the others."""
+    with rig() as m:
+        p = subprocess.Popen(m.command("--values", "200,250", "--json", job=m.job(updates=900)), env=m.env, text=True, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE)
+        while p.poll() is None:
+            if m.watts() == [200, 200]:
+                time.sleep(0.15)  # it has been read back; its window comes
+                m.change(190)
+                wait_until(lambda: p.poll() is not None or m.watts() != [190, 190])
+            time.sleep(0.005)
+        x = json.loads(p.stdout.read())
+        refused = {c["value"]: c["refused"] for c in x["candidates"]}
+        expect(x["finished"] and "two windows of it" in (refused[200] or ""), f"a value that is reset again and again is tried on: {x} {p.stderr.read()}")
+        expect(250 in values(x) and not refused[250] and 200 not in values(x), f"the other values are not measured: {x}")
+
+
 def failures_of_the_command():
     """The command's failures are the exit status; it is not run again."""
     with rig() as m:
@@ -169,7 +207,7 @@ def limits_below_the_values():
 
 
 SCENARIOS = (search_in_a_job, clock_that_is_applied, program_without_marks, no_permission, foreign_clock_lock, limit_that_was_set_elsewhere,
-             driver_that_does_not_follow, jobs_that_end_within_a_window, failures_of_the_command, limits_below_the_values)
+             driver_that_does_not_follow, pauses_between_epochs, value_that_somebody_resets, jobs_that_end_within_a_window, failures_of_the_command, limits_below_the_values)
 with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they sleep most of the time
     for done in [pool.submit(scenario) for scenario in SCENARIOS]:
         done.result()

@@ -93,48 +93,121 @@ static void a_value_beyond_the_allowed_slowdown_is_held_no_longer_than_a_window(
     assert_false(window(&j, 300, 1000).cut);
 }
 
-static void a_value_that_is_too_slow_to_measure_is_given_up(void **state)
+static enum wl_tune_event wait_until(struct job *j, int64_t ns)
 {
-    (void)state;
     struct wl_tune_span w;
-    struct job j = job_of(0.1);
+    return wl_tune_schedule_time(&j->s, ns, &w);
+}
+
+/* A job whose window of the reference took 5 s, in steps of 100 ms, holds another value. */
+static struct job probing(double slowdown)
+{
+    struct job j = job_of(slowdown);
     hold(&j, true);
     window(&j, 100, 1000);
     hold(&j, false);
-    int64_t set_ns = j.now_ns;
-    for (int i = 0; i < 4; i++) assert_int_equal(step(&j, 400, &w), WL_TUNE_NOTHING); /* settles */
-    assert_int_equal(wl_tune_schedule_time(&j.s, set_ns + 5000 * MS), WL_TUNE_NOTHING);
-    assert_int_equal(wl_tune_schedule_time(&j.s, set_ns + 8000 * MS), WL_TUNE_STUCK);
-    assert_int_equal(wl_tune_schedule_time(&j.s, set_ns + 9000 * MS), WL_TUNE_NOTHING); /* once */
-    struct job any = job_of(NAN);
-    hold(&any, true);
-    window(&any, 100, 1000);
-    hold(&any, false);
-    assert_int_equal(wl_tune_schedule_time(&any.s, any.now_ns + 1000000 * MS), WL_TUNE_NOTHING);
+    return j;
+}
+
+static void steps(struct job *j, int n, int64_t ms)
+{
+    struct wl_tune_span w;
+    for (int i = 0; i < n; i++) assert_int_equal(step(j, ms, &w), WL_TUNE_NOTHING);
+}
+
+static void a_value_that_is_too_slow_to_measure_is_given_up(void **state)
+{
+    (void)state;
+    struct job j = probing(0.1);
+    steps(&j, 5, 1500); /* it settles in 3 of them, the window begins, and has two */
+    int64_t begin_ns = j.now_ns - 2 * 1500 * MS;
+    assert_int_equal(wait_until(&j, begin_ns + 5400 * MS), WL_TUNE_NOTHING);
+    assert_int_equal(wait_until(&j, begin_ns + 5600 * MS), WL_TUNE_STUCK);
+    assert_int_equal(wait_until(&j, begin_ns + 9000 * MS), WL_TUNE_NOTHING); /* once */
+    struct job any = probing(NAN);
+    assert_int_equal(wait_until(&any, any.now_ns + 1000000 * MS), WL_TUNE_NOTHING);
+}
+
+/* Steps that keep the allowed slowdown, then none. */
+static void a_pause_within_an_epoch_is_not_slowness(void **state)
+{
+    (void)state;
+    struct wl_tune_span w;
+    struct job j = probing(0.1);
+    steps(&j, 30, 105);
+    assert_int_equal(wait_until(&j, j.now_ns + 1000 * MS), WL_TUNE_NOTHING);
+    assert_int_equal(wait_until(&j, j.now_ns + 9000 * MS), WL_TUNE_PAUSED);
+    hold(&j, false); /* the pause ends before the next look: the step after it shows it */
+    steps(&j, 30, 105);
+    assert_int_equal(step(&j, 9000, &w), WL_TUNE_PAUSED);
+    hold(&j, false); /* nothing but a pause: nobody knows how slow the value is */
+    assert_int_equal(wait_until(&j, j.now_ns + 9000 * MS), WL_TUNE_PAUSED);
+    hold(&j, false); /* slow steps are not a pause, though the last one is longer */
+    steps(&j, 20, 200);
+    assert_int_equal(wait_until(&j, j.now_ns + 9000 * MS), WL_TUNE_WINDOW);
+}
+
+/* The value is held for no longer than a window at the allowed slowdown, 5.5 s, after the epoch's end. */
+static void a_value_is_not_held_through_a_long_pause_at_an_epochs_end(void **state)
+{
+    (void)state;
+    struct wl_tune_span w;
+    struct job j = probing(0.1);
+    steps(&j, 30, 105);
+    assert_int_equal(wl_tune_schedule_epoch_end(&j.s, j.now_ns, &w), WL_TUNE_NOTHING);
+    assert_int_equal(wait_until(&j, j.now_ns + 5400 * MS), WL_TUNE_NOTHING);
+    assert_int_equal(wait_until(&j, j.now_ns + 5600 * MS), WL_TUNE_PAUSED);
+    assert_int_equal(wait_until(&j, j.now_ns + 9000 * MS), WL_TUNE_NOTHING); /* once */
+
+    struct job settling = probing(0.1); /* set just before the epoch's end */
+    wl_tune_schedule_epoch_end(&settling.s, settling.now_ns + 100 * MS, &w);
+    assert_int_equal(wait_until(&settling, settling.now_ns + 5500 * MS), WL_TUNE_NOTHING);
+    assert_int_equal(wait_until(&settling, settling.now_ns + 5700 * MS), WL_TUNE_PAUSED);
+
+    struct job any = probing(NAN); /* no slowdown is too much */
+    steps(&any, 10, 100);
+    wl_tune_schedule_epoch_end(&any.s, any.now_ns, &w);
+    assert_int_equal(wait_until(&any, any.now_ns + 1000000 * MS), WL_TUNE_NOTHING);
 }
 
 static void a_window_that_an_epoch_interrupts_begins_anew_once(void **state)
 {
     (void)state;
     struct wl_tune_span w;
-    struct job j = job_of(0.1);
-    hold(&j, true);
-    window(&j, 100, 1000);
-    hold(&j, false);
-    for (int i = 0; i < 30; i++) assert_int_equal(step(&j, 105, &w), WL_TUNE_NOTHING);
-    wl_tune_schedule_epoch_end(&j.s);
-    j.now_ns += 60000 * MS; /* validation */
-    assert_int_equal(wl_tune_schedule_time(&j.s, j.now_ns), WL_TUNE_NOTHING);
+    struct job j = probing(0.1);
+    steps(&j, 30, 105);
+    wl_tune_schedule_epoch_end(&j.s, j.now_ns, &w);
+    j.now_ns += 5000 * MS; /* validation */
+    assert_int_equal(wait_until(&j, j.now_ns), WL_TUNE_NOTHING);
     w = window(&j, 105, 60);
     assert_false(w.cut);
     assert_int_equal((w.end_ns - w.begin_ns) / MS, 50 * 105);
 
     hold(&j, false); /* epochs that are shorter than a window */
-    for (int i = 0; i < 20; i++) step(&j, 100, &w);
-    wl_tune_schedule_epoch_end(&j.s);
-    for (int i = 0; i < 20; i++) step(&j, 100, &w);
-    wl_tune_schedule_epoch_end(&j.s);
+    steps(&j, 20, 100);
+    wl_tune_schedule_epoch_end(&j.s, j.now_ns, &w);
+    steps(&j, 20, 100);
+    wl_tune_schedule_epoch_end(&j.s, j.now_ns, &w);
     assert_int_equal(window(&j, 100, 40).steps, 50);
+}
+
+/* 150 ms a step at 10 %: the time before the epoch's end counts, so that the value is held for 5.5 s in all. */
+static void a_slow_window_does_not_begin_anew_with_a_whole_budget(void **state)
+{
+    (void)state;
+    struct wl_tune_span w;
+    struct job j = probing(0.1);
+    steps(&j, 21, 150); /* 6 of them settle, 15 are in the window: 2.25 s */
+    assert_int_equal(wl_tune_schedule_epoch_end(&j.s, j.now_ns, &w), WL_TUNE_NOTHING);
+    w = window(&j, 150, 60);
+    assert_true(w.cut);
+    assert_int_equal((w.end_ns - w.begin_ns) / MS, 3300); /* the first step that ends after 5.5 s in all */
+
+    hold(&j, false); /* most of it has passed: the window ends there */
+    steps(&j, 30, 150);
+    assert_int_equal(wl_tune_schedule_epoch_end(&j.s, j.now_ns, &w), WL_TUNE_WINDOW);
+    assert_true(w.cut);
+    assert_int_equal((w.end_ns - w.begin_ns) / MS, w.steps * 150);
 }
 
 /* A program may mark every tenth step, and count anew in each epoch. */
@@ -171,7 +244,10 @@ int main(void)
         cmocka_unit_test(a_window_begins_after_settling_and_a_whole_step),
         cmocka_unit_test(a_value_beyond_the_allowed_slowdown_is_held_no_longer_than_a_window),
         cmocka_unit_test(a_value_that_is_too_slow_to_measure_is_given_up),
+        cmocka_unit_test(a_pause_within_an_epoch_is_not_slowness),
+        cmocka_unit_test(a_value_is_not_held_through_a_long_pause_at_an_epochs_end),
         cmocka_unit_test(a_window_that_an_epoch_interrupts_begins_anew_once),
+        cmocka_unit_test(a_slow_window_does_not_begin_anew_with_a_whole_budget),
         cmocka_unit_test(steps_are_counted_by_their_numbers),
         cmocka_unit_test(a_resumed_search_keeps_the_steps_of_a_window),
     };
