@@ -10,5 +10,6 @@
 #include "advise/choose/campaign.h"
 #include "advise/choose/choose.h"
 #include "advise/joint/joint.h"
+#include "advise/policy/decide.h"
 
 #endif

@@ -156,14 +156,24 @@ static void add_words(const struct wl_choose_axis *x, const char *value, struct 
     if (!*value && !(s && s->missing)) wl_text_addf(to, "no %s", s ? s->label : x->column);
 }
 
-const char *wl_choose_name_setting(const struct wl_choose_campaign *c, size_t i, struct wl_arena *a)
+static const char *name(const struct wl_choose_campaign *c, size_t i, bool caps, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
     const double n = c->settings[i].workers;
     wl_text_addf(&t, "%g worker%s", n, n == 1 ? "" : "s");
     for (size_t k = 1; k < c->n_axes; k++)
-        if (!c->axes[k].derived) add_words(&c->axes[k], c->value[i][k], &t);
+        if (!c->axes[k].derived && (caps || !is_cap(&c->axes[k]))) add_words(&c->axes[k], c->value[i][k], &t);
     return t.s;
+}
+
+const char *wl_choose_name_setting(const struct wl_choose_campaign *c, size_t i, struct wl_arena *a)
+{
+    return name(c, i, true, a);
+}
+
+const char *wl_choose_name_without_caps(const struct wl_choose_campaign *c, size_t i, struct wl_arena *a)
+{
+    return name(c, i, false, a);
 }
 
 /* ---- coordinates ---- */

@@ -66,6 +66,8 @@ struct wl_choose_campaign {
     bool *peak_is_cap;        /* [n] the limit of its caps, where no peak was measured */
     bool *never_acted;        /* [n] its cap never limited a device */
     enum wl_provenance *from; /* [n] of its energy */
+    /* [n] runs of each setting: ln t per unit of work and ln P of a worker */
+    const struct wl_joint_runs *means[WL_JOINT_RESPONSES];
     struct wl_choose_group *groups;
     size_t n_groups;
     double *work_draws;   /* as in struct wl_choose_input; NULL: the work is certain */
@@ -82,6 +84,24 @@ struct wl_choose_campaign {
  * of samples where it is needed, a target that no run reached. */
 int wl_choose_campaign(const struct wl_observations *obs, const struct wl_choose_campaign_options *o,
                        struct wl_choose_campaign *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The settings alone, without models: groups, work and unit stay empty. Errors as above. */
+int wl_choose_collect(const struct wl_observations *obs, const struct wl_choose_campaign_options *o,
+                      struct wl_choose_campaign *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The workloads of the rows that match `where` in order of appearance; "": of rows that name none. */
+int wl_choose_workloads(const struct wl_observations *obs, const struct wl_choose_where *where, size_t n_where,
+                        struct wl_strs *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Numbers settings 0 .. by their values of all axes but the cap `but`; NULL: but all caps. Returns how many there are.
+ */
+size_t wl_choose_families(const struct wl_choose_campaign *c, const char *but, size_t *id, struct wl_arena *a);
+
+/* Is each cap of setting i but `but` missing, or the largest of the campaign where none is missing? */
+bool wl_choose_is_unrestrained(const struct wl_choose_campaign *c, const char *but, size_t i);
+
+/* "8 workers, local batch 32": a setting without its caps. */
+const char *wl_choose_name_without_caps(const struct wl_choose_campaign *c, size_t i, struct wl_arena *a);
 
 /* The input of wl_choose. */
 struct wl_choose_input wl_choose_campaign_input(const struct wl_choose_campaign *c);

@@ -19,6 +19,9 @@ struct wl_choose_collected {
     struct wl_arena *a;
 };
 
+/* The settings of the workload, with the runs of each. */
+int wl_choose_collect_runs(struct wl_choose_collected *s, struct wl_err *e) WL_MUST_CHECK;
+
 /* Peak powers, caps that never acted, and why settings may not be chosen. */
 int wl_choose_exclude(struct wl_choose_collected *s, struct wl_err *e) WL_MUST_CHECK;
 

@@ -47,6 +47,17 @@ int wl_recommend_read_where(const struct wl_strs *texts, const char *option, str
     return rc;
 }
 
+struct wl_choose_where *wl_recommend_where_also(const struct wl_choose_where *where, size_t n, const char *workload,
+                                                struct wl_arena *a)
+{
+    struct wl_choose_where *all = wl_new_array(a, struct wl_choose_where, n + 1);
+    for (size_t k = 0; k < n; k++) all[k] = where[k];
+    all[n] = (struct wl_choose_where) {
+        .text = wl_strf(a, "workload=%s", workload), .column = "workload", .value = workload, .none = !*workload
+    };
+    return all;
+}
+
 /* ---- amounts with units ---- */
 
 /* A positive number and what follows it. */
@@ -118,15 +129,22 @@ static int add_budget(const char *text, const char *currency, struct wl_choose_o
     return 0;
 }
 
+int wl_recommend_read_percent(const char *option, const char *text, double most, double *out, struct wl_arena *a,
+                              struct wl_err *e)
+{
+    const size_t n = strlen(text);
+    const char *number = n && text[n - 1] == '%' ? wl_strndup(a, text, n - 1) : text;
+    if (wl_str_to_real(number, out) || !(*out >= 0 && *out <= most))
+        return wl_fail(e, WL_EUSAGE, "--%s %s: expected a percentage from 0 to %g, such as 10%%", option, text, most);
+    return 0;
+}
+
 static int add_slowdown(const char *text, struct wl_choose_options *out, struct wl_arena *a, struct wl_err *e)
 {
     double v;
-    const size_t n = strlen(text);
-    const char *number = n && text[n - 1] == '%' ? wl_strndup(a, text, n - 1) : text;
-    if (wl_str_to_real(number, &v) || !(v >= 0 && v <= 1e4))
-        return wl_fail(e, WL_EUSAGE, "--max-slowdown %s: expected a percentage from 0 to 10000, such as 10%%", text);
-    add(out, WL_CHOOSE_TIME, 1 + v / 100, wl_strf(a, "--max-slowdown %g%%", v))->relative = true;
-    return 0;
+    const int rc = wl_recommend_read_percent("max-slowdown", text, WL_RECOMMEND_SLOWDOWN_MAX, &v, a, e);
+    if (rc == 0) add(out, WL_CHOOSE_TIME, 1 + v / 100, wl_strf(a, "--max-slowdown %g%%", v))->relative = true;
+    return rc;
 }
 
 int wl_recommend_read_limits(const struct wl_recommend_options *o, struct wl_choose_options *out, struct wl_arena *a,

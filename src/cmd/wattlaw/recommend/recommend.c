@@ -146,6 +146,29 @@ static const struct wl_opt options[] = {
       .min = 0,
       .max = 1e9,
       .help = "number of first epochs of each run to exclude as warm-up (one is always kept)" },
+    { .name = "policy",
+      .type = WL_FLAG,
+      .offset = AT(policy),
+      .help = "find one power cap or clock for all jobs of a partition, from many measured workloads; requires "
+              "--max-slowdown" },
+    { .name = "jobs",
+      .type = WL_STR,
+      .offset = AT(jobs),
+      .def = "95%",
+      .unit = "X%",
+      .help = "mean share of jobs that must stay within --max-slowdown, with --policy" },
+    { .name = "cap",
+      .type = WL_CHOICE,
+      .offset = AT(cap),
+      .choices = "power_cap_w|module_cap_w|clock_mhz|mem_clock_mhz",
+      .help = "cap or clock to set, with --policy (default: the first of these that was varied)" },
+    { .name = "devices",
+      .type = WL_REAL,
+      .offset = AT(devices),
+      .min = 1,
+      .max = 1e7,
+      .unit = "N",
+      .help = "devices of the partition, to which powers refer with --policy (default: 100)" },
     WL_FOOTPRINT_OPT_ROWS(struct wl_recommend_options, footprint),
     { .name = "all", .type = WL_FLAG, .offset = AT(all), .help = "print every setting, however many there are" },
     WL_ANALYSIS_OPT_ROWS(struct wl_recommend_options),
@@ -221,6 +244,9 @@ static int choose(const struct wl_recommend_options *o, struct wl_recommendation
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_recommend_options *o = opts;
+    if (o->policy && rest->args.n && !rest->command) return wl_recommend_policy(o, &rest->args, a, e);
+    if (o->cap || !isnan(o->devices))
+        return wl_fail(e, WL_EUSAGE, "--%s requires --policy", o->cap ? "cap" : "devices");
     if (rest->args.n != 1 || rest->command)
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_recommendation r = { .source = rest->args.v[0], .asked = o };
@@ -244,16 +270,17 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 
 const struct wl_cmd wl_cmd_recommend = {
     .name = "recommend",
-    .usage = "STORE|CSV [options]",
+    .usage = "STORE|CSV [options] | --policy STORE|CSV... --max-slowdown X% [options]",
     .help = "choose workers, batch, power cap and clock for a deadline or a budget",
     .more =
         "The choice has the least expected energy (or time, carbon, cost ...) among the measured settings that meet "
         "each\n"
         "limit with the probability asked for. Exit status 1 if no setting does: the limit that binds and the nearest\n"
-        "setting are printed.\n"
+        "setting are printed. With --policy it is one cap for the jobs of all sources.\n"
         "\n"
         "  wattlaw recommend lab1 --max-slowdown 10%\n"
         "  wattlaw recommend lab1 --minimize time --budget 200kWh --epochs 90\n"
+        "  wattlaw recommend --policy lab1 lab2 --max-slowdown 10% --jobs 95%\n"
         "  wattlaw recommend times.csv --minimize cost --price 0.3 --price-worker-hour 2 --deadline 8h",
     .options = options,
     .options_size = sizeof(struct wl_recommend_options),

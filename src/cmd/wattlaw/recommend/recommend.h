@@ -8,12 +8,14 @@
 struct wl_recommend_options {
     struct wl_strs map, where, reference, budget;
     const char *minimize, *max_slowdown, *site_power, *target, *epochs_table;
+    const char *jobs, *cap; /* of --policy */
     int64_t drop_epochs;
     double deadline_s, probability, eta, max_power_w, node_size, global_batch, epochs, samples;
-    double price_worker_h, price_node_h, charging_factor;
+    double price_worker_h, price_node_h, charging_factor, devices;
     struct wl_footprint footprint;
-    bool all, json;
+    bool all, json, policy;
 };
+#define WL_RECOMMEND_SLOWDOWN_MAX 1e4 /* % */
 
 /* A finished recommendation. */
 struct wl_recommendation {
@@ -30,8 +32,13 @@ struct wl_recommendation {
 /* Limits and restrictions from the options. WL_EUSAGE names the option, the value and what was expected. */
 int wl_recommend_read_where(const struct wl_strs *texts, const char *option, struct wl_choose_where **out,
                             struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* The n restrictions and that of one workload, "" for rows that name none. */
+struct wl_choose_where *wl_recommend_where_also(const struct wl_choose_where *where, size_t n, const char *workload,
+                                                struct wl_arena *a);
 int wl_recommend_read_limits(const struct wl_recommend_options *o, struct wl_choose_options *out, struct wl_arena *a,
                              struct wl_err *e) WL_MUST_CHECK;
+int wl_recommend_read_percent(const char *option, const char *text, double most, double *out, struct wl_arena *a,
+                              struct wl_err *e) WL_MUST_CHECK;
 int wl_recommend_read_site_power(const char *text, double *watts, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 int wl_recommend_read_epochs_table(const char *path, struct wl_choose_epochs_table *out, struct wl_arena *a,
                                    struct wl_err *e) WL_MUST_CHECK;
@@ -44,5 +51,30 @@ struct wl_amount wl_recommend_amount(const struct wl_recommendation *r, enum wl_
 
 void wl_recommend_print(const struct wl_recommendation *r, struct wl_arena *a);
 void wl_recommend_json(const struct wl_recommendation *r, struct wl_json *root, struct wl_arena *a);
+
+/* ---- --policy ---- */
+
+struct wl_recommend_policy {
+    const struct wl_recommend_options *asked;
+    const struct wl_strs *sources;
+    struct wl_policy_options options;
+    struct wl_policy_jobs jobs;
+    struct wl_policy_result result;
+    double devices; /* that powers are for */
+    struct wl_strs notes;
+};
+
+/* One cap for the jobs of all sources; returns an exit status. */
+int wl_recommend_policy(const struct wl_recommend_options *o, const struct wl_strs *sources, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
+/* "200 W", "no power cap" */
+const char *wl_recommend_cap_name(const struct wl_policy_jobs *jobs, size_t value, struct wl_arena *a);
+
+/* Lines of a shell script that Slurm runs as root before (`prolog`) or after each job, for a candidate. */
+const char *wl_recommend_slurm_script(const struct wl_policy_jobs *jobs, size_t value, bool prolog, struct wl_arena *a);
+
+void wl_recommend_policy_print(const struct wl_recommend_policy *p, struct wl_arena *a);
+void wl_recommend_policy_json(const struct wl_recommend_policy *p, struct wl_json *root, struct wl_arena *a);
 
 #endif

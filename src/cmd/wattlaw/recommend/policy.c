@@ -1,0 +1,159 @@
+/* wattlaw recommend --policy: one cap or clock for a partition, from many measured jobs. */
+#include "cmd/wattlaw/recommend/recommend.h"
+
+#include "cmd/cmd.h"
+#include "cmd/wattlaw/analysis.h"
+
+#include <math.h>
+
+enum { FURTHER = 100 };                   /* jobs that an interval of the share is for */
+static const double level = 0.9;          /* of that interval */
+static const double largest_share = 99.9; /* %; no number of jobs shows all of them */
+static const double devices = 100;        /* of a partition of unknown size */
+
+/* ---- options ---- */
+
+static int refuse_others(const struct wl_recommend_options *o, struct wl_err *e)
+{
+    const struct {
+        bool given;
+        const char *name;
+    } others[] = {
+        { !wl_str_eq(o->minimize, "energy"), "minimize" },
+        { !isnan(o->deadline_s), "deadline" },
+        { o->budget.n > 0, "budget" },
+        { !isnan(o->epochs), "epochs" },
+        { !isnan(o->samples), "samples" },
+        { o->target != NULL, "target" },
+        { o->epochs_table != NULL, "epochs-table" },
+        { o->reference.n > 0, "reference" },
+        { !isnan(o->node_size), "node-size" },
+        { !isnan(o->global_batch), "global-batch" },
+        { o->site_power != NULL, "site-power" },
+        { !isnan(o->price_worker_h), "price-worker-hour" },
+        { !isnan(o->price_node_h), "price-node-hour" },
+    };
+    for (size_t i = 0; i < WL_COUNT(others); i++)
+        if (others[i].given)
+            return wl_fail(e, WL_EUSAGE,
+                           "--%s is not for --policy, which finds the least energy of one cap for all jobs",
+                           others[i].name);
+    return 0;
+}
+
+static int read_options(const struct wl_recommend_options *o, struct wl_policy_options *out, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    double slowdown, share;
+    int rc = refuse_others(o, e);
+    if (rc) return rc;
+    if (!o->max_slowdown) return wl_fail(e, WL_EUSAGE, "--policy requires --max-slowdown, such as 10%%");
+    rc = wl_recommend_read_percent("max-slowdown", o->max_slowdown, WL_RECOMMEND_SLOWDOWN_MAX, &slowdown, a, e);
+    if (rc == 0) rc = wl_recommend_read_percent("jobs", o->jobs, largest_share, &share, a, e);
+    *out = (struct wl_policy_options) { slowdown / 100, share / 100, FURTHER, level };
+    return rc;
+}
+
+/* ---- sources ---- */
+
+struct sources {
+    const struct wl_recommend_options *asked;
+    struct wl_policy_source *v;
+    size_t n, cap;
+    struct wl_strs *notes;
+    struct wl_arena *a;
+};
+
+static int add_workload(struct sources *s, const struct wl_observations *obs, const struct wl_choose_where *where,
+                        const char *workload, struct wl_err *e)
+{
+    const size_t n = s->asked->where.n;
+    const struct wl_choose_campaign_options how = { .drop_epochs = s->asked->drop_epochs,
+                                                    .where = wl_recommend_where_also(where, n, workload, s->a),
+                                                    .n_where = n + 1,
+                                                    .node_size = NAN,
+                                                    .global_batch = NAN,
+                                                    .site_power_w = NAN };
+    struct wl_choose_campaign *c = wl_new(s->a, struct wl_choose_campaign);
+    const int rc = wl_choose_collect(obs, &how, c, s->a, e);
+    if (rc) return rc;
+    for (size_t i = 0; i < c->notes.n; i++)
+        wl_strs_addf(s->a, s->notes, "%s: %s%s%s", obs->source, workload, *workload ? ": " : "", c->notes.v[i]);
+    WL_GROW(s->a, s->v, s->n, s->cap);
+    s->v[s->n++] = (struct wl_policy_source) { obs, c };
+    return 0;
+}
+
+/* A workload without a usable run is a note: the others still answer. */
+static int add_source(struct sources *s, const char *path, const struct wl_choose_where *where, struct wl_err *e)
+{
+    struct wl_observations *obs = wl_new(s->a, struct wl_observations);
+    struct wl_strs workloads = { 0 };
+    int rc = wl_analysis_read(path, &s->asked->map, obs, s->a, e);
+    if (rc == 0) rc = wl_choose_workloads(obs, where, s->asked->where.n, &workloads, s->a, e);
+    if (rc == 0 && !workloads.n) wl_strs_addf(s->a, s->notes, "%s: no run matches --where workload", path);
+    for (size_t i = 0; i < workloads.n && rc == 0; i++) {
+        rc = add_workload(s, obs, where, workloads.v[i], e);
+        if (rc != WL_EINVAL) continue;
+        wl_strs_add(s->a, s->notes, e->msg);
+        rc = 0;
+    }
+    return rc;
+}
+
+static int find_jobs(const struct wl_recommend_options *o, struct wl_recommend_policy *p, struct wl_arena *a,
+                     struct wl_err *e)
+{
+    struct sources s = { .asked = o, .notes = &p->notes, .a = a };
+    struct wl_choose_where *where;
+    int rc = wl_recommend_read_where(&o->where, "where", &where, a, e);
+    for (size_t i = 0; i < p->sources->n && rc == 0; i++) rc = add_source(&s, p->sources->v[i], where, e);
+    if (rc) return rc;
+    return wl_policy_find_jobs(s.v, s.n, o->cap ? wl_setting_find(o->cap) : NULL, o->max_power_w, &p->jobs, a, e);
+}
+
+/* ---- notes ---- */
+
+static void note_evidence(struct wl_recommend_policy *p, struct wl_arena *a)
+{
+    const struct wl_policy_jobs *j = &p->jobs;
+    if (j->single)
+        wl_strs_addf(a, &p->notes, "left out: %zu group%s of runs with one value of the %s", j->single,
+                     j->single == 1 ? "" : "s", j->cap->label);
+    if (j->unmeasured)
+        wl_strs_addf(a, &p->notes, "left out: %zu group%s of runs without the energy of two values of the %s",
+                     j->unmeasured, j->unmeasured == 1 ? "" : "s", j->cap->label);
+    if (!(j->noise_df > 0))
+        wl_strs_addf(
+            a, &p->notes,
+            "nothing was measured twice: the noise of a run is taken for %.0f %% of its time and power; repeat "
+            "some runs",
+            100 * j->noise.sd_t);
+    if (p->options.share > p->result.reachable)
+        wl_strs_addf(a, &p->notes,
+                     "%zu jobs can show a mean share of %.1f %% at most: for %.4g %% measure at least %.0f", j->n,
+                     100 * p->result.reachable, 100 * p->options.share,
+                     ceil((p->options.share - 0.5) / (1 - p->options.share)));
+    if (p->result.workloads == 1) wl_strs_add(a, &p->notes, "one workload was measured: nothing is known of others");
+}
+
+int wl_recommend_policy(const struct wl_recommend_options *o, const struct wl_strs *sources, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    struct wl_recommend_policy p = { .asked = o,
+                                     .sources = sources,
+                                     .devices = isnan(o->devices) ? devices : o->devices };
+    int rc = read_options(o, &p.options, a, e);
+    if (rc == 0) rc = find_jobs(o, &p, a, e);
+    if (rc == 0) rc = wl_policy_decide(&p.jobs, &p.options, &p.result, a, e);
+    if (rc) return rc;
+    note_evidence(&p, a);
+    if (o->json) {
+        struct wl_json *root = wl_json_root_object(a);
+        wl_recommend_policy_json(&p, root, a);
+        wl_json_print(root);
+    } else {
+        wl_recommend_policy_print(&p, a);
+    }
+    return WL_EXIT_OK;
+}
