@@ -146,7 +146,7 @@ static int ascending(const void *p, const void *q)
     return (x > y) - (x < y);
 }
 
-/* No cap stands at the power limit of the device, else one step above the largest cap. */
+/* No cap counts as the power limit of the device, else one step above the largest cap. */
 static double value_without_cap(const struct wl_policy_jobs *out, size_t n, double max_power_w, struct wl_arena *a)
 {
     static const double fifth = 0.2;
