@@ -13,6 +13,7 @@
 #include "law/fit/fit.h"
 #include "law/forecast.h"
 #include "law/hier/hier.h"
+#include "law/labels.h"
 #include "law/target.h"
 
 #endif

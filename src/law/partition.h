@@ -8,9 +8,6 @@ struct wl_law_key {
     const char *column, *value;
 };
 
-/* Numbers equal texts alike: ids 0.. in order of first appearance; returns how many there are. */
-size_t wl_law_partition_labels(const char *const *texts, size_t n, size_t *ids, struct wl_arena *a);
-
 /* The rows of each group. */
 struct wl_law_partition_cell {
     struct wl_law_key *key;

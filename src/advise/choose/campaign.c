@@ -30,7 +30,7 @@ static void sort_into_groups(struct wl_choose_collected *s)
     const char **names = wl_new_array(s->a, const char *, c->n);
     size_t *id = wl_new_array(s->a, size_t, c->n), *order = wl_new_array(s->a, size_t, c->n), at = 0;
     for (size_t i = 0; i < c->n; i++) names[i] = names_of(c, i, s->a);
-    c->n_groups = wl_law_partition_labels(names, c->n, id, s->a);
+    c->n_groups = wl_law_labels(names, c->n, id, s->a);
     c->groups = wl_new_array(s->a, struct wl_choose_group, c->n_groups);
     for (size_t g = 0; g < c->n_groups; g++) {
         c->groups[g].first = at;

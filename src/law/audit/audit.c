@@ -4,6 +4,7 @@
 
 #include "law/audit/findings.h"
 #include "law/fit/estimate.h"
+#include "law/labels.h"
 
 #include <math.h>
 
@@ -170,7 +171,7 @@ static void collect_groups(struct wl_audit *audit, struct wl_arena *a)
     const char **names = wl_new_array(a, const char *, audit->n);
     size_t *ids = wl_new_array(a, size_t, audit->n);
     for (size_t i = 0; i < audit->n; i++) names[i] = audit->rows[i].group;
-    audit->n_groups = wl_law_partition_labels(names, audit->n, ids, a);
+    audit->n_groups = wl_law_labels(names, audit->n, ids, a);
     audit->groups = wl_new_array(a, struct wl_audit_group, audit->n_groups);
     for (size_t i = 0; i < audit->n; i++) {
         struct wl_audit_group *g = &audit->groups[ids[i]];

@@ -6,6 +6,7 @@
 #include "law/fit/notes.h"
 #include "law/fit/runs.h"
 #include "law/fit/speedup.h"
+#include "law/labels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,7 +45,7 @@ static struct wl_law_partition_cells split(const struct wl_law_partition_cell *p
     struct wl_arena *scratch = wl_arena_new(a);
     const char **texts = texts_of(part, column, scratch);
     size_t *ids = wl_new_array(scratch, size_t, part->n);
-    struct wl_law_partition_cells out = { .n = wl_law_partition_labels(texts, part->n, ids, scratch) };
+    struct wl_law_partition_cells out = { .n = wl_law_labels(texts, part->n, ids, scratch) };
     out.v = wl_new_array(a, struct wl_law_partition_cell, out.n);
     size_t *rows = wl_new_array(a, size_t, part->n), *sizes = wl_new_array(scratch, size_t, out.n);
     for (size_t i = 0; i < part->n; i++) sizes[ids[i]]++;

@@ -110,6 +110,19 @@ struct wl_hier_predictions *wl_hier_predictions_new(const struct wl_hier_fit *fi
 /* At worker count number `at`, merged; `family` as in the query. */
 struct wl_hier_mixture wl_hier_prediction(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what what,
                                           int family, struct wl_arena *a);
+/* Medians and central intervals of ln(response) at worker count number `at`, from the innermost of `from` on: of the
+ * curve, of the mean of a configuration, of a run. Each interval holds the one before it. Quantiles alone need not:
+ * where a posterior has a second, distant mode, its density rises at the end of the interval, and what scatter adds
+ * there moves the quantile towards the middle. Elements of `out` before `from` are NAN. */
+struct wl_hier_interval {
+    double median, lo, hi;
+};
+struct wl_hier_intervals {
+    struct wl_hier_interval of[WL_HIER_RUN + 1]; /* [enum wl_hier_what] */
+};
+struct wl_hier_intervals wl_hier_intervals(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what from,
+                                           double confidence, struct wl_arena *scratch);
+
 /* Expected sd of the ln(response) at worker count number `at`, once a configuration with `runs` more runs has been
  * measured at number `candidate`: the best linear predictor from it, over the whole posterior. */
 double wl_hier_prediction_sd_after(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what what,
