@@ -6,13 +6,6 @@
 
 static const double levels[] = { 0.5, (1 - WL_LAW_CONFIDENCE) / 2, (1 + WL_LAW_CONFIDENCE) / 2 };
 
-static struct wl_estimate response_of(const struct wl_law_posterior *p, const struct wl_hier_mixture *m, double workers)
-{
-    return (struct wl_estimate) { wl_law_posterior_response(p, m, workers, levels[0]),
-                                  wl_law_posterior_response(p, m, workers, levels[1]),
-                                  wl_law_posterior_response(p, m, workers, levels[2]) };
-}
-
 /* Of the response, whose unit of work may grow with N. */
 static struct wl_estimate exponent_of(const struct wl_law_posterior *p, double workers, int family)
 {
@@ -35,7 +28,6 @@ static void fill_families(const struct wl_law_posterior *p, struct wl_law_curves
 static void fill_counts(const struct wl_law_posterior *p, struct wl_law_curves *out)
 {
     enum { BLOCK = 64 }; /* worker counts of one visit */
-    static const enum wl_hier_what what[] = { WL_HIER_CURVE, WL_HIER_CONFIG, WL_HIER_RUN };
     const double *workers = p->data->workers;
     for (size_t from = 0; from < out->n; from += BLOCK) {
         struct wl_arena *scratch = wl_arena_new(NULL);
@@ -46,10 +38,9 @@ static void fill_counts(const struct wl_law_posterior *p, struct wl_law_curves *
             struct wl_estimate *const estimates[] = { &to->curve, &to->config, &to->run };
             to->workers = workers[from + i];
             to->exponent = exponent_of(p, to->workers, WL_HIER_ALL);
-            for (size_t k = 0; k < WL_COUNT(what); k++) {
-                const struct wl_hier_mixture m = wl_hier_prediction(at, i, what[k], WL_HIER_ALL, scratch);
-                *estimates[k] = response_of(p, &m, to->workers);
-            }
+            const struct wl_hier_intervals v = wl_hier_intervals(at, i, WL_HIER_CURVE, WL_LAW_CONFIDENCE, scratch);
+            for (int what = WL_HIER_CURVE; what <= WL_HIER_RUN; what++)
+                *estimates[what] = wl_law_posterior_estimate(p, &v.of[what], to->workers);
         }
         wl_arena_free(scratch);
     }

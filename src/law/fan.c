@@ -5,18 +5,19 @@
 static void fill(struct wl_law_fan *f, const struct wl_law_posterior *p, const struct wl_hier_predictions *at, size_t i,
                  struct wl_arena *scratch)
 {
-    const double lo = (1 - WL_LAW_CONFIDENCE) / 2, hi = (1 + WL_LAW_CONFIDENCE) / 2, workers = f->workers[i];
-    struct wl_hier_mixture m = wl_hier_prediction(at, i, WL_HIER_RUN, WL_HIER_ALL, scratch);
-    f->value[i] = wl_law_posterior_response(p, &m, workers, 0.5);
-    f->lo[i] = wl_law_posterior_response(p, &m, workers, lo);
-    f->hi[i] = wl_law_posterior_response(p, &m, workers, hi);
-    m = wl_hier_prediction(at, i, WL_HIER_CONFIG, WL_HIER_ALL, scratch);
-    f->config_lo[i] = wl_law_posterior_response(p, &m, workers, lo);
-    f->config_hi[i] = wl_law_posterior_response(p, &m, workers, hi);
+    const double workers = f->workers[i];
+    const struct wl_hier_intervals v = wl_hier_intervals(at, i, WL_HIER_CONFIG, WL_LAW_CONFIDENCE, scratch);
+    const struct wl_estimate run = wl_law_posterior_estimate(p, &v.of[WL_HIER_RUN], workers),
+                             config = wl_law_posterior_estimate(p, &v.of[WL_HIER_CONFIG], workers);
+    f->value[i] = run.value;
+    f->lo[i] = run.lo;
+    f->hi[i] = run.hi;
+    f->config_lo[i] = config.lo;
+    f->config_hi[i] = config.hi;
     for (int k = 0; k < WL_HIER_FAMILIES; k++) {
         if (!f->family[k]) continue;
-        m = wl_hier_prediction(at, i, WL_HIER_CURVE, k, scratch);
-        f->family[k][i] = wl_law_posterior_response(p, &m, workers, 0.5);
+        const struct wl_hier_mixture m = wl_hier_prediction(at, i, WL_HIER_CURVE, k, scratch);
+        f->family[k][i] = wl_law_posterior_response(p, wl_hier_quantile(&m, 0.5), workers);
     }
 }
 

@@ -67,10 +67,17 @@ static double range_ratio(const struct wl_hier_data *d, double workers)
     return workers > max ? workers / max : workers < min ? workers / min : 1;
 }
 
-double wl_law_posterior_response(const struct wl_law_posterior *p, const struct wl_hier_mixture *m, double workers,
-                                 double level)
+double wl_law_posterior_response(const struct wl_law_posterior *p, double ln_response, double workers)
 {
-    return exp(wl_hier_quantile(m, level) + p->growth * log(workers));
+    return exp(ln_response + p->growth * log(workers));
+}
+
+struct wl_estimate wl_law_posterior_estimate(const struct wl_law_posterior *p, const struct wl_hier_interval *v,
+                                             double workers)
+{
+    return (struct wl_estimate) { wl_law_posterior_response(p, v->median, workers),
+                                  wl_law_posterior_response(p, v->lo, workers),
+                                  wl_law_posterior_response(p, v->hi, workers) };
 }
 
 /* The posterior at the worker counts of forecasts and, after them, at those where another measurement is considered. */
@@ -95,7 +102,7 @@ static struct wl_law_forecast_family family_at(const struct view *v, enum wl_hie
                                         .reason = fit->reason[family] };
     struct wl_hier_mixture m = wl_hier_prediction(v->at, i, WL_HIER_CONFIG, (int)family, a);
     if (!f.reason && m.n) {
-        f.value = wl_law_posterior_response(v->p, &m, workers, 0.5);
+        f.value = wl_law_posterior_response(v->p, wl_hier_quantile(&m, 0.5), workers);
         f.se = sqrt(wl_hier_variance(&m));
     }
     return f;
@@ -103,8 +110,10 @@ static struct wl_law_forecast_family family_at(const struct view *v, enum wl_hie
 
 /* Of measured worker counts, half the smallest and twice the largest, up to that of the forecast, the one where another
  * configuration, with as many runs as the others have, would narrow the interval most. */
-static void suggest(const struct view *v, size_t i, double sd, struct wl_law_forecast *f)
+static void suggest(const struct view *v, size_t i, struct wl_law_forecast *f, struct wl_arena *scratch)
 {
+    const struct wl_hier_mixture now = wl_hier_prediction(v->at, i, WL_HIER_CONFIG, WL_HIER_ALL, scratch);
+    const double sd = sqrt(wl_hier_variance(&now));
     const struct wl_hier_data *d = v->p->data;
     const double min = d->workers[0], max = d->workers[d->n_configs - 1];
     const size_t runs = (d->n_runs + d->n_configs - 1) / d->n_configs;
@@ -144,14 +153,15 @@ static struct wl_law_forecast forecast_at(const struct view *v, size_t i, double
     const struct wl_law_posterior *p = v->p;
     struct wl_law_forecast f = { .workers = workers, .ratio = range_ratio(p->data, workers) };
     struct wl_arena *scratch = wl_arena_new(a);
-    struct wl_hier_mixture m = wl_hier_prediction(v->at, i, WL_HIER_CONFIG, WL_HIER_ALL, scratch);
-    f.config_lo = wl_law_posterior_response(p, &m, workers, (1 - WL_LAW_CONFIDENCE) / 2);
-    f.config_hi = wl_law_posterior_response(p, &m, workers, (1 + WL_LAW_CONFIDENCE) / 2);
-    suggest(v, i, sqrt(wl_hier_variance(&m)), &f);
-    m = wl_hier_prediction(v->at, i, WL_HIER_RUN, WL_HIER_ALL, scratch);
-    f.value = wl_law_posterior_response(p, &m, workers, 0.5);
-    f.lo = wl_law_posterior_response(p, &m, workers, (1 - WL_LAW_CONFIDENCE) / 2);
-    f.hi = wl_law_posterior_response(p, &m, workers, (1 + WL_LAW_CONFIDENCE) / 2);
+    const struct wl_hier_intervals v95 = wl_hier_intervals(v->at, i, WL_HIER_CONFIG, WL_LAW_CONFIDENCE, scratch);
+    const struct wl_estimate config = wl_law_posterior_estimate(p, &v95.of[WL_HIER_CONFIG], workers),
+                             run = wl_law_posterior_estimate(p, &v95.of[WL_HIER_RUN], workers);
+    f.config_lo = config.lo;
+    f.config_hi = config.hi;
+    f.value = run.value;
+    f.lo = run.lo;
+    f.hi = run.hi;
+    suggest(v, i, &f, scratch);
     for (size_t k = 0; k < WL_HIER_FAMILIES; k++)
         if (p->fit.prior->weight[k] > 0) f.families[f.n_families++] = family_at(v, k, i, workers, scratch);
     f.reach = reach_of(&f, a);

@@ -14,8 +14,8 @@ struct wl_law_posterior {
     const char *refusal; /* why there is no posterior, or NULL */
     struct wl_strs notes;
 };
-/* prior NULL: wl_hier_time_prior, or wl_hier_energy_prior. Refused: fewer than two worker counts; epochs of unlike work, unless `force`.
- * WL_EINVAL: the prior is not one. */
+/* prior NULL: wl_hier_time_prior, or wl_hier_energy_prior. Refused: fewer than two worker counts; epochs of unlike
+ * work, unless `force`. WL_EINVAL: the prior is not one. */
 int wl_law_posterior(const struct wl_law_group *g, enum wl_law_response response, const struct wl_hier_prior *prior,
                      bool force, struct wl_law_posterior *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
@@ -46,8 +46,9 @@ struct wl_law_forecast wl_law_forecast_at(const struct wl_law_posterior *p, doub
 struct wl_law_forecast *wl_law_forecasts(const struct wl_law_posterior *p, const double *workers, size_t n,
                                          struct wl_arena *a);
 
-/* A quantile of ln(response per work) as a response. */
-double wl_law_posterior_response(const struct wl_law_posterior *p, const struct wl_hier_mixture *m, double workers,
-                                 double level);
+/* ln(response per work) at a worker count as a response; of an interval, its median and ends. */
+double wl_law_posterior_response(const struct wl_law_posterior *p, double ln_response, double workers);
+struct wl_estimate wl_law_posterior_estimate(const struct wl_law_posterior *p, const struct wl_hier_interval *v,
+                                             double workers);
 
 #endif

@@ -73,6 +73,28 @@ static void a_far_forecast_is_wide_and_says_so(void **state)
     wl_arena_free(a);
 }
 
+/* Beyond an upturn that the data leave possible, the density of the posterior rises at the upper end of its interval.
+ */
+static void the_interval_of_a_run_holds_that_of_its_configuration(void **state)
+{
+    (void)state;
+    static const double times[] = { 1011, 508, 259, 135, 72.5, 41.3, 25.7 }, at[] = { 64, 128, 1024, 4096 };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[2 * WL_COUNT(times)];
+    for (size_t i = 0; i < WL_COUNT(rows); i++)
+        rows[i] = (struct row) { .run = i % 2 ? "1" : "2",
+                                 .workers = 1 << i / 2,
+                                 .samples = 640,
+                                 .time_s = times[i / 2] * (i % 2 ? 1.005 : 0.995) };
+    struct wl_law_result r = fit_rows(rows, WL_COUNT(rows), usual, a);
+    struct wl_law_posterior p = posterior_of(only_group(&r), WL_LAW_TIME, a);
+    const struct wl_law_forecast *f = wl_law_forecasts(&p, at, WL_COUNT(at), a);
+    for (size_t i = 0; i < WL_COUNT(at); i++) assert_true(f[i].lo <= f[i].config_lo && f[i].config_hi <= f[i].hi);
+    const struct wl_law_fan fan = wl_law_fan(&p, 1, 4096, 13, 0.01, a);
+    for (size_t i = 0; i < fan.n; i++) assert_true(fan.lo[i] <= fan.config_lo[i] && fan.config_hi[i] <= fan.hi[i]);
+    wl_arena_free(a);
+}
+
 static void two_worker_counts_are_enough_and_one_is_refused(void **state)
 {
     (void)state;
@@ -162,6 +184,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(intervals_cover_a_new_run),
         cmocka_unit_test(a_far_forecast_is_wide_and_says_so),
+        cmocka_unit_test(the_interval_of_a_run_holds_that_of_its_configuration),
         cmocka_unit_test(two_worker_counts_are_enough_and_one_is_refused),
         cmocka_unit_test(families_are_weighed),
         cmocka_unit_test(the_unit_of_work_follows_scaling_and_response),

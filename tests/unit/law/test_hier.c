@@ -87,19 +87,18 @@ static size_t check_case(struct example *x, const char *name)
     return checked;
 }
 
-static void values_agree_with_dense_matrices(void **state)
+/* Visits the data of each case: published examples and real ladders. */
+static void for_each_case(void (*visit)(struct example *x, const char *name, void *ctx), void *ctx)
 {
-    (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_csv csv;
     struct example x = { .arena = wl_arena_new(a) };
     char *name = NULL;
-    size_t checked = 0;
     golden_open(&csv, "hier_data.csv", a);
     for (bool more = true; more;) {
         more = golden_next(&csv);
         if (name && (!more || !wl_str_eq(name, csv.row[0]))) {
-            checked += check_case(&x, name);
+            visit(&x, name, ctx);
             wl_arena_free(x.arena);
             x = (struct example) { .arena = wl_arena_new(a) };
         }
@@ -107,8 +106,20 @@ static void values_agree_with_dense_matrices(void **state)
         name = wl_strdup(a, csv.row[0]);
         add_run(&x, golden_real(&csv, "workers"), golden_real(&csv, "time_s"));
     }
-    assert_true(checked > 600);
     wl_arena_free(a);
+}
+
+static void count_checked(struct example *x, const char *name, void *checked)
+{
+    *(size_t *)checked += check_case(x, name);
+}
+
+static void values_agree_with_dense_matrices(void **state)
+{
+    (void)state;
+    size_t checked = 0;
+    for_each_case(count_checked, &checked);
+    assert_true(checked > 600);
 }
 
 /* ---- the reduction ---- */
@@ -249,6 +260,55 @@ static void intervals_widen(void **state)
     wl_arena_free(a);
 }
 
+/* Intervals at the largest worker count and up to 256 times as many. Also counts quantiles of runs inside those of
+ * their configuration: the property does not follow from those of the distributions. */
+static void check_nested(struct example *x, const char *name, void *inside)
+{
+    fit(x, &wl_hier_time_prior);
+    const double top = x->data.workers[x->data.n_configs - 1], workers[] = { top, 2 * top, 16 * top, 256 * top };
+    const struct wl_hier_predictions *p = wl_hier_predictions_new(&x->fit, workers, WL_COUNT(workers), x->arena);
+    for (size_t i = 0; i < WL_COUNT(workers); i++) {
+        const struct wl_hier_intervals v = wl_hier_intervals(p, i, WL_HIER_CURVE, 0.95, x->arena);
+        for (int k = WL_HIER_CURVE; k < WL_HIER_RUN; k++)
+            if (!(v.of[k + 1].lo <= v.of[k].lo && v.of[k].hi <= v.of[k + 1].hi && v.of[k].lo < v.of[k].median))
+                fail_msg("%s at %g: %.9g to %.9g, then %.9g to %.9g", name, workers[i], v.of[k].lo, v.of[k].hi,
+                         v.of[k + 1].lo, v.of[k + 1].hi);
+        const struct wl_hier_mixture run = wl_hier_prediction(p, i, WL_HIER_RUN, WL_HIER_ALL, x->arena);
+        *(size_t *)inside += wl_hier_quantile(&run, 0.975) < v.of[WL_HIER_CONFIG].hi;
+    }
+}
+
+/* A power law, Amdahl's law or a logarithmic or linear overhead on 2 to 7 worker counts, with effects of configurations
+ * of 0 or 3 %. */
+static void simulated_ladder(struct example *x, uint64_t k)
+{
+    const size_t counts = 2 + k % 6;
+    for (size_t i = 0; i < counts; i++) {
+        const double n = (double)(1u << i), truth[] = { pow(n, -0.9), 1 / n + 0.01, 1 / n + 0.005 + 0.003 * (double)i,
+                                                        1 / n + 0.002 + 0.0002 * n };
+        const double effect = (k / 24 % 2 ? 0.03 : 0) * wl_random_normal(5, k, i);
+        for (size_t r = 0; r < 1 + 2 * (k % 2); r++)
+            add_run(x, n, 100 * truth[k / 6 % 4] * exp(effect + 0.005 * wl_random_normal(6, k, 8 * i + r)));
+    }
+}
+
+static void intervals_hold_each_other(void **state)
+{
+    (void)state;
+    enum { SIMULATED = 48 };
+    size_t inside = 0;
+    for_each_case(check_nested, &inside);
+    for (uint64_t k = 0; k < SIMULATED; k++) {
+        struct example x = { .arena = wl_arena_new(NULL) };
+        char name[32];
+        snprintf(name, sizeof name, "simulated %d", (int)k);
+        simulated_ladder(&x, k);
+        check_nested(&x, name, &inside);
+        wl_arena_free(x.arena);
+    }
+    assert_true(inside > 10);
+}
+
 /* The mixture of all families is that of each by its weight. */
 static void families_make_up_the_whole(void **state)
 {
@@ -351,6 +411,7 @@ int main(void)
         cmocka_unit_test(the_reduction_keeps_the_likelihood_of_all_runs),
         cmocka_unit_test(the_unit_and_the_order_of_runs_do_not_matter),
         cmocka_unit_test(intervals_widen),
+        cmocka_unit_test(intervals_hold_each_other),
         cmocka_unit_test(families_make_up_the_whole),
         cmocka_unit_test(a_measurement_nearby_narrows_most),
         cmocka_unit_test(left_out_families_have_a_reason),
