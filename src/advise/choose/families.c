@@ -18,7 +18,7 @@ size_t wl_choose_families(const struct wl_choose_campaign *c, const char *but, s
             if (is_held(&c->axes[k], but)) wl_text_addf(&t, "%s\n", c->value[i][k]);
         held[i] = t.s;
     }
-    return wl_law_partition_labels(held, c->n, id, a);
+    return wl_law_labels(held, c->n, id, a);
 }
 
 /* Is the value of an axis missing, or none missing and no other larger? */
@@ -57,7 +57,7 @@ int wl_choose_workloads(const struct wl_observations *obs, const struct wl_choos
     const char **texts = wl_new_array(a, const char *, obs->n);
     size_t *id = wl_new_array(a, size_t, obs->n), seen = 0;
     for (size_t row = 0; row < obs->n; row++) texts[row] = obs->workload[row] ? obs->workload[row] : "";
-    wl_law_partition_labels(texts, obs->n, id, a);
+    wl_law_labels(texts, obs->n, id, a);
     for (size_t row = 0; row < obs->n; row++) {
         bool wanted;
         if (id[row] < seen) continue;
