@@ -75,7 +75,7 @@ static size_t number_workloads(const struct wl_policy_jobs *jobs, size_t *of, st
 {
     const char **name = wl_new_array(a, const char *, jobs->n);
     for (size_t j = 0; j < jobs->n; j++) name[j] = jobs->v[j].workload ? jobs->v[j].workload : "";
-    return wl_law_partition_labels(name, jobs->n, of, a);
+    return wl_law_labels(name, jobs->n, of, a);
 }
 
 static int find_shares(const struct wl_policy_options *o, struct wl_policy_result *out, struct wl_arena *a,
