@@ -60,12 +60,12 @@ struct wl_choose_campaign {
     size_t n_axes;
     struct wl_choose_setting *settings;
     size_t n;
-    const char ***value;      /* [n][axes] texts, "" missing */
-    size_t *row;              /* [n] a row of the observations */
-    double *peak_w;           /* [n] of all devices together; NAN: unknown */
-    bool *peak_is_cap;        /* [n] the limit of its caps, where no peak was measured */
-    bool *never_acted;        /* [n] its cap never limited a device */
-    enum wl_provenance *from; /* [n] of its energy */
+    const char ***value;         /* [n][axes] texts, "" missing */
+    size_t *row;                 /* [n] a row of the observations */
+    double *peak_w;              /* [n] of all devices together; NAN: unknown */
+    bool *peak_is_cap;           /* [n] the limit of its caps, where no peak was measured */
+    struct wl_strs *never_acted; /* [n] labels of its caps and clocks that limited no device in any run */
+    enum wl_provenance *from;    /* [n] of its energy */
     /* [n] runs of each setting: ln t per unit of work and ln P of a worker */
     const struct wl_joint_runs *means[WL_JOINT_RESPONSES];
     struct wl_choose_group *groups;

@@ -46,16 +46,32 @@ static const char *breaks_machine(const struct wl_choose_collected *s, size_t i)
     return NULL;
 }
 
+/* Of each setting: in how many of its runs a cap of this kind was watched, and in how many it acted. */
+static void count_acts(const struct wl_choose_collected *s, const struct wl_obs_column *acted, size_t *watched,
+                       size_t *acts)
+{
+    for (size_t i = 0; i < s->c->n; i++) watched[i] = acts[i] = 0;
+    for (size_t row = 0; row < s->obs->n; row++) {
+        const size_t i = s->of_run[s->obs->run_index[row]];
+        if (i >= s->c->n || isnan(acted->real[row])) continue;
+        watched[i]++;
+        acts[i] += acted->real[row] > 0;
+    }
+}
+
 static void find_caps_that_never_acted(struct wl_choose_collected *s)
 {
     struct wl_choose_campaign *c = s->c;
-    c->never_acted = wl_new_array(s->a, bool, c->n);
+    size_t *watched = wl_new_array(s->a, size_t, c->n), *acts = wl_new_array(s->a, size_t, c->n);
+    c->never_acted = wl_new_array(s->a, struct wl_strs, c->n);
     for (size_t k = 0; k < c->n_axes; k++) {
+        const struct wl_setting *setting = c->axes[k].setting;
         struct wl_obs_column acted;
-        if (!c->axes[k].setting || !c->axes[k].setting->is_cap) continue;
-        if (wl_obs_find(s->obs, c->axes[k].setting->acted, &acted, NULL) || !acted.real) continue;
+        if (!setting || !setting->is_cap) continue;
+        if (wl_obs_find(s->obs, setting->acted, &acted, NULL) || !acted.real) continue;
+        count_acts(s, &acted, watched, acts);
         for (size_t i = 0; i < c->n; i++)
-            if (*c->value[i][k] && acted.real[c->row[i]] == 0) c->never_acted[i] = true;
+            if (*c->value[i][k] && watched[i] && !acts[i]) wl_strs_add(s->a, &c->never_acted[i], setting->label);
     }
 }
 

@@ -14,7 +14,8 @@ import tempfile
 
 WATTLAW, FREY = (os.path.abspath(path) for path in sys.argv[1:])
 COLUMNS = ["workload", "workers", "local_batch", "global_batch", "power_cap_w", "run", "epoch", "time_s", "energy_j", "samples", "estimated",
-           "metric", "metric_value", "peak_power_w", "precision"]
+           "metric", "metric_value", "peak_power_w", "precision",
+           "clock_mhz", "power_cap_acted_pct", "clock_acted_pct"]
 
 
 def truth(n, cap, batch=32):
@@ -283,6 +284,17 @@ def rows_that_do_not_count():
     says(run("good.csv", "--where", "workers=99", status=1)[0], "None of 12 settings may be chosen")
 
 
+def caps_that_never_acted():
+    """Power caps and clocks are named apart; one run in which the cap acted is enough."""
+    acted = {100: (0, 100), 150: (100, 100), 200: (0, 0)}  # in run 1 and 2
+    path = write("acted.csv", rows(clock_mhz=lambda r: 1410 - 400 * (r["power_cap_w"] == 100),
+                                   clock_acted_pct=lambda r: 100 * (r["power_cap_w"] != 150),
+                                   power_cap_acted_pct=lambda r: acted[r["power_cap_w"]][r["run"] - 1]))
+    found = {s["values"]["power_cap_w"]: s["never_acted"] for s in answer(path)["settings"]}
+    assert found == {100: [], 150: ["clock"], 200: ["power cap"]}, found
+    says(run(path)[0], "clock never acted", "power cap never acted")
+
+
 def hostile_names():
     """A name of a file that another person wrote is one word of the command line that runs the choice."""
     bad = "fast; touch stolen"
@@ -303,5 +315,5 @@ def size():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (known_truth, simulated_store, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, hostile_names, size):
+    for test in (known_truth, simulated_store, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, caps_that_never_acted, hostile_names, size):
         test()

@@ -69,7 +69,9 @@ static void add_setting(struct wl_json *list, const struct wl_recommendation *r,
     wl_json_add_real(o, "trade_off_probability", row->pareto);
     wl_json_add_bool(o, "front", row->front);
     wl_json_add_real(o, "gain_of_a_run", row->gain);
-    wl_json_add_bool(o, "cap_never_acted", r->campaign.never_acted[i]);
+    struct wl_json *idle = wl_json_add_array(o, "never_acted");
+    for (size_t k = 0; k < r->campaign.never_acted[i].n; k++)
+        wl_json_add_str(idle, NULL, r->campaign.never_acted[i].v[k]);
 }
 
 static void add_limits(struct wl_json *root, const struct wl_recommendation *r)

@@ -238,7 +238,8 @@ static const char *role_of(const struct wl_recommendation *r, size_t i, struct w
         wl_text_addf(&t, "%s%s", t.n ? ", " : "", r->campaign.settings[i].excluded);
     else if (!row->allowed)
         wl_text_addf(&t, "%smisses a limit", t.n ? ", " : "");
-    if (r->campaign.never_acted[i]) wl_text_addf(&t, "%sits cap never acted", t.n ? ", " : "");
+    const struct wl_strs *idle = &r->campaign.never_acted[i];
+    for (size_t k = 0; k < idle->n; k++) wl_text_addf(&t, "%s%s never acted", t.n ? ", " : "", idle->v[k]);
     return t.s;
 }
 
