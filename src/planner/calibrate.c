@@ -234,6 +234,12 @@ static int check_rows(const struct fit *f, struct wl_arena *a, struct wl_err *e)
         if (missing)
             return wl_fail(e, WL_EINVAL, "%s: %s is missing: the measurement of %s with %g workers needs it",
                            f->copy->path, missing, c.workload->name, row->at.workers);
+        if (!wl_planner_divides(&c, &row->at))
+            return wl_fail(e, WL_EINVAL,
+                           "%s: a measurement of %s has %g workers: expected a multiple of "
+                           "tensor_parallel x pipeline_stages = %lld",
+                           f->copy->path, c.workload->name, row->at.workers,
+                           (long long)(c.workload->tensor_parallel * c.workload->pipeline_stages));
         if (isnan(wl_planner_evaluate(&c, &row->at).epoch_s))
             return wl_fail(
                 e, WL_EINVAL,

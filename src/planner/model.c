@@ -40,6 +40,18 @@ static struct wl_planner_device device_of(const struct wl_planner_case *c)
                                         .min_cap_w = m->min_cap_w };
 }
 
+static struct wl_planner_layout layout_of(const struct wl_planner_case *c, double workers)
+{
+    const struct wl_planner_workload *w = c->workload;
+    return wl_planner_layout_of(workers, (double)w->tensor_parallel, (double)w->pipeline_stages,
+                                (double)w->pipeline_chunks);
+}
+
+bool wl_planner_divides(const struct wl_planner_case *c, const struct wl_planner_setting *s)
+{
+    return !isnan(layout_of(c, s->workers).replicas);
+}
+
 /* ---- one device ---- */
 
 /* max(work, traffic) + launches; NAN: numbers are missing. */
@@ -78,37 +90,39 @@ static double soft_max(double x, double y, double p)
     return m > 0 ? m * pow(pow(x / m, p) + pow(y / m, p), 1 / p) : x + y;
 }
 
-static double input_s(const struct wl_planner_case *c, double batch, double workers)
+/* Each replica reads its samples once. */
+static double input_s(const struct wl_planner_case *c, double batch, const struct wl_planner_layout *l)
 {
     const double bytes = batch * c->workload->sample_kb * 1e3;
-    const double g = fmin(workers, (double)c->machine->devices_per_node);
-    const double shared_s = bytes * workers / (or_else(c->machine->storage_gb_s, INFINITY) * 1e9);
+    const double on_a_node = (double)c->machine->devices_per_node / (l->tensor * l->stages);
+    const double g = fmin(l->replicas, fmax(on_a_node, 1));
+    const double shared_s = bytes * l->replicas / (or_else(c->machine->storage_gb_s, INFINITY) * 1e9);
     const double node_s = bytes * g / (or_else(c->machine->node_input_gb_s, INFINITY) * 1e9);
     return or_else(fmax(shared_s, node_s), 0);
 }
 
 /* Sharded parameters are gathered for both passes and gradients scattered: three halves of an all-reduce, which both
  * passes hide. Source: Rajbhandari et al. 2020, arXiv:1910.02054, stage 3. */
-static double exposed_s(const struct wl_planner_case *c, double workers, double micro_s)
+static double exposed_s(const struct wl_planner_case *c, const struct wl_planner_layout *l, double micro_s)
 {
-    const struct wl_planner_links links = links_of(c->machine);
-    const double bytes = c->workload->parameters * c->workload->gradient_bytes;
+    const struct wl_planner_links all = links_of(c->machine), links = wl_planner_links_of_replicas(&all, l);
+    const double bytes = c->workload->parameters * c->workload->gradient_bytes / (l->tensor * l->stages);
     const double count = fmax(ceil(bytes / (c->framework->bucket_mb * 1e6)), 1);
-    const double bucket_s = wl_planner_all_reduce(&links, algorithm_of(c->machine), workers, bytes / count);
+    const double bucket_s = wl_planner_all_reduce(&links, algorithm_of(c->machine), l->replicas, bytes / count);
     const bool sharded = c->workload->sharding[0] == 'f';
-    if (workers <= 1) return 0;
+    if (l->replicas <= 1) return 0;
     return wl_planner_exposed(bucket_s * (sharded ? 1.5 : 1), count, micro_s * (sharded ? 1 : BACKWARD));
 }
 
-static double coordinate_s(const struct wl_planner_case *c, double workers)
+static double coordinate_s(const struct wl_planner_case *c, const struct wl_planner_layout *l)
 {
-    if (!(c->framework->negotiation_s > 0) || workers <= 1) return 0;
-    return c->framework->negotiation_s * workers * c->workload->tensors;
+    if (!(c->framework->negotiation_s > 0) || l->replicas <= 1) return 0;
+    return c->framework->negotiation_s * l->replicas * c->workload->tensors / l->stages;
 }
 
 static double global_batch(const struct wl_planner_case *c, const struct wl_planner_setting *s)
 {
-    return or_else(s->local_batch, c->workload->local_batch) * s->workers *
+    return or_else(s->local_batch, c->workload->local_batch) * layout_of(c, s->workers).replicas *
            or_else(s->accumulation, (double)c->workload->accumulation);
 }
 
@@ -123,19 +137,36 @@ static double steps_of(const struct wl_planner_workload *w, double samples, doub
     return fmax(w->drop_last ? floor(steps) : ceil(steps), 1);
 }
 
+/* A worker's part of a micro-step at full clock; NAN: the workers do not make whole replicas. Kernels of a layer that
+ * is split are as many on each of its workers. */
+static double device_share(const struct wl_planner_case *c, const struct wl_planner_layout *l, double batch)
+{
+    const struct wl_planner_workload *w = c->workload;
+    if (isnan(l->replicas)) return NAN;
+    const double all_s = wl_planner_device_step(c, batch), launches_s = fmin(w->kernels * w->kernel_s, all_s);
+    return (launches_s + (all_s - launches_s) / l->tensor) / l->stages;
+}
+
 static void step(const struct wl_planner_case *c, const struct wl_planner_setting *s, double batch,
                  struct wl_planner_point *p)
 {
+    const struct wl_planner_layout l = layout_of(c, s->workers);
+    const struct wl_planner_links links = links_of(c->machine);
     const double micro = or_else(s->accumulation, (double)c->workload->accumulation);
-    const double micro_s = wl_planner_device_step(c, batch) * wl_planner_slowdown(c->workload->memory_share, p->at.phi);
+    const double micro_s = device_share(c, &l, batch) * wl_planner_slowdown(c->workload->memory_share, p->at.phi);
     const double straggling = wl_planner_straggle(c->machine->straggler_cv, s->workers);
+    const double sent = batch * c->workload->activation_mb * 1e6;
+    const double tensor_s = wl_planner_tensor_s(&links, algorithm_of(c->machine), &l, c->workload->layers, sent);
+    p->replicas = l.replicas;
     p->device_s = micro * micro_s;
     p->straggle_s = p->device_s * (straggling - 1);
-    p->input_s = soft_max(p->device_s * straggling, input_s(c, batch * micro, s->workers), c->machine->input_exponent) -
-                 p->device_s * straggling;
-    p->exposed_s = exposed_s(c, s->workers, micro_s);
-    p->coordinate_s = coordinate_s(c, s->workers);
-    p->step_s = p->device_s + p->straggle_s + p->input_s + p->exposed_s + p->coordinate_s;
+    p->tensor_s = micro * tensor_s;
+    p->pipeline_s = wl_planner_pipeline_s(&links, &l, micro, micro_s + tensor_s, sent);
+    const double working_s = p->device_s * straggling + p->tensor_s + p->pipeline_s;
+    p->input_s = soft_max(working_s, input_s(c, batch * micro, &l), c->machine->input_exponent) - working_s;
+    p->exposed_s = exposed_s(c, &l, micro_s + tensor_s);
+    p->coordinate_s = coordinate_s(c, &l);
+    p->step_s = p->device_s + p->straggle_s + p->tensor_s + p->pipeline_s + p->input_s + p->exposed_s + p->coordinate_s;
 }
 
 /* ---- one epoch ---- */
@@ -144,8 +175,9 @@ static double validation_s(const struct wl_planner_case *c, const struct wl_plan
                            double workers)
 {
     const double n = c->workload->validation_samples;
+    const struct wl_planner_layout l = layout_of(c, workers);
     const double slow = wl_planner_slowdown(c->workload->memory_share, p->at.phi);
-    return n > 0 ? ceil(n / (batch * workers)) * FORWARD * wl_planner_device_step(c, batch) * slow : 0;
+    return n > 0 ? ceil(n / (batch * l.replicas)) * FORWARD * device_share(c, &l, batch) * slow : 0;
 }
 
 static double checkpoint_s(const struct wl_planner_case *c)
@@ -160,7 +192,7 @@ static void energy(const struct wl_planner_case *c, const struct wl_planner_sett
 {
     const struct wl_planner_machine *m = c->machine;
     const double dynamic_w = p->at.active_w - m->idle_w;
-    const double spin_s = p->steps * (p->straggle_s + p->exposed_s + p->coordinate_s);
+    const double spin_s = p->steps * (p->straggle_s + p->tensor_s + p->pipeline_s + p->exposed_s + p->coordinate_s);
     const double node_w = or_else(m->host_w, 0) + or_else(m->network_w, 0);
     const double device_j = m->idle_w * p->epoch_s + dynamic_w * (busy_s + m->spin_share * spin_s);
     p->energy_j = s->workers * device_j + p->nodes * node_w * p->epoch_s;
@@ -169,10 +201,21 @@ static void energy(const struct wl_planner_case *c, const struct wl_planner_sett
     p->power_w = m->idle_w + dynamic_w * (p->busy + m->spin_share * spinning) + p->nodes / s->workers * node_w;
 }
 
-static void feasibility(const struct wl_planner_case *c, double batch, struct wl_planner_point *p)
+/* The first stage holds activations of as many micro-batches as there are stages. Source: arXiv:2104.04473, 2.2.1. */
+static double memory_b(const struct wl_planner_case *c, double batch, double micro, const struct wl_planner_layout *l)
+{
+    const struct wl_planner_workload *w = c->workload;
+    const double shards = w->sharding[0] == 'f' ? l->replicas : 1, in_flight = fmin(micro, l->stages);
+    return w->fixed_memory_gb * 1e9 / (l->tensor * l->stages * shards) +
+           w->sample_memory_mb * 1e6 * batch * in_flight / (l->tensor * l->stages);
+}
+
+static void feasibility(const struct wl_planner_case *c, const struct wl_planner_setting *s, double batch,
+                        struct wl_planner_point *p)
 {
     const struct wl_planner_machine *m = c->machine;
-    p->memory_b = c->workload->fixed_memory_gb * 1e9 + c->workload->sample_memory_mb * 1e6 * batch;
+    const struct wl_planner_layout l = layout_of(c, s->workers);
+    p->memory_b = memory_b(c, batch, or_else(s->accumulation, (double)c->workload->accumulation), &l);
     p->fits = !(m->card && p->memory_b > m->card->memory_b) && (!m->max_nodes || p->nodes <= (double)m->max_nodes);
 }
 
@@ -204,7 +247,7 @@ struct wl_planner_point wl_planner_evaluate(const struct wl_planner_case *c, con
     p.epoch_s = p.steps * p.step_s + p.overhead_s;
     p.busy = busy_s / p.epoch_s;
     energy(c, s, busy_s, &p);
-    feasibility(c, batch, &p);
+    feasibility(c, s, batch, &p);
     return p;
 }
 
@@ -256,6 +299,8 @@ const char *wl_planner_missing(const struct wl_planner_case *c, const struct wl_
         of_workload = device;
     if (s->workers > 1 && isnan(w->parameters)) of_workload = "parameters";
     if (s->workers > 1 && c->framework->negotiation_s > 0 && isnan(w->tensors)) of_workload = "tensors";
+    if (w->tensor_parallel > 1 && isnan(w->layers)) of_workload = "layers";
+    if ((w->tensor_parallel > 1 || w->pipeline_stages > 1) && isnan(w->activation_mb)) of_workload = "activation";
     if (nodes && isnan(m->network_gb_s)) of_machine = "network_bandwidth";
     if (s->workers > 1 && m->devices_per_node > 1 && isnan(m->node_gb_s)) of_machine = "node_bandwidth";
     if (!isnan(s->clock_mhz) && isnan(m->clock_mhz)) of_machine = "clock";

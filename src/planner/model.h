@@ -1,10 +1,11 @@
 /* Step time, epoch time and energy of one workload on one machine in one setting.
  *
- *   t_epoch = S t_step + c_epoch + validation + checkpoint,  S = ceil(D / (b k N)), floor with drop_last
- *   t_step  = [(k t_gpu Emax(N))^p + t_in^p]^(1/p) + t_exposed + t_coord
- *   t_gpu   = t1 [mu + (1 - mu) f0/f],  t1 measured on one device, else a roofline
- *   t_in    = max(b k N px / R_shared, b k g px / R_node)
- *   t_coord = kappa N tensors
+ *   t_epoch = S t_step + c_epoch + validation + checkpoint,  S = ceil(D / (b k R)), floor with drop_last
+ *   t_step  = [x^p + t_in^p]^(1/p) + t_exposed + t_coord,  x = k t_gpu Emax(N) + k t_tensor + t_pipeline
+ *   t_gpu   = t1 [mu + (1 - mu) f0/f],  t1 measured on one device, else a roofline; / (tensor stages)
+ *   t_in    = max(b k R px / R_shared, b k g px / R_node)
+ *   t_coord = kappa R tensors / stages
+ *   R       = N / (tensor stages) replicas (layout.h); N of them in data-parallel training
  *   E       = N [Ps t_epoch + Pd u phi^g (busy + s_spin spin)] + nodes (P_host + P_network) t_epoch
  *
  * Whatever takes time linear in N per step takes a constant per epoch, since S falls as 1/N: Amdahl's serial share of
@@ -14,6 +15,7 @@
 #define WL_PLANNER_MODEL_H
 
 #include "planner/device.h"
+#include "planner/layout.h"
 #include "planner/plan.h"
 
 /* What is evaluated. */
@@ -38,10 +40,11 @@ struct wl_planner_setting wl_planner_setting_of(double workers);
 
 /* Times in s. What needs a number that is missing is NAN. */
 struct wl_planner_point {
-    double nodes, global_batch, steps;
+    double nodes, replicas, global_batch, steps;
     /* of one step (update) */
     double device_s;                                     /* t_gpu of all micro-steps, mean of a device */
     double straggle_s, input_s, exposed_s, coordinate_s; /* added by stragglers, input, all-reduce, coordinator */
+    double tensor_s, pipeline_s;                         /* added by all-reduces in layers; bubble and transfers */
     double step_s;
     /* of an epoch */
     double overhead_s; /* c_epoch, validation and checkpoint */
@@ -60,6 +63,9 @@ struct wl_planner_point wl_planner_evaluate(const struct wl_planner_case *c, con
  * [machine NAME]"; NULL: none is. */
 const char *wl_planner_missing(const struct wl_planner_case *c, const struct wl_planner_setting *s, bool energy,
                                struct wl_arena *a);
+
+/* Are the workers a multiple of tensor_parallel x pipeline_stages? Else all times are NAN. */
+bool wl_planner_divides(const struct wl_planner_case *c, const struct wl_planner_setting *s);
 
 /* Does an update take more samples than an epoch has? The step is padded (drop_last: there would be none at all), so
  * that further workers save nothing. */

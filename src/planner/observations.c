@@ -27,7 +27,8 @@ static struct wl_planner_setting setting_of(const struct wl_observations *obs, s
                                             const struct wl_planner_workload *w)
 {
     const double batch = isnan(obs->local_batch[row]) ? w->local_batch : obs->local_batch[row];
-    const double steps = obs->global_batch[row] / (batch * obs->workers[row]);
+    const double replicas = obs->workers[row] / (double)(w->tensor_parallel * w->pipeline_stages);
+    const double steps = obs->global_batch[row] / (batch * replicas);
     return (struct wl_planner_setting) { .workers = obs->workers[row],
                                          .local_batch = batch,
                                          .accumulation = steps >= 1 ? round(steps) : NAN,

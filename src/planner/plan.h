@@ -45,6 +45,7 @@ struct wl_planner_workload {
     const struct wl_planner_framework *framework;
     struct wl_ints workers; /* ascending, each once; those of [plan] where the section has none */
     int64_t accumulation;
+    int64_t tensor_parallel, pipeline_stages, pipeline_chunks;
     bool drop_last;
     double samples, local_batch, validation_samples;
     double step_s, step_batch, step_sd; /* measured on one device at this local batch; sd of ln */
@@ -52,6 +53,7 @@ struct wl_planner_workload {
     double step_mb;                     /* of memory in each step, whatever the batch: parameters */
     double kernels, kernel_s;           /* launched in a step */
     double parameters, gradient_bytes, tensors, sample_kb, checkpoint_gb;
+    double layers, activation_mb; /* of the network; between two layers, of a sample */
     double memory_share, load, active_w;
     double fixed_memory_gb, sample_memory_mb;
     double reference_exponent;

@@ -1,4 +1,4 @@
-/* Time and energy of data-parallel training from first principles, at scales and on machines that nobody has run.
+/* Time and energy of distributed training from first principles, at scales and on machines that nobody has run.
  *
  * A plan file (plan.h) names machines, frameworks and workloads; model.h evaluates one of each in a setting;
  * calibrate.h fits their uncertain constants (parameters.def) to measurements and samples what remains unknown. Pure:
@@ -11,6 +11,7 @@
 #include "planner/card.h"
 #include "planner/collective.h"
 #include "planner/device.h"
+#include "planner/layout.h"
 #include "planner/model.h"
 #include "planner/parameters.h"
 #include "planner/plan.h"

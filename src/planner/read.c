@@ -234,6 +234,11 @@ static int complete_workload(struct reader *r, struct wl_planner_workload *w, st
     if (isnan(w->samples) || isnan(w->local_batch))
         return wl_fail(e, WL_EINVAL, "%s: [workload %s] %s is missing", where(r, w->line), w->name,
                        isnan(w->samples) ? "samples" : "local_batch");
+    if ((double)(w->pipeline_stages * w->pipeline_chunks) > w->layers)
+        return wl_fail(e, WL_EINVAL,
+                       "%s: [workload %s] layers = %g: expected at least pipeline_stages x pipeline_chunks "
+                       "= %lld",
+                       where(r, w->line), w->name, w->layers, (long long)(w->pipeline_stages * w->pipeline_chunks));
     if (!w->dtype) w->dtype = "f32";
     if (isnan(w->step_batch)) w->step_batch = w->local_batch;
     if (isnan(w->step_mb)) w->step_mb = 0;

@@ -16,7 +16,8 @@ static void check_point(const struct wl_planner_case *c, const struct wl_planner
     WL_CHECK(is_known_or_missing(p.epoch_s) && is_known_or_missing(p.energy_j) && is_known_or_missing(p.power_w));
     WL_CHECK(isnan(p.busy) || (p.busy >= 0 && p.busy <= 1 + 1e-9));
     WL_CHECK(p.steps >= 1 && p.nodes >= 1);
-    if (!wl_planner_missing(c, at, false, a)) WL_CHECK(!isnan(p.epoch_s) || !p.at.enforceable);
+    if (!wl_planner_missing(c, at, false, a) && wl_planner_divides(c, at))
+        WL_CHECK(!isnan(p.epoch_s) || !p.at.enforceable);
     WL_CHECK(fabs(wl_planner_identity(at, &p, at, &p)) < 1e-9 || isnan(p.energy_j));
 }
 
@@ -59,6 +60,7 @@ static void check_plan(struct wl_planner_plan *p, struct wl_arena *a)
                 WL_CHECK(i == 0 || counts.v[i] > counts.v[i - 1]);
                 check_settings(p, &c, (double)counts.v[i], a);
             }
+            check_settings(p, &c, 1024, a);
             check_settings(p, &c, 1e7, a);
         }
     check_bands(p, a);

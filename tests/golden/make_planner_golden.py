@@ -12,6 +12,7 @@ import random
 from statistics import NormalDist
 
 random.seed(119)
+apart = random.Random(2104)  # so that the other numbers stay
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -44,6 +45,16 @@ def draw():
     }
 
 
+def draw_parallel(n):
+    """Half of the jobs are data-parallel alone; of the others some split each network over tensor x stages workers."""
+    tensor = apart.choice([t for t in (1, 2, 4, 8) if n % t == 0])
+    stages = apart.choice([q for q in (1, 2, 5, 16) if n % (tensor * q) == 0])
+    if apart.random() < .5:
+        tensor = stages = 1
+    return {"tensor_parallel": tensor, "pipeline_stages": stages, "pipeline_chunks": apart.choice([1, 1, 2, 3]),
+            "layers": apart.choice([48, 80, 96]), "activation_mb": math.exp(apart.uniform(math.log(.01), math.log(100)))}
+
+
 def clock_of(j):
     """Relative clock, and whether cap and lock can be enforced."""
     wanted, good = 1.0, True
@@ -59,11 +70,12 @@ def clock_of(j):
     return (wanted, good) if wanted >= floor else (floor, False)
 
 
-def all_reduce(j, n, size):
+def all_reduce(j, n, size, g=None, sharing=1):
+    """Over n of which g are in each node; `sharing` such groups use a node's link at the same time."""
     if n == 1:
         return 0.0
-    g, a = j["per_node"], j["latency_s"]
-    inside, between = j["node_gb_s"] * 1e9, j["network_gb_s"] * 1e9
+    g, a = g or j["per_node"], j["latency_s"]
+    inside, between = j["node_gb_s"] * 1e9, j["network_gb_s"] * 1e9 / sharing
     slow = inside if n <= g else between if g == 1 else min(inside, between)
     ring = 2 * (n - 1) * a + 2 * (n - 1) / n * size / slow
     tree = 2 * math.ceil(math.log2(n)) * a + 2 * size / slow
@@ -75,26 +87,40 @@ def all_reduce(j, n, size):
 
 def evaluate(j):
     n, b, k = j["workers"], j["local_batch"], j["accumulation"]
+    split = j["tensor_parallel"] * j["pipeline_stages"]
+    copies = n // split
     phi, enforceable = clock_of(j)
-    micro = j["step_time_s"] * b / j["step_batch"] * (j["memory_share"] + (1 - j["memory_share"]) / phi)
-    exact = j["samples"] / (b * k * n)
+    micro = j["step_time_s"] * b / j["step_batch"] * (j["memory_share"] + (1 - j["memory_share"]) / phi) / split
+    exact = j["samples"] / (b * k * copies)
     steps = max(1, math.floor(exact) if j["drop_last"] else math.ceil(exact))
     slowest = 1 + (j["straggler_cv"] * NormalDist().inv_cdf((n - .375) / (n + .25)) if n > 1 else 0)
-    compute = k * micro * slowest
+    sent = b * j["activation_mb"] * 1e6
+    in_layers = 4 * j["layers"] / j["pipeline_stages"] * all_reduce(j, j["tensor_parallel"], sent) if j["tensor_parallel"] > 1 else 0
+    pipeline = 0
+    if j["pipeline_stages"] > 1:
+        if split <= j["per_node"]:
+            hop = j["latency_s"] + sent / j["tensor_parallel"] / (j["node_gb_s"] * 1e9)
+        else:
+            hop = j["latency_s"] + sent * max(1, j["per_node"] / j["tensor_parallel"]) / (j["network_gb_s"] * 1e9)
+        idle = j["pipeline_stages"] - 1
+        pipeline = idle / j["pipeline_chunks"] * (micro + in_layers) + 2 * (k * j["pipeline_chunks"] + idle) * hop
+    compute = k * micro * slowest + k * in_layers + pipeline
     read = b * k * j["sample_kb"] * 1e3
-    feed = max(read * n / (j["storage_gb_s"] * 1e9), read * min(n, j["per_node"]) / (j["node_input_gb_s"] * 1e9))
+    of_a_node = min(copies, max(1, j["per_node"] / split))
+    feed = max(read * copies / (j["storage_gb_s"] * 1e9), read * of_a_node / (j["node_input_gb_s"] * 1e9))
     p = j["input_exponent"]
     together = math.exp(math.log(max(compute, feed)) + math.log1p((min(compute, feed) / max(compute, feed)) ** p) / p)
-    size = j["parameters"] * j["gradient_bytes"]
+    size = j["parameters"] * j["gradient_bytes"] / split
     buckets = max(1, math.ceil(size / (j["bucket_mb"] * 1e6)))
-    one = all_reduce(j, n, size / buckets)
-    hidden = micro * 2 / 3
+    mine = max(1, j["per_node"] // split)
+    one = all_reduce(j, copies, size / buckets, mine, j["per_node"] / mine)
+    hidden = (micro + in_layers) * 2 / 3
     if j["sharding"] == "full":
-        one, hidden = 1.5 * one, micro
-    exposed = max(one, buckets * one - hidden * (buckets - 1) / buckets) if n > 1 else 0
-    coordinate = j["negotiation_s"] * n * j["tensors"] if n > 1 else 0
+        one, hidden = 1.5 * one, micro + in_layers
+    exposed = max(one, buckets * one - hidden * (buckets - 1) / buckets) if copies > 1 else 0
+    coordinate = j["negotiation_s"] * copies * j["tensors"] / j["pipeline_stages"] if copies > 1 else 0
     step = together + exposed + coordinate
-    validate = math.ceil(j["validation_samples"] / (b * n)) * micro / 3
+    validate = math.ceil(j["validation_samples"] / (b * copies)) * micro / 3
     overhead = j["epoch_overhead_s"] + validate + j["checkpoint_gb"] / j["storage_gb_s"]
     epoch = steps * step + overhead
     busy = steps * k * micro + validate
@@ -104,12 +130,14 @@ def evaluate(j):
     energy = n * (j["idle_w"] * epoch + dynamic * (busy + j["spin_share"] * waiting))
     energy += nodes * (j["host_w"] + j["network_w"]) * epoch
     return {"phi": phi, "enforceable": int(enforceable), "steps": steps, "step_s": step, "exposed_s": exposed,
+            "pipeline_s": pipeline, "tensor_s": k * in_layers,
             "epoch_s": epoch, "energy_j": energy, "power_w": energy / epoch / n}
 
 
 rows = []
 for _ in range(120):
     job = draw()
+    job.update(draw_parallel(job["workers"]))
     rows.append({**job, **{"want_" + k: v for k, v in evaluate(job).items()}})
 with open(os.path.join(HERE, "planner_values.csv"), "w", newline="") as f:
     writer = csv.DictWriter(f, rows[0].keys(), lineterminator="\n")

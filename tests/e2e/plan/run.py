@@ -195,6 +195,27 @@ def prices():
         check(f"exit 1 and: {message}", done.returncode == 1 and "lab.ini:2" in done.stderr and message in done.stderr, done.stderr)
 
 
+def split_networks():
+    text = (LAB.replace("workers = 1,2,4,8", "workers = 8,16,64").replace("devices_per_node = 2", "devices_per_node = 8")
+            + "tensor_parallel = 4\npipeline_stages = 2\nlayers = 24\nactivation = 10\naccumulation = 16\n")
+    j = answer(text)
+    check("replicas", [p["replicas"] for p in points(j)] == [1, 2, 8] and points(j)[1]["global_batch"] == 2 * 16 * 50, str(points(j)))
+    for p in points(j):
+        check("parts of a step of a split network", close(sum(v for k, v in p["parts"].items() if k != "step_s"), p["parts"]["step_s"]))
+        check("a bubble of (2 - 1)/16 and more", p["parts"]["pipeline_s"] > p["parts"]["device_s"] / 16)
+        check("the identity holds", abs(p["identity_difference"]) < 1e-12)
+    done = plan(text)
+    check("what splitting costs is printed", "parallel   8 replicas of 8 workers: tensor parallel " in done.stdout, done.stdout + done.stderr)
+    for change, message in (("workers = 8,12", "[workload net]: 12 workers: expected a multiple of tensor_parallel x pipeline_stages = 8"),
+                            ("workers = 8\nseed = 2", "")):
+        done = plan(text.replace("workers = 8,16,64", change))
+        check(f"split: {message}", (done.returncode != 0) == bool(message) and message in done.stderr, done.stderr)
+    done = plan(text.replace("layers = 24\n", ""))
+    check("layers are needed", "needs layers of [workload net], which is missing" in done.stderr, done.stderr)
+    done = plan(text.replace("layers = 24", "layers = 3").replace("pipeline_stages = 2", "pipeline_stages = 2\npipeline_chunks = 2"))
+    check("stages need layers", "[workload net] layers = 3: expected at least pipeline_stages x pipeline_chunks = 4" in done.stderr, done.stderr)
+
+
 def write_runs(path, j, slower=1.0):
     """The plan's own times as three runs each, 2 % apart, with energies."""
     with open(path, "w", newline="", encoding="utf-8") as f:
@@ -323,7 +344,7 @@ def mistakes():
 
 def main():
     os.chdir(os.environ["TMPDIR"]) if "TMPDIR" in os.environ else None
-    for part in (exponents_and_identity, at_and_scale, caps_and_clocks, machines, sites, prices, calibration, workload_cards,
+    for part in (exponents_and_identity, at_and_scale, caps_and_clocks, machines, sites, prices, split_networks, calibration, workload_cards,
                  card_sources, mistakes):
         part()
     print("plan: all held" if not failed else f"plan: {failed} failed")

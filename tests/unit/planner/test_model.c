@@ -37,6 +37,11 @@ static struct job plain(double workers)
                       .dtype = "f32",
                       .sharding = "none",
                       .accumulation = 1,
+                      .tensor_parallel = 1,
+                      .pipeline_stages = 1,
+                      .pipeline_chunks = 1,
+                      .layers = NAN,
+                      .activation_mb = NAN,
                       .samples = 1e6,
                       .local_batch = 32,
                       .step_s = .1,
@@ -98,6 +103,8 @@ static struct job golden_job(const struct wl_csv *csv)
         { "gradient_bytes", &j.workload.gradient_bytes },
         { "tensors", &j.workload.tensors },
         { "sample_kb", &j.workload.sample_kb },
+        { "layers", &j.workload.layers },
+        { "activation_mb", &j.workload.activation_mb },
         { "memory_share", &j.workload.memory_share },
         { "load", &j.workload.load },
         { "validation_samples", &j.workload.validation_samples },
@@ -108,6 +115,9 @@ static struct job golden_job(const struct wl_csv *csv)
     for (size_t i = 0; i < WL_COUNT(fields); i++) *fields[i].to = golden_real(csv, fields[i].column);
     j.machine.devices_per_node = (int64_t)golden_real(csv, "per_node");
     j.workload.accumulation = (int64_t)golden_real(csv, "accumulation");
+    j.workload.tensor_parallel = (int64_t)golden_real(csv, "tensor_parallel");
+    j.workload.pipeline_stages = (int64_t)golden_real(csv, "pipeline_stages");
+    j.workload.pipeline_chunks = (int64_t)golden_real(csv, "pipeline_chunks");
     j.workload.drop_last = golden_real(csv, "drop_last") == 1;
     return j;
 }
@@ -129,6 +139,8 @@ static void formulas_match_an_independent_evaluation(void **state)
         agree(row, p.at.enforceable, golden_real(&csv, "want_enforceable"), 12);
         agree(row, p.steps, golden_real(&csv, "want_steps"), 12);
         agree(row, p.step_s, golden_real(&csv, "want_step_s"), 8);
+        agree(row, p.tensor_s, golden_real(&csv, "want_tensor_s"), 10);
+        agree(row, p.pipeline_s, golden_real(&csv, "want_pipeline_s"), 10);
         agree(row, p.exposed_s, golden_real(&csv, "want_exposed_s"), 8);
         agree(row, p.epoch_s, golden_real(&csv, "want_epoch_s"), 8);
         agree(row, p.energy_j, golden_real(&csv, "want_energy_j"), 8);
@@ -328,6 +340,102 @@ static void linear_overheads_are_constants_of_an_epoch(void **state)
     assert_float_equal(wl_planner_exponent_of(workers, epoch_s, 3).beta, 1, 1e-6);
 }
 
+/* ---- replicas of several workers ---- */
+
+/* A network that needs 4 nodes of 8: 8 workers share each layer, 4 nodes have a quarter of the layers each. */
+static struct job split(double workers)
+{
+    struct job j = plain(workers);
+    j.machine.devices_per_node = 8, j.machine.collective = "ring", j.machine.straggler_cv = 0;
+    j.machine.storage_gb_s = NAN;
+    j.framework = (struct wl_planner_framework) { "f", 0, 0, 0, 1e6 };
+    j.workload.tensor_parallel = 8, j.workload.pipeline_stages = 4, j.workload.accumulation = 12;
+    j.workload.layers = 40, j.workload.activation_mb = 10;
+    j.workload.local_batch = j.workload.step_batch = 2, j.workload.step_s = 32;
+    j.workload.samples = 24000;
+    return j;
+}
+
+static void a_split_network_worked_by_hand(void **state)
+{
+    (void)state;
+    struct job j = split(32);
+    const struct wl_planner_point p = evaluate(&j);
+    assert_float_equal(p.replicas, 1, 0);
+    assert_float_equal(p.global_batch, 24, 0);
+    assert_float_equal(p.steps, 1000, 0);
+    assert_float_equal(p.device_s, 12, 1e-12); /* 12 micro-steps of 32 s / 32 */
+    /* 10 layers of a stage with 4 all-reduces each, of 20 MB over 8 workers at 50 GB/s */
+    const double tensor_s = 40 * 2 * 7 * (1e-5 + 20e6 / 8 / 50e9);
+    assert_float_equal(p.tensor_s, 12 * tensor_s, 1e-12);
+    /* 3 stages' wait of 1 s each, and 15 transfers forth and back of 20 MB from node to node at 10 GB/s */
+    assert_float_equal(p.pipeline_s, 3 * (1 + tensor_s) + 2 * 15 * (1e-5 + 20e6 / 10e9), 1e-12);
+    assert_float_equal(p.exposed_s, 0, 0); /* one replica has nothing to reduce */
+    /* 2 replicas: each worker reduces 1/32 of 100 MB with its like in the other replica, 8 of them over a node's link
+     */
+    j.at.workers = 64;
+    assert_float_equal(evaluate(&j).exposed_s, 2 * (1e-5 + 100e6 / 32 / 2 / (10e9 / 8)), 1e-12);
+    assert_float_equal(evaluate(&j).steps, 500, 0);
+    j.at.workers = 48; /* one and a half replicas */
+    const struct wl_planner_case c = { &j.machine, &j.framework, &j.workload, NULL };
+    assert_false(wl_planner_divides(&c, &j.at));
+    assert_true(isnan(evaluate(&j).epoch_s) && isnan(evaluate(&j).energy_j));
+}
+
+/* Narayanan et al. 2021, section 2.2: the bubble takes (p - 1)/(v m) of the time of m micro-steps. */
+static void the_bubble_is_that_of_the_schedule(void **state)
+{
+    (void)state;
+    const struct wl_planner_links l = { 8, 0, INFINITY, INFINITY };
+    for (double stages = 1; stages <= 64; stages *= 2)
+        for (double chunks = 1; chunks <= 4; chunks++) {
+            const struct wl_planner_layout p = wl_planner_layout_of(8 * stages, 8, stages, chunks);
+            const double micro = 96, wait_s = wl_planner_pipeline_s(&l, &p, micro, .25, 1e6);
+            assert_float_equal(wait_s / (micro * .25), (stages - 1) / (chunks * micro), 1e-12);
+        }
+}
+
+static void splitting_obeys_its_limits(void **state)
+{
+    (void)state;
+    struct job j = split(1024);
+    const struct wl_planner_point p = evaluate(&j);
+    struct job k = j;
+    k.machine.node_gb_s *= 2;
+    assert_true(evaluate(&k).tensor_s < p.tensor_s && evaluate(&k).epoch_s < p.epoch_s);
+    k = j, k.machine.network_gb_s *= 2;
+    assert_true(evaluate(&k).pipeline_s < p.pipeline_s && evaluate(&k).exposed_s < p.exposed_s);
+    k = j, k.workload.activation_mb *= 2;
+    assert_true(evaluate(&k).epoch_s > p.epoch_s);
+    k = j, k.workload.pipeline_chunks = 2; /* waits less, sends more */
+    assert_true(evaluate(&k).pipeline_s < p.pipeline_s);
+    /* links and schedule that cost nothing: a step of the split network is that of as many workers with whole ones */
+    k = j, k.machine.latency_s = 0, k.machine.node_gb_s = k.machine.network_gb_s = 1e15;
+    k.workload.accumulation = 100000000;
+    const double ideal_s = 32. / 32 * 1e8;
+    assert_float_equal(evaluate(&k).step_s / ideal_s, 1, 1e-6);
+    struct job far = j;
+    far.at.workers = 4096;
+    const struct wl_planner_point q = evaluate(&far);
+    assert_true(fabs(wl_planner_identity(&j.at, &p, &far.at, &q)) < 1e-12);
+}
+
+static void memory_is_shared_as_the_network_is(void **state)
+{
+    (void)state;
+    struct job j = split(64);
+    j.workload.fixed_memory_gb = 320, j.workload.sample_memory_mb = 3200;
+    /* 1/32 of the parameters; of the 12 micro-batches of 2 samples 4 are in flight, 1/32 of each */
+    assert_float_equal(evaluate(&j).memory_b, 10e9 + 3200e6 / 32 * 2 * 4, 1);
+    j.workload.sharding = "full"; /* over the two replicas */
+    assert_float_equal(evaluate(&j).memory_b, 5e9 + 3200e6 / 32 * 2 * 4, 1);
+    j = plain(8);
+    j.workload.fixed_memory_gb = 8, j.workload.sample_memory_mb = 10;
+    assert_float_equal(evaluate(&j).memory_b, 8e9 + 320e6, 1);
+    j.workload.sharding = "full";
+    assert_float_equal(evaluate(&j).memory_b, 1e9 + 320e6, 1);
+}
+
 /* ---- limits ---- */
 
 static void what_a_device_cannot_do_is_marked(void **state)
@@ -413,6 +521,11 @@ static void what_is_missing_has_a_name(void **state)
     j.machine.network_gb_s = NAN;
     assert_string_equal(wl_planner_missing(&c, &j.at, false, a), "network_bandwidth of [machine m]");
     assert_true(isnan(evaluate(&j).epoch_s));
+    j = split(64);
+    j.workload.activation_mb = NAN;
+    assert_string_equal(wl_planner_missing(&c, &j.at, false, a), "activation of [workload w]");
+    j.workload.layers = NAN, j.workload.activation_mb = 1;
+    assert_string_equal(wl_planner_missing(&c, &j.at, false, a), "layers of [workload w]");
     j = plain(64);
     j.workload.step_s = NAN;
     assert_string_equal(wl_planner_missing(&c, &j.at, false, a), "step_time, or flops, of [workload w]");
@@ -469,6 +582,10 @@ int main(void)
         cmocka_unit_test(steps_cover_the_samples),
         cmocka_unit_test(the_energy_identity_holds),
         cmocka_unit_test(linear_overheads_are_constants_of_an_epoch),
+        cmocka_unit_test(a_split_network_worked_by_hand),
+        cmocka_unit_test(the_bubble_is_that_of_the_schedule),
+        cmocka_unit_test(splitting_obeys_its_limits),
+        cmocka_unit_test(memory_is_shared_as_the_network_is),
         cmocka_unit_test(what_a_device_cannot_do_is_marked),
         cmocka_unit_test(a_batch_beyond_the_data_is_noticed),
         cmocka_unit_test(collectives_choose_and_refuse),

@@ -60,6 +60,8 @@ static void add_parts(struct wl_json *o, const struct wl_planner_point *p)
     wl_json_add_real(o, "input_s", p->input_s);
     wl_json_add_real(o, "all_reduce_s", p->exposed_s);
     wl_json_add_real(o, "coordination_s", p->coordinate_s);
+    wl_json_add_real(o, "tensor_parallel_s", p->tensor_s);
+    wl_json_add_real(o, "pipeline_s", p->pipeline_s);
     wl_json_add_real(o, "step_s", p->step_s);
 }
 
@@ -97,6 +99,7 @@ static void add_point(struct wl_json *list, const struct wl_cmd_plan *c, const s
     struct wl_json *o = wl_json_add_object(list, NULL);
     wl_json_add_number(o, "workers", f->at.workers);
     wl_json_add_number(o, "nodes", p->nodes);
+    wl_json_add_number(o, "replicas", p->replicas);
     wl_json_add_real(o, "power_cap_w", f->at.cap_w);
     wl_json_add_real(o, "clock_mhz", f->at.clock_mhz);
     wl_json_add_bool(o, "enforceable", p->at.enforceable);

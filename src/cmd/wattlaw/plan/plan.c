@@ -59,6 +59,12 @@ static int check_time(const struct wl_planner_plan *p, size_t machine, const str
 {
     const struct wl_planner_case c = wl_planner_case_of(p, machine, f->workload);
     const char *missing = wl_planner_missing(&c, &f->at, false, a);
+    if (!wl_planner_divides(&c, &f->at))
+        return wl_fail(
+            e, WL_EINVAL,
+            "%s:%d: [workload %s]: %g workers: expected a multiple of tensor_parallel x pipeline_stages = %lld",
+            p->path, c.workload->line, c.workload->name, f->at.workers,
+            (long long)(c.workload->tensor_parallel * c.workload->pipeline_stages));
     if (!missing) return 0;
     return wl_fail(e, WL_EINVAL, "%s:%d: [workload %s]: the time of %g workers%s needs %s, which is missing", p->path,
                    c.workload->line, c.workload->name, f->at.workers,

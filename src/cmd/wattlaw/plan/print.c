@@ -73,6 +73,9 @@ static void print_parts(const struct wl_planner_forecast *f)
              "coordination %.1f %%, per epoch %.1f %%\n",
              f->at.workers, p->steps, p->step_s, scale * p->device_s, scale * p->straggle_s, scale * p->input_s,
              scale * p->exposed_s, scale * p->coordinate_s, 100 * p->overhead_s / p->epoch_s);
+    if (p->replicas < f->at.workers)
+        wl_print("  parallel   %g replicas of %g workers: tensor parallel %.1f %%, pipeline %.1f %%\n", p->replicas,
+                 f->at.workers / p->replicas, scale * p->tensor_s, scale * p->pipeline_s);
 }
 
 static void print_identity(const struct wl_planner_forecast *f1, const struct wl_planner_forecast *f2)
