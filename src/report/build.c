@@ -37,6 +37,7 @@ int wl_report_build(struct wl_document **out, struct wl_store *store, const stru
     wl_report_add_scaling(&g, d);
     rc = wl_report_add_model_selection(&g, d, e);
     if (rc == 0) rc = wl_report_add_forecast(&g, d, e);
+    if (rc == 0) rc = wl_report_add_plan(&g, d, e);
     if (rc == 0) rc = wl_report_add_factors(&g, d, e);
     if (rc) return rc;
     wl_report_add_energy(&g, d);

@@ -93,6 +93,14 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "DIFFERENT where a pair differs (Holm, 5 %), EQUIVALENT where all pairs lie within 0.05 (two one-sided tests), "
       "else UNDECIDED",
       "docs/adr/072" },
+    { "plan-time", "planned time", "s",
+      "step model: S x t_step + overhead of an epoch at the plan's constants, or at the mode of their posterior given "
+      "these runs; intervals from draws of the priors; measured: geometric mean over runs",
+      "docs/adr/119" },
+    { "plan-power", "planned power", "W",
+      "idle power + dynamic power x (share computing + spin share x share waiting), of one worker; measured: geometric "
+      "mean over runs of energy / time / workers",
+      "docs/adr/119" },
     { "worker-hours", "worker-hours and energy", "h",
       "workers x epoch time, and kWh = energy / 3.6e6, summed over the epochs of a run that have both",
       "power sensors, mark lines" },

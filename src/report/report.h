@@ -17,6 +17,7 @@
 #include "report/metric_docs.h"
 
 struct wl_store;
+struct wl_planner_plan;
 
 /* Carbon and cost of the energy. */
 struct wl_report_footprint {
@@ -32,13 +33,14 @@ struct wl_report_footprint {
 struct wl_report_options {
     const struct wl_report_footprint *footprint; /* NULL: neither carbon nor cost */
     int64_t campaign;                            /* 0: all campaigns of the store */
-    int64_t run;                  /* the run whose power is drawn over time; 0: chosen by the rule of docs/metrics.md */
-    int64_t drop_epochs;          /* first epochs of a run that the law excludes */
-    struct wl_progress *progress; /* started by the caller; NULL: none */
+    int64_t run;         /* the run whose power is drawn over time; 0: chosen by the rule of docs/metrics.md */
+    int64_t drop_epochs; /* first epochs of a run that the law excludes */
+    const struct wl_planner_plan *plan; /* shown beside the measurements, its first machine; NULL: none */
+    struct wl_progress *progress;       /* started by the caller; NULL: none */
 };
 
 /* Reads the store and describes the report. WL_EJOB: no run is finished; WL_ENOENT: `run` does not
- * exist. */
+ * exist; WL_EINVAL: the plan has none of the workloads, or lacks a number. */
 int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -2,12 +2,13 @@
 #include "report/report.h"
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/store.h"
+#include "planner/planner.h"
 
 #include <math.h>
 #include <stdio.h>
 
 struct report_options {
-    const char *out, *campaign;
+    const char *out, *campaign, *plan;
     bool open;
     struct wl_strs formats;
     int64_t run, drop_epochs;
@@ -46,6 +47,12 @@ static const struct wl_opt report_rows[] = {
       .min = 0,
       .max = 1000000,
       .help = "number of first epochs of each run to exclude from means and laws (one is always kept)" },
+    { .name = "plan",
+      .type = WL_STR,
+      .offset = offsetof(struct report_options, plan),
+      .unit = "FILE.ini",
+      .help = "plan file whose times and powers are shown next to the measured ones, before and after a fit (default: "
+              "none)" },
     WL_FOOTPRINT_OPT_ROWS(struct report_options, footprint),
     { .name = "open",
       .type = WL_FLAG,
@@ -156,13 +163,16 @@ static int run_report(void *options, const struct wl_opts_args *rest, struct wl_
     struct wl_report_options what = { .run = o->run, .drop_epochs = o->drop_epochs, .progress = &progress };
     if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "expected one store: a file or the folder of a campaign");
 
+    struct wl_planner_plan plan;
     struct wl_store *store;
     struct wl_document *d;
     struct wl_document_files written;
     char *path;
     struct wl_strs notes = { 0 };
     wl_progress_start(&progress, "report");
-    int rc = wl_store_find(rest->args.v[0], &path, a, e);
+    int rc = o->plan ? wl_planner_read(o->plan, NULL, &plan, a, e) : 0;
+    if (rc == 0 && o->plan) what.plan = &plan;
+    if (rc == 0) rc = wl_store_find(rest->args.v[0], &path, a, e);
     if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
     if (rc == 0) rc = wl_cmd_campaign_find(store, o->campaign, &what.campaign, a, e);
     if (rc == 0) rc = wl_cmd_footprint_of_store(&o->footprint, store, what.campaign, &notes, a, e);

@@ -16,6 +16,7 @@ void wl_report_add_quality_figures(const struct wl_report_data *g, struct wl_doc
 void wl_report_add_energy_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section **s);
 int wl_report_add_constant_batch(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_report_add_forecast(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+int wl_report_add_plan(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 int wl_report_add_model_selection(const struct wl_report_data *g, struct wl_document *d,
                                   struct wl_err *e) WL_MUST_CHECK;
 int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;

@@ -338,6 +338,8 @@ def mistakes():
     check("no plan", run("plan").returncode == 2)
     done = run("plan", "nowhere.ini")
     check("a missing plan", done.returncode == 1 and "nowhere.ini" in done.stderr, done.stderr)
+    done = run("report", "nowhere", "--plan", "nowhere.ini")
+    check("a missing plan of a report", done.returncode == 1 and "nowhere.ini" in done.stderr, done.stderr)
     keys = run("plan", "--keys").stdout
     check("--keys has every section", all(f"[{s}" in keys for s in ("plan]", "machine NAME]", "workload NAME]", "priors]", "site NAME]")))
 

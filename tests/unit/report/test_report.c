@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "planner/planner.h"
 #include "report/report.h"
 #include "synthetic.h"
 #include "synthetic_store.h"
@@ -361,6 +362,62 @@ static void unknown_format_is_refused(void **state)
     assert_holds(e.msg, "did you mean svg?");
 }
 
+/* The runs take 5.94 s / N + 0.06 s; the plan says 640 samples x 15 ms / N = 9.6 s / N, and with a fit
+ * what they take. */
+static void a_plan_is_shown_before_and_after_a_fit(void **state)
+{
+    struct wl_arena *a = *state;
+    static const double counts[] = { 1, 2, 4, 8 };
+    struct made m = synthetic_small;
+    m.workers = counts, m.n_workers = 4, m.n_batches = 0;
+    const char *text = wl_strf(a,
+                               "[plan]\nname = lab\nworkers = 1\n[machine m]\nnode_bandwidth = 100\n"
+                               "devices_per_node = 8\nnetwork_bandwidth = 10\nidle_power = 20\nmax_power = 400\n"
+                               "straggler_cv = 0.01\n[priors]\nstep_time = 0.7\n[workload %s]\nsamples = 800\n"
+                               "local_batch = 1\nstep_time = 15ms\nparameters = 1000\n",
+                               m.workloads[0]);
+    struct wl_planner_plan plan;
+    assert_ok(wl_planner_parse("lab.ini", text, NULL, &plan, a, e));
+    struct wl_document *d = report_with(&m, (struct wl_report_options) { .drop_epochs = 1, .plan = &plan }, a);
+    const struct wl_report_table *t = table(d, "plan");
+    assert_int_equal(t->n_rows, 4);
+    assert_true(t->estimated && !t->simulated);
+    for (size_t i = 0; i < 4; i++) {
+        const double measured = cell(t, i, "measured_s")->value, planned = 9.6 / counts[i];
+        assert_true(cell(t, i, "workers")->value == counts[i]);
+        assert_true(fabs(measured / (5.94 / counts[i] + .06) - 1) < .05);
+        assert_true(fabs(cell(t, i, "planned_s")->value / planned - 1) < .05);
+        assert_true(fabs(cell(t, i, "fitted_s")->value / measured - 1) < .08);
+        assert_true(cell(t, i, "planned_lo")->value < planned && planned < cell(t, i, "planned_hi")->value);
+    }
+    const struct wl_figure *f = figure(d, wl_strf(a, "plan-%s", wl_slug(m.workloads[0], a)));
+    assert_non_null(f);
+    assert_int_equal(f->n_series, 5);
+    assert_int_equal(f->series[4].n, 4);
+    assert_true(f->series[2].x[f->series[2].n - 1] == 32);
+    assert_holds(joined(&d->findings, a), "The plan lab, fitted to the configurations with at most 4 workers");
+    assert_null(table(report_of(&m, a), "plan"));
+}
+
+static void a_plan_of_other_workloads_is_refused(void **state)
+{
+    struct wl_arena *a = *state;
+    struct wl_planner_plan plan;
+    struct wl_store *store;
+    struct wl_document *d;
+    struct wl_err refused;
+    char *path = wl_path_join(a, new_folder(a), WL_STORE_FILE);
+    const char *text = "[plan]\nworkers = 1\n[machine m]\nidle_power = 1\n[workload other]\nsamples = 9\n"
+                       "local_batch = 1\nstep_time = 1s\n";
+    assert_ok(wl_planner_parse("lab.ini", text, NULL, &plan, a, e));
+    assert_ok(synthetic_store(path, &synthetic_small, a, e));
+    assert_ok(wl_store_open(&store, path, WL_STORE_READ, a, e));
+    const struct wl_report_options options = { .drop_epochs = 1, .plan = &plan };
+    assert_int_equal(wl_report_build(&d, store, &options, a, &refused), WL_EINVAL);
+    assert_holds(refused.msg, "--plan: ");
+    assert_holds(refused.msg, "no run of a workload of lab.ini (first: other)");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -374,6 +431,8 @@ int main(void)
         WITH_ARENA(other_batch_size_has_its_own_figures),
         WITH_ARENA(many_groups_are_split_into_facets),
         WITH_ARENA(requested_run_is_drawn),
+        WITH_ARENA(a_plan_is_shown_before_and_after_a_fit),
+        WITH_ARENA(a_plan_of_other_workloads_is_refused),
         WITH_ARENA(one_worker_count_has_no_law),
         WITH_ARENA(unknown_run_is_refused),
         WITH_ARENA(runs_without_worker_counts_are_shown),
