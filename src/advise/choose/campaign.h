@@ -106,11 +106,23 @@ const char *wl_choose_name_without_caps(const struct wl_choose_campaign *c, size
 /* The input of wl_choose. */
 struct wl_choose_input wl_choose_campaign_input(const struct wl_choose_campaign *c);
 
-/* The reference where none is named: the least expected time among settings without a cap, or with the largest ones.
- * `like`: restrictions that it must match as well (n may be 0); WL_EINVAL: none matches. */
+/* One reference for all settings where none is named: the least expected time among settings without a cap, or with the
+ * largest ones. `like`: restrictions that it must match as well (n may be 0); WL_EINVAL: none matches. */
 int wl_choose_reference(const struct wl_choose_campaign *c, const struct wl_observations *obs,
                         const struct wl_choose_where *like, size_t n_like, size_t *out, struct wl_arena *a,
                         struct wl_err *e) WL_MUST_CHECK;
+
+/* What slowdowns and savings are relative to: one setting that matches `like`, or the fastest one, or, without both,
+ * the same setting without a cap (or with the largest): same workers, same batch. Where no cap varied it is the
+ * fastest, too. Fills in o->reference and o->references; notes settings that have no reference. Errors as above. */
+struct wl_choose_reference_options {
+    const struct wl_choose_where *like;
+    size_t n_like;
+    bool fastest;
+};
+int wl_choose_references(struct wl_choose_campaign *c, const struct wl_observations *obs,
+                         const struct wl_choose_reference_options *how, struct wl_choose_options *o, struct wl_arena *a,
+                         struct wl_err *e) WL_MUST_CHECK;
 
 /* The largest power cap of the campaign, W; NAN: there is none. */
 double wl_choose_largest_cap(const struct wl_choose_campaign *c);

@@ -111,13 +111,18 @@ static void describe(const struct wl_choose_context *c, struct wl_choose_result 
     }
 }
 
-/* A quantity of setting i over that of the reference. */
+size_t wl_choose_reference_of(const struct wl_choose_options *o, size_t i)
+{
+    return o->references ? o->references[i] : o->reference;
+}
+
+/* A quantity of setting i over that of its reference. */
 static struct wl_estimate ratio(const struct wl_choose_context *c, const struct wl_choose_result *r,
                                 enum wl_choose_quantity q, size_t i)
 {
-    const size_t ref = c->o->reference;
+    const size_t ref = wl_choose_reference_of(c->o, i);
     double v[WL_JOINT_DRAWS], of_ref[WL_JOINT_DRAWS];
-    if (isnan(r->rows[i].ln[q])) return (struct wl_estimate) { NAN, NAN, NAN };
+    if (ref == WL_CHOOSE_NO_REFERENCE || isnan(r->rows[i].ln[q])) return (struct wl_estimate) { NAN, NAN, NAN };
     if (i == ref) return (struct wl_estimate) { 1, 1, 1 };
     wl_choose_draws(c, q, i, v);
     wl_choose_draws(c, q, ref, of_ref);

@@ -44,7 +44,7 @@ struct wl_choose_prices {
 struct wl_choose_limit {
     const char *name;                 /* "--deadline 8h", for messages */
     enum wl_choose_quantity quantity; /* time, energy, carbon or cost */
-    bool relative;                    /* to the reference */
+    bool relative;                    /* to the reference of each setting */
     double most;                      /* s, J, g, currency; relative: the ratio 1.1 */
 };
 
@@ -54,6 +54,7 @@ struct wl_choose_options {
     size_t n_limits;
     double probability; /* with which each limit must be met; (0, 1) */
     size_t reference;
+    const size_t *references; /* [n] one for each setting, or WL_CHOOSE_NO_REFERENCE; NULL: `reference` for all */
     struct wl_choose_prices prices;
     double eta, max_power_w; /* of the Zeus cost; Pmax of a worker */
 };
@@ -67,6 +68,10 @@ struct wl_choose_input {
 };
 
 enum { WL_CHOOSE_NONE = -1 };
+#define WL_CHOOSE_NO_REFERENCE ((size_t)-1)
+
+/* The reference of setting i. */
+size_t wl_choose_reference_of(const struct wl_choose_options *o, size_t i);
 
 /* 95 % intervals; value: exp of the posterior mean of the logarithm. NAN: unknown. */
 struct wl_choose_row {
@@ -78,7 +83,7 @@ struct wl_choose_row {
     bool front;                      /* on the front of the posterior means */
     bool tied;                       /* not distinguished from the choice: P(J > 1.01 J of the choice) < .9 */
     double gain;                     /* expected fall of ln J of the choice by one more run here */
-    struct wl_estimate slowdown;     /* T over that of the reference */
+    struct wl_estimate slowdown;     /* T over that of its reference */
 };
 
 /* What a limit would have to be. */
@@ -97,7 +102,7 @@ struct wl_choose_result {
     double ahead;     /* P(J of the choice < J of the runner-up); NAN without one */
     int measure;      /* the setting of which one more run is expected to gain most; WL_CHOOSE_NONE: no gain above 0 */
     double within[2]; /* probability that J of the choice is within 1 % and 3 % of the least of those allowed */
-    /* Quantities of the choice over those of the reference: ratio of posterior means with its interval, not of raw
+    /* Quantities of the choice over those of its reference: ratio of posterior means with its interval, not of raw
      * means, which promise too much of what came out best. */
     struct wl_estimate saving[WL_CHOOSE_QUANTITIES];
     enum wl_choose_quantity other; /* second quantity of the trade-off; WL_CHOOSE_TIME: there is none */

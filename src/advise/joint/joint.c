@@ -94,36 +94,44 @@ struct differences {
     double *mean, *variance;
 };
 
-/* Covariance of each setting with `ref` by the smooth part. */
-static void covariances(const struct wl_joint *j, const struct wl_joint_part *p, const struct wl_joint_node *v,
-                        size_t ref, double *out, double *x)
+static size_t reference_of(const struct wl_joint_question *q, size_t i) { return q->refs ? q->refs[i] : q->ref; }
+
+/* What the covariance of a setting with `ref` by the smooth part is the product with. */
+static void solve_reference(const struct wl_joint *j, const struct wl_joint_node *v, size_t ref, double *x)
 {
     const size_t r = j->basis.r;
-    const double rest = 1 - wl_joint_own_share(v, &p->runs[ref]);
     for (size_t k = 0; k < r; k++) x[k] = v->scale[k] * j->basis.b[ref * r + k];
     wl_cholesky_forward(v->l, r, x);
     wl_cholesky_backward(v->l, r, x);
-    for (size_t i = 0; i < j->n; i++) {
-        double sum = 0;
-        for (size_t k = 0; k < r; k++) sum += x[k] * v->scale[k] * j->basis.b[i * r + k];
-        out[i] = sum * rest * (1 - wl_joint_own_share(v, &p->runs[i]));
-    }
 }
 
-static struct differences differences_of(const struct wl_joint *j, enum wl_joint_response r, size_t ref,
-                                         struct wl_arena *a)
+static double covariance(const struct wl_joint *j, const struct wl_joint_part *p, const struct wl_joint_node *v,
+                         size_t ref, size_t i, const double *x)
+{
+    const size_t r = j->basis.r;
+    double sum = 0;
+    for (size_t k = 0; k < r; k++) sum += x[k] * v->scale[k] * j->basis.b[i * r + k];
+    return sum * (1 - wl_joint_own_share(v, &p->runs[ref])) * (1 - wl_joint_own_share(v, &p->runs[i]));
+}
+
+static struct differences differences_of(const struct wl_joint *j, enum wl_joint_response r,
+                                         const struct wl_joint_question *q, struct wl_arena *a)
 {
     const struct wl_joint_part *p = &j->part[r];
     struct differences out = { p->n_nodes, wl_new_array(a, double, p->n_nodes * j->n),
                                wl_new_array(a, double, p->n_nodes * j->n) };
-    double *with = wl_new_array(a, double, j->n), *x = wl_new_array(a, double, j->basis.r);
+    double *x = wl_new_array(a, double, j->basis.r);
     for (size_t k = 0; k < p->n_nodes; k++) {
         const struct wl_joint_node *v = &p->nodes[k];
-        if (ref != WL_JOINT_ABSOLUTE) covariances(j, p, v, ref, with, x);
-        for (size_t i = 0; i < j->n; i++) {
-            const size_t at = k * j->n + i;
-            out.mean[at] = v->mean[i] - (ref == WL_JOINT_ABSOLUTE ? 0 : v->mean[ref]);
-            out.variance[at] = v->variance[i] + (ref == WL_JOINT_ABSOLUTE ? 0 : v->variance[ref] - 2 * with[i]);
+        for (size_t i = 0, solved = WL_JOINT_ABSOLUTE; i < j->n; i++) {
+            const size_t at = k * j->n + i, ref = reference_of(q, i);
+            out.mean[at] = v->mean[i];
+            out.variance[at] = v->variance[i];
+            if (ref == WL_JOINT_ABSOLUTE) continue;
+            if (ref != solved) solve_reference(j, v, solved = ref, x);
+            const double with = covariance(j, p, v, ref, i, x);
+            out.mean[at] -= v->mean[ref];
+            out.variance[at] += v->variance[ref] - 2 * with;
         }
     }
     return out;
@@ -159,13 +167,14 @@ void wl_joint_probabilities(const struct wl_joint *j, const struct wl_joint_ques
 {
     for (size_t i = 0; i < j->n; i++) out[i] = 0;
     struct differences x[WL_JOINT_RESPONSES] = { 0 };
-    if (q->time != 0) x[0] = differences_of(j, WL_JOINT_TIME, q->ref, scratch);
-    if (q->power != 0) x[1] = differences_of(j, WL_JOINT_POWER, q->ref, scratch);
+    if (q->time != 0) x[0] = differences_of(j, WL_JOINT_TIME, q, scratch);
+    if (q->power != 0) x[1] = differences_of(j, WL_JOINT_POWER, q, scratch);
     if (q->time != 0 && q->power != 0)
         of_both(j, &x[0], &x[1], q, out);
     else if (q->time != 0)
         of_one(&j->part[WL_JOINT_TIME], &x[0], q->time, j->n, q->limit, out);
     else
         of_one(&j->part[WL_JOINT_POWER], &x[1], q->power, j->n, q->limit, out);
-    if (q->ref != WL_JOINT_ABSOLUTE) out[q->ref] = q->limit[q->ref] >= 0;
+    for (size_t i = 0; i < j->n; i++)
+        if (reference_of(q, i) == i) out[i] = q->limit[i] >= 0;
 }

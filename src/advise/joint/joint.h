@@ -74,12 +74,14 @@ struct wl_joint_scatter {
 };
 struct wl_joint_scatter wl_joint_scatter(const struct wl_joint *j, enum wl_joint_response r);
 
-/* P(time (t_i - t_ref) + power (P_i - P_ref) <= limit_i), exact for the grid; of ref itself 1 where limit_ref >= 0.
+/* P(time (t_i - t_ref) + power (P_i - P_ref) <= limit_i), exact for the grid; of a setting that is its own reference 1
+ * where its limit is 0 or more.
  * Errors of t and P correlate by rho. */
 struct wl_joint_question {
     double time, power;  /* coefficients; power 0 where there is none */
     size_t ref;          /* WL_JOINT_ABSOLUTE: no reference, t_i and P_i themselves */
     const double *limit; /* [n] */
+    const size_t *refs;  /* [n] a reference of each setting instead; NULL: ref for all */
 };
 #define WL_JOINT_ABSOLUTE ((size_t)-1)
 void wl_joint_probabilities(const struct wl_joint *j, const struct wl_joint_question *q, double *out,

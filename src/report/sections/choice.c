@@ -45,7 +45,8 @@ static int choose(const struct wl_report_data *g, const char *workload, struct c
                                                 .prices = { 1, NAN, NAN, NAN, NAN } };
     out->input = wl_choose_campaign_input(&out->campaign);
     if (wl_choose_unknown(&out->input, &out->options, WL_CHOOSE_ENERGY)) return 0;
-    int rc = wl_choose_reference(&out->campaign, &g->observations, NULL, 0, &out->options.reference, g->arena, e);
+    const struct wl_choose_reference_options same = { 0 };
+    int rc = wl_choose_references(&out->campaign, &g->observations, &same, &out->options, g->arena, e);
     return rc ? rc : wl_choose(&out->input, &out->options, &out->result, g->arena, e);
 }
 
@@ -58,14 +59,20 @@ static char *percent(double v, struct wl_arena *a) { return wl_significant_digit
 static void put_saving(const struct chosen *c, struct wl_text *to, struct wl_arena *a)
 {
     const struct wl_estimate *e = &c->result.saving[WL_CHOOSE_ENERGY], *t = &c->result.saving[WL_CHOOSE_TIME];
-    if ((size_t)c->result.choice == c->options.reference) {
-        wl_text_add(to, ", which is also the fastest: nothing else saves energy within 10 % of its time");
+    const size_t reference = wl_choose_reference_of(&c->options, (size_t)c->result.choice);
+    if (reference == WL_CHOOSE_NO_REFERENCE) {
+        wl_text_add(to, ", whose saving is not known: it was not measured without a cap");
+        return;
+    }
+    if (reference == (size_t)c->result.choice) {
+        wl_text_add(to, c->options.references
+                            ? ": a lower cap saves no energy within 10 % of its time"
+                            : ", which is also the fastest: nothing else saves energy within 10 % of its time");
         return;
     }
     wl_text_addf(to, ": %s %% less energy%s (95 %% interval %s to %s %%) in %s %% %s time than %s",
                  percent(1 - e->value, a), kind(c), percent(1 - e->hi, a), percent(1 - e->lo, a),
-                 percent(fabs(t->value - 1), a), t->value > 1 ? "more" : "less",
-                 c->campaign.settings[c->options.reference].name);
+                 percent(fabs(t->value - 1), a), t->value > 1 ? "more" : "less", c->campaign.settings[reference].name);
 }
 
 static void put_card(const struct chosen *c, struct wl_document *d, struct wl_arena *a)

@@ -228,6 +228,27 @@ static void uncertain_work(void **state)
     wl_arena_free(c.arena);
 }
 
+/* Each setting against the largest cap at its own workers; one has nothing to be compared with. */
+static void a_reference_for_each_setting(void **state)
+{
+    struct campaign c;
+    size_t references[SETTINGS];
+    (void)state;
+    campaign_init(&c, true);
+    for (size_t i = 0; i < SETTINGS; i++) references[i] = i == 4 ? WL_CHOOSE_NO_REFERENCE : i / 3 * 3 + 2;
+    c.o.references = references;
+    choose(&c);
+    near("1 worker", c.r.rows[1].slowdown.value, 1.18, 0.015);
+    near("8 workers", c.r.rows[10].slowdown.value, 16.6 / 14.4, 0.015);
+    near("the largest cap", c.r.rows[5].meets[0], 1, 0);
+    near("without a reference", c.r.rows[4].meets[0], 0, 0);
+    assert_true(isnan(c.r.rows[4].slowdown.value) && !c.r.rows[4].allowed);
+    assert_true(c.r.rows[0].meets[0] < 0.01 && !c.r.rows[0].allowed); /* 1.52 times the time of 2 */
+    near("saving", log(c.r.saving[WL_CHOOSE_TIME].value),
+         c.r.rows[c.r.choice].ln[WL_CHOOSE_TIME] - c.r.rows[references[c.r.choice]].ln[WL_CHOOSE_TIME], 1e-9);
+    wl_arena_free(c.arena);
+}
+
 static void a_run_where_two_are_close_is_worth_most(void **state)
 {
     (void)state;
@@ -245,10 +266,15 @@ static void a_run_where_two_are_close_is_worth_most(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_example), cmocka_unit_test(no_limit_and_other_objectives),
-        cmocka_unit_test(prices),         cmocka_unit_test(nothing_is_allowed),
-        cmocka_unit_test(without_energy), cmocka_unit_test(excluded_settings_are_evidence_only),
-        cmocka_unit_test(uncertain_work), cmocka_unit_test(a_run_where_two_are_close_is_worth_most),
+        cmocka_unit_test(worked_example),
+        cmocka_unit_test(no_limit_and_other_objectives),
+        cmocka_unit_test(prices),
+        cmocka_unit_test(nothing_is_allowed),
+        cmocka_unit_test(without_energy),
+        cmocka_unit_test(excluded_settings_are_evidence_only),
+        cmocka_unit_test(uncertain_work),
+        cmocka_unit_test(a_reference_for_each_setting),
+        cmocka_unit_test(a_run_where_two_are_close_is_worth_most),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

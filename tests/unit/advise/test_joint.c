@@ -116,6 +116,28 @@ static void check_case(const char *name)
     wl_arena_free(x.arena);
 }
 
+/* Answers with a reference for each setting are those with one for all, one setting at a time. */
+static void a_reference_for_each(void **state)
+{
+    struct example x = example("unequal", 0.4);
+    double limits[MOST], each[MOST], one[MOST];
+    size_t refs[MOST];
+    (void)state;
+    for (size_t i = 0; i < x.n; i++) {
+        limits[i] = 0.02 * (double)i - 0.1;
+        refs[i] = i % 3 == 2 ? WL_JOINT_ABSOLUTE : i % 3 ? i : x.n - 1;
+    }
+    const struct wl_joint_question q = { 1, 1, WL_JOINT_ABSOLUTE, limits, refs };
+    wl_joint_probabilities(x.joint, &q, each, x.arena);
+    for (size_t i = 0; i < x.n; i++) {
+        const struct wl_joint_question alone = { 1, 1, refs[i], limits, NULL };
+        wl_joint_probabilities(x.joint, &alone, one, x.arena);
+        near("probability", i, each[i], one[i], 1e-12);
+    }
+    near("own reference", 1, each[1], 0, 0); /* its limit is below 0 */
+    wl_arena_free(x.arena);
+}
+
 static void values_agree_with_dense_matrices(void **state)
 {
     (void)state;
@@ -271,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(values_agree_with_dense_matrices),
+        cmocka_unit_test(a_reference_for_each),
         cmocka_unit_test(worked_example),
         cmocka_unit_test(draws_agree_with_the_exact_answers),
         cmocka_unit_test(errors_of_time_and_power_correlate),

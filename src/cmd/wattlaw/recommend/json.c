@@ -54,6 +54,8 @@ static void add_setting(struct wl_json *list, const struct wl_recommendation *r,
         add_interval(o, quantities[k].interval, v);
     }
     wl_json_add_real(o, "objective", row->amount[r->options.minimize].value);
+    const size_t reference = wl_choose_reference_of(&r->options, i);
+    add_name(o, "reference", r, reference == WL_CHOOSE_NO_REFERENCE ? WL_CHOOSE_NONE : (int)reference);
     wl_json_add_real(o, "slowdown", row->slowdown.value);
     add_interval(o, "slowdown_interval95", &row->slowdown);
     wl_json_add_real(o, "peak_power_w", r->campaign.peak_w[i]);
@@ -96,7 +98,7 @@ static void add_choice(struct wl_json *root, const struct wl_recommendation *r, 
     const struct wl_choose_result *x = &r->result;
     const bool any = x->choice != WL_CHOOSE_NONE;
     add_name(root, "choice", r, x->choice);
-    add_name(root, "reference", r, (int)r->options.reference);
+    add_name(root, "reference", r, wl_recommend_reference(r));
     wl_json_add_str(root, "command", any ? wl_recommend_command(r, (size_t)x->choice, a) : NULL);
     struct wl_json *saving = wl_json_add_object(root, "over_reference");
     for (size_t k = 0; k < WL_COUNT(quantities); k++) {

@@ -41,10 +41,20 @@ struct wl_amount wl_recommend_amount(const struct wl_recommendation *r, enum wl_
     return wl_amount_between(v->value, v->lo, v->hi, unit_of(r, q), from_of(r, q, i));
 }
 
-/* Of a ratio to the reference, which has a provenance of its own. */
-static const char *mark_of(const struct wl_recommendation *r, enum wl_choose_quantity q, size_t i)
+int wl_recommend_reference(const struct wl_recommendation *r)
 {
-    return wl_provenance_mark(from_of(r, q, i) | from_of(r, q, r->options.reference));
+    const struct wl_choose_result *x = &r->result;
+    const int of = x->choice != WL_CHOOSE_NONE ? x->choice : x->nearest;
+    const size_t reference =
+        of == WL_CHOOSE_NONE ? r->options.reference : wl_choose_reference_of(&r->options, (size_t)of);
+    return reference == WL_CHOOSE_NO_REFERENCE ? WL_CHOOSE_NONE : (int)reference;
+}
+
+/* Of a ratio of the choice to its reference, which has a provenance of its own. */
+static const char *mark_of(const struct wl_recommendation *r, enum wl_choose_quantity q)
+{
+    return wl_provenance_mark(from_of(r, q, (size_t)r->result.choice) |
+                              from_of(r, q, (size_t)wl_recommend_reference(r)));
 }
 
 /* ---- the sentence ---- */
@@ -77,25 +87,34 @@ static const char *amounts_text(const struct wl_recommendation *r, size_t i, str
     return t.s;
 }
 
-static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
+static void print_saving(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
     const enum wl_choose_quantity q = r->options.minimize;
-    wl_print("Use %s: the least expected %s of %s%s.\n", name_of(r, x->choice), words_of(q),
-             wl_format_count(x->allowed, "setting", a), r->options.n_limits ? " within the limits" : "");
-    wl_print("  %-14s %s\n", r->campaign.unit, amounts_text(r, (size_t)x->choice, a));
-    if ((size_t)x->choice == r->options.reference) {
+    const int reference = wl_recommend_reference(r);
+    if (reference == WL_CHOOSE_NONE) {
+        wl_print("  saving         unknown: the same setting was not measured without a cap\n");
+        return;
+    }
+    if (x->choice == reference) {
         wl_print("  saving         none: it is the reference\n");
         return;
     }
-    wl_print("  against        %s: %s", name_of(r, (int)r->options.reference),
-             change_text("time", &x->saving[WL_CHOOSE_TIME], a));
+    wl_print("  against        %s: %s", name_of(r, reference), change_text("time", &x->saving[WL_CHOOSE_TIME], a));
     if (!isnan(x->saving[WL_CHOOSE_ENERGY].value))
-        wl_print(", %s%s", change_text("energy", &x->saving[WL_CHOOSE_ENERGY], a),
-                 mark_of(r, WL_CHOOSE_ENERGY, (size_t)x->choice));
+        wl_print(", %s%s", change_text("energy", &x->saving[WL_CHOOSE_ENERGY], a), mark_of(r, WL_CHOOSE_ENERGY));
     if (q != WL_CHOOSE_ENERGY && q != WL_CHOOSE_TIME)
-        wl_print(", %s%s", change_text(words_of(q), &x->saving[q], a), mark_of(r, q, (size_t)x->choice));
+        wl_print(", %s%s", change_text(words_of(q), &x->saving[q], a), mark_of(r, q));
     wl_print("\n");
+}
+
+static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &r->result;
+    wl_print("Use %s: the least expected %s of %s%s.\n", name_of(r, x->choice), words_of(r->options.minimize),
+             wl_format_count(x->allowed, "setting", a), r->options.n_limits ? " within the limits" : "");
+    wl_print("  %-14s %s\n", r->campaign.unit, amounts_text(r, (size_t)x->choice, a));
+    print_saving(r, a);
 }
 
 /* ---- what it rests on ---- */
@@ -107,9 +126,13 @@ static const char *probability_text(double p, struct wl_arena *a)
 
 static void print_limits(const struct wl_recommendation *r, int i, struct wl_arena *a)
 {
-    for (size_t k = 0; k < r->options.n_limits; k++)
-        wl_print("  limit          %s: met with probability %s\n", r->options.limits[k].name,
-                 probability_text(r->result.rows[i].meets[k], a));
+    const int reference = wl_recommend_reference(r);
+    for (size_t k = 0; k < r->options.n_limits; k++) {
+        const struct wl_choose_limit *l = &r->options.limits[k];
+        const bool named = l->relative && reference != WL_CHOOSE_NONE;
+        wl_print("  limit          %s%s%s: met with probability %s\n", l->name, named ? " over " : "",
+                 named ? name_of(r, reference) : "", probability_text(r->result.rows[i].meets[k], a));
+    }
 }
 
 static int fewest_workers(const struct wl_recommendation *r)
@@ -229,7 +252,7 @@ static const char *role_of(const struct wl_recommendation *r, size_t i, struct w
     const struct wl_choose_result *x = &r->result;
     const struct wl_choose_row *row = &x->rows[i];
     struct wl_text t = WL_TEXT(a);
-    const bool is[] = { (int)i == x->choice, (int)i == x->runner_up, i == r->options.reference,
+    const bool is[] = { (int)i == x->choice, (int)i == x->runner_up, (int)i == wl_recommend_reference(r),
                         row->tied && (int)i != x->choice, (int)i == x->knee };
     static const char *const words[] = { "choice", "runner-up", "reference", "tied", "knee" };
     for (size_t k = 0; k < WL_COUNT(is); k++)

@@ -70,9 +70,9 @@ static const struct wl_opt options[] = {
     { .name = "reference",
       .type = WL_STRS,
       .offset = AT(reference),
-      .unit = "COLUMN=VALUE",
-      .help = "present setting, for the slowdown and the saving, such as workers=4,power_cap_w=none (default: fastest "
-              "setting without a cap, or with the largest)" },
+      .unit = "COLUMN=VALUE|fastest",
+      .help = "setting that slowdowns and savings are over, such as workers=4,power_cap_w=none, or fastest: the "
+              "fastest one without a cap (default: the same setting without a cap, or with the largest)" },
     { .name = "where",
       .type = WL_STRS,
       .offset = AT(where),
@@ -175,6 +175,11 @@ static const struct wl_opt options[] = {
     WL_OPT_END
 };
 
+static bool is_fastest(const struct wl_recommend_options *o)
+{
+    return o->reference.n == 1 && wl_str_eq(o->reference.v[0], "fastest");
+}
+
 static int read_work(const struct wl_recommend_options *o, struct wl_recommendation *r, struct wl_choose_work *w,
                      struct wl_arena *a, struct wl_err *e)
 {
@@ -208,29 +213,39 @@ static int read_footprint(struct wl_recommend_options *o, struct wl_recommendati
     return rc;
 }
 
-static int read_campaign(const struct wl_recommend_options *o, struct wl_recommendation *r, struct wl_arena *a,
+/* What all workloads of a source share. */
+struct question {
+    const struct wl_recommend_options *o;
+    struct wl_recommendation r; /* its source, observations, limits and prices */
+    struct wl_choose_campaign_options how;
+    struct wl_choose_where *where, *like;
+    struct wl_strs workloads, notes;
+};
+
+static int read_question(struct wl_recommend_options *o, const char *source, struct question *q, struct wl_arena *a,
                          struct wl_err *e)
 {
-    struct wl_choose_campaign_options how = {
+    q->o = o;
+    q->how = (struct wl_choose_campaign_options) {
         .drop_epochs = o->drop_epochs, .node_size = o->node_size, .global_batch = o->global_batch, .site_power_w = NAN
     };
-    struct wl_choose_where *where;
-    int rc = read_work(o, r, &how.work, a, e);
-    if (rc == 0) rc = wl_recommend_read_where(&o->where, "where", &where, a, e);
-    if (rc == 0 && o->site_power) rc = wl_recommend_read_site_power(o->site_power, &how.site_power_w, a, e);
-    if (rc == 0) rc = wl_analysis_read_metric(r->source, &o->map, how.work.metric, &r->obs, a, e);
-    if (rc) return rc;
-    how.where = where;
-    how.n_where = o->where.n;
-    return wl_choose_campaign(&r->obs, &how, &r->campaign, a, e);
+    q->r = (struct wl_recommendation) { .source = source, .asked = o, .is_store = wl_analysis_is_store(source) };
+    int rc = read_footprint(o, &q->r, &q->notes, a, e);
+    if (rc == 0) rc = wl_recommend_read_limits(o, &q->r.options, a, e);
+    if (rc == 0) rc = read_work(o, &q->r, &q->how.work, a, e);
+    if (rc == 0) rc = wl_recommend_read_where(&o->where, "where", &q->where, a, e);
+    if (rc == 0 && !is_fastest(o)) rc = wl_recommend_read_where(&o->reference, "reference", &q->like, a, e);
+    if (rc == 0 && o->site_power) rc = wl_recommend_read_site_power(o->site_power, &q->how.site_power_w, a, e);
+    if (rc == 0) rc = wl_analysis_read_metric(source, &o->map, q->how.work.metric, &q->r.obs, a, e);
+    if (rc == 0) rc = wl_choose_workloads(&q->r.obs, q->where, o->where.n, &q->workloads, a, e);
+    return rc;
 }
 
-static int choose(const struct wl_recommend_options *o, struct wl_recommendation *r, struct wl_arena *a,
-                  struct wl_err *e)
+static int choose(const struct question *q, struct wl_recommendation *r, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_choose_where *like;
-    int rc = wl_recommend_read_where(&o->reference, "reference", &like, a, e);
-    if (rc == 0) rc = wl_choose_reference(&r->campaign, &r->obs, like, o->reference.n, &r->options.reference, a, e);
+    const struct wl_recommend_options *o = q->o;
+    const struct wl_choose_reference_options reference = { q->like, q->like ? o->reference.n : 0, is_fastest(o) };
+    int rc = wl_choose_references(&r->campaign, &r->obs, &reference, &r->options, a, e);
     if (rc) return rc;
     while (!wl_str_eq(wl_choose_quantity_name(r->options.minimize), o->minimize)) r->options.minimize++;
     r->options.probability = o->probability;
@@ -241,31 +256,92 @@ static int choose(const struct wl_recommend_options *o, struct wl_recommendation
     return rc < 0 ? wl_err_prefix(e, "%s", r->source) : rc;
 }
 
-static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+/* The answer for workload k. */
+static int answer(const struct question *q, size_t k, struct wl_recommendation *r, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_recommend_options *o = opts;
-    if (o->policy && rest->args.n && !rest->command) return wl_recommend_policy(o, &rest->args, a, e);
-    if (o->cap || !isnan(o->devices))
-        return wl_fail(e, WL_EUSAGE, "--%s requires --policy", o->cap ? "cap" : "devices");
-    if (rest->args.n != 1 || rest->command)
-        return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
-    struct wl_recommendation r = { .source = rest->args.v[0], .asked = o };
-    struct wl_strs notes = { 0 };
-    r.is_store = wl_analysis_is_store(r.source);
-    int rc = read_footprint(o, &r, &notes, a, e);
-    if (rc == 0) rc = wl_recommend_read_limits(o, &r.options, a, e);
-    if (rc == 0) rc = read_campaign(o, &r, a, e);
-    if (rc == 0) rc = choose(o, &r, a, e);
+    struct wl_choose_campaign_options how = q->how;
+    const bool one = q->workloads.n < 2; /* also none: the message says that nothing matches */
+    *r = q->r;
+    how.n_where = q->o->where.n + !one;
+    how.where = one ? q->where : wl_recommend_where_also(q->where, q->o->where.n, q->workloads.v[k], a);
+    int rc = wl_choose_campaign(&r->obs, &how, &r->campaign, a, e);
+    if (rc == 0) rc = choose(q, r, a, e);
+    for (size_t i = 0; i < q->notes.n && rc == 0; i++) wl_strs_add(a, &r->campaign.notes, q->notes.v[i]);
+    return rc;
+}
+
+static int status_of(const struct wl_recommendation *r)
+{
+    return r->result.choice == WL_CHOOSE_NONE ? WL_EXIT_FAILED : WL_EXIT_OK;
+}
+
+static int answer_one(const struct question *q, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_recommendation r;
+    const int rc = answer(q, 0, &r, a, e);
     if (rc) return rc;
-    for (size_t i = 0; i < notes.n; i++) wl_strs_add(a, &r.campaign.notes, notes.v[i]);
-    if (o->json) {
+    if (q->o->json) {
         struct wl_json *root = wl_analysis_json(r.source, a);
         wl_recommend_json(&r, root, a);
         wl_json_print(root);
     } else {
         wl_recommend_print(&r, a);
     }
-    return r.result.choice == WL_CHOOSE_NONE ? WL_EXIT_FAILED : WL_EXIT_OK;
+    return status_of(&r);
+}
+
+/* An error of one workload, which the others do not share. */
+static void print_error(const struct question *q, size_t k, struct wl_json *list, const struct wl_err *e)
+{
+    const char *name = q->workloads.v[k];
+    if (!list) {
+        wl_print("%s: no answer: %s\n", *name ? name : "without a name", e->msg);
+        return;
+    }
+    struct wl_json *o = wl_json_add_object(list, NULL);
+    wl_json_add_str(o, "workload", *name ? name : NULL);
+    wl_json_add_str(o, "error", e->msg);
+}
+
+/* A setting of one workload says nothing of another: one answer after the other. */
+static int answer_each(const struct question *q, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_json *root = q->o->json ? wl_analysis_json(q->r.source, a) : NULL,
+                   *list = root ? wl_json_add_array(root, "answers") : NULL;
+    size_t errors = 0;
+    int status = WL_EXIT_OK;
+    for (size_t k = 0; k < q->workloads.n; k++) {
+        struct wl_arena *here = wl_arena_new(a);
+        struct wl_recommendation r;
+        const int rc = answer(q, k, &r, here, e);
+        if (rc && rc != WL_EINVAL && rc != WL_ENOENT) return rc;
+        if (rc && ++errors == q->workloads.n) return rc;
+        if (k && !list) wl_print("\n");
+        if (rc)
+            print_error(q, k, list, e);
+        else if (list)
+            wl_recommend_json(&r, wl_json_add_object(list, NULL), here);
+        else
+            wl_recommend_print(&r, here);
+        if (rc || status_of(&r)) status = WL_EXIT_FAILED;
+        wl_arena_free(here);
+    }
+    if (root) wl_json_print(root);
+    return status;
+}
+
+static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_recommend_options *o = opts;
+    struct question q = { 0 };
+    if (o->policy && rest->args.n && !rest->command) return wl_recommend_policy(o, &rest->args, a, e);
+    if (o->cap || !isnan(o->devices))
+        return wl_fail(e, WL_EUSAGE, "--%s requires --policy", o->cap ? "cap" : "devices");
+    if (rest->args.n != 1 || rest->command)
+        return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
+    const int rc = read_question(o, rest->args.v[0], &q, a, e);
+    if (rc) return rc;
+    return q.workloads.n < 2 ? answer_one(&q, a, e) : answer_each(&q, a, e);
 }
 
 const struct wl_cmd wl_cmd_recommend = {

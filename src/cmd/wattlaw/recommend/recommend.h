@@ -43,6 +43,9 @@ int wl_recommend_read_site_power(const char *text, double *watts, struct wl_aren
 int wl_recommend_read_epochs_table(const char *path, struct wl_choose_epochs_table *out, struct wl_arena *a,
                                    struct wl_err *e) WL_MUST_CHECK;
 
+/* The setting that the choice (without one the nearest setting) is compared with, or WL_CHOOSE_NONE. */
+int wl_recommend_reference(const struct wl_recommendation *r);
+
 /* The command line that runs setting i. */
 const char *wl_recommend_command(const struct wl_recommendation *r, size_t i, struct wl_arena *a);
 
