@@ -125,7 +125,7 @@ static void a_reference_for_each(void **state)
     (void)state;
     for (size_t i = 0; i < x.n; i++) {
         limits[i] = 0.02 * (double)i - 0.1;
-        refs[i] = i % 3 == 2 ? WL_JOINT_ABSOLUTE : i % 3 ? i : x.n - 1;
+        refs[i] = i == 1 ? 1 : i % 3 == 2 ? WL_JOINT_ABSOLUTE : i % 3 ? 0 : x.n - 1;
     }
     const struct wl_joint_question q = { 1, 1, WL_JOINT_ABSOLUTE, limits, refs };
     wl_joint_probabilities(x.joint, &q, each, x.arena);
