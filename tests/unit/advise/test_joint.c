@@ -116,16 +116,19 @@ static void check_case(const char *name)
     wl_arena_free(x.arena);
 }
 
-/* Answers with a reference for each setting are those with one for all, one setting at a time. */
+/* Answers with a reference for each setting are those with one for all, one setting at a time. Limits near the means,
+ * so that variances count. */
 static void a_reference_for_each(void **state)
 {
     struct example x = example("unequal", 0.4);
+    const double *t = wl_joint_means(x.joint, WL_JOINT_TIME), *p = wl_joint_means(x.joint, WL_JOINT_POWER);
     double limits[MOST], each[MOST], one[MOST];
     size_t refs[MOST];
     (void)state;
     for (size_t i = 0; i < x.n; i++) {
-        limits[i] = 0.02 * (double)i - 0.1;
-        refs[i] = i == 1 ? 1 : i % 3 == 2 ? WL_JOINT_ABSOLUTE : i % 3 ? 0 : x.n - 1;
+        const size_t ref = i == 1 ? 1 : i % 3 ? 0 : x.n - 1;
+        refs[i] = i % 3 == 2 ? WL_JOINT_ABSOLUTE : ref;
+        limits[i] = t[i] + p[i] - (refs[i] == WL_JOINT_ABSOLUTE ? 0 : t[ref] + p[ref]) + (i == 1 ? -0.01 : 0.004);
     }
     const struct wl_joint_question q = { 1, 1, WL_JOINT_ABSOLUTE, limits, refs };
     wl_joint_probabilities(x.joint, &q, each, x.arena);
