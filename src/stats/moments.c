@@ -31,7 +31,10 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void wl_sort_ascending(double *v, size_t n) { qsort(v, n, sizeof *v, by_value); }
+void wl_sort_ascending(double *v, size_t n)
+{
+    if (n) qsort(v, n, sizeof *v, by_value);
+}
 
 /* The element that sorting would move to `at`, moved there, with none larger before it. Linear on average. Source:
  * Hoare's selection as in Wirth 1976. */

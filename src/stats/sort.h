@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-/* In ascending order. */
+/* In ascending order; n = 0 with v NULL is allowed. */
 void wl_sort_ascending(double *v, size_t n);
 
 #endif
