@@ -245,6 +245,26 @@ static void bands_do_not_depend_on_the_memory(void **state)
     wl_arena_free(a);
 }
 
+/* Constants that are all exact leave the scatter of configurations: s^2 ~ scaled inverse chi^2(3, .05^2), and so t of 3
+ * degrees of freedom in ln. */
+static void exact_constants_leave_the_scatter(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_planner_plan p = plan_of(text, a);
+    for (size_t i = 0; i < WL_PLANNER_PARAMETERS; i++) p.prior_sd[i] = 0;
+    p.draws = 20000;
+    const struct wl_planner_posterior q = calibrated(&p, NULL, a);
+    assert_int_equal(q.parameters.n, 0);
+    struct wl_planner_forecast f = { .at = wl_planner_setting_of(16) };
+    wl_planner_forecast(&q, &f, 1, a);
+    const double width = 2 * wl_t_quantile(.975, 3) * .05;
+    assert_float_equal(log(f.time_s.hi / f.time_s.lo), width, .05 * width);
+    assert_float_equal(log(f.power_w.hi / f.power_w.lo), width, .05 * width);
+    assert_float_equal(log(f.energy_j.hi / f.energy_j.lo), sqrt(2) * width, .15 * width);
+    wl_arena_free(a);
+}
+
 static void draws_that_no_memory_holds_are_refused(void **state)
 {
     (void)state;
@@ -289,6 +309,7 @@ int main(void)
         cmocka_unit_test(runs_become_configurations),
         cmocka_unit_test(energies_of_zero_are_left_out),
         cmocka_unit_test(bands_do_not_depend_on_the_memory),
+        cmocka_unit_test(exact_constants_leave_the_scatter),
         cmocka_unit_test(draws_that_no_memory_holds_are_refused),
         cmocka_unit_test(a_measured_cap_that_the_plan_rules_out_is_named),
     };
