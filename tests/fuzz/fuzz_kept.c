@@ -1,5 +1,6 @@
-/* Any bytes as one of the small files that are read back between runs: intensities of electricity, calibrations of
- * sensors, choices of algorithms. Each reader takes it or refuses it with a message; what was taken reads back alike.
+/* Any bytes as one of the small files that are read back between runs: intensities and prices of electricity,
+ * calibrations of sensors, choices of algorithms. Each reader takes it or refuses it with a message; what was taken
+ * reads back alike.
  */
 #include "fuzz.h"
 
@@ -37,6 +38,17 @@ static void intensity(const char *path, struct wl_arena *a)
     check_steps(&g.steps, a);
 }
 
+static void prices(const char *path, struct wl_arena *a)
+{
+    struct wl_err e = { 0 };
+    struct wl_grid_steps s;
+    const char *currency = NULL;
+    if (wl_grid_price_read(path, &s, &currency, a, &e) < 0)
+        WL_CHECK(*e.msg);
+    else
+        check_steps(&s, a);
+}
+
 static void calibrations(const char *path, struct wl_arena *a)
 {
     struct wl_err e = { 0 };
@@ -71,6 +83,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     WL_CHECK(fd >= 0 && write(fd, data, n) == (ssize_t)n);
     const char *path = wl_strf(a, "/proc/self/fd/%d", fd);
     intensity(path, a);
+    prices(path, a);
     calibrations(path, a);
     choices(path, a);
     close(fd);
