@@ -101,7 +101,8 @@ static struct columns all_columns(struct wl_arena *a)
 
 bool wl_store_is_observation_column(const char *name)
 {
-    static const char *const read_by_laws[] = { "extra", "power_w", "carbon_g_per_kwh" };
+    static const char *const read_by_laws[] = { "extra", "power_w", "peak_power_w", "peak_memory_bytes",
+                                                "carbon_g_per_kwh" };
     struct wl_arena *a = wl_arena_new(NULL);
     const struct columns list = all_columns(a);
     const struct wl_setting *r = wl_setting_find(name);

@@ -212,6 +212,31 @@ int wl_store_metric_names(struct wl_store *s, struct wl_strs *out, struct wl_are
     return wl_rows_select(s, &q, &out->v, &out->n, a, e);
 }
 
+int wl_store_peaks(struct wl_store *s, struct wl_peak_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    static const struct wl_column_map map[] = { { "r.id", WL_COLUMN_INT, offsetof(struct wl_peak_row, run) },
+                                                { "p.watts", WL_COLUMN_REAL, offsetof(struct wl_peak_row, power_w) },
+                                                { "m.bytes", WL_COLUMN_REAL,
+                                                  offsetof(struct wl_peak_row, memory_bytes) },
+                                                { NULL } };
+    /* Of the columns beside min() SQLite takes those of the row that has the least. */
+    const struct wl_query q = {
+        .map = map,
+        .from = "FROM run r LEFT JOIN (SELECT run, min(tier), watts FROM "
+                "(SELECT run, tier, sum(peak) AS watts FROM "
+                "(SELECT c.run, CASE c.scope WHEN 'gpu' THEN 1 WHEN 'module' THEN 2 ELSE 3 END AS tier, "
+                "max(u.max) AS peak FROM channel c JOIN stat u ON u.channel = c.id AND u.epoch IS NULL "
+                "WHERE c.quantity = 'power_w' AND c.counter = 0 AND c.estimated = 0 "
+                "AND c.scope IN ('gpu', 'module', 'package', 'dram') AND u.max IS NOT NULL "
+                "GROUP BY c.run, c.device, c.scope) GROUP BY run, tier) GROUP BY run) p ON p.run = r.id "
+                "LEFT JOIN (SELECT c.run, max(u.max) AS bytes FROM channel c "
+                "JOIN stat u ON u.channel = c.id AND u.epoch IS NULL WHERE c.quantity = 'mem_used_bytes' "
+                "GROUP BY c.run) m ON m.run = r.id ORDER BY r.id",
+        .size = sizeof *out->v,
+    };
+    return wl_rows_select(s, &q, &out->v, &out->n, a, e);
+}
+
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_query q = {

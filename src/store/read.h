@@ -41,6 +41,18 @@ int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, stru
 
 /* The names of all metrics that epochs of runs have which observations are made of, in their order. */
 int wl_store_metric_names(struct wl_store *s, struct wl_strs *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* Peaks of each run, in the order of runs; NAN: not measured. Power is the sum of the highest readings of the devices,
+ * which need not be of one instant: GPUs, without them modules, without these packages and DRAM; nodes, estimates and
+ * energy counters are left out. Memory is that of the device that used most. */
+struct wl_peak_rows {
+    struct wl_peak_row {
+        int64_t run;
+        double power_w, memory_bytes;
+    } * v;
+    size_t n;
+};
+int wl_store_peaks(struct wl_store *s, struct wl_peak_rows *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 int wl_store_devices(struct wl_store *s, int64_t run, struct wl_device_rows *out, struct wl_arena *a,
@@ -64,8 +76,8 @@ int wl_store_variations(struct wl_store *s, int64_t campaign, struct wl_variatio
 int wl_store_readings(struct wl_store *s, int64_t channel, int64_t begin_ns, int64_t end_ns, struct wl_readings *out,
                       struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Does the table of observations, or a law that reads one, give this name a meaning? An axis of the user's would hide it,
- * or be taken for it. Settings that the store keeps without a column, such as precision, are not among them. */
+/* Does the table of observations, or a law that reads one, give this name a meaning? An axis of the user's would hide
+ * it, or be taken for it. Settings that the store keeps without a column, such as precision, are not among them. */
 bool wl_store_is_observation_column(const char *name);
 
 /* The view `observations`: campaign 0 for all. Only runs that are done and not flagged. */

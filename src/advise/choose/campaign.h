@@ -45,6 +45,7 @@ struct wl_choose_campaign_options {
     double node_size;    /* workers must be a multiple; NAN: any */
     double global_batch; /* samples per update that are needed; NAN: any */
     double site_power_w; /* of all devices, against measured peaks, else caps; NAN: any */
+    double memory_bytes; /* of a device, against the column peak_memory_bytes; NAN or 0: any */
 };
 
 /* What the campaign varied, besides the workload. */

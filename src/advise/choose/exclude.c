@@ -4,23 +4,38 @@
 
 #include <math.h>
 
-/* The largest of the column peak_power_w over the rows of each setting. */
+/* The largest value of a column over the rows of each setting; NAN where there is none. */
+static double *largest_of(const struct wl_choose_collected *s, const char *name)
+{
+    struct wl_obs_column column;
+    double *out = wl_new_array(s->a, double, s->c->n);
+    for (size_t i = 0; i < s->c->n; i++) out[i] = NAN;
+    const bool measured = wl_obs_find(s->obs, name, &column, NULL) == 0 && column.real;
+    for (size_t row = 0; measured && row < s->obs->n; row++) {
+        const size_t i = s->of_run[s->obs->run_index[row]];
+        if (i < s->c->n) out[i] = fmax(out[i], column.real[row]);
+    }
+    return out;
+}
+
 static void find_peaks(struct wl_choose_collected *s)
 {
     struct wl_choose_campaign *c = s->c;
-    struct wl_obs_column peak;
-    c->peak_w = wl_new_array(s->a, double, c->n);
+    c->peak_w = largest_of(s, "peak_power_w");
     c->peak_is_cap = wl_new_array(s->a, bool, c->n);
-    for (size_t i = 0; i < c->n; i++) c->peak_w[i] = NAN;
-    const bool measured = wl_obs_find(s->obs, "peak_power_w", &peak, NULL) == 0 && peak.real;
-    for (size_t row = 0; measured && row < s->obs->n; row++) {
-        const size_t i = s->of_run[s->obs->run_index[row]];
-        if (i < c->n) c->peak_w[i] = fmax(c->peak_w[i], peak.real[row]);
-    }
     for (size_t i = 0; i < c->n; i++) {
         c->peak_is_cap[i] = isnan(c->peak_w[i]);
         if (c->peak_is_cap[i]) c->peak_w[i] = s->obs->power_cap_w[c->row[i]] * c->settings[i].workers;
     }
+}
+
+/* Settings that ran fit into the memory of their device; another one may have less. */
+static const char *exceeds_memory(const struct wl_choose_collected *s, double peak)
+{
+    const double most = s->o->memory_bytes;
+    if (!(most > 0) || peak <= most) return NULL;
+    if (isnan(peak)) return "its memory was not measured, for --device-memory";
+    return wl_strf(s->a, "%.4g GB of memory are above --device-memory %.4g GB", peak / 1e9, most / 1e9);
 }
 
 static const char *exceeds_site(const struct wl_choose_collected *s, size_t i)
@@ -77,6 +92,7 @@ static void find_caps_that_never_acted(struct wl_choose_collected *s)
 
 int wl_choose_exclude(struct wl_choose_collected *s, struct wl_err *e)
 {
+    const double *memory = largest_of(s, "peak_memory_bytes");
     find_peaks(s);
     find_caps_that_never_acted(s);
     for (size_t i = 0; i < s->c->n; i++) {
@@ -88,6 +104,7 @@ int wl_choose_exclude(struct wl_choose_collected *s, struct wl_err *e)
             if (!match && !to->excluded) to->excluded = wl_strf(s->a, "not --where %s", s->o->where[k].text);
         }
         if (!to->excluded) to->excluded = breaks_machine(s, i);
+        if (!to->excluded) to->excluded = exceeds_memory(s, memory[i]);
         if (!to->excluded) to->excluded = exceeds_site(s, i);
     }
     return 0;

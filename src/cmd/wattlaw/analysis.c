@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Recognises a store by SQLite's magic bytes, whatever its name. Regular files only: bytes read from a pipe
@@ -120,6 +121,42 @@ int wl_analysis_add_carbon(const char *given, const struct wl_carbon_intensity *
     rc = add_intensities(store, grid, obs, notes, a, e);
     wl_store_close(store);
     return rc;
+}
+
+static int by_run(const void *key, const void *row)
+{
+    const int64_t run = *(const int64_t *)key, other = ((const struct wl_peak_row *)row)->run;
+    return (run > other) - (run < other);
+}
+
+static int read_peaks(const char *given, struct wl_peak_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_store *store;
+    int rc = open_store(given, &store, a, e);
+    if (rc) return rc;
+    rc = wl_store_peaks(store, out, a, e);
+    wl_store_close(store);
+    return rc;
+}
+
+static const char *peak_text(double v, struct wl_arena *a) { return isnan(v) ? NULL : wl_strf(a, "%.17g", v); }
+
+int wl_analysis_add_peaks(const char *given, struct wl_observations *obs, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_peak_rows peaks = { 0 };
+    if (!wl_analysis_is_store(given)) return 0;
+    const int rc = read_peaks(given, &peaks, a, e);
+    if (rc || !peaks.n) return rc;
+    const char **power = wl_new_array(a, const char *, obs->n), **memory = wl_new_array(a, const char *, obs->n);
+    for (size_t i = 0; i < obs->n; i++) {
+        int64_t run;
+        if (!obs->run[i] || wl_str_to_int(obs->run[i], &run)) continue;
+        const struct wl_peak_row *row = bsearch(&run, peaks.v, peaks.n, sizeof *peaks.v, by_run);
+        if (row) power[i] = peak_text(row->power_w, a), memory[i] = peak_text(row->memory_bytes, a);
+    }
+    wl_obs_add_extra(obs, "peak_power_w", power, a);
+    wl_obs_add_extra(obs, "peak_memory_bytes", memory, a);
+    return 0;
 }
 
 struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a)

@@ -28,6 +28,11 @@ int wl_analysis_footprint(const char *path, struct wl_footprint *f, struct wl_st
 int wl_analysis_add_carbon(const char *path, const struct wl_carbon_intensity *grid, struct wl_observations *obs,
                            struct wl_strs *notes, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Adds the columns peak_power_w and peak_memory_bytes to the observations of a store (wl_store_peaks). A CSV file has
+ * its own. */
+int wl_analysis_add_peaks(const char *path, struct wl_observations *obs, struct wl_arena *a,
+                          struct wl_err *e) WL_MUST_CHECK;
+
 /* The root object of --json output, with the members wattlaw (version) and source. */
 struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
 

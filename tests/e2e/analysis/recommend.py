@@ -14,7 +14,7 @@ import tempfile
 
 WATTLAW, FREY = (os.path.abspath(path) for path in sys.argv[1:])
 COLUMNS = ["workload", "workers", "local_batch", "global_batch", "power_cap_w", "run", "epoch", "time_s", "energy_j", "samples", "estimated",
-           "metric", "metric_value", "peak_power_w", "precision",
+           "metric", "metric_value", "peak_power_w", "precision", "peak_memory_bytes",
            "clock_mhz", "power_cap_acted_pct", "clock_acted_pct"]
 
 
@@ -210,6 +210,11 @@ def objectives():
     says(named(got, "8 workers, cap 150 W")["excluded"], "peak 1.44 kW is above --site-power 1 kW")
     got = answer(write("no_peak.csv", rows()), "--minimize", "time", "--site-power", "1.2kW")
     assert got["choice"] == "8 workers, cap 150 W" and named(got, got["choice"])["peak_power_from"] == "cap"
+    big = write("big.csv", rows(batches=(32, 128), peak_memory_bytes=lambda r: "" if r["workers"] == 1 else 1e8 * r["local_batch"]))
+    got = answer(big, "--device-memory", "8")
+    assert {s["values"]["local_batch"] for s in got["settings"] if not s["excluded"]} == {32}
+    assert named(got, "8 workers, local batch 128, cap 200 W")["excluded"] == "12.8 GB of memory are above --device-memory 8 GB"
+    assert named(got, "1 worker, local batch 32, cap 200 W")["excluded"] == "its memory was not measured, for --device-memory"
     got = answer(path, "--global-batch", "128")
     assert [s["values"]["workers"] for s in got["settings"] if not s["excluded"]] == [4, 4, 4]
 
@@ -348,6 +353,23 @@ def caps_that_never_acted():
     says(run(path)[0], "clock never acted", "power cap never acted")
 
 
+def peaks_of_a_store():
+    """The peak of a run is the sum of its devices' highest readings, not of their means, nor the caps."""
+    with open("power.csv", "w", encoding="utf-8") as f:
+        f.write("t_s,device,quantity,value\n0,gpu0,power_w,100\n0.1,gpu0,power_w,300\n0.4,gpu0,power_w,300\n0.45,gpu0,power_w,60\n600,gpu0,power_w,60\n")
+        f.write("0,gpu1,power_w,80\n600,gpu1,power_w,80\n")
+    job = ("import os, time\nwith open(os.environ['WATTLAW_MARKS'], 'a') as f:\n"
+           "    f.write(f'{time.monotonic_ns()} 0 start workload=net workers=2\\n')\ntime.sleep(1)")
+    done = subprocess.run([WATTLAW, "measure", "--store", "peaks.db", "--sensors", "replay", "--replay-file", "power.csv", "--rate-hz", "50", "--",
+                           sys.executable, "-c", job], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done
+    s = named(answer("peaks.db"), "2 workers")
+    mean = s["energy_j"] / s["time_s"]
+    assert s["peak_power_from"] == "measured" and mean + 50 < s["peak_power_w"] <= 380, (s["peak_power_w"], mean)
+    assert answer("peaks.db", "--site-power", "400W")["choice"] == "2 workers"
+    says(run("peaks.db", "--site-power", f"{mean + 20:.0f}W", status=1)[0], "excluded       2 workers: peak ", "is above --site-power")
+
+
 def hostile_names():
     """A name of a file that another person wrote is one word of the command line that runs the choice."""
     bad = "fast; touch stolen"
@@ -368,5 +390,5 @@ def size():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (known_truth, own_reference, several_workloads, simulated_store, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, caps_that_never_acted, hostile_names, size):
+    for test in (known_truth, own_reference, several_workloads, simulated_store, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, caps_that_never_acted, peaks_of_a_store, hostile_names, size):
         test()

@@ -30,6 +30,7 @@ static int refuse_others(const struct wl_recommend_options *o, struct wl_err *e)
         { !isnan(o->node_size), "node-size" },
         { !isnan(o->global_batch), "global-batch" },
         { o->site_power != NULL, "site-power" },
+        { !isnan(o->memory_gb), "device-memory" },
         { !isnan(o->price_worker_h), "price-worker-hour" },
         { !isnan(o->price_node_h), "price-node-hour" },
     };
@@ -90,6 +91,7 @@ static int add_source(struct sources *s, const char *path, const struct wl_choos
     struct wl_observations *obs = wl_new(s->a, struct wl_observations);
     struct wl_strs workloads = { 0 };
     int rc = wl_analysis_read(path, &s->asked->map, obs, s->a, e);
+    if (rc == 0) rc = wl_analysis_add_peaks(path, obs, s->a, e);
     if (rc == 0) rc = wl_choose_workloads(obs, where, s->asked->where.n, &workloads, s->a, e);
     if (rc == 0 && !workloads.n) wl_strs_addf(s->a, s->notes, "%s: no run matches --where workload", path);
     for (size_t i = 0; i < workloads.n && rc == 0; i++) {

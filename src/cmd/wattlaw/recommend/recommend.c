@@ -102,6 +102,14 @@ static const struct wl_opt options[] = {
       .help = "most power of all devices together, such as 40kW, compared with the column peak_power_w, or workers x "
               "power cap in "
               "tables that have no such column (default: none)" },
+    { .name = "device-memory",
+      .type = WL_REAL,
+      .offset = AT(memory_gb),
+      .min = 1e-6,
+      .max = 1e6,
+      .unit = "GB",
+      .help = "memory of a device (1 GB: 10^9 bytes) that the work must fit into, compared with the measured memory "
+              "of each setting (default: any)" },
     { .name = "price-worker-hour",
       .type = WL_REAL,
       .offset = AT(price_worker_h),
@@ -226,9 +234,11 @@ static int read_question(struct wl_recommend_options *o, const char *source, str
                          struct wl_err *e)
 {
     q->o = o;
-    q->how = (struct wl_choose_campaign_options) {
-        .drop_epochs = o->drop_epochs, .node_size = o->node_size, .global_batch = o->global_batch, .site_power_w = NAN
-    };
+    q->how = (struct wl_choose_campaign_options) { .drop_epochs = o->drop_epochs,
+                                                   .node_size = o->node_size,
+                                                   .global_batch = o->global_batch,
+                                                   .site_power_w = NAN,
+                                                   .memory_bytes = o->memory_gb * 1e9 };
     q->r = (struct wl_recommendation) { .source = source, .asked = o, .is_store = wl_analysis_is_store(source) };
     int rc = read_footprint(o, &q->r, &q->notes, a, e);
     if (rc == 0) rc = wl_recommend_read_limits(o, &q->r.options, a, e);
@@ -237,6 +247,7 @@ static int read_question(struct wl_recommend_options *o, const char *source, str
     if (rc == 0 && !is_fastest(o)) rc = wl_recommend_read_where(&o->reference, "reference", &q->like, a, e);
     if (rc == 0 && o->site_power) rc = wl_recommend_read_site_power(o->site_power, &q->how.site_power_w, a, e);
     if (rc == 0) rc = wl_analysis_read_metric(source, &o->map, q->how.work.metric, &q->r.obs, a, e);
+    if (rc == 0) rc = wl_analysis_add_peaks(source, &q->r.obs, a, e);
     if (rc == 0) rc = wl_choose_workloads(&q->r.obs, q->where, o->where.n, &q->workloads, a, e);
     return rc;
 }
