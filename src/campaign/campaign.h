@@ -175,6 +175,7 @@ int wl_trial_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t
 struct wl_sweep_opts {
     bool retry_failed; /* failed runs get another attempt */
     const struct wl_signals *signals;
+    const struct wl_run_watch *watch; /* of each run that this machine measures, not of several nodes; NULL: none */
     /* (optional) Called before the first run; every 100 ms; when a run has ended. */
     void (*on_start)(void *ctx, const struct wl_grid *g, size_t to_run);
     void (*on_tick)(void *ctx, double done, double total, double left_s, const char *note);

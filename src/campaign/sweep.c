@@ -61,6 +61,7 @@ static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_opts *opts, s
     opts->cap = &fill.trial->cap;
     opts->cap_opts = &x->cap.opts;
     opts->signals = s->opts->signals;
+    opts->watch = opts->is_multinode ? NULL : s->opts->watch;
     return 0;
 }
 

@@ -142,6 +142,14 @@ void wl_run_command_abandon(struct wl_run_command *t)
     wl_job_stop(t->job, false);
 }
 
+void wl_run_command_stop(struct wl_run_command *t, const char *why)
+{
+    if (t->stopped) return;
+    t->stopped = true;
+    t->stopped_why = why ? wl_strdup(t->a, why) : NULL;
+    wl_job_stop(t->job, false);
+}
+
 static int poll_timeout_ms(const struct wl_run_command *t, int ms)
 {
     if (t->opts->timeout_s > 0 && !t->timed_out) {
@@ -189,6 +197,7 @@ static void close_output(struct wl_run_command *t, bool started)
 static const char *failure(const struct wl_run_command *t)
 {
     const struct wl_process_result *x = &t->end.exit;
+    if (t->stopped) return t->stopped_why;
     if (t->timed_out) return wl_strf(t->a, "took longer than %g s and was stopped", t->opts->timeout_s);
     if (x->signal) return wl_strf(t->a, "ended by signal %d (%s)", x->signal, strsignal(x->signal));
     return wl_strf(t->a, "exit status %d", x->status);
@@ -215,7 +224,7 @@ static enum wl_run_status status_of(const struct wl_run_command *t, const char *
         *error = wl_strf(t->a, "stopped by the user (signal %d, %s)", t->stop_signal, strsignal(t->stop_signal));
         return WL_RUN_INTERRUPTED;
     }
-    *error = t->timed_out || status != 0 ? failure(t) : NULL;
+    *error = t->timed_out || t->stopped || status != 0 ? failure(t) : NULL;
     return *error ? WL_RUN_FAILED : WL_RUN_DONE;
 }
 
@@ -244,5 +253,10 @@ void wl_run_command_not_started(struct wl_run_command *t, const struct wl_err *e
 
 const char *wl_run_command_log_tail(const struct wl_run_command *t, enum wl_run_status status)
 {
-    return t->log_path && status != WL_RUN_DONE ? wl_file_tail(t->log_path, LOG_TAIL_BYTES, t->a) : NULL;
+    return status != WL_RUN_DONE ? wl_run_command_read_log(t, t->a) : NULL;
+}
+
+const char *wl_run_command_read_log(const struct wl_run_command *t, struct wl_arena *a)
+{
+    return t->log_path ? wl_file_tail(t->log_path, LOG_TAIL_BYTES, a) : NULL;
 }

@@ -17,6 +17,8 @@ struct wl_run_command {
     struct wl_job_exit end;
     int stop_signal; /* the first that came; 0: none */
     bool timed_out, abandoned;
+    bool stopped;            /* by our own decision */
+    const char *stopped_why; /* NULL: it has done its work */
     /* private */
     int log_fd;
     struct wl_pump *pumps[2];
@@ -35,6 +37,12 @@ double wl_run_command_elapsed_s(const struct wl_run_command *t);
 
 /* The sweep that started it has died: the command is stopped. */
 void wl_run_command_abandon(struct wl_run_command *t);
+
+/* Our own decision, see wl_run_stop: the command is stopped. */
+void wl_run_command_stop(struct wl_run_command *t, const char *why);
+
+/* The end of its log; NULL: there is none. */
+const char *wl_run_command_read_log(const struct wl_run_command *t, struct wl_arena *a);
 
 /* The command has ended: fills in t->end and the status, error and exit of the run, and forwards the rest of the
  * output. If the guard was killed, what was left of the command is ended here. */

@@ -1,4 +1,4 @@
-/* A run that is under way: its caps change, and parts of it become runs of their own. docs/adr/118 */
+/* A run that is under way: its caps change, it is stopped, and parts of it become runs of their own. docs/adr/118 */
 #include "run/active_run.h"
 #include "run/internal.h"
 
@@ -40,6 +40,15 @@ const struct wl_cap_setting *wl_run_caps_now(struct wl_active_run *run, size_t *
     struct wl_cap_setting *copy = wl_new_array(a, struct wl_cap_setting, *n);
     for (size_t i = 0; i < *n; i++) copy[i] = now[i];
     return copy;
+}
+
+/* ---- its end ---- */
+
+void wl_run_stop(struct wl_active_run *run, const char *why) { wl_run_command_stop(&run->command, why); }
+
+const char *wl_run_log_tail(const struct wl_active_run *run, struct wl_arena *a)
+{
+    return wl_run_command_read_log(&run->command, a);
 }
 
 /* ---- parts ---- */

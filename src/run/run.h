@@ -151,6 +151,13 @@ int wl_run_change_caps(struct wl_active_run *run, const struct wl_cap_request *t
 const struct wl_cap_setting *wl_run_caps_now(struct wl_active_run *run, size_t *n, const char **flag,
                                              struct wl_arena *a);
 
+/* Ends the command and all its processes. `why` is the error of the run, which failed; NULL: it has done its work, and
+ * counts as done whatever its exit status. The first call counts. */
+void wl_run_stop(struct wl_active_run *run, const char *why);
+
+/* The end of what the command has written to its log; NULL: it has none, or it cannot be read. */
+const char *wl_run_log_tail(const struct wl_active_run *run, struct wl_arena *a);
+
 /* A part of the run that becomes a run of its own, with one epoch: its marks, readings and caps are copied, so that it
  * can be derived, fitted and compared like any other. */
 struct wl_run_part {

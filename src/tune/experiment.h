@@ -4,18 +4,21 @@
  * batches, workers) and axes of the user's own as ln cost over log2 (advise/batch). The others keep their choice or,
  * before that, the first value of the file (of caps the largest). A trial is one run of the campaign: what is stored is
  * not run again, so a search that was stopped resumes, and a later sweep adds to it. A trial that fails says something
- * too: one that ran out of memory excludes all larger batches. docs/adr/118 */
+ * too: one that ran out of memory excludes all larger batches. With a target a trial trains until it reaches a metric,
+ * and is stopped once it costs twice as much as the best. docs/adr/118 */
 #ifndef WL_TUNE_EXPERIMENT_H
 #define WL_TUNE_EXPERIMENT_H
 
 #include "campaign/campaign.h"
 #include "tune/search.h"
+#include "tune/target.h"
 
 enum wl_tune_trial_state {
     WL_TUNE_MEASURED,
     WL_TUNE_SKIPPED, /* cannot be run here */
     WL_TUNE_OUT_OF_MEMORY,
-    WL_TUNE_FAILED, /* diverged, timed out, or another failure */
+    WL_TUNE_NOT_REACHED, /* it ended, or was stopped, before the target: the cost is what it took */
+    WL_TUNE_FAILED,      /* diverged, timed out, or another failure */
 };
 extern const char *const wl_tune_trial_states[]; /* "measured" ... */
 
@@ -27,14 +30,14 @@ struct wl_tune_trial {
     enum wl_tune_trial_state state;
     const char *why;      /* not measured: why */
     int64_t run;          /* 0: none */
-    double t_s, energy_j; /* per sample, or per epoch where samples are not known; NAN: not measured */
+    double t_s, energy_j; /* per sample, per epoch where samples are not known, or to the target; NAN: not measured */
     double p_w;           /* mean power of a capped device; of all devices where the axis is not a cap */
     bool estimated, simulated;
 };
 
 struct wl_tune_axis {
-    const char *key;        /* "threads" */
-    bool is_cap, is_memory; /* is_memory: a larger value needs more memory */
+    const char *key;                    /* "threads" */
+    bool is_cap, is_memory, is_workers; /* is_memory: a larger value needs more memory */
     enum wl_cap_kind kind;
     double *value;                /* [n] ascending */
     const char **text;            /* [n] as in the file */
@@ -45,19 +48,23 @@ struct wl_tune_axis {
     size_t choice;
     const char *reason;
     double probability; /* of a cap: that the choice keeps the limit; NAN: no limit */
+    double limit;       /* cost at which the next trial is stopped; INFINITY: none */
 };
 
 struct wl_tune_experiment {
     const char *store, *campaign; /* of the runs; store NULL: none was run */
     struct wl_tune_axis *axes;    /* in the order of the keys */
     size_t n_axes, runs;          /* runs: made by this call */
-    bool per_sample;              /* times and energies are per sample */
+    const char *per;              /* times and energies are per "sample", "epoch" or "target" */
 };
 
 struct wl_tune_experiment_opts {
     const char *path;
-    const struct wl_strs *set; /* "section.key=value" */
-    struct wl_tune_goal goal;  /* `most` 0: 4 values of a cap, 8 of another axis */
+    const struct wl_strs *set;    /* "section.key=value" */
+    struct wl_tune_goal goal;     /* `most` 0: 4 values of a cap, 8 of another axis */
+    struct wl_tune_target target; /* a trial ends when it reaches it, and its cost is what that took; but for caps */
+    bool largest;                 /* search for the largest batch that fits, see wl_tune_largest */
+    int64_t batch_step;           /* of it: batches are multiples, 0: 1 */
     const struct wl_signals *signals;
     void (*on_trial)(void *ctx, const struct wl_tune_axis *axis, const struct wl_tune_trial *t); /* (optional) */
     void (*on_tick)(void *ctx, double done, double total, double left_s, const char *note);      /* (optional) */

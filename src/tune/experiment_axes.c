@@ -14,8 +14,17 @@ static struct wl_tune_axis *add_axis(struct wl_tune_experiment *out, const char 
                                     .value = wl_new_array(a, double, n),
                                     .text = wl_new_array(a, const char *, n),
                                     .n = n,
-                                    .probability = NAN };
+                                    .probability = NAN,
+                                    .limit = INFINITY };
     return axis;
+}
+
+static void fill_ints(struct wl_tune_axis *axis, const struct wl_ints *list, struct wl_arena *a)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        axis->value[i] = (double)list->v[i];
+        axis->text[i] = wl_strf(a, "%lld", (long long)list->v[i]);
+    }
 }
 
 static void add_ints(struct wl_tune_experiment *out, const char *key, const struct wl_ints *list, struct wl_arena *a)
@@ -23,10 +32,8 @@ static void add_ints(struct wl_tune_experiment *out, const char *key, const stru
     if (list->n < 2) return;
     struct wl_tune_axis *axis = add_axis(out, key, list->n, a);
     axis->is_memory = wl_str_eq(key, "local_batch") || wl_str_eq(key, "global_batch");
-    for (size_t i = 0; i < list->n; i++) {
-        axis->value[i] = (double)list->v[i];
-        axis->text[i] = wl_strf(a, "%lld", (long long)list->v[i]);
-    }
+    axis->is_workers = wl_str_eq(key, "workers");
+    fill_ints(axis, list, a);
 }
 
 static void add_reals(struct wl_tune_experiment *out, enum wl_cap_kind kind, const struct wl_reals *list,
@@ -82,7 +89,7 @@ static void sort_axis(struct wl_tune_axis *axis)
     axis->choice = axis->start;
 }
 
-int wl_tune_axes(const struct wl_experiment *x, struct wl_tune_experiment *out, struct wl_arena *a, struct wl_err *e)
+static int collect(const struct wl_experiment *x, struct wl_tune_experiment *out, struct wl_arena *a, struct wl_err *e)
 {
     out->axes = wl_new_array(a, struct wl_tune_axis, WL_SETTING_AXES + x->n_user);
 #define SETTING_TEXT(member, ...) \
@@ -94,6 +101,13 @@ int wl_tune_axes(const struct wl_experiment *x, struct wl_tune_experiment *out, 
         int rc = add_user(out, x, &x->user[i], a, e);
         if (rc < 0) return rc;
     }
+    return 0;
+}
+
+int wl_tune_axes(const struct wl_experiment *x, struct wl_tune_experiment *out, struct wl_arena *a, struct wl_err *e)
+{
+    int rc = collect(x, out, a, e);
+    if (rc < 0) return rc;
     if (out->n_axes == 0)
         return wl_fail(e, WL_EINVAL, "%s: [sweep] has one value of everything: there is nothing to choose", x->path);
     for (size_t i = 0; i < out->n_axes; i++) {
@@ -101,6 +115,34 @@ int wl_tune_axes(const struct wl_experiment *x, struct wl_tune_experiment *out, 
         sort_axis(axis);
         axis->trials = wl_new_array(a, struct wl_tune_trial, WL_TUNE_TRIALS_MAX);
     }
+    return 0;
+}
+
+int wl_tune_axis_of_batch(const struct wl_experiment *x, struct wl_tune_experiment *out, struct wl_arena *a,
+                          struct wl_err *e)
+{
+    const struct wl_ints *local = &x->sweep.local_batch, *global = &x->sweep.global_batch;
+    const struct wl_ints *list = local->n ? local : global;
+    const char *key = local->n ? "local_batch" : "global_batch";
+    struct wl_tune_experiment others = { 0 };
+    int rc = collect(x, &others, a, e);
+    if (rc < 0) return rc;
+    if (list->n == 0 || (local->n && global->n))
+        return wl_fail(e, WL_EINVAL, "%s: [sweep] has %s: the largest batch is searched of local_batch or global_batch",
+                       x->path, list->n ? "both batches" : "no batch");
+    for (size_t i = 0; i < others.n_axes; i++)
+        if (!wl_str_eq(others.axes[i].key, key))
+            return wl_fail(e, WL_EINVAL,
+                           "%s: [sweep] %s has several values; the largest batch is that of one setting: give it one "
+                           "value (--set sweep.%s=...)",
+                           x->path, others.axes[i].key, others.axes[i].key);
+    out->axes = wl_new_array(a, struct wl_tune_axis, 1);
+    struct wl_tune_axis *axis = add_axis(out, key, list->n + WL_TUNE_TRIALS_MAX, a);
+    axis->n = list->n;
+    axis->is_memory = true;
+    fill_ints(axis, list, a);
+    sort_axis(axis);
+    axis->trials = wl_new_array(a, struct wl_tune_trial, WL_TUNE_TRIALS_MAX);
     return 0;
 }
 
@@ -169,11 +211,21 @@ double wl_tune_trial_cost(const struct wl_tune_trial *t, const struct wl_tune_go
     }
 }
 
-static enum wl_advise_batch_outcome outcome_of(const struct wl_tune_axis *axis, const struct wl_tune_trial *t)
+static enum wl_advise_batch_outcome outcome_of(const struct wl_tune_axis *axis, const struct wl_tune_trial *t,
+                                               double cost)
 {
     if (t->state == WL_TUNE_MEASURED) return WL_ADVISE_BATCH_REACHED;
+    if (t->state == WL_TUNE_NOT_REACHED && cost > 0) return WL_ADVISE_BATCH_STOPPED;
     return t->state == WL_TUNE_OUT_OF_MEMORY && axis->is_memory ? WL_ADVISE_BATCH_OUT_OF_MEMORY
                                                                 : WL_ADVISE_BATCH_DIVERGED;
+}
+
+/* A trial takes the time of all its workers; an energy is theirs already. */
+static const double *prices_of(const struct wl_tune_axis *axis, const struct wl_tune_goal *goal, struct wl_arena *a)
+{
+    double *price = wl_new_array(a, double, axis->n);
+    for (size_t i = 0; i < axis->n; i++) price[i] = goal->objective == WL_ADVISE_MIN_TIME ? axis->value[i] : 1;
+    return price;
 }
 
 static int next_count(struct wl_tune_axis *axis, const struct wl_tune_goal *goal, size_t *value, struct wl_arena *a,
@@ -182,11 +234,13 @@ static int next_count(struct wl_tune_axis *axis, const struct wl_tune_goal *goal
     struct wl_advise_batch *search;
     struct wl_advise_batch_opts o = wl_advise_batch_defaults(axis->value, axis->n, axis->start);
     o.trials = goal->most ? (size_t)goal->most : MOST_OTHERS;
+    if (axis->is_workers) o.price = prices_of(axis, goal, a);
     int rc = wl_advise_batch_new(&search, &o, a, e);
     for (size_t i = 0; i < axis->n_trials && rc == 0; i++) {
         const struct wl_tune_trial *t = &axis->trials[i];
-        struct wl_advise_batch_trial seen = { .index = t->value, .outcome = outcome_of(axis, t) };
-        if (t->state == WL_TUNE_MEASURED) seen.cost = wl_tune_trial_cost(t, goal);
+        double cost = wl_tune_trial_cost(t, goal);
+        struct wl_advise_batch_trial seen = { .index = t->value, .outcome = outcome_of(axis, t, cost) };
+        if (seen.outcome == WL_ADVISE_BATCH_REACHED || seen.outcome == WL_ADVISE_BATCH_STOPPED) seen.cost = cost;
         rc = wl_advise_batch_add(search, &seen, e);
     }
     if (rc < 0) return rc;
@@ -195,6 +249,7 @@ static int next_count(struct wl_tune_axis *axis, const struct wl_tune_goal *goal
     axis->chosen = s.done && s.reason != WL_ADVISE_BATCH_NONE;
     axis->choice = axis->chosen ? s.index : axis->start;
     axis->reason = wl_advise_batch_reason_text(s.reason);
+    axis->limit = s.limit;
     *value = s.index;
     return 0;
 }

@@ -67,3 +67,19 @@ int wl_tune_outcome_of_run(const struct wl_tune_rows *rows, size_t n_devices, st
     out->is_whole = true;
     return finish(&s, rows->n_epochs ? (double)(rows->n_epochs - from) : 1, n_devices, out, e);
 }
+
+int wl_tune_outcome_until(const struct wl_tune_rows *rows, int64_t epoch, struct wl_tune_window *out, struct wl_err *e)
+{
+    struct sums s = { 0 };
+    for (size_t i = 0; i < rows->n_epochs && epoch; i++) {
+        if (rows->epochs[i].epoch > epoch) continue;
+        s.time_s += rows->epochs[i].time_s;
+        add_energies(&s, rows, (double)rows->epochs[i].epoch);
+    }
+    if (rows->n_epochs == 0 || epoch == 0) {
+        s.time_s = rows->time_s;
+        add_energies(&s, rows, NAN);
+    }
+    out->is_whole = true;
+    return finish(&s, 1, 1, out, e);
+}

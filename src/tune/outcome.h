@@ -22,4 +22,8 @@ int wl_tune_outcome_of_window(const struct wl_tune_rows *rows, size_t n_devices,
 int wl_tune_outcome_of_run(const struct wl_tune_rows *rows, size_t n_devices, struct wl_tune_window *out,
                            struct wl_err *e) WL_MUST_CHECK;
 
+/* From the beginning to the end of this epoch (INT64_MAX: of the last one); 0: the whole run. p_w is of all devices. */
+int wl_tune_outcome_until(const struct wl_tune_rows *rows, int64_t epoch, struct wl_tune_window *out,
+                          struct wl_err *e) WL_MUST_CHECK;
+
 #endif

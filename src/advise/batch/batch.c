@@ -14,7 +14,7 @@ static const size_t neighbours_left = 3;                    /* trials left from 
 
 struct wl_advise_batch {
     struct wl_advise_batch_opts opts;
-    double batch[MAX];
+    double batch[MAX], price[MAX];
     struct wl_advise_batch_trial trial[WL_ADVISE_BATCH_TRIALS];
     size_t used;
     bool stale;
@@ -24,7 +24,7 @@ struct wl_advise_batch {
 
 struct wl_advise_batch_opts wl_advise_batch_defaults(const double *batch, size_t n, size_t start)
 {
-    return (struct wl_advise_batch_opts) { batch, n, start, 8, 0.001, 2 };
+    return (struct wl_advise_batch_opts) { batch, n, start, 8, 0.001, 2, NULL };
 }
 
 static int check(const struct wl_advise_batch_opts *o, struct wl_err *e)
@@ -35,6 +35,8 @@ static int check(const struct wl_advise_batch_opts *o, struct wl_err *e)
             return wl_fail(e, WL_EINVAL, "batch %zu is %g, expected a positive number", i, o->batch[i]);
         if (i && o->batch[i] <= o->batch[i - 1])
             return wl_fail(e, WL_EINVAL, "batches must ascend: %g follows %g", o->batch[i], o->batch[i - 1]);
+        if (o->price && (!(o->price[i] > 0) || isinf(o->price[i])))
+            return wl_fail(e, WL_EINVAL, "price of batch %zu is %g, expected a positive number", i, o->price[i]);
     }
     if (o->start >= o->n)
         return wl_fail(e, WL_EINVAL, "first trial is batch %zu of %zu (counted from 0)", o->start, o->n);
@@ -56,6 +58,7 @@ int wl_advise_batch_new(struct wl_advise_batch **out, const struct wl_advise_bat
     s->opts = *opts;
     memcpy(s->batch, opts->batch, opts->n * sizeof *s->batch);
     s->opts.batch = s->batch;
+    if (opts->price) memcpy(s->price, opts->price, opts->n * sizeof *s->price);
     s->stale = true;
     wl_advise_process_init(&s->process, s->batch, opts->n);
     *out = s;
@@ -181,6 +184,21 @@ static size_t most_gain(const struct wl_advise_batch *s)
     return best;
 }
 
+/* The candidate with the largest gain per price, among those whose gain is worth a trial; `best`: the largest gain. */
+static size_t most_gain_per_price(const struct wl_advise_batch *s, size_t best)
+{
+    double most = 0;
+    if (!s->opts.price || best == s->opts.n) return best;
+    for (size_t i = 0; i < s->opts.n; i++) {
+        const struct wl_advise_batch_estimate *e = &s->estimate[i];
+        const double rate = e->failed || e->gain < s->opts.stop ? 0 : e->gain / (s->price[i] * exp(e->ln_cost));
+        if (!(rate > most)) continue;
+        most = rate;
+        best = i;
+    }
+    return best;
+}
+
 /* The middle of what has not failed. */
 static size_t middle(const struct wl_advise_batch *s)
 {
@@ -212,7 +230,8 @@ struct wl_advise_batch_step wl_advise_batch_next(struct wl_advise_batch *s)
     const bool settled = s->used >= least_trials && s->estimate[best].gain < s->opts.stop;
     if (near < n && (settled || s->used + neighbours_left >= s->opts.trials))
         return step(s, near, WL_ADVISE_BATCH_NEIGHBOUR);
-    return settled && reached ? step(s, choice, WL_ADVISE_BATCH_SETTLED) : step(s, best, WL_ADVISE_BATCH_EXPLORE);
+    return settled && reached ? step(s, choice, WL_ADVISE_BATCH_SETTLED)
+                              : step(s, most_gain_per_price(s, best), WL_ADVISE_BATCH_EXPLORE);
 }
 
 const char *wl_advise_batch_reason_text(enum wl_advise_batch_reason r)

@@ -25,6 +25,9 @@ struct wl_advise_batch_opts {
     size_t trials;       /* at most, 1 .. WL_ADVISE_BATCH_TRIALS */
     double stop;         /* expected gain of ln cost below which no trial is worth it */
     double stop_at;      /* a trial is stopped at this multiple of the best cost so far, > 1 */
+    const double *price; /* [n] price of a trial per unit of its cost, > 0; copied. With it the next trial is the one
+                          * with the largest gain per price: of worker counts, where cost is time, the count. NULL: the
+                          * one with the largest gain */
 };
 /* 8 trials, stop .001, stop_at 2. */
 struct wl_advise_batch_opts wl_advise_batch_defaults(const double *batch, size_t n, size_t start);

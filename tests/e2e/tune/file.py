@@ -94,13 +94,111 @@ def out_of_memory():
         expect(r.returncode == 1 and "no sensor measures" in r.stderr, "energy without a sensor", r)
 
 
+RANKS = """
+[ $1 -le 37 ] && exit 0
+sleep 300 &
+sh -c 'echo "torch.OutOfMemoryError: CUDA out of memory" >&2; exit 1' &
+wait
+"""
+
+
+def largest_batch():
+    """Doubling and bisection; the ranks that wait for one which ran out of memory are ended."""
+    with FileRig() as m:
+        job = os.path.join(m.path, "ranks.sh")
+        with open(job, "w", encoding="utf-8") as f:
+            f.write(RANKS)
+        text = f"[measure]\nsensors = null\n[launch]\ncommand = sh {job} {{local_batch}}\ngrace = 0.2s\n[sweep]\nlocal_batch = 8"
+        path = m.experiment(text)
+        x = m.tuned(path, "--largest-batch")
+        found = axis(x, "local_batch")
+        expect(found["choice"] == 37 and x["runs"] == len(found["trials"]) == 9 and x["objective"] == "largest_batch", f"not 37 in nine runs: {x}")
+        states = {t["value"]: t["state"] for t in found["trials"]}
+        expect(all(states[v] == ("measured" if v <= 37 else "out of memory") for v in states), f"states: {states}")
+        expect("38" in found["reason"] and "made no progress" in found["reason"], f"the reason does not name what failed: {x}")
+        expect(not m.run("pgrep", "-f", f"^sh {job}").stdout, "ranks that waited are left")
+        expect(m.tuned(path, "--largest-batch")["runs"] == 0, "runs are repeated")
+        x = m.tuned(path, "--largest-batch", "--batch-step", "8", "--set", "sweep.local_batch=12,20")
+        expect(axis(x, "local_batch")["choice"] == 16 and "allows" in axis(x, "local_batch")["reason"], f"not 16, the largest multiple of 8 below 20: {x}")
+        r = m.tune(path, "--largest-batch", "--set", "sweep.local_batch=64", "--batch-step", "64")
+        expect(r.returncode == 1 and "not even local_batch = 64 fits: out of memory" in r.stderr, "nothing fits", r)
+        r = m.tune(path, "--largest-batch", "--set", "sweep.workers=1,2", "--set", f"launch.command=sh {job} {{local_batch}} {{workers}}")
+        expect(r.returncode == 1 and "several values" in r.stderr, "several worker counts", r)
+
+
+def memory_of_two_ranks():
+    """Two real ranks, each with the same limit of its address space."""
+    with FileRig() as m:
+        path = m.experiment(f"""[sweep]
+workload = resnet50
+workers = 2
+local_batch = 64
+epochs = 1
+[data]
+path = {m.path}/images
+prepare = {train} data imagenet --synthetic {{data}} --classes 4 --images 256 --val-images 4 --image-size 140
+[measure]
+sensors = null
+[launch]
+command = sh -c "ulimit -v 520000; exec {train} resnet50 --workers {{workers}} --data {{data}} --epochs {{epochs}} --local-batch {{local_batch}} --size tiny --image-size 128 --loader-threads 0"
+oversubscribe = yes
+timeout = 100s
+""")
+        found = axis(m.tuned(path, "--largest-batch", "--batch-step", "64"), "local_batch")
+        failed = found["trials"][-1]
+        expect(found["choice"] == 64 and [t["value"] for t in found["trials"]] == [64, 128], f"not 64 of 64 and 128: {found}")
+        expect("memory" in failed["why"] or "address space" in failed["why"], f"not for memory: {failed}")
+
+
+TRAINING = """
+i=0
+while [ $i -lt 12 ]; do
+    i=$((i + 1))
+    sleep $(awk "BEGIN { print .1 + 1.6 / $1 }")
+    echo "epoch $i accuracy $(awk "BEGIN { print .9 * $i / (4 + $1 / 16) }")"
+done
+"""
+
+
+def batch_to_a_target():
+    """Epochs to .9 are 4 + batch / 16, an epoch takes .1 + 1.6 / batch s: 16 costs 1 s, 8 1.35 s (5 epochs), 32 .9 s, 64 1 s, 128 1.35 s.
+    A trial ends at the target; one that costs too much, or does not reach it, does not."""
+    with FileRig() as m:
+        job = os.path.join(m.path, "training.sh")
+        with open(job, "w", encoding="utf-8") as f:
+            f.write(TRAINING)
+        path = m.experiment(f"""[measure]
+sensors = null
+epoch_regex = epoch ([0-9]+) accuracy ([0-9.]+)
+epoch_fields = epoch=1,accuracy=2
+[launch]
+command = sh {job} {{local_batch}}
+[sweep]
+local_batch = 4,8,16,32,256
+""")
+        x = m.tuned(path, "--objective", "time", "--target", "accuracy=0.9")
+        trials = {t["value"]: t for t in axis(x, "local_batch")["trials"]}
+        expect(x["per"] == "target" and x["target"] == "accuracy=0.9", f"not per target: {x}")
+        expect(axis(x, "local_batch")["choice"] in (16, 32), f"neither 16 nor 32: {x}")
+        expect(trials[4]["state"] == "measured" and 2.4 < trials[4]["time_s"] < 4, f"the first trial is not five epochs: {x}")
+        expect(all(t["state"] == "measured" for v, t in trials.items() if v in (8, 16, 32)), f"a trial within the limit was stopped: {x}")
+        expect(256 not in trials or trials[256]["state"] == "not reached", f"256 reaches the target in 12 epochs: {x}")
+        again = m.tuned(path, "--objective", "time", "--target", "accuracy=0.9")
+        expect(again["runs"] == 0 and again["axes"] == x["axes"], f"a search is not resumed: {again}")
+        r = m.tune(path, "--objective", "time", "--target", "f1=0.9")
+        expect(r.returncode == 1 and "f1" in r.stderr and "it reports accuracy" in r.stderr, "an unknown metric", r)
+
+
 def wrong_input():
     with FileRig() as m:
         good = m.experiment(simulated("workers = 1,2"))
         for options, text in (((good, "--max-slowdown", "10%"), "workers is searched too"), ((good, "--apply"), "--apply is for a command"),
                               ((good, "--set", "sweep.workers=2"), "nothing to choose"), ((good, "--set", "sweep.workload=a,b"), "searches over numbers"),
                               ((good, "--max-values", "1"), "at least 2 values"), (("/proc/nowhere.ini",), "/proc/nowhere.ini"),
-                              ((good, "--objective", "zeus"), "zeus"), ((good, "--set", "sweep.worker=1"), "workers")):
+                              ((good, "--objective", "zeus"), "zeus"), ((good, "--target", "x"), "METRIC=NUMBER"),
+                              ((good, "--largest-batch"), "no batch"), ((good, "--batch-step", "2"), "requires --largest-batch"),
+                              ((good, "--largest-batch", "--objective", "edp"), "--objective says nothing"),
+                              (("--target", "a=1", "--", "true"), "--target is for an experiment file"), ((good, "--set", "sweep.worker=1"), "workers")):
             r = m.tune(*options)
             expect(r.returncode in (1, 2) and text in r.stderr, f"tune {options} does not say '{text}'", r)
 
@@ -127,9 +225,13 @@ oversubscribe = yes
             measured = [t for t in trials if t["state"] == "measured"]
             expect(len(measured) >= 2 and all(t["time_s"] > 0 for t in measured), f"{key}: {trials}")
             expect(axis(x, key)["choice"] in [t["value"] for t in measured], f"{key}: the choice was not measured: {x}")
+        one = ("--set", "sweep.threads=1", "--set", "sweep.epochs=60", "--set", "campaign.name=target")
+        x = m.tuned(path, *one, "--objective", "time", "--target", "train_loss=1000", "--max-values", "2")
+        r = m.run(wattlaw, "show", x["store"], "--run", str(axis(x, "local_batch")["trials"][0]["run"]), "--json")
+        expect(x["per"] == "target" and len(json.loads(r.stdout)["epochs"]) < 60, f"training does not end with the target: {x}", r)
 
 
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
-    for done in [pool.submit(scenario) for scenario in (caps_and_workers, out_of_memory, wrong_input, a_real_job)]:
+    for done in [pool.submit(scenario) for scenario in (caps_and_workers, out_of_memory, largest_batch, memory_of_two_ranks, batch_to_a_target, wrong_input, a_real_job)]:
         done.result()
 print("ok")

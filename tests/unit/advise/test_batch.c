@@ -184,6 +184,56 @@ static void bad_input(void **state)
 
 /* ---- the largest that fits ---- */
 
+/* ---- worker counts ---- */
+
+static const double workers[] = { 1, 2, 4, 8, 16, 32, 64, 128 };
+
+/* Time of an epoch: parallel, serial and collective parts. */
+static double ideal_s(size_t i, double collective) { return 1000 / workers[i] + 5 + collective * workers[i]; }
+
+/* With noise of up to 2 %, drawn from a seed. */
+static double measured_s(size_t i, double collective, unsigned *seed)
+{
+    *seed = *seed * 1103515245u + 12345u;
+    return ideal_s(i, collective) * exp(((double)*seed / 4294967296.0 - 0.5) * 0.04);
+}
+
+/* A search over the counts: worker-seconds of its trials, and how far its choice is above the least time. */
+static void search_workers(const double *price, double collective, unsigned seed, double *spent, double *regret)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_advise_batch_opts o = wl_advise_batch_defaults(workers, 8, 0);
+    struct wl_advise_batch_step step;
+    double least = INFINITY;
+    o.price = price;
+    struct wl_advise_batch *s = new_search(&o, a);
+    while (!(step = wl_advise_batch_next(s)).done) {
+        const double t = measured_s(step.index, collective, &seed);
+        add(s, step.index, WL_ADVISE_BATCH_REACHED, t);
+        *spent += t * workers[step.index];
+    }
+    for (size_t i = 0; i < 8; i++) least = fmin(least, ideal_s(i, collective));
+    *regret += ideal_s(step.index, collective) / least - 1;
+    wl_arena_free(a);
+}
+
+/* Per price the same choice costs fewer worker-seconds. */
+static void a_price_saves_worker_time(void **state)
+{
+    double plain_s = 0, priced_s = 0, plain = 0, priced = 0;
+    const int n = 200;
+    (void)state;
+    for (int i = 0; i < n; i++) {
+        const double collective = 0.02 * pow(2, i % 8);
+        search_workers(NULL, collective, (unsigned)i, &plain_s, &plain);
+        search_workers(workers, collective, (unsigned)i, &priced_s, &priced);
+    }
+    print_message("worker-seconds %.0f, per price %.0f; regret %.4f, per price %.4f\n", plain_s / n, priced_s / n,
+                  plain / n, priced / n);
+    assert_true(priced_s < 0.95 * plain_s);
+    assert_true(priced / n < 0.03 && priced / n < plain / n + 0.005);
+}
+
 static uint64_t largest(uint64_t first, uint64_t step, uint64_t most, uint64_t truth, size_t *tries)
 {
     struct wl_advise_largest s;
@@ -230,9 +280,16 @@ static void largest_refuses(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(worked_example), cmocka_unit_test(finds_the_bottom), cmocka_unit_test(units),
-        cmocka_unit_test(out_of_memory),  cmocka_unit_test(diverged),         cmocka_unit_test(nothing_trains),
-        cmocka_unit_test(bad_input),      cmocka_unit_test(largest_fits),     cmocka_unit_test(largest_refuses),
+        cmocka_unit_test(worked_example),
+        cmocka_unit_test(finds_the_bottom),
+        cmocka_unit_test(units),
+        cmocka_unit_test(out_of_memory),
+        cmocka_unit_test(diverged),
+        cmocka_unit_test(nothing_trains),
+        cmocka_unit_test(a_price_saves_worker_time),
+        cmocka_unit_test(bad_input),
+        cmocka_unit_test(largest_fits),
+        cmocka_unit_test(largest_refuses),
     };
     return cmocka_run_group_tests_name("advise-batch", tests, NULL, NULL);
 }

@@ -115,6 +115,63 @@ static void nothing_that_can_be_measured_is_no_choice(void **state)
     wl_arena_free(a);
 }
 
+/* A trial that did not reach the target says that its batch costs more, and is not tried again. */
+static void a_trial_that_misses_the_target_is_a_lower_bound(void **state)
+{
+    (void)state;
+    struct wl_err e;
+    struct wl_tune_experiment x;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static const double cost[] = { 12, 10, 13, 20, 20, 20 };
+    struct wl_tune_goal goal = { .objective = WL_ADVISE_MIN_TIME, .slowdown = NAN };
+    assert_int_equal(axes_of("local_batch = 16,8,32,64,128,256\n", &x, a, &e), 0);
+    struct wl_tune_axis *axis = &x.axes[0];
+    size_t missed = 0, value;
+    while (wl_tune_axis_next(axis, &goal, &value, a, &e) == 0 && !axis->done && axis->n_trials < WL_TUNE_TRIALS_MAX) {
+        bool misses = value >= 3;
+        missed += misses;
+        axis->trials[axis->n_trials++] =
+            (struct wl_tune_trial) { .value = value,
+                                     .state = misses ? WL_TUNE_NOT_REACHED : WL_TUNE_MEASURED,
+                                     .t_s = cost[value],
+                                     .energy_j = NAN };
+        if (value == 1 && axis->n_trials == 1) assert_true(isinf(axis->limit)); /* nothing is known before it */
+    }
+    assert_true(axis->done && axis->chosen && axis->choice == 1);
+    assert_true(axis->limit == 20); /* twice the best */
+    assert_true(missed >= 1 && missed <= 3);
+    for (size_t i = 0; i < axis->n_trials; i++)
+        for (size_t k = 0; k < i; k++)
+            assert_true(axis->trials[i].value != axis->trials[k].value || axis->trials[k].state == WL_TUNE_MEASURED);
+    wl_arena_free(a);
+}
+
+static void the_largest_batch_is_that_of_one_setting(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    static const struct {
+        const char *sweep, *args, *why; /* why: NULL: it is searched */
+    } cases[] = { { "local_batch = 8\n", "{local_batch}", NULL },
+                  { "local_batch = 64,8\nworkers = 2\n", "{workers} {local_batch}", NULL },
+                  { "global_batch = 64\nworkers = 2\n", "{workers} {global_batch}", NULL },
+                  { "workers = 2\n", "{workers}", "no batch" },
+                  { "local_batch = 8\nworkers = 1,2\n", "{workers} {local_batch}", "workers has several values" } };
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_err e;
+        struct wl_experiment file;
+        struct wl_tune_experiment x = { 0 };
+        const char *text =
+            wl_strf(a, "[campaign]\nname = x\n[launch]\ncommand = run %s\n[sweep]\n%s", cases[i].args, cases[i].sweep);
+        if (wl_experiment_parse("x.ini", text, NULL, &file, a, &e) < 0) fail_msg("%s", e.msg);
+        int rc = wl_tune_axis_of_batch(&file, &x, a, &e);
+        if (rc == 0 && cases[i].why) fail_msg("%s is accepted", cases[i].sweep);
+        if (rc == 0) assert_true(x.n_axes == 1 && x.axes[0].is_memory);
+        if (rc < 0) assert_non_null(strstr(e.msg, cases[i].why));
+    }
+    wl_arena_free(a);
+}
+
 static void objectives_and_failures(void **state)
 {
     (void)state;
@@ -131,6 +188,10 @@ static void objectives_and_failures(void **state)
     assert_int_equal(wl_tune_failure_of("exit status 1", torch), WL_TUNE_OUT_OF_MEMORY);
     assert_int_equal(wl_tune_failure_of("exit status 1", "torch.OutOfMemoryError"), WL_TUNE_OUT_OF_MEMORY);
     assert_int_equal(wl_tune_failure_of("took longer than 3 s", NULL), WL_TUNE_FAILED);
+    assert_int_equal(wl_tune_failure_of("ended by signal 9 (Killed)", NULL), WL_TUNE_OUT_OF_MEMORY); /* the kernel */
+    assert_int_equal(wl_tune_failure_of("ended by signal 11 (Segmentation fault)", NULL), WL_TUNE_FAILED);
+    assert_int_equal(wl_tune_failure_of("stopped: it costs too much beside the best trial so far", "x"),
+                     WL_TUNE_NOT_REACHED);
 }
 
 int main(void)
@@ -141,6 +202,8 @@ int main(void)
         cmocka_unit_test(a_batch_that_does_not_fit_excludes_larger_ones),
         cmocka_unit_test(a_failure_of_another_axis_excludes_only_itself),
         cmocka_unit_test(nothing_that_can_be_measured_is_no_choice),
+        cmocka_unit_test(a_trial_that_misses_the_target_is_a_lower_bound),
+        cmocka_unit_test(the_largest_batch_is_that_of_one_setting),
         cmocka_unit_test(objectives_and_failures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,11 +70,33 @@ static void a_run_is_per_epoch_without_the_first(void **state)
     assert_near(w.p_w, 90, 1e-9);
 }
 
+static void a_target_counts_all_epochs_up_to_it(void **state)
+{
+    (void)state;
+    struct wl_err e;
+    struct wl_tune_window w = { 0 };
+    struct wl_epoch_row epochs[] = { { .epoch = 1, .time_s = 30 },
+                                     { .epoch = 2, .time_s = 10 },
+                                     { .epoch = 3, .time_s = 14 } };
+    struct wl_energy_row v[] = { energy(NAN, 9000, true), energy(1, 5000, true), energy(2, 1000, true),
+                                 energy(3, 1400, true) };
+    struct wl_tune_rows rows = { epochs, 3, v, WL_COUNT(v), 100 };
+    assert_int_equal(wl_tune_outcome_until(&rows, 2, &w, &e), 0);
+    assert_near(w.t_s, 40, 1e-12);
+    assert_near(w.p_w, 150, 1e-9);
+    assert_int_equal(wl_tune_outcome_until(&rows, INT64_MAX, &w, &e), 0);
+    assert_near(w.t_s, 54, 1e-12);
+    assert_int_equal(wl_tune_outcome_until(&rows, 0, &w, &e), 0);
+    assert_near(w.t_s, 100, 1e-12);
+    assert_near(w.p_w, 90, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_window_is_per_step_and_per_device),
         cmocka_unit_test(a_run_is_per_epoch_without_the_first),
+        cmocka_unit_test(a_target_counts_all_epochs_up_to_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static const char *use_of(const struct wl_tune_trials_view *v, const struct wl_t
 static void print_axis(const struct wl_tune_experiment *x, const struct wl_tune_axis *axis, struct wl_arena *a)
 {
     struct wl_table table = wl_table_new(a);
-    const char *per = x->per_sample ? "sample" : "epoch";
+    const char *per = x->per ? x->per : "epoch";
     wl_print("%s = %s: %s", axis->key, axis->text[axis->choice], axis->reason);
     if (!isnan(axis->probability)) wl_print("; within the limit with probability %.3f", axis->probability);
     wl_print("\n");
@@ -65,10 +65,16 @@ static void print_axis(const struct wl_tune_experiment *x, const struct wl_tune_
     wl_print("\n");
 }
 
+static const char *goal_of(const struct wl_tune_trials_view *v, struct wl_arena *a)
+{
+    if (v->largest) return "largest batch that fits";
+    return wl_strf(a, "objective %s%s%s", v->objective, v->target ? " until " : "", v->target ? v->target : "");
+}
+
 void wl_tune_trials_view_result(const struct wl_tune_trials_view *v, const struct wl_tune_experiment *x,
                                 struct wl_arena *a)
 {
-    wl_print("objective %s; campaign %s in %s, %zu runs made now\n\n", v->objective, x->campaign, x->store, x->runs);
+    wl_print("%s; campaign %s in %s, %zu runs made now\n\n", goal_of(v, a), x->campaign, x->store, x->runs);
     for (size_t i = 0; i < x->n_axes; i++) print_axis(x, &x->axes[i], a);
     wl_print("use    %s\n", use_of(v, x, a));
 }
@@ -103,8 +109,9 @@ struct wl_json *wl_tune_trials_view_json(const struct wl_tune_trials_view *v, co
     wl_json_add_str(root, "experiment", v->path);
     wl_json_add_str(root, "store", x->store);
     wl_json_add_str(root, "campaign", x->campaign);
-    wl_json_add_str(root, "objective", v->objective);
-    wl_json_add_str(root, "per", x->per_sample ? "sample" : "epoch");
+    wl_json_add_str(root, "objective", v->largest ? "largest_batch" : v->objective);
+    wl_json_add_str(root, "target", v->target);
+    wl_json_add_str(root, "per", x->per ? x->per : "epoch");
     wl_json_add_int(root, "runs", (int64_t)x->runs);
     wl_json_add_str(root, "use", use_of(v, x, a));
     struct wl_json *axes = wl_json_add_array(root, "axes");

@@ -6,6 +6,8 @@
 
 struct wl_tune_trials_view {
     const char *objective, *path; /* path: of the file */
+    const char *target;           /* "val_top1=0.75"; NULL: none */
+    bool largest;
     bool quiet;
     struct wl_progress bar;
 };

@@ -1,6 +1,7 @@
 /* wattlaw tune: finds settings of a command or of an experiment by live trials. */
 #include "cmd/cmd.h"
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/scaling.h"
 #include "cmd/wattlaw/tune/trials_view.h"
 #include "cmd/wattlaw/tune/view.h"
 
@@ -10,13 +11,13 @@
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126, MOST_VALUES = 4 };
 
 struct options {
-    const char *store, *name, *setting, *objective, *slowdown, *history;
+    const char *store, *name, *setting, *objective, *slowdown, *history, *target;
     struct wl_reals values;
     struct wl_strs map, set;
     double eta, probability, grace_s;
-    int64_t most;
+    int64_t most, batch_step;
     struct wl_tune_pace pace;
-    bool apply, relaunch, json, quiet;
+    bool apply, relaunch, json, quiet, largest;
     struct wl_cooldown_opts cooldown;
     struct wl_cap_opts cap_opts;
     struct wl_power_opts power;
@@ -69,6 +70,23 @@ static const struct wl_opt rows[] = {
       .max = 32,
       .help = "maximum number of values that are measured, the present one included; 0: 4 caps or clocks, 8 of other "
               "axes" },
+    { .name = "target",
+      ROW(WL_STR, target),
+      .unit = "METRIC=VALUE",
+      .help =
+          "experiment file: cost of a trial is that of training until the metric reaches the value, where the trial "
+          "ends; one that costs twice the best so far is stopped (default: cost per sample)" },
+    { .name = "largest-batch",
+      ROW(WL_FLAG, largest),
+      .help =
+          "experiment file: find the largest batch that fits in memory, from the first of [sweep] on, instead of the "
+          "one with the least objective" },
+    { .name = "batch-step",
+      ROW(WL_INT, batch_step),
+      .def = "1",
+      .min = 1,
+      .max = 1e9,
+      .help = "number of which batches of --largest-batch are multiples" },
     { .name = "set",
       ROW(WL_LINES, set),
       .unit = "SECTION.KEY=VALUE",
@@ -287,19 +305,31 @@ static int tune_command(const struct options *o, char **command, struct wl_arena
 
 /* ---- an experiment file ---- */
 
+static bool is_among(const char *option, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (wl_str_eq(option, list[i])) return true;
+    return !wl_str_starts(option, "--");
+}
+
 /* An option that says how a command is measured is a key of the file: it is refused, not ignored. */
 static int check_options(const struct options *o, struct wl_arena *a, struct wl_err *e)
 {
-    static const char *const used[] = { "--objective", "--max-slowdown", "--probability", "--max-values", "--history",
-                                        "--map",       "--set",          "--json",        "--quiet" };
+    static const char *const used[] = { "--objective", "--max-slowdown", "--probability",   "--max-values",
+                                        "--history",   "--map",          "--set",           "--json",
+                                        "--quiet",     "--target",       "--largest-batch", "--batch-step" };
+    static const char *const largest[] = { "--largest-batch", "--batch-step", "--set",
+                                           "--json",          "--quiet",      "--probability" };
     struct wl_strs given = { 0 };
     wl_opts_argv(rows, o, &given, a);
     for (size_t i = 0; i < given.n; i++) {
-        bool known = !wl_str_starts(given.v[i], "--");
-        for (size_t k = 0; k < WL_COUNT(used); k++) known |= wl_str_eq(given.v[i], used[k]);
-        if (!known)
+        if (!is_among(given.v[i], used, WL_COUNT(used)))
             return wl_fail(e, WL_EUSAGE, "%s is for a command after --; an experiment file has its own keys (--set)",
                            given.v[i]);
+        if (o->largest && !is_among(given.v[i], largest, WL_COUNT(largest)))
+            return wl_fail(e, WL_EUSAGE, "%s says nothing about the largest batch that fits", given.v[i]);
+        if (!o->largest && wl_str_eq(given.v[i], "--batch-step"))
+            return wl_fail(e, WL_EUSAGE, "--batch-step requires --largest-batch");
     }
     return 0;
 }
@@ -307,15 +337,20 @@ static int check_options(const struct options *o, struct wl_arena *a, struct wl_
 static int tune_file(struct options *o, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_tune_experiment x;
-    struct wl_tune_experiment_opts how = { .path = path, .set = &o->set };
+    struct wl_tune_experiment_opts how = {
+        .path = path, .set = &o->set, .largest = o->largest, .batch_step = o->batch_step
+    };
     struct wl_signals *signals;
     int rc = check_options(o, a, e);
     if (rc == 0) rc = read_goal(o, &how.goal, a, e);
     if (rc == 0 && how.goal.objective == WL_ADVISE_MIN_ZEUS)
         rc = wl_fail(e, WL_EUSAGE, "--objective zeus is for a command after --");
+    if (rc == 0 && o->target) rc = wl_scaling_target_parse(o->target, &how.target.metric, &how.target.value, a, e);
     if (rc == 0) rc = wl_signals_open(&signals, false, a, e);
     if (rc < 0) return rc;
-    struct wl_tune_trials_view view = { .objective = o->objective, .path = path, .quiet = o->quiet };
+    struct wl_tune_trials_view view = {
+        .objective = o->objective, .path = path, .target = o->target, .largest = o->largest, .quiet = o->quiet
+    };
     how.signals = signals;
     how.on_trial = wl_tune_trials_view_trial;
     how.on_tick = wl_tune_trials_view_tick;
@@ -338,7 +373,11 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     if (!rest->command || !rest->command[0])
         return wl_fail(e, WL_EUSAGE, "expected one experiment file, or -- and a command");
     if (rest->args.n) return wl_fail(e, WL_EUSAGE, "%s: unexpected before the command", rest->args.v[0]);
-    if (o->set.n) return wl_fail(e, WL_EUSAGE, "--set is for an experiment file");
+    if (o->set.n || o->target || o->largest)
+        return wl_fail(e, WL_EUSAGE, "%s is for an experiment file",
+                       o->set.n    ? "--set"
+                       : o->target ? "--target"
+                                   : "--largest-batch");
     return tune_command(o, rest->command, a, e);
 }
 
@@ -358,7 +397,8 @@ const struct wl_cmd wl_cmd_tune = {
         "\n"
         "  sudo wattlaw tune --max-slowdown 10% --apply -- python3 train.py\n"
         "  sudo wattlaw tune --setting clock_mhz --objective edp --history results/wattlaw.db -- ./train.sh\n"
-        "  wattlaw tune --objective time batches.ini",
+        "  wattlaw tune --objective time --target val_top1=0.75 batches.ini\n"
+        "  wattlaw tune --largest-batch batches.ini --set launch.timeout=10m",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,
