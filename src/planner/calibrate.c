@@ -108,21 +108,6 @@ static int find_mode(struct fit *f, double *z, double *sd, double *cov, struct w
 
 /* ---- samples ---- */
 
-/* The lower Cholesky factor of a positive definite matrix [k,k], in place; false: it is not. */
-static bool cholesky(double *m, size_t k)
-{
-    for (size_t j = 0; j < k; j++) {
-        for (size_t i = 0; i < j; i++) m[j + j * k] -= m[j + i * k] * m[j + i * k];
-        if (!(m[j + j * k] > 0)) return false;
-        m[j + j * k] = sqrt(m[j + j * k]);
-        for (size_t r = j + 1; r < k; r++) {
-            for (size_t i = 0; i < j; i++) m[r + j * k] -= m[r + i * k] * m[j + i * k];
-            m[r + j * k] /= m[j + j * k];
-        }
-    }
-    return true;
-}
-
 /* chi^2 of whole degrees of freedom: elements from `at` of a stream of normals. */
 static double chi2(uint64_t key, uint64_t stream, size_t df)
 {
@@ -149,7 +134,7 @@ static double move_to(struct chain *c, const double *w)
     const size_t k = c->q->parameters.n;
     memcpy(c->z, c->q->mode, k * sizeof *c->z);
     for (size_t j = 0; j < k; j++)
-        for (size_t i = j; i < k; i++) c->z[i] += c->factor[i + j * k] * w[j];
+        for (size_t i = j; i < k; i++) c->z[i] += c->factor[i * k + j] * w[j];
     const double v = squares(w, k) / 2 - potential(c->f, c->z, c->d, c->sse);
     return isfinite(v) ? v : -INFINITY;
 }
@@ -294,7 +279,7 @@ int wl_planner_calibrate(const struct wl_planner_plan *p, size_t machine, const 
     f.n_power = rc ? 0 : count_power(&f, a);
     if (rc == 0 && out->rows && k) rc = find_mode(&f, out->mode, sd, factor, a, e);
     if (rc) return rc;
-    if (!cholesky(factor, k))
+    if (k && !wl_cholesky(factor, k))
         return wl_fail(e, WL_EINVAL, "%s: the measurements do not determine the constants", p->path);
     out->noise[0] = out->rows ? sd[0] : NAN;
     out->noise[1] = f.n_power ? sd[1] : NAN;
