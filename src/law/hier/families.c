@@ -50,19 +50,22 @@ static double idle(double n, double largest, const double *z)
 static double ln_normal(double x, double mean, double sd)
 {
     double d = (x - mean) / sd;
-    return -0.5 * d * d - log(sd * sqrt(2 * M_PI));
+    return -0.5 * d * d;
 }
 
+static double ln_normal_constant(double sd) { return -log(sd * sqrt(2 * M_PI)); }
+
 /* share = z^2 ~ Beta(1/2, compute_share) */
-static double ln_share(double z, const struct wl_hier_prior *p)
-{
-    return (p->compute_share - 1) * log1p(-z * z) - wl_lbeta(0.5, p->compute_share) + log(2);
-}
+static double ln_share(double z, const struct wl_hier_prior *p) { return (p->compute_share - 1) * log1p(-z * z); }
+
+static double ln_share_constant(const struct wl_hier_prior *p) { return log(2) - wl_lbeta(0.5, p->compute_share); }
 
 static double power_prior(const double *z, const struct wl_hier_prior *p)
 {
     return ln_normal(z[0], p->exponent, p->exponent_sd);
 }
+
+static double power_constant(const struct wl_hier_prior *p) { return ln_normal_constant(p->exponent_sd); }
 
 static double amdahl_prior(const double *z, const struct wl_hier_prior *p) { return ln_share(z[0], p); }
 
@@ -71,13 +74,19 @@ static double power_const_prior(const double *z, const struct wl_hier_prior *p)
     return power_prior(z, p) + ln_share(z[1], p);
 }
 
+static double power_const_constant(const struct wl_hier_prior *p) { return power_constant(p) + ln_share_constant(p); }
+
 /* The Dirichlet density of both shares, times the Jacobian 4 z0 z1. */
 static double shares_prior(const double *z, const struct wl_hier_prior *p)
 {
+    return (2 * p->add_share - 1) * log(z[1]) + (p->compute_share - 1) * log1p(-z[0] * z[0] - z[1] * z[1]);
+}
+
+static double shares_constant(const struct wl_hier_prior *p)
+{
     double ln_beta = wl_lgamma(p->compute_share) + wl_lgamma(0.5) + wl_lgamma(p->add_share) -
                      wl_lgamma(p->compute_share + 0.5 + p->add_share);
-    return log(4) - ln_beta + (2 * p->add_share - 1) * log(z[1]) +
-           (p->compute_share - 1) * log1p(-z[0] * z[0] - z[1] * z[1]);
+    return log(4) - ln_beta;
 }
 
 static double flat_prior(const double *z, const struct wl_hier_prior *p)
@@ -86,23 +95,53 @@ static double flat_prior(const double *z, const struct wl_hier_prior *p)
     return 0;
 }
 
+static double flat_constant(const struct wl_hier_prior *p)
+{
+    (void)p;
+    return 0;
+}
+
+static const double slope_sd = 0.1;
+
 static double slope_prior(const double *z, const struct wl_hier_prior *p)
 {
     (void)p;
-    return ln_normal(z[0], 0, 0.1);
+    return ln_normal(z[0], 0, slope_sd);
 }
 
-static double idle_prior(const double *z, const struct wl_hier_prior *p) { return -log(0.95) + ln_share(z[1], p); }
+static double slope_constant(const struct wl_hier_prior *p)
+{
+    (void)p;
+    return ln_normal_constant(slope_sd);
+}
+
+static double idle_prior(const double *z, const struct wl_hier_prior *p) { return ln_share(z[1], p); }
+
+/* The idle share is uniform over its range. */
+static double idle_constant(const struct wl_hier_prior *p) { return ln_share_constant(p) - log(0.95); }
 
 const struct wl_hier_curve wl_hier_curves[WL_HIER_FAMILIES] = {
-    [WL_HIER_POWER] = { "power", "a N^-b", 1, { { -0.5 }, { 1.8 } }, .s = power, .ln_prior = power_prior },
-    [WL_HIER_AMDAHL] = { "amdahl", "W/N + c", 1, { { 0 }, { 1 } }, .s = amdahl, .ln_prior = amdahl_prior },
+    [WL_HIER_POWER] = { "power",
+                        "a N^-b",
+                        1,
+                        { { -0.5 }, { 1.8 } },
+                        .s = power,
+                        .ln_prior = power_prior,
+                        .ln_constant = power_constant },
+    [WL_HIER_AMDAHL] = { "amdahl",
+                         "W/N + c",
+                         1,
+                         { { 0 }, { 1 } },
+                         .s = amdahl,
+                         .ln_prior = amdahl_prior,
+                         .ln_constant = ln_share_constant },
     [WL_HIER_POWER_CONST] = { "power_const",
                               "a N^-b + c",
                               2,
                               { { 0.02, 0 }, { 1.8, 1 } },
                               .s = power_const,
-                              .ln_prior = power_const_prior },
+                              .ln_prior = power_const_prior,
+                              .ln_constant = power_const_constant },
     [WL_HIER_AMDAHL_LOG] = { "amdahl_log",
                              "W/N + c + g log2 N",
                              2,
@@ -110,17 +149,37 @@ const struct wl_hier_curve wl_hier_curves[WL_HIER_FAMILIES] = {
                              .simplex = true,
                              .needs_whole = true,
                              .s = amdahl_log,
-                             .ln_prior = shares_prior },
+                             .ln_prior = shares_prior,
+                             .ln_constant = shares_constant },
     [WL_HIER_AMDAHL_LINEAR] = { "amdahl_linear",
                                 "W/N + c + g N",
                                 2,
                                 { { 0, 0 }, { 1, 1 } },
                                 .simplex = true,
                                 .s = amdahl_linear,
-                                .ln_prior = shares_prior },
-    [WL_HIER_FLAT] = { "flat", "P", 1, { { 0 }, { 1 } }, .s = flat, .ln_prior = flat_prior },
-    [WL_HIER_SLOPE] = { "slope", "P N^b", 1, { { -0.5 }, { 0.5 } }, .s = slope, .ln_prior = slope_prior },
-    [WL_HIER_IDLE] = { "idle", "idle + busy", 2, { { 0.05, 0 }, { 1, 1 } }, .s = idle, .ln_prior = idle_prior },
+                                .ln_prior = shares_prior,
+                                .ln_constant = shares_constant },
+    [WL_HIER_FLAT] = { "flat",
+                       "P",
+                       1,
+                       { { 0 }, { 1 } },
+                       .s = flat,
+                       .ln_prior = flat_prior,
+                       .ln_constant = flat_constant },
+    [WL_HIER_SLOPE] = { "slope",
+                        "P N^b",
+                        1,
+                        { { -0.5 }, { 0.5 } },
+                        .s = slope,
+                        .ln_prior = slope_prior,
+                        .ln_constant = slope_constant },
+    [WL_HIER_IDLE] = { "idle",
+                       "idle + busy",
+                       2,
+                       { { 0.05, 0 }, { 1, 1 } },
+                       .s = idle,
+                       .ln_prior = idle_prior,
+                       .ln_constant = idle_constant },
 };
 
 const char *wl_hier_family_name(enum wl_hier_family f) { return wl_hier_curves[f].name; }

@@ -17,7 +17,9 @@ struct wl_hier_curve {
     bool simplex;           /* z0^2 + z1^2 < 1 */
     bool needs_whole;       /* has a term ln N, which must not be negative */
     double (*s)(double workers, double largest, const double *z);
-    double (*ln_prior)(const double *z, const struct wl_hier_prior *p); /* a density in z */
+    /* ln of the prior's density in z: the part that depends on z, and the rest. */
+    double (*ln_prior)(const double *z, const struct wl_hier_prior *p);
+    double (*ln_constant)(const struct wl_hier_prior *p);
 };
 extern const struct wl_hier_curve wl_hier_curves[WL_HIER_FAMILIES];
 

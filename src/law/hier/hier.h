@@ -140,7 +140,8 @@ void wl_hier_exponent(const struct wl_hier_fit *fit, double workers, int family,
                       double *out);
 
 double wl_hier_cdf(const struct wl_hier_mixture *m, double y);
-double wl_hier_quantile(const struct wl_hier_mixture *m, double p);
+double wl_hier_quantile(const struct wl_hier_mixture *m, double p); /* to 1e-9 of the smallest sd */
+void wl_hier_quantiles(const struct wl_hier_mixture *m, const double *levels, size_t n, double *out); /* [n] */
 double wl_hier_mean(const struct wl_hier_mixture *m);
 double wl_hier_variance(const struct wl_hier_mixture *m);
 

@@ -5,8 +5,14 @@
 
 static struct wl_hier_interval interval_of(const struct wl_hier_mixture *m, double confidence)
 {
-    return (struct wl_hier_interval) { wl_hier_quantile(m, 0.5), wl_hier_quantile(m, (1 - confidence) / 2),
-                                       wl_hier_quantile(m, (1 + confidence) / 2) };
+    const double levels[] = { 0.5, (1 - confidence) / 2, (1 + confidence) / 2 };
+    struct wl_hier_interval v = { NAN, NAN, NAN };
+    double y[WL_COUNT(levels)];
+    wl_hier_quantiles(m, levels, WL_COUNT(levels), y);
+    v.median = y[0];
+    v.lo = y[1];
+    v.hi = y[2];
+    return v;
 }
 
 struct wl_hier_intervals wl_hier_intervals(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what from,

@@ -4,111 +4,7 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <string.h>
-
-/* Components whose sd agree to 20 % and whose means agree to .3 of the sd are one. */
-static const double sd_step = 1.2, mean_step = 0.3, least_weight = 1e-9;
-
-/* Components that are merged: sums of weights and of moments about the first one's mean. */
-struct cell {
-    long sd, mean; /* of the grid */
-    double origin, weight, first, second;
-};
-
-/* A hash table of the cells that are not empty, in the order of their first component. */
-struct cells {
-    struct cell *v;
-    size_t n;
-    uint32_t *slots; /* [mask + 1] 1 + index of a cell; 0: free */
-    size_t mask;
-};
-
-/* Ends of what the components that count cover. */
-struct range {
-    double sd_min, mean_min;
-    size_t n;
-};
-
-static struct range range_of(const struct wl_hier_mixture *m)
-{
-    struct range r = { INFINITY, INFINITY, 0 };
-    for (size_t i = 0; i < m->n; i++) {
-        if (!(m->weight[i] > least_weight)) continue;
-        r.n++;
-        r.sd_min = fmin(r.sd_min, m->sd[i]);
-        r.mean_min = fmin(r.mean_min, m->mean[i]);
-    }
-    return r;
-}
-
-static struct cells cells_new(size_t n, struct wl_arena *a)
-{
-    size_t slots = 2;
-    while (slots < 2 * n) slots *= 2;
-    return (struct cells) { wl_new_array(a, struct cell, n), 0, wl_new_array(a, uint32_t, slots), slots - 1 };
-}
-
-static struct cell *find_cell(struct cells *c, long sd, long mean, double origin)
-{
-    size_t slot = ((uint64_t)sd * 0x9e3779b97f4a7c15u ^ (uint64_t)mean * 0xff51afd7ed558ccdu) >> 20 & c->mask;
-    for (; c->slots[slot]; slot = (slot + 1) & c->mask) {
-        struct cell *found = &c->v[c->slots[slot] - 1];
-        if (found->sd == sd && found->mean == mean) return found;
-    }
-    c->v[c->n] = (struct cell) { .sd = sd, .mean = mean, .origin = origin };
-    c->slots[slot] = (uint32_t)++c->n;
-    return &c->v[c->n - 1];
-}
-
-/* The grid cell of an sd and its width. An sd is met as often as there are curves, since it depends on (tau, sigma)
- * alone: the last one of each hash is kept, which saves a logarithm and a power for nearly all components. */
-struct sd_cell {
-    double sd, width;
-    long cell;
-};
-enum { SD_CELLS = 256 };
-
-static const struct sd_cell *sd_cell_of(struct sd_cell *known, const struct range *r, double sd)
-{
-    uint64_t bits;
-    memcpy(&bits, &sd, sizeof bits);
-    struct sd_cell *k = &known[bits * 0x9e3779b97f4a7c15u >> 56];
-    if (k->sd == sd) return k;
-    const long cell = (long)floor(log(sd) / log(sd_step)) - (long)floor(log(r->sd_min) / log(sd_step));
-    *k = (struct sd_cell) { sd, mean_step * pow(sd_step, (double)cell) * r->sd_min, cell };
-    return k;
-}
-
-static void add_component(struct cells *c, const struct range *r, const struct sd_cell *width, double weight,
-                          double mean)
-{
-    const double sd = width->sd;
-    struct cell *to = find_cell(c, width->cell, (long)floor((mean - r->mean_min) / width->width), mean);
-    const double off = mean - to->origin;
-    to->weight += weight;
-    to->first += weight * off;
-    to->second += weight * (sd * sd + off * off);
-}
-
-void wl_hier_merge(struct wl_hier_mixture *m, struct wl_arena *scratch)
-{
-    const struct range r = range_of(m);
-    struct cells c = cells_new(r.n, scratch);
-    struct sd_cell known[SD_CELLS] = { 0 };
-    double sum = 0;
-    for (size_t i = 0; i < m->n; i++)
-        if (m->weight[i] > least_weight)
-            add_component(&c, &r, sd_cell_of(known, &r, m->sd[i]), m->weight[i], m->mean[i]);
-    for (size_t i = 0; i < c.n; i++) sum += c.v[i].weight;
-    for (size_t i = 0; i < c.n; i++) {
-        const double off = c.v[i].first / c.v[i].weight;
-        m->weight[i] = c.v[i].weight / sum;
-        m->mean[i] = c.v[i].origin + off;
-        m->sd[i] = sqrt(c.v[i].second / c.v[i].weight - off * off);
-    }
-    m->n = c.n;
-}
+#include <pthread.h>
 
 double wl_hier_cdf(const struct wl_hier_mixture *m, double y)
 {
@@ -117,35 +13,94 @@ double wl_hier_cdf(const struct wl_hier_mixture *m, double y)
     return p;
 }
 
-static double density(const struct wl_hier_mixture *m, double y)
+/* ---- quantiles ---- */
+
+/* The standard normal distribution and density at multiples of 1/16 up to 8, beyond which the distribution is 0 or 1
+ * to 1e-15. */
+enum { PER_UNIT = 16, END = 8, NODES = 2 * END * PER_UNIT + 1 };
+static struct {
+    double cdf, pdf;
+} normal[NODES];
+static pthread_once_t normal_once = PTHREAD_ONCE_INIT;
+
+static void fill_normal(void)
 {
-    double sum = 0;
-    for (size_t i = 0; i < m->n; i++) {
-        const double z = (y - m->mean[i]) / m->sd[i];
-        sum += m->weight[i] * exp(-0.5 * z * z) / m->sd[i];
+    for (int i = 0; i < NODES; i++) {
+        const double z = (double)i / PER_UNIT - END;
+        normal[i].cdf = wl_normal_cdf(z);
+        normal[i].pdf = exp(-0.5 * z * z) / sqrt(2 * M_PI);
     }
-    return sum / sqrt(2 * M_PI);
 }
 
-/* Newton's steps from the middle, kept inside a bracket; one that leaves it, or halves it too slowly, is a bisection.
+/* Adds one component at z: Taylor's series about the nearest node, whose terms are Hermite polynomials times its
+ * density. With |h| <= 1/32 the distribution is exact to 1e-12, the density, which only steers Newton's steps, to 1e-6.
  */
-double wl_hier_quantile(const struct wl_hier_mixture *m, double p)
+static inline void add_normal(double z, double weight, double per_sd, double *cdf, double *pdf)
+{
+    if (!(fabs(z) < END)) {
+        *cdf += z > 0 ? weight : 0;
+        return;
+    }
+    const int node = (int)(z * PER_UNIT + (END * PER_UNIT + 0.5));
+    const double x = (double)node / PER_UNIT - END, h = z - x, x2 = x * x;
+    const double h2 = x, h3 = x2 - 1, h4 = x * (x2 - 3), h5 = (x2 - 6) * x2 + 3, h6 = x * ((x2 - 10) * x2 + 15);
+    const double density = normal[node].pdf * weight;
+    *cdf += normal[node].cdf * weight +
+            density * h * (1 - h * (h2 / 2 - h * (h3 / 6 - h * (h4 / 24 - h * (h5 / 120 - h * h6 / 720)))));
+    *pdf += density * per_sd * (1 - h * (h2 - h * (h3 / 2 - h * h4 / 6)));
+}
+
+struct excess {
+    double value, slope; /* of the distribution over p, and its density */
+};
+
+static struct excess excess_at(const struct wl_hier_mixture *m, const double *per_sd, double y, double p)
+{
+    double cdf = 0, pdf = 0;
+    for (size_t i = 0; i < m->n; i++) add_normal((y - m->mean[i]) * per_sd[i], m->weight[i], per_sd[i], &cdf, &pdf);
+    return (struct excess) { cdf - p, pdf };
+}
+
+/* Newton's steps from where a normal distribution with the mean and the variance would have it, kept inside a bracket;
+ * one that leaves it, or halves it too slowly, is a bisection. A step this small, in units of the smallest sd, has an
+ * error of its square. */
+static double quantile(const struct wl_hier_mixture *m, const double *per_sd, double p, double start)
 {
     enum { NEWTON = 30, STEPS = 90 };
-    double lo = INFINITY, hi = -INFINITY;
+    static const double small_step = 1e-6;
+    double lo = INFINITY, hi = -INFINITY, sd_min = INFINITY;
     for (size_t i = 0; i < m->n; i++) {
-        lo = fmin(lo, m->mean[i] - 9 * m->sd[i]);
-        hi = fmax(hi, m->mean[i] + 9 * m->sd[i]);
+        lo = m->mean[i] - 9 * m->sd[i] < lo ? m->mean[i] - 9 * m->sd[i] : lo;
+        hi = m->mean[i] + 9 * m->sd[i] > hi ? m->mean[i] + 9 * m->sd[i] : hi;
+        sd_min = m->sd[i] < sd_min ? m->sd[i] : sd_min;
     }
-    const double close = 1e-15 * (hi - lo);
-    double y = (lo + hi) / 2;
+    const double close = 1e-15 * (hi - lo), small = fmax(small_step * sd_min, close);
+    double y = lo < start && start < hi ? start : (lo + hi) / 2;
     for (int i = 0; i < STEPS && hi - lo > close; i++) {
-        const double excess = wl_hier_cdf(m, y) - p;
-        *(excess < 0 ? &lo : &hi) = y;
-        const double next = i < NEWTON ? y - excess / density(m, y) : NAN;
-        if (fabs(next - y) <= close) return next;
+        const struct excess e = excess_at(m, per_sd, y, p);
+        *(e.value < 0 ? &lo : &hi) = y;
+        const double next = i < NEWTON ? y - e.value / e.slope : NAN;
+        if (fabs(next - y) <= small) return next;
         y = lo < next && next < hi ? next : (lo + hi) / 2;
     }
+    return y;
+}
+
+void wl_hier_quantiles(const struct wl_hier_mixture *m, const double *levels, size_t n, double *out)
+{
+    struct wl_arena *scratch = wl_arena_new(NULL);
+    double *per_sd = wl_new_array(scratch, double, m->n);
+    const double mean = wl_hier_mean(m), sd = sqrt(wl_hier_variance(m));
+    pthread_once(&normal_once, fill_normal);
+    for (size_t i = 0; i < m->n; i++) per_sd[i] = 1 / m->sd[i];
+    for (size_t k = 0; k < n; k++) out[k] = quantile(m, per_sd, levels[k], mean + sd * wl_normal_quantile(levels[k]));
+    wl_arena_free(scratch);
+}
+
+double wl_hier_quantile(const struct wl_hier_mixture *m, double p)
+{
+    double y;
+    wl_hier_quantiles(m, &p, 1, &y);
     return y;
 }
 

@@ -45,37 +45,37 @@ static struct grid make_grid(const struct wl_hier_curve *curve, const struct wl_
     return g;
 }
 
-/* ln of prior x likelihood of each curve at each node of (tau, sigma). */
-static void evaluate(struct grid *g, const struct wl_hier_fit *fit, struct wl_arena *a)
+static double top_of(const double *w, size_t n)
 {
-    const struct wl_hier_scatter *v = &fit->posterior->scatter;
-    double *s = wl_new_array(a, double, v->m), *a_hat = wl_new_array(a, double, v->n);
-    g->ln_weight = wl_new_array(a, double, g->n * v->n);
-    g->top = wl_new_array(a, double, g->n);
-    for (size_t i = 0; i < g->n; i++) {
-        double *w = g->ln_weight + i * v->n;
-        for (size_t c = 0; c < v->m; c++) s[c] = g->curve->s(fit->data->workers[c], fit->posterior->largest, g->z[i]);
-        wl_hier_scatter_residual(v, s, w, a_hat);
-        const double ln_prior = g->curve->ln_prior(g->z[i], fit->prior) + g->ln_cell;
-        g->top[i] = -INFINITY;
-        for (size_t q = 0; q < v->n; q++) {
-            w[q] = ln_prior + v->ln_prior[q] - 0.5 * w[q];
-            g->top[i] = fmax(g->top[i], w[q]);
-        }
-    }
+    double top = -INFINITY;
+    for (size_t q = 0; q < n; q++) top = w[q] > top ? w[q] : top;
+    return top;
 }
 
-static double largest(const double *v, size_t n)
+/* ln of prior x likelihood of each curve at each node of (tau, sigma): its largest value, and all of them if `keep`.
+ * tops: [scatter nodes], raised to the largest value of each node, or NULL. */
+static void evaluate(struct grid *g, const struct wl_hier_fit *fit, bool keep, double *tops, struct wl_arena *a)
 {
-    double most = -INFINITY;
-    for (size_t i = 0; i < n; i++) most = fmax(most, v[i]);
-    return most;
+    const struct wl_hier_scatter *v = &fit->posterior->scatter;
+    const double ln_constant = g->curve->ln_constant(fit->prior) + g->ln_cell;
+    double *s = wl_new_array(a, double, v->m);
+    g->ln_weight = wl_new_array(a, double, keep ? g->n * v->n : v->n);
+    g->top = wl_new_array(a, double, g->n);
+    for (size_t i = 0; i < g->n; i++) {
+        double *w = g->ln_weight + (keep ? i * v->n : 0);
+        for (size_t c = 0; c < v->m; c++) s[c] = g->curve->s(fit->data->workers[c], fit->posterior->largest, g->z[i]);
+        wl_hier_scatter_residual(v, s, w);
+        const double ln_prior = g->curve->ln_prior(g->z[i], fit->prior) + ln_constant;
+        for (size_t q = 0; q < v->n; q++) w[q] = ln_prior + v->ln_prior[q] - 0.5 * w[q];
+        g->top[i] = top_of(w, v->n);
+        for (size_t q = 0; tops && q < v->n; q++) tops[q] = w[q] > tops[q] ? w[q] : tops[q];
+    }
 }
 
 /* The smallest box, one cell wider, around the curves within `depth` of the best. */
 static struct wl_hier_box shrink(const struct grid *g, double depth)
 {
-    const double least = largest(g->top, g->n) - depth;
+    const double least = top_of(g->top, g->n) - depth;
     struct wl_hier_box b = { .lo = { INFINITY, INFINITY }, .hi = { -INFINITY, -INFINITY } };
     for (size_t i = 0; i < g->n; i++)
         for (size_t j = 0; g->top[i] > least && j < g->curve->shapes; j++) {
@@ -94,7 +94,7 @@ static size_t cells(const struct wl_hier_curve *curve, size_t pass) { return cel
 /* Drops the nodes of (tau, sigma) at which no curve of any family comes near the best. */
 static void drop_scatter(struct wl_hier_scatter *v, const double *top, struct wl_arena *a)
 {
-    const double least = largest(top, v->n) - scatter_depth;
+    const double least = top_of(top, v->n) - scatter_depth;
     bool *keep = wl_new_array(a, bool, v->n);
     for (size_t q = 0; q < v->n; q++) keep[q] = top[q] > least;
     wl_hier_scatter_keep(v, keep);
@@ -111,10 +111,8 @@ static void scan(const struct wl_hier_fit *fit, struct wl_hier_box *boxes, struc
         const struct wl_hier_curve *curve = &wl_hier_curves[f];
         struct wl_arena *scratch = wl_arena_new(a);
         struct grid g = make_grid(curve, &curve->box, cells(curve, 0), scratch);
-        evaluate(&g, fit, scratch);
+        evaluate(&g, fit, false, top, scratch);
         boxes[f] = shrink(&g, box_depth[0]);
-        for (size_t i = 0; i < g.n; i++)
-            for (size_t q = 0; q < v->n; q++) top[q] = fmax(top[q], g.ln_weight[i * v->n + q]);
         wl_arena_free(scratch);
     }
     drop_scatter(v, top, a);
@@ -126,11 +124,11 @@ static struct grid refine(const struct wl_hier_fit *fit, const struct wl_hier_cu
 {
     struct wl_arena *scratch = wl_arena_new(a);
     struct grid coarse = make_grid(curve, box, cells(curve, 1), scratch);
-    evaluate(&coarse, fit, scratch);
+    evaluate(&coarse, fit, false, NULL, scratch);
     struct wl_hier_box narrow = shrink(&coarse, box_depth[1]);
     wl_arena_free(scratch);
     struct grid fine = make_grid(curve, &narrow, cells(curve, 2), a);
-    evaluate(&fine, fit, a);
+    evaluate(&fine, fit, true, NULL, a);
     return fine;
 }
 
@@ -164,6 +162,7 @@ static void keep_nodes(const struct grid *g, double total, size_t nodes, struct 
         if (!(sum > least_node)) continue;
         struct wl_hier_node *node = &out->nodes[out->n++];
         memcpy(node->z, g->z[i], sizeof node->z);
+        node->total = sum;
         node->weight = wl_new_array(a, double, nodes);
         memcpy(node->weight, w, nodes * sizeof *w);
     }
@@ -179,7 +178,7 @@ static void integrate(struct wl_hier_fit *fit, const struct wl_hier_box *boxes, 
     for (size_t f = 0; f < WL_HIER_FAMILIES; f++) {
         if (fit->reason[f]) continue;
         g[f] = refine(fit, &wl_hier_curves[f], &boxes[f], scratch);
-        most = fmax(most, largest(g[f].top, g[f].n) + log(fit->prior->weight[f]));
+        most = fmax(most, top_of(g[f].top, g[f].n) + log(fit->prior->weight[f]));
     }
     for (size_t f = 0; f < WL_HIER_FAMILIES; f++)
         if (!fit->reason[f]) sum += exponentiate(&g[f], log(fit->prior->weight[f]), nodes, most);
@@ -196,14 +195,14 @@ static void describe_scatter(struct wl_hier_fit *fit)
 {
     const struct wl_hier_posterior *post = fit->posterior;
     double ln_tau2 = 0, ln_sigma2 = 0, total = 0;
-    for (size_t c = 0; c < post->n_components; c++)
-        for (size_t i = 0; i < post->components[c].n; i++)
-            for (size_t q = 0; q < post->scatter.n; q++) {
-                const double w = post->components[c].nodes[i].weight[q];
-                total += w;
-                ln_tau2 += w * log(post->scatter.tau2[q]);
-                ln_sigma2 += w * log(post->scatter.sigma2[q]);
-            }
+    for (size_t q = 0; q < post->scatter.n; q++) {
+        double w = 0;
+        for (size_t c = 0; c < post->n_components; c++)
+            for (size_t i = 0; i < post->components[c].n; i++) w += post->components[c].nodes[i].weight[q];
+        total += w;
+        ln_tau2 += w * log(post->scatter.tau2[q]);
+        ln_sigma2 += w * log(post->scatter.sigma2[q]);
+    }
     fit->tau = exp(ln_tau2 / total / 2);
     fit->sigma = exp(ln_sigma2 / total / 2);
 }

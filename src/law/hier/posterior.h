@@ -9,6 +9,7 @@
 struct wl_hier_node {
     double z[WL_HIER_SHAPES];
     double *weight; /* [scatter nodes]; sum 1 over all nodes of all families */
+    double total;   /* their sum */
 };
 struct wl_hier_component {
     enum wl_hier_family family;

@@ -1,6 +1,8 @@
 /* The predictive distributions at several worker counts: a normal distribution for each curve and node of (tau, sigma).
  * One visit of the posterior serves all of them, since the fit of a curve to the data does not depend on where it is
  * asked for. */
+#include "law/hier/combine.h"
+#include "law/hier/merge.h"
 #include "law/hier/posterior.h"
 
 #include <math.h>
@@ -13,7 +15,10 @@ struct point {
     double workers, x; /* x: doublings from the smallest measured count */
     struct wl_hier_covariance with;
     double *variance; /* [scatter nodes] of curve + walk, given the curve's shape */
-    double *from_y;   /* [scatter nodes] k'V^-1 y: what the data add to the mean */
+    /* The mean of curve + walk is linear in the curve s at the configurations: curve there + from_data - from_curve s.
+     */
+    double *from_data;  /* [scatter nodes] */
+    double *from_curve; /* [configs][scatter nodes] */
 };
 
 struct wl_hier_predictions {
@@ -27,9 +32,9 @@ struct wl_hier_predictions {
     double *scatter_weight;             /* [scatter nodes] sums of weights */
 };
 
-/* What one curve says at each node of (tau, sigma). */
+/* One curve at the configurations, negative, and its mean at a point, at each node of (tau, sigma). */
 struct curve_fit {
-    double *s, *quadratic, *a_hat, *mean; /* s: [configs]; the others [scatter nodes] */
+    double *minus_s, *mean; /* [configs], [scatter nodes] */
 };
 
 /* ---- points ---- */
@@ -43,15 +48,29 @@ static double covariance_at(const struct wl_hier_scatter *v, const struct point 
     return (1 - p->with.ones_k[q]) * (1 - r->with.ones_k[q]) / v->ones2[q] + walk * same_side - explained;
 }
 
+/* a + k'V^-1 (y - s - a) with a's estimate 1'V^-1 (y - s) / 1'V^-1 1. */
+static void weigh_data(const struct wl_hier_scatter *v, struct point *p)
+{
+    for (size_t i = 0; i < v->m; i++)
+        for (size_t q = 0; q < v->n; q++) {
+            const size_t at = i * v->n + q;
+            p->from_curve[at] = p->with.k_v[at] + v->ones_v[at] / v->ones2[q] * (1 - p->with.ones_k[q]);
+            p->from_data[q] += v->y[at] * p->from_curve[at];
+        }
+}
+
 static struct point point_at(const struct wl_hier_fit *fit, double workers, struct wl_arena *a)
 {
     const struct wl_hier_scatter *v = &fit->posterior->scatter;
     const double x = log2(workers) - log2(fit->data->workers[0]);
-    struct point p = { workers, x, wl_hier_scatter_covariance(v, x, a), wl_new_array(a, double, v->n),
-                       wl_new_array(a, double, v->n) };
+    struct point p = { workers,
+                       x,
+                       wl_hier_scatter_covariance(v, x, a),
+                       wl_new_array(a, double, v->n),
+                       wl_new_array(a, double, v->n),
+                       wl_new_array(a, double, v->n * v->m) };
     for (size_t q = 0; q < v->n; q++) p.variance[q] = covariance_at(v, &p, &p, q);
-    for (size_t i = 0; i < v->m; i++)
-        for (size_t q = 0; q < v->n; q++) p.from_y[q] += v->y[i * v->n + q] * p.with.k_v[i * v->n + q];
+    weigh_data(v, &p);
     return p;
 }
 
@@ -88,15 +107,11 @@ static void count_nodes(struct wl_hier_predictions *p)
     p->first[WL_HIER_FAMILIES] = p->n_nodes;
 }
 
-/* Mean of curve + walk at a point, at each node of (tau, sigma): curve + a + k'V^-1 (y - s - a). */
+/* Mean of curve + walk at a point, at each node of (tau, sigma). */
 static void means_at(const struct wl_hier_scatter *v, const struct point *at, double curve, struct curve_fit *c)
 {
-    double *mean = c->mean;
-    for (size_t q = 0; q < v->n; q++) mean[q] = curve + c->a_hat[q] * (1 - at->with.ones_k[q]) + at->from_y[q];
-    for (size_t i = 0; i < v->m; i++) {
-        const double s = c->s[i], *k_v = at->with.k_v + i * v->n;
-        for (size_t q = 0; q < v->n; q++) mean[q] -= s * k_v[q];
-    }
+    for (size_t q = 0; q < v->n; q++) c->mean[q] = curve + at->from_data[q];
+    wl_hier_combine(at->from_curve, c->minus_s, v->m, v->n, c->mean);
 }
 
 /* Adds the nodes of one curve, from number `next`; returns the number after them. */
@@ -113,8 +128,7 @@ static size_t add_curve(struct wl_hier_predictions *p, struct curve_fit *c, cons
         p->scatter_weight[q] += node->weight[q];
     }
     if (end == next) return end;
-    for (size_t i = 0; i < v->m; i++) c->s[i] = curve->s(p->fit->data->workers[i], largest, node->z);
-    wl_hier_scatter_residual(v, c->s, c->quadratic, c->a_hat);
+    for (size_t i = 0; i < v->m; i++) c->minus_s[i] = -curve->s(p->fit->data->workers[i], largest, node->z);
     for (size_t i = 0; i < p->n_points; i++) {
         double *mean = p->mean + i * p->n_nodes;
         means_at(v, &p->points[i], curve->s(p->points[i].workers, largest, node->z), c);
@@ -127,8 +141,7 @@ static void visit(struct wl_hier_predictions *p, struct wl_arena *scratch)
 {
     const struct wl_hier_posterior *post = p->fit->posterior;
     const struct wl_hier_scatter *v = &post->scatter;
-    struct curve_fit c = { wl_new_array(scratch, double, v->m), wl_new_array(scratch, double, v->n),
-                           wl_new_array(scratch, double, v->n), wl_new_array(scratch, double, v->n) };
+    struct curve_fit c = { wl_new_array(scratch, double, v->m), wl_new_array(scratch, double, v->n) };
     size_t next = 0;
     for (size_t f = 0; f < post->n_components; f++) {
         const struct wl_hier_component *component = &post->components[f];
@@ -159,23 +172,26 @@ struct wl_hier_predictions *wl_hier_predictions_new(const struct wl_hier_fit *fi
 
 /* ---- the mixture ---- */
 
-static struct wl_hier_mixture components_of(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what what,
-                                            int family, struct wl_arena *a)
+/* [scatter nodes] in a. */
+static const double *sds_at(const struct wl_hier_predictions *p, size_t at, enum wl_hier_what what, struct wl_arena *a)
 {
     const struct wl_hier_scatter *v = &p->fit->posterior->scatter;
-    const size_t from = family == WL_HIER_ALL ? 0 : p->first[family],
-                 to = family == WL_HIER_ALL ? p->n_nodes : p->first[family + 1], n = to - from;
-    struct wl_hier_mixture m = { wl_new_array(a, double, n), wl_new_array(a, double, n), wl_new_array(a, double, n),
-                                 n };
-    double *sd = wl_new_array(a, double, v->n), sum = 0;
+    double *sd = wl_new_array(a, double, v->n);
     for (size_t q = 0; q < v->n; q++) sd[q] = sqrt(fmax(p->points[at].variance[q] + scatter_of(v, what, q), 0));
-    for (size_t k = from; k < to; k++) sum += p->weight[k];
-    for (size_t k = 0; k < n; k++) {
-        m.weight[k] = p->weight[from + k] / sum;
-        m.mean[k] = p->mean[at * p->n_nodes + from + k];
-        m.sd[k] = sd[p->scatter[from + k]];
-    }
-    return m;
+    return sd;
+}
+
+static struct wl_hier_components components_of(const struct wl_hier_predictions *p, size_t at, int family,
+                                               const double *sd)
+{
+    const size_t from = family == WL_HIER_ALL ? 0 : p->first[family],
+                 to = family == WL_HIER_ALL ? p->n_nodes : p->first[family + 1];
+    return (struct wl_hier_components) { p->weight + from,
+                                         p->mean + at * p->n_nodes + from,
+                                         p->scatter + from,
+                                         to - from,
+                                         sd,
+                                         p->fit->posterior->scatter.n };
 }
 
 static double *copy_of(const double *v, size_t n, struct wl_arena *a)
@@ -189,12 +205,28 @@ struct wl_hier_mixture wl_hier_prediction(const struct wl_hier_predictions *p, s
                                           int family, struct wl_arena *a)
 {
     struct wl_arena *scratch = wl_arena_new(a);
-    struct wl_hier_mixture m = components_of(p, at, what, family, scratch);
-    wl_hier_merge(&m, scratch);
+    const struct wl_hier_components c = components_of(p, at, family, sds_at(p, at, what, scratch));
+    struct wl_hier_mixture m = wl_hier_merge_components(&c, scratch);
     m.weight = copy_of(m.weight, m.n, a);
     m.mean = copy_of(m.mean, m.n, a);
     m.sd = copy_of(m.sd, m.n, a);
     wl_arena_free(scratch);
+    return m;
+}
+
+/* Unmerged. */
+static struct wl_hier_mixture exact_mixture(const struct wl_hier_predictions *p, const struct wl_hier_query *query,
+                                            struct wl_arena *a)
+{
+    const struct wl_hier_components c = components_of(p, 0, query->family, sds_at(p, 0, query->what, a));
+    struct wl_hier_mixture m = { wl_new_array(a, double, c.n), copy_of(c.mean, c.n, a), wl_new_array(a, double, c.n),
+                                 c.n };
+    double sum = 0;
+    for (size_t k = 0; k < c.n; k++) sum += c.weight[k];
+    for (size_t k = 0; k < c.n; k++) {
+        m.weight[k] = c.weight[k] / sum;
+        m.sd[k] = c.sd[c.of[k]];
+    }
     return m;
 }
 
@@ -203,8 +235,8 @@ struct wl_hier_mixture wl_hier_predict(const struct wl_hier_fit *fit, const stru
 {
     struct wl_arena *scratch = wl_arena_new(a);
     const struct wl_hier_predictions *p = wl_hier_predictions_new(fit, &query->workers, 1, scratch);
-    const struct wl_hier_mixture m = query->exact ? components_of(p, 0, query->what, query->family, a)
-                                                  : wl_hier_prediction(p, 0, query->what, query->family, a);
+    const struct wl_hier_mixture m =
+        query->exact ? exact_mixture(p, query, a) : wl_hier_prediction(p, 0, query->what, query->family, a);
     wl_arena_free(scratch);
     return m;
 }
@@ -216,10 +248,8 @@ double wl_hier_curve_mean(const struct wl_hier_fit *fit, double workers)
     for (size_t c = 0; c < post->n_components; c++)
         for (size_t i = 0; i < post->components[c].n; i++) {
             const struct wl_hier_node *node = &post->components[c].nodes[i];
-            double weight = 0;
-            for (size_t q = 0; q < post->scatter.n; q++) weight += node->weight[q];
-            mean += weight * wl_hier_curves[post->components[c].family].s(workers, post->largest, node->z);
-            total += weight;
+            mean += node->total * wl_hier_curves[post->components[c].family].s(workers, post->largest, node->z);
+            total += node->total;
         }
     return mean / total;
 }

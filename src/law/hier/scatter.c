@@ -1,5 +1,6 @@
 #include "law/hier/scatter.h"
 
+#include "law/hier/combine.h"
 #include "law/hier/reduce.h"
 
 #include <math.h>
@@ -64,6 +65,30 @@ static void allocate(struct wl_hier_scatter *v, size_t n, size_t m, struct wl_ar
     v->gain = wl_new_array(a, double, n *m);
     v->r = wl_new_array(a, double, n *m);
     v->ones = wl_new_array(a, double, n *m);
+    v->ones_v = wl_new_array(a, double, n *m);
+}
+
+/* L^-1 k at node q. k: [m]; out: [m][n]. */
+static void solve_forward(const struct wl_hier_scatter *v, size_t q, const double *k, double *out)
+{
+    double state = 0;
+    for (size_t i = 0; i < v->m; i++) {
+        const size_t at = i * v->n + q;
+        const double innovation = k[i] - state;
+        out[at] = innovation * v->r[at];
+        state += v->gain[at] * innovation;
+    }
+}
+
+/* V^-1 k = L^-T L^-1 k at node q by the filter's adjoint, which runs backwards. v_k: L^-1 k [m][n], replaced. */
+static void solve_back(const struct wl_hier_scatter *v, size_t q, double *v_k)
+{
+    double adjoint = 0;
+    for (size_t i = v->m; i-- > 0;) {
+        const size_t at = i * v->n + q;
+        v_k[at] = v->r[at] * v_k[at] + v->gain[at] * adjoint;
+        adjoint -= v_k[at];
+    }
 }
 
 /* The filter at node q: gains and scales, |V|, and the filtered ones. variance: [m] of the means of configurations. */
@@ -81,8 +106,9 @@ static void make_filter(struct wl_hier_scatter *v, size_t q, const double *varia
         ones2 += one * one;
         v->gain[i * v->n + q] = gain;
         v->r[i * v->n + q] = r;
-        v->ones[i * v->n + q] = one;
+        v->ones[i * v->n + q] = v->ones_v[i * v->n + q] = one;
     }
+    solve_back(v, q, v->ones_v);
     v->ones2[q] = ones2;
     v->ln_prior[q] -= 0.5 * (ln_det + log(ones2));
 }
@@ -112,6 +138,40 @@ static const double *doublings(const struct wl_hier_data *d, struct wl_arena *a)
     return x;
 }
 
+enum { LANES = 16, MOST_BY_CONTRASTS = 14 };
+
+/* V^-1 - V^-1 1 1'V^-1 / 1'V^-1 1 has row sums of 0: D may be taken from its last element. */
+static void make_contrasts(struct wl_hier_scatter *v, struct wl_arena *a)
+{
+    const size_t n = v->n, m = v->m;
+    struct wl_arena *scratch = wl_arena_new(a);
+    double *column = wl_new_array(scratch, double, n *m), *unit = wl_new_array(scratch, double, m), *to;
+    to = v->contrasts = wl_new_array(a, double, n *m *(m - 1) / 2);
+    for (size_t i = 0; i + 1 < m; i++) {
+        unit[i] = 1;
+        for (size_t q = 0; q < n; q++) {
+            solve_forward(v, q, unit, column);
+            solve_back(v, q, column);
+            for (size_t j = i; j + 1 < m; j++) {
+                const double c = column[j * n + q] - v->ones_v[i * n + q] * v->ones_v[j * n + q] / v->ones2[q];
+                to[(j - i) * n + q] = i == j ? c : 2 * c;
+            }
+        }
+        unit[i] = 0;
+        to += (m - 1 - i) * n;
+    }
+    wl_arena_free(scratch);
+}
+
+/* Do the means of configurations depend on sigma by more than rounding? */
+static bool means_differ(const struct wl_hier_scatter *v)
+{
+    for (size_t i = 0; i < v->m; i++)
+        for (size_t q = 1; q < v->n; q++)
+            if (fabs(v->y[i * v->n + q] - v->y[i * v->n]) > 1e-13 * fabs(v->y[i * v->n])) return true;
+    return false;
+}
+
 void wl_hier_scatter_nodes(const struct wl_hier_data *d, const struct wl_hier_prior *p, struct wl_hier_scatter *out,
                            struct wl_arena *a)
 {
@@ -134,6 +194,7 @@ void wl_hier_scatter_nodes(const struct wl_hier_data *d, const struct wl_hier_pr
         for (size_t i = 0; i < m; i++) out->y[i * out->n + q] = s.y[k * m + i];
         make_filter(out, q, s.variance + k * m);
     }
+    if (m <= MOST_BY_CONTRASTS && !means_differ(out)) make_contrasts(out, a);
 }
 
 static size_t compact(double *v, const bool *keep, size_t n, size_t rows)
@@ -148,14 +209,30 @@ static size_t compact(double *v, const bool *keep, size_t n, size_t rows)
 void wl_hier_scatter_keep(struct wl_hier_scatter *v, const bool *keep)
 {
     double *const per_node[] = { v->tau2, v->sigma2, v->ln_prior, v->ones2 }, *const per_config[] = { v->y, v->gain,
-                                                                                                      v->r, v->ones };
+                                                                                                      v->r, v->ones,
+                                                                                                      v->ones_v };
     size_t kept = 0;
     for (size_t i = 0; i < WL_COUNT(per_node); i++) kept = compact(per_node[i], keep, v->n, 1);
     for (size_t i = 0; i < WL_COUNT(per_config); i++) compact(per_config[i], keep, v->n, v->m);
+    if (v->contrasts) compact(v->contrasts, keep, v->n, v->m * (v->m - 1) / 2);
     v->n = kept;
 }
 
-enum { LANES = 16 };
+/* ---- by contrasts ---- */
+
+static void residual_by_contrasts(const struct wl_hier_scatter *v, const double *s, double *quadratic)
+{
+    double pairs[MOST_BY_CONTRASTS * (MOST_BY_CONTRASTS - 1) / 2], d[MOST_BY_CONTRASTS];
+    const size_t last = v->m - 1;
+    size_t n_pairs = 0;
+    for (size_t i = 0; i < last; i++) d[i] = v->y[i * v->n] - s[i] - (v->y[last * v->n] - s[last]);
+    for (size_t i = 0; i < last; i++)
+        for (size_t j = i; j < last; j++) pairs[n_pairs++] = d[i] * d[j];
+    for (size_t q = 0; q < v->n; q++) quadratic[q] = 0;
+    wl_hier_combine(v->contrasts, pairs, n_pairs, v->n, quadratic);
+}
+
+/* ---- by the filter ---- */
 
 /* The filter over `k` nodes from `from` on. Inlined with k = LANES, the inner loop has a fixed length and the compiler
  * vectorizes it. */
@@ -175,8 +252,12 @@ static inline __attribute__((always_inline)) void filter(const struct wl_hier_sc
     }
 }
 
-void wl_hier_scatter_residual(const struct wl_hier_scatter *v, const double *s, double *quadratic, double *a_hat)
+void wl_hier_scatter_residual(const struct wl_hier_scatter *v, const double *s, double *quadratic)
 {
+    if (v->contrasts) {
+        residual_by_contrasts(v, s, quadratic);
+        return;
+    }
     for (size_t from = 0; from < v->n; from += LANES) {
         const size_t k = v->n - from < LANES ? v->n - from : LANES;
         double squares[LANES] = { 0 }, along[LANES] = { 0 };
@@ -185,29 +266,20 @@ void wl_hier_scatter_residual(const struct wl_hier_scatter *v, const double *s, 
         else
             filter(v, s, from, k, squares, along);
         for (size_t q = 0; q < k; q++) {
-            a_hat[from + q] = along[q] / v->ones2[from + q];
-            quadratic[from + q] = squares[q] - along[q] * a_hat[from + q];
+            quadratic[from + q] = squares[q] - along[q] * along[q] / v->ones2[from + q];
         }
     }
 }
 
-/* L^-1 k at node q, then V^-1 k = L^-T L^-1 k by the filter's adjoint, which runs backwards. */
 static void solve(const struct wl_hier_scatter *v, size_t q, const double *k, struct wl_hier_covariance *out)
 {
-    const size_t n = v->n;
-    double state = 0, adjoint = 0;
+    solve_forward(v, q, k, out->k_v);
     for (size_t i = 0; i < v->m; i++) {
-        const double innovation = k[i] - state, e = innovation * v->r[i * n + q];
-        state += v->gain[i * n + q] * innovation;
-        out->k_v[i * n + q] = e;
-        out->ones_k[q] += e * v->ones[i * n + q];
+        const double e = out->k_v[i * v->n + q];
+        out->ones_k[q] += e * v->ones[i * v->n + q];
         out->k_k[q] += e * e;
     }
-    for (size_t i = v->m; i-- > 0;) {
-        const double back = v->r[i * n + q] * out->k_v[i * n + q] + v->gain[i * n + q] * adjoint;
-        out->k_v[i * n + q] = back;
-        adjoint -= back;
-    }
+    solve_back(v, q, out->k_v);
 }
 
 struct wl_hier_covariance wl_hier_scatter_covariance(const struct wl_hier_scatter *v, double x, struct wl_arena *a)

@@ -16,7 +16,11 @@ struct wl_hier_scatter {
     double *gain;     /* [m][n] of the filter */
     double *r;        /* [m][n] 1 / sd of the innovation */
     double *ones;     /* [m][n] L^-1 1 */
-    const double *x;  /* [m] doublings from the smallest worker count */
+    double *ones_v;   /* [m][n] V^-1 1 */
+    /* [m (m - 1) / 2][n] or NULL: the quadratic form of wl_hier_scatter_residual in the differences of D to its last
+     * element, by pairs i <= j. Where it has fewer terms than the filter and the means do not depend on sigma. */
+    double *contrasts;
+    const double *x; /* [m] doublings from the smallest worker count */
     double drift;
 };
 
@@ -26,9 +30,9 @@ void wl_hier_scatter_nodes(const struct wl_hier_data *d, const struct wl_hier_pr
 /* Keeps the nodes q with keep[q]. */
 void wl_hier_scatter_keep(struct wl_hier_scatter *v, const bool *keep);
 
-/* For data minus curve, D = y - s: quadratic = D'V^-1 D - (1'V^-1 D)^2 / 1'V^-1 1, what remains after a is integrated
- * out, and a_hat, its estimate. s: [m]; the others [n]. */
-void wl_hier_scatter_residual(const struct wl_hier_scatter *v, const double *s, double *quadratic, double *a_hat);
+/* For data minus curve, D = y - s: D'V^-1 D - (1'V^-1 D)^2 / 1'V^-1 1, what remains after a is integrated out. s: [m];
+ * quadratic: [n]. */
+void wl_hier_scatter_residual(const struct wl_hier_scatter *v, const double *s, double *quadratic);
 
 /* The covariance k of a new configuration's walk with those of the data (x doublings from the smallest worker count):
  * k_v = V^-1 k [m][n], and the sums 1'V^-1 k and k'V^-1 k [n]. */

@@ -183,13 +183,13 @@ static void the_reduction_keeps_the_likelihood_of_all_runs(void **state)
     assert_int_equal(x.data.n_workers, 4);
     assert_true(x.data.typical_epochs == 5);
     wl_hier_scatter_nodes(&x.data, &wl_hier_time_prior, &v, a);
-    double first = NAN, quadratic[MOST], a_hat[MOST];
+    double first = NAN, quadratic[MOST];
     assert_true(v.n <= MOST && v.n > 20);
     for (double b = 0.5; b < 1.2; b += 0.3) {
         double s[8], curve[16];
         for (size_t i = 0; i < v.m; i++) s[i] = -b * log(x.data.workers[i]);
         for (size_t i = 0; i < x.n; i++) curve[i] = -b * log(x.runs[i].workers);
-        wl_hier_scatter_residual(&v, s, quadratic, a_hat);
+        wl_hier_scatter_residual(&v, s, quadratic);
         for (size_t q = 0; q < v.n; q++) {
             const double sigma2 = v.sigma2[q] - x.data.epoch_variance / x.data.typical_epochs;
             const double got = v.ln_prior[q] - 0.5 * quadratic[q] - ln_half_cauchy(sqrt(sigma2), 0.03) -
@@ -309,6 +309,55 @@ static void intervals_hold_each_other(void **state)
     assert_true(inside > 10);
 }
 
+/* Bins in a table hold what a search merges: the same components up to their order. */
+static void binned_components_are_merged_ones(void **state)
+{
+    (void)state;
+    static const double workers[] = { 1, 32, 128, 4096 }, levels[] = { 1e-3, 0.025, 0.3, 0.5, 0.975 };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct example x = { .arena = a };
+    amdahl_ladder(&x, 1);
+    fit(&x, &wl_hier_time_prior);
+    for (size_t i = 0; i < WL_COUNT(workers); i++)
+        for (int what = WL_HIER_CURVE; what <= WL_HIER_RUN; what++) {
+            struct wl_hier_mixture binned = at(&x, workers[i], what),
+                                   merged =
+                                       wl_hier_predict(&x.fit,
+                                                       &(struct wl_hier_query) { workers[i], what, WL_HIER_ALL, true },
+                                                       a);
+            wl_hier_merge(&merged, a);
+            assert_int_equal(binned.n, merged.n);
+            assert_true(fabs(wl_hier_variance(&binned) / wl_hier_variance(&merged) - 1) < 1e-9);
+            for (size_t k = 0; k < WL_COUNT(levels); k++)
+                assert_true(fabs(wl_hier_quantile(&binned, levels[k]) - wl_hier_quantile(&merged, levels[k])) < 1e-9);
+        }
+    wl_arena_free(a);
+}
+
+/* The filter, which any data have, and the quadratic form of data whose means do not depend on sigma. */
+static void contrasts_agree_with_the_filter(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct example x = { .arena = a };
+    struct wl_hier_scatter v;
+    double s[8], by_contrasts[MOST], by_filter[MOST];
+    struct wl_err e;
+    amdahl_ladder(&x, 1);
+    assert_int_equal(wl_hier_reduce(x.runs, x.n, &x.data, a, &e), 0);
+    wl_hier_scatter_nodes(&x.data, &wl_hier_time_prior, &v, a);
+    assert_non_null(v.contrasts);
+    struct wl_hier_scatter filter = v;
+    filter.contrasts = NULL;
+    for (double b = -0.5; b < 1.8; b += 0.07) {
+        for (size_t i = 0; i < v.m; i++) s[i] = -b * log(x.data.workers[i]);
+        wl_hier_scatter_residual(&v, s, by_contrasts);
+        wl_hier_scatter_residual(&filter, s, by_filter);
+        for (size_t q = 0; q < v.n; q++) assert_true(fabs(by_contrasts[q] / by_filter[q] - 1) < 1e-7);
+    }
+    wl_arena_free(a);
+}
+
 /* The mixture of all families is that of each by its weight. */
 static void families_make_up_the_whole(void **state)
 {
@@ -402,6 +451,10 @@ static void quantiles_invert_the_distribution(void **state)
         assert_true(i == 0 || y > wl_hier_quantile(&m, p[i - 1]));
     }
     assert_true(fabs(wl_hier_quantile(&m, 0.5) - 1) < 1e-9);
+    sd[0] = sd[2] = 0.3;
+    mean[3] = 8;
+    for (size_t i = 0; i < WL_COUNT(p); i++)
+        assert_true(fabs(wl_hier_cdf(&m, wl_hier_quantile(&m, p[i])) - p[i]) < 1e-11);
 }
 
 int main(void)
@@ -412,6 +465,8 @@ int main(void)
         cmocka_unit_test(the_unit_and_the_order_of_runs_do_not_matter),
         cmocka_unit_test(intervals_widen),
         cmocka_unit_test(intervals_hold_each_other),
+        cmocka_unit_test(binned_components_are_merged_ones),
+        cmocka_unit_test(contrasts_agree_with_the_filter),
         cmocka_unit_test(families_make_up_the_whole),
         cmocka_unit_test(a_measurement_nearby_narrows_most),
         cmocka_unit_test(left_out_families_have_a_reason),
