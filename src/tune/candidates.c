@@ -73,6 +73,14 @@ static size_t count_devices(const struct wl_cap_setting *v, size_t n, struct wl_
     return wl_cap_count_devices(device, n);
 }
 
+static const char *model_of(const struct wl_cap_setting *v, size_t n, struct wl_arena *a)
+{
+    if (wl_str_starts(v[0].device, "rapl:") || wl_str_starts(v[0].device, "cpufreq:")) return wl_host_cpu_name(a);
+    for (size_t i = 1; i < n; i++)
+        if (!wl_str_eq(v[i].name, v[0].name)) return NULL;
+    return v[0].name ? wl_strdup(a, v[0].name) : NULL;
+}
+
 /* ---- the values ---- */
 
 static int ascending(const void *x, const void *y)
@@ -163,6 +171,7 @@ int wl_tune_candidates_find(enum wl_cap_kind kind, const struct wl_reals *given,
                                          .refused = wl_new_array(a, const char *, values.n),
                                          .n_devices = count_devices(v, n, a),
                                          .devices = can.devices,
+                                         .model = model_of(v, n, a),
                                          .simulated = can.simulated };
     out->scale_w = scale_of(out, v, &can.range, opts, power, a);
     out->note = note_of(out, v, n, a);

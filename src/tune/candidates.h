@@ -13,6 +13,7 @@ struct wl_tune_candidates {
     double scale_w;       /* power limit of a device without a cap */
     size_t n_devices;     /* that a cap of this kind is set on */
     const char *devices;  /* "2 x NVIDIA A100 ..." */
+    const char *model;    /* of all devices, as runs have their hardware; NULL: not known, or they differ */
     const char *note;     /* what the user should know; NULL: nothing */
     bool simulated;
 };

@@ -6,7 +6,7 @@
 
 /* A usable row. */
 struct point {
-    const char *group;
+    const char *group, *device; /* device: its model; NULL: not known */
     double value, ln_t, ln_p;
     bool first_epoch;
 };
@@ -43,6 +43,7 @@ static size_t usable(const struct wl_observations *obs, enum wl_cap_kind kind, s
         if (!(value[i] > 0 && obs->time_s[i] > 0 && obs->energy_j[i] > 0)) continue;
         double work = obs->samples[i] > 0 ? obs->samples[i] : 1;
         out[n++] = (struct point) { .group = group_of(obs, i, kind, a),
+                                    .device = obs->hardware[i],
                                     .value = value[i],
                                     .ln_t = log(obs->time_s[i] / work),
                                     .ln_p = log(obs->energy_j[i] / obs->time_s[i] / workers),
@@ -98,7 +99,9 @@ static size_t curve_of(const struct point *v, size_t n, enum wl_cap_kind kind, s
         k += mean_of_value(v + k, size - k, &value[m], &t[m], &p[m]);
         m += m < WL_ADVISE_CAP_MAX;
     }
-    *out = (struct wl_advise_cap_curve) { .value = value, .ln_t = t, .ln_p = p, .n = m, .group = v[0].group };
+    *out = (struct wl_advise_cap_curve) {
+        .value = value, .ln_t = t, .ln_p = p, .n = m, .group = v[0].group, .device = v[0].device
+    };
     if (m) out->scale_w = scale_of(kind, value[m - 1], p[m - 1]);
     return size;
 }

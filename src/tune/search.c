@@ -18,6 +18,7 @@ static struct wl_advise_cap_opts options_of(const struct wl_tune_candidates *c, 
     o.kind = wl_cap_is_power(c->kind) ? WL_ADVISE_POWER_CAP : WL_ADVISE_CLOCK;
     o.reference = c->reference;
     o.scale_w = c->scale_w;
+    o.device = c->model;
     o.objective = g->objective;
     o.eta = g->eta;
     if (!isnan(g->slowdown)) o.limit = (struct wl_advise_cap_limit) { g->slowdown, g->probability };

@@ -12,6 +12,7 @@
  *     load=0.9            load while computing; 0.1 in the overhead
  *     samples=1024        per epoch
  *     pause_ms=0          idle time after each epoch's end (validation)
+ *     rate=0              the metric "accuracy" after epoch n is n x rate (0: it is not reported)
  *     workload=simulated
  *     steps=1             each update is marked as a step, and follows the clocks as they are when it begins (0: those
  * at the begin of the epoch hold for all of it) ms=200              no training: a constant load for this time, then
@@ -27,7 +28,7 @@
 struct job {
     struct fake_world *world;
     int workers, epochs, updates, steps;
-    double step_ms, overhead_ms, load, pause_ms, ms;
+    double step_ms, overhead_ms, load, pause_ms, rate, ms;
     long samples;
     const char *workload;
 };
@@ -141,6 +142,7 @@ static int64_t run_epoch(const struct job *j, int epoch, int64_t begin_ns)
         sleep_until(end_ns);
     }
     mark_at(end_ns, "epoch-end epoch=%d samples=%ld updates=%d", epoch, j->samples, j->updates);
+    if (j->rate > 0) mark_at(end_ns, "metric name=accuracy value=%g epoch=%d", epoch * j->rate, epoch);
     return end_ns;
 }
 
@@ -169,6 +171,7 @@ int main(int argc, char **argv)
                      .overhead_ms = number(argc, argv, "overhead_ms", 20),
                      .load = number(argc, argv, "load", 0.9),
                      .pause_ms = number(argc, argv, "pause_ms", 0),
+                     .rate = number(argc, argv, "rate", 0),
                      .ms = number(argc, argv, "ms", 0),
                      .samples = (long)number(argc, argv, "samples", 1024),
                      .workload = text(argc, argv, "workload", "simulated") };

@@ -189,6 +189,20 @@ local_batch = 4,8,16,32,256
         expect(r.returncode == 1 and "f1" in r.stderr and "it reports accuracy" in r.stderr, "an unknown metric", r)
 
 
+def energy_to_a_target():
+    """On the simulated node: .4, .2 and .1 of the target per epoch. The last one would take more than three times the energy of the
+    first, and is stopped before."""
+    with FileRig() as m:
+        text = simulated("workers = 2\nlocal_batch = 40,20,10").replace("epochs = 2", "epochs = 30")
+        path = m.experiment(text.replace("updates=60", "updates=20 rate=0.{local_batch}"))
+        x = m.tuned(path, "--target", "accuracy=0.8")
+        trials = {t["value"]: t for t in axis(x, "local_batch")["trials"]}
+        expect(axis(x, "local_batch")["choice"] == 40 and trials[40]["simulated"], f"not the fewest epochs: {x}")
+        expect(abs(trials[20]["energy_j"] / trials[40]["energy_j"] - 2) < 0.1 or trials[20]["state"] == "not reached", f"energies: {x}")
+        expect(10 not in trials or (trials[10]["state"] == "not reached" and "costs too much" in trials[10]["why"]), f"10 was not stopped: {x}")
+        expect(len(trials) > 1, f"one trial only: {x}")
+
+
 def wrong_input():
     with FileRig() as m:
         good = m.experiment(simulated("workers = 1,2"))
@@ -232,6 +246,6 @@ oversubscribe = yes
 
 
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
-    for done in [pool.submit(scenario) for scenario in (caps_and_workers, out_of_memory, largest_batch, memory_of_two_ranks, batch_to_a_target, wrong_input, a_real_job)]:
+    for done in [pool.submit(scenario) for scenario in (caps_and_workers, out_of_memory, largest_batch, memory_of_two_ranks, batch_to_a_target, energy_to_a_target, wrong_input, a_real_job)]:
         done.result()
 print("ok")

@@ -16,6 +16,7 @@ static void both_limits_of_a_package_are_one_device(void **state)
     double watts[] = { 150, 120 };
     find(p, &(struct wl_reals) { .v = watts, .n = 2 }, &c);
     assert_int_equal(c.n_devices, 2);
+    assert_string_equal(c.model, wl_host_cpu_name(p->a));
     assert_int_equal(c.n, 3);
     assert_true(c.value[0] == 120 && c.value[1] == 150 && c.value[c.reference] == 205); /* the lower of both limits */
 }

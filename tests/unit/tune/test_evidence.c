@@ -151,6 +151,40 @@ static void a_refused_value_is_given_up(void **state)
     wl_arena_free(a);
 }
 
+/* A curve of the same model of device says more than one of another. */
+static void history_of_the_same_device_is_remembered(void **state)
+{
+    (void)state;
+    static const size_t order[] = { 3, 0, 0, 3 };
+    static const int64_t job[4] = { 0 };
+    double value[] = { 150, 200, 250, 300 }, ln_t[] = { 0.6, 0.5, 0.4, 0 }, ln_p[] = { 4.8, 4.9, 5, 5.2 };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_err e;
+    struct wl_advise_cap_curve curve = { .kind = WL_ADVISE_POWER_CAP,
+                                         .value = value,
+                                         .ln_t = ln_t,
+                                         .ln_p = ln_p,
+                                         .n = 4,
+                                         .scale_w = 300,
+                                         .group = "bert",
+                                         .device = "GPU X" };
+    struct wl_advise_cap_prior *prior;
+    if (wl_advise_cap_learn(&curve, 1, &prior, a, &e) < 0) fail_msg("%s", e.msg);
+    struct wl_tune_goal goal = { .slowdown = NAN, .most = 4, .prior = prior };
+    struct wl_tune_windows w = drifting(order, job, 4, factor, a);
+    struct wl_tune_probes p = wl_tune_evidence(&w, REFERENCE, a);
+    double slowdown[2];
+    for (int same = 0; same < 2; same++) {
+        struct wl_advise_cap *s;
+        struct wl_tune_candidates c = candidates_of(a);
+        c.model = same ? "GPU X" : "GPU Y";
+        if (wl_tune_search(&c, &goal, &p, 0, &s, a, &e) < 0) fail_msg("%s", e.msg);
+        slowdown[same] = wl_advise_cap_estimates(s)[2].ln_slowdown;
+    }
+    assert_true(fabs(slowdown[1] - slowdown[0]) > 1e-6);
+    wl_arena_free(a);
+}
+
 static void values_are_whole_and_in_equal_ratios(void **state)
 {
     (void)state;
@@ -172,6 +206,7 @@ int main(void)
         cmocka_unit_test(the_noise_is_that_of_neighbours),
         cmocka_unit_test(the_reference_comes_first_and_the_budget_counts_values),
         cmocka_unit_test(a_refused_value_is_given_up),
+        cmocka_unit_test(history_of_the_same_device_is_remembered),
         cmocka_unit_test(values_are_whole_and_in_equal_ratios),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ static struct wl_observations table(struct wl_arena *a)
     wl_obs_alloc(&obs, WL_COUNT(rows), a);
     for (size_t i = 0; i < WL_COUNT(rows); i++) {
         obs.workload[i] = rows[i].workload;
+        obs.hardware[i] = "GPU X";
         obs.power_cap_w[i] = rows[i].cap;
         obs.epoch[i] = rows[i].epoch;
         obs.time_s[i] = rows[i].time_s;
@@ -53,6 +54,7 @@ static void groups_of_several_caps_are_curves(void **state)
     assert_near(bert->ln_p[0], log(4000 / 16.0 / 2), 1e-12);
     assert_near(bert->ln_p[1], (log(250) + log(260)) / 2, 1e-12);
     assert_non_null(strstr(v[1].group, "resnet50"));
+    assert_string_equal(bert->device, "GPU X");
     struct wl_advise_cap_prior *prior;
     assert_int_equal(wl_advise_cap_learn(v, n, &prior, a, &e), 0);
     assert_int_equal(prior->curves[WL_ADVISE_POWER_CAP], 2);
