@@ -62,7 +62,7 @@ static int runs_to_target(struct wl_choose_collected *s, struct wl_choose_reache
         double batch = NAN;
         for (size_t k = 0; k < r.groups[g].n_key; k++)
             if (wl_str_eq(key[k].column, "global_batch") && wl_str_to_real(key[k].value, &batch)) batch = NAN;
-        if (s->c->workload && !wl_str_eq(key[0].value, s->c->workload)) continue;
+        if (!wl_str_eq(key[0].value, s->c->workload ? s->c->workload : "")) continue;
         for (size_t k = 0; k < r.groups[g].n_runs; k++) {
             const struct wl_target_run *run = &r.groups[g].runs[k];
             if (run->reached) (*out)[(*n)++] = (struct wl_choose_reached) { batch > 0 ? batch : 1, run->epochs };

@@ -151,6 +151,13 @@ def several_workloads():
     says(run("some_dark.csv", status=1)[0], "net: Use ", "dark: no answer: ", "no energy was measured")
     refused("no energy was measured", write("all_dark.csv", dark + [dict(r, workload="darker") for r in dark]))
     refused('did you mean "workers"', "both.csv", "--where", "worker=3")
+    # rows that name none are one more; its target is not reached by the runs of another
+    path = write("unnamed.csv", [dict(r, metric="acc", metric_value=.9) for r in one] + [dict(r, workload="", metric="", metric_value="") for r in other])
+    assert [x["workload"] for x in answer(path)["answers"]] == ["net", None]
+    says(run(path)[0], "runs without a workload: Use ")
+    got = answer(path, "--target", "acc=.5", status=1)["answers"]
+    assert got[0]["choice"] and "no run reaches acc = 0.5" in got[1]["error"], got[1]
+    assert answer(write("nameless.csv", [dict(r, workload="", metric="acc", metric_value=.9) for r in one]), "--target", "acc=.5")["choice"]
 
 
 def simulated_store():

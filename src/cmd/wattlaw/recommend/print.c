@@ -342,8 +342,9 @@ static void print_table(const struct wl_recommendation *r, struct wl_arena *a)
 void wl_recommend_print(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
-    if (r->campaign.workload)
-        wl_print("%s%s: ", r->campaign.workload, r->campaign.any_from & WL_SIMULATED ? " (simulated)" : "");
+    if (r->campaign.workload || r->one_of_several)
+        wl_print("%s%s: ", r->campaign.workload ? r->campaign.workload : "runs without a workload",
+                 r->campaign.any_from & WL_SIMULATED ? " (simulated)" : "");
     if (x->choice == WL_CHOOSE_NONE) {
         print_infeasible(r, a);
     } else {

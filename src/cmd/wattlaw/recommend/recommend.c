@@ -273,6 +273,7 @@ static int answer(const struct question *q, size_t k, struct wl_recommendation *
     struct wl_choose_campaign_options how = q->how;
     const bool one = q->workloads.n < 2; /* also none: the message says that nothing matches */
     *r = q->r;
+    r->one_of_several = !one;
     how.n_where = q->o->where.n + !one;
     how.where = one ? q->where : wl_recommend_where_also(q->where, q->o->where.n, q->workloads.v[k], a);
     int rc = wl_choose_campaign(&r->obs, &how, &r->campaign, a, e);
@@ -306,7 +307,7 @@ static void print_error(const struct question *q, size_t k, struct wl_json *list
 {
     const char *name = q->workloads.v[k];
     if (!list) {
-        wl_print("%s: no answer: %s\n", *name ? name : "without a name", e->msg);
+        wl_print("%s: no answer: %s\n", *name ? name : "runs without a workload", e->msg);
         return;
     }
     struct wl_json *o = wl_json_add_object(list, NULL);

@@ -20,7 +20,7 @@ struct wl_recommend_options {
 /* A finished recommendation. */
 struct wl_recommendation {
     const char *source;
-    bool is_store;
+    bool is_store, one_of_several; /* workloads */
     struct wl_observations obs;
     struct wl_choose_campaign campaign;
     struct wl_choose_options options;
