@@ -7,6 +7,7 @@ Tables of simulated runs with time, energy, samples and updates, Amdahl curves w
     runs     one group, runs of a single epoch
     groups   125 groups (25 workloads and batches at 5 caps), runs of 100 epochs
     laws     2,000 groups (1,000 workloads and batches at 2 caps), runs of 20 epochs
+    ladders  2,000 groups of 6 worker counts, runs of a single epoch (--rows 36000: 3 runs of each)
 
 fit, compare, energy and predict read each as whole processes, in turns with those of --before where it is given; medians of
 the rounds. Prints rows per second of wall time, the peak of resident memory, the CPU time over that of a tenth of the rows
@@ -25,8 +26,9 @@ import tempfile
 import time
 
 # name: (cells of workload and batch, caps, worker counts, epochs of a run)
-TABLES = {"epochs": (1, 1, 8, 100), "runs": (1, 1, 8, 1), "groups": (25, 5, 8, 100), "laws": (1000, 2, 5, 20)}
-COMMANDS = {"fit": [], "compare": ["--factor"], "energy": [], "predict": ["--at", "workers=256"]}
+TABLES = {"epochs": (1, 1, 8, 100), "runs": (1, 1, 8, 1), "groups": (25, 5, 8, 100), "laws": (1000, 2, 5, 20),
+          "ladders": (1000, 2, 6, 1)}
+COMMANDS = {"fit": [], "compare": ["--factor"], "energy": [], "energy-json": ["--json"], "predict": ["--at", "workers=256"]}
 HEAD = "workload,hardware,workers,local_batch,power_cap_w,cooling,run,epoch,time_s,energy_j,samples,updates\n"
 
 
@@ -55,7 +57,7 @@ def write_table(path, name, rows):
 
 def arguments(command, name):
     factor = "cooling" if name in TABLES and TABLES[name][1] == 1 else "power_cap_w"
-    return [command, *COMMANDS[command], *([factor] if command == "compare" else [])]
+    return [command.partition("-")[0], *COMMANDS[command], *([factor] if command == "compare" else [])]
 
 
 def measure(program, args, path):

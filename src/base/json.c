@@ -140,6 +140,126 @@ void wl_json_print(const struct wl_json *v)
     wl_arena_free(a);
 }
 
+/* ---- streams ---- */
+
+struct stream {
+    const json_t *at; /* an empty array of the tree */
+    size_t n;
+    wl_json_element *element;
+    const void *ctx;
+};
+struct wl_json_streams {
+    struct stream *v;
+    size_t n, cap;
+    struct wl_arena *a;
+};
+
+struct wl_json_streams *wl_json_streams_new(struct wl_arena *a)
+{
+    struct wl_json_streams *s = wl_new(a, struct wl_json_streams);
+    s->a = a;
+    return s;
+}
+
+void wl_json_add_stream(struct wl_json_streams *s, struct wl_json *parent, const char *key, size_t n,
+                        wl_json_element *element, const void *ctx)
+{
+    const struct stream added = { J(wl_json_add_array(parent, key)), n, element, ctx };
+    if (s->n == s->cap) {
+        struct stream *grown = wl_new_array(s->a, struct stream, 2 * s->cap + 1);
+        if (s->n) memcpy(grown, s->v, s->n * sizeof *grown);
+        s->v = grown;
+        s->cap = 2 * s->cap + 1;
+    }
+    s->v[s->n++] = added;
+}
+
+struct printer {
+    const struct stream *next, *end;
+    FILE *to;
+};
+
+enum { INDENT = 2 };
+
+static void start_line(const struct printer *p, int depth) { fprintf(p->to, "\n%*s", INDENT * depth, ""); }
+
+/* A value without streams; what follows a line break is indented. */
+static void print_text(const struct printer *p, const json_t *v, int depth)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *text = wl_json_printable(wl_json_text(W((json_t *)v), INDENT, a), a);
+    for (const char *end; (end = strchr(text, '\n')); text = end + 1) {
+        fwrite(text, 1, (size_t)(end - text), p->to);
+        start_line(p, depth);
+    }
+    fputs(text, p->to);
+    wl_arena_free(a);
+}
+
+static void print_elements(const struct printer *p, const struct stream *s, int depth)
+{
+    fputc('[', p->to);
+    for (size_t i = 0; i < s->n; i++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        if (i) fputc(',', p->to);
+        start_line(p, depth + 1);
+        print_text(p, J(s->element(s->ctx, i, a)), depth + 1);
+        wl_arena_free(a);
+    }
+    if (s->n) start_line(p, depth);
+    fputc(']', p->to);
+}
+
+static void print_value(struct printer *p, json_t *v, int depth);
+
+static void print_members(struct printer *p, json_t *v, int depth)
+{
+    const char *key, *separator = "";
+    json_t *member;
+    fputc('{', p->to);
+    json_object_foreach(v, key, member)
+    {
+        json_t *name = json_string_nocheck(key);
+        fputs(separator, p->to);
+        start_line(p, depth + 1);
+        print_text(p, name, depth + 1);
+        json_decref(name);
+        fputs(": ", p->to);
+        print_value(p, member, depth + 1);
+        separator = ",";
+    }
+    start_line(p, depth);
+    fputc('}', p->to);
+}
+
+static void print_value(struct printer *p, json_t *v, int depth)
+{
+    if (p->next < p->end && v == p->next->at) {
+        print_elements(p, p->next++, depth);
+    } else if (json_object_size(v)) {
+        print_members(p, v, depth);
+    } else if (json_array_size(v)) {
+        fputc('[', p->to);
+        for (size_t i = 0; i < json_array_size(v); i++) {
+            if (i) fputc(',', p->to);
+            start_line(p, depth + 1);
+            print_value(p, json_array_get(v, i), depth + 1);
+        }
+        start_line(p, depth);
+        fputc(']', p->to);
+    } else {
+        print_text(p, v, depth);
+    }
+}
+
+void wl_json_print_streams(const struct wl_json *v, const struct wl_json_streams *s)
+{
+    struct printer p = { s->v, s->v + s->n, wl_out_data() };
+    print_value(&p, J(v), 0);
+    fputc('\n', p.to);
+    WL_CHECK(p.next == p.end);
+}
+
 int wl_json_write(const struct wl_json *v, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     const char *text = wl_strf(a, "%s\n", wl_json_printable(wl_json_text(v, 2, a), a));

@@ -32,6 +32,17 @@ char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a);
 void wl_json_print(const struct wl_json *v);
 int wl_json_write(const struct wl_json *v, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Arrays whose elements are made while they are printed, one at a time: memory does not grow with their number. */
+struct wl_json_streams;
+struct wl_json_streams *wl_json_streams_new(struct wl_arena *a);
+/* An array below a parent. element() makes element i as a root in `a`, which is freed once it is printed; ctx has to
+ * live until then. Streams have to be added in the order in which they are printed. Readers see an empty array. */
+typedef struct wl_json *wl_json_element(const void *ctx, size_t i, struct wl_arena *a);
+void wl_json_add_stream(struct wl_json_streams *s, struct wl_json *parent, const char *key, size_t n,
+                        wl_json_element *element, const void *ctx);
+/* As wl_json_print, to the letter. */
+void wl_json_print_streams(const struct wl_json *v, const struct wl_json_streams *s);
+
 /* The same for a JSON text, of one line or several. */
 const char *wl_json_printable(const char *text, struct wl_arena *a);
 

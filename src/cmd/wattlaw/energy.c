@@ -303,8 +303,9 @@ static void print_json(const struct energy_options *o, const char *source, const
                        struct wl_arena *a)
 {
     struct wl_json *root = wl_analysis_json(source, a);
+    struct wl_json_streams *streams = wl_json_streams_new(a);
     wl_json_add_int(root, "drop_epochs", o->drop_epochs);
-    wl_energy_law_json(&found->energy, root);
+    wl_energy_law_json(&found->energy, root, streams);
     wl_law_normalised_json(&found->scaling, root);
     wl_law_curves_json(found->curves, found->scaling.n, root);
     if (o->target)
@@ -313,7 +314,7 @@ static void print_json(const struct energy_options *o, const char *source, const
         wl_json_add_null(root, "target");
     if (found->extrapolations) wl_scaling_extrapolated_json(found->extrapolations, found->scaling.n, root);
     add_footprint(root, o, &found->energy, &found->uncovered);
-    wl_json_print(root);
+    wl_json_print_streams(root, streams);
 }
 
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)

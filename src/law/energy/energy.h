@@ -69,6 +69,7 @@ struct wl_energy_law_result {
  * on GPU-hours, drivers). WL_ENOENT: a column of `by` is missing. */
 int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_law_options *options,
                       struct wl_energy_law_result *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-void wl_energy_law_json(const struct wl_energy_law_result *r, struct wl_json *object);
+/* per_run[] is made while it is printed, by wl_json_print_streams: r has to live until then. */
+void wl_energy_law_json(const struct wl_energy_law_result *r, struct wl_json *object, struct wl_json_streams *streams);
 
 #endif

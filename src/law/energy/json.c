@@ -13,9 +13,11 @@ static void add_term(struct wl_json *parent, const char *key, const struct wl_en
     wl_json_add_real(o, "p", t->p);
 }
 
-static void add_run(struct wl_json *array, const struct wl_energy_law_run *r)
+static struct wl_json *run_of(const void *group, size_t i, struct wl_arena *a)
 {
-    struct wl_json *o = wl_json_add_object(array, NULL);
+    const struct wl_energy_law_group *g = group;
+    const struct wl_energy_law_run *r = &g->runs[i];
+    struct wl_json *o = wl_json_root_object(a);
     wl_json_add_str(o, "run", r->label);
     wl_json_add_number(o, "workers", r->workers);
     wl_json_add_number(o, "local_batch", r->local_batch);
@@ -27,9 +29,10 @@ static void add_run(struct wl_json *array, const struct wl_energy_law_run *r)
     wl_json_add_real(o, "updates_per_worker_h", r->updates_per_worker_h);
     wl_json_add_real(o, "identity", r->identity);
     if (!isnan(r->carbon_g_per_kwh)) wl_json_add_real(o, "carbon_g_per_kwh", r->carbon_g_per_kwh);
+    return o;
 }
 
-static void add_group(struct wl_json *array, const struct wl_energy_law_group *g)
+static void add_group(struct wl_json *array, const struct wl_energy_law_group *g, struct wl_json_streams *streams)
 {
     struct wl_json *o = wl_json_add_object(array, NULL);
     wl_law_json_key(o, g->key, g->n_key);
@@ -66,15 +69,14 @@ static void add_group(struct wl_json *array, const struct wl_energy_law_group *g
     wl_json_add_real(drivers, "vif", g->vif);
     wl_json_add_str(drivers, "why", g->drivers_reason);
     wl_json_add_real(o, "identity_worst", g->identity_worst);
-    struct wl_json *runs = wl_json_add_array(o, "per_run");
-    for (size_t i = 0; i < g->n; i++) add_run(runs, &g->runs[i]);
+    wl_json_add_stream(streams, o, "per_run", g->n, run_of, g);
     wl_law_json_notes(o, &g->notes);
 }
 
-void wl_energy_law_json(const struct wl_energy_law_result *r, struct wl_json *object)
+void wl_energy_law_json(const struct wl_energy_law_result *r, struct wl_json *object, struct wl_json_streams *streams)
 {
     struct wl_json *groups = wl_json_add_array(object, "groups");
-    for (size_t i = 0; i < r->n; i++) add_group(groups, &r->groups[i]);
+    for (size_t i = 0; i < r->n; i++) add_group(groups, &r->groups[i], streams);
     struct wl_json *equal = wl_json_add_object(object, "equal_slopes");
     wl_json_add_real(equal, "f", r->f);
     wl_json_add_real(equal, "df1", r->df1);
