@@ -45,7 +45,7 @@ static int refuse_others(const struct wl_recommend_options *o, struct wl_err *e)
 static int read_options(const struct wl_recommend_options *o, struct wl_policy_options *out, struct wl_arena *a,
                         struct wl_err *e)
 {
-    double slowdown, share;
+    double slowdown = 0, share = 0;
     int rc = refuse_others(o, e);
     if (rc) return rc;
     if (!o->max_slowdown) return wl_fail(e, WL_EUSAGE, "--policy requires --max-slowdown, such as 10%%");
