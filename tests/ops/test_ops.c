@@ -20,6 +20,13 @@ struct subject {
     uint64_t number;
 };
 
+/* Under AddressSanitizer every third shape; the optimised builds run them all. */
+#ifdef __SANITIZE_ADDRESS__
+enum { EVERY = 3 };
+#else
+enum { EVERY = 1 };
+#endif
+
 static void need(enum test test)
 {
     struct wl_err e = { 0 };
@@ -40,7 +47,7 @@ static void test_op(void **state)
 {
     const struct subject *s = *state;
     need(s->test);
-    for (uint64_t i = 0; i < s->family->cases; i++) run(s, i);
+    for (uint64_t i = 0; i < s->family->cases; i += EVERY) run(s, i);
 }
 
 static void test_alone(void **state)

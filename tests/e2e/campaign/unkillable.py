@@ -1,5 +1,7 @@
 """Processes that SIGKILL does not end, like those that are stuck in the kernel: they are reported and not waited for."""
 
+import contextlib
+
 from harness import *
 
 NO_KILL = os.path.abspath(sys.argv.pop(3))
@@ -44,7 +46,8 @@ def ending_leftovers(test):
             test(bench)
         finally:
             for pid, _ in bench.processes():
-                os.kill(pid, signal.SIGKILL)
+                with contextlib.suppress(ProcessLookupError):  # it has just ended
+                    os.kill(pid, signal.SIGKILL)
     with_end.__name__ = test.__name__
     return with_end
 
