@@ -2,10 +2,13 @@
 
 #include "base/str.h"
 
+#include <ctype.h>
 #include <errno.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+enum { DAY_S = 86400 };
 
 static int64_t read_clock(clockid_t id)
 {
@@ -57,19 +60,71 @@ char *wl_clock_iso(struct wl_arena *a, int64_t wall_ns)
     return wl_strdup(a, buf);
 }
 
+/* A number of 1 to `most` digits. */
+static bool read_digits(const char **at, int most, int *value)
+{
+    int n = 0;
+    for (*value = 0; n < most && isdigit((unsigned char)**at); n++) *value = 10 * *value + *(*at)++ - '0';
+    return n > 0;
+}
+
+static bool skip(const char **at, char c)
+{
+    const bool there = **at == c;
+    *at += there;
+    return there;
+}
+
+/* "2026-01-31": seconds since 1970. */
+static bool read_date(const char **at, int64_t *s)
+{
+    int year, month, day;
+    if (!read_digits(at, 4, &year) || !skip(at, '-') || !read_digits(at, 2, &month) || !skip(at, '-') ||
+        !read_digits(at, 2, &day))
+        return false;
+    if (year < 1970 || year >= WL_CLOCK_END_YEAR || month < 1 || month > 12) return false;
+    struct tm tm = { .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day };
+    *s = timegm(&tm);
+    return tm.tm_mday == day; /* 31 February has become 3 March */
+}
+
+/* After ":", "07" or "07.250", to ns. */
+static bool read_second(const char **at, int64_t *ns)
+{
+    int second;
+    if (!read_digits(at, 2, &second) || second > 60) return false;
+    *ns = second * WL_NS_PER_S;
+    if (!skip(at, '.')) return true;
+    if (!isdigit((unsigned char)**at)) return false;
+    for (int64_t unit = WL_NS_PER_S / 10; isdigit((unsigned char)**at); unit /= 10) *ns += unit * (*(*at)++ - '0');
+    return true;
+}
+
+/* "12:00" or "12:00:07.250": its minute, seconds since midnight, and ns within it. */
+static bool read_time_of_day(const char **at, int64_t *minute_s, int64_t *ns)
+{
+    int hour, minute;
+    *ns = 0;
+    if (!read_digits(at, 2, &hour) || !skip(at, ':') || !read_digits(at, 2, &minute) || minute > 59) return false;
+    if (skip(at, ':') && !read_second(at, ns)) return false;
+    *minute_s = hour * 3600 + minute * 60;
+    return hour < 24 || (*minute_s == DAY_S && *ns == 0); /* 24:00: the end of the day */
+}
+
 /* "+01:00", "+0100", "+01", "Z" or nothing: seconds ahead of UTC; false: something else. */
 static bool read_offset(const char *text, int *seconds)
 {
-    char sign;
-    int hours = 0, minutes = 0, n = 0;
+    enum { MOST_S = 14 * 3600 };
+    int hours, minutes = 0;
     *seconds = 0;
     text += strspn(text, " ");
     if (!*text || wl_str_eq(text, "Z") || wl_str_eq(text, "UTC")) return true;
-    if (sscanf(text, "%c%2d%n", &sign, &hours, &n) != 2 || (sign != '+' && sign != '-')) return false;
-    text += n + (text[n] == ':');
-    if (*text && (sscanf(text, "%2d%n", &minutes, &n) != 1 || text[n])) return false;
+    const char sign = *text++;
+    if ((sign != '+' && sign != '-') || !read_digits(&text, 2, &hours)) return false;
+    const bool more = skip(&text, ':') || *text;
+    if (more && (!read_digits(&text, 2, &minutes) || *text)) return false;
     *seconds = (sign == '-' ? -1 : 1) * (hours * 3600 + minutes * 60);
-    return hours <= 14 && minutes < 60;
+    return minutes < 60 && abs(*seconds) <= MOST_S;
 }
 
 /* Seconds (or, from 1e11 on, ms) since 1970. */
@@ -83,21 +138,17 @@ static bool read_number(double number, int64_t *t_ns)
 
 bool wl_clock_parse(const char *text, int64_t *t_ns)
 {
-    struct tm tm = { 0 };
-    double number, second = 0;
-    int n = 0, offset_s;
+    double number;
+    int64_t day_s, minute_s, ns;
+    int offset_s;
     if (wl_str_to_real(text, &number) == 0) return read_number(number, t_ns);
-    if (sscanf(text, "%4d-%2d-%2d%*1[T ]%2d:%2d%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min,
-               &n) != 5)
+    text += strspn(text, " ");
+    if (!read_date(&text, &day_s) || !(skip(&text, 'T') || skip(&text, ' ')) ||
+        !read_time_of_day(&text, &minute_s, &ns) || !read_offset(text, &offset_s))
         return false;
-    text += n;
-    if (*text == ':' && (sscanf(text, ":%12lf%n", &second, &n) != 1 || second < 0 || second >= 61)) return false;
-    text += *text == ':' ? n : 0;
-    if (tm.tm_year < 1970 || tm.tm_year >= WL_CLOCK_END_YEAR || tm.tm_mon < 1 || tm.tm_mon > 12 || tm.tm_mday < 1 ||
-        tm.tm_mday > 31 || tm.tm_hour > 24 || tm.tm_min > 59 || !read_offset(text, &offset_s))
-        return false;
-    tm.tm_year -= 1900;
-    tm.tm_mon -= 1;
-    *t_ns = ((int64_t)timegm(&tm) - offset_s) * WL_NS_PER_S + (int64_t)(second * WL_NS_PER_S);
+    const int64_t utc_s = day_s + minute_s - offset_s;
+    /* Leap seconds end a day of UTC. */
+    if (utc_s < 0 || (ns >= 60 * WL_NS_PER_S && utc_s % DAY_S != DAY_S - 60)) return false;
+    *t_ns = utc_s * WL_NS_PER_S + ns;
     return true;
 }

@@ -25,7 +25,8 @@ struct wl_anchor wl_anchor_at(int64_t mono_ns); /* for another instant, by the p
 char *wl_clock_iso(struct wl_arena *a, int64_t wall_ns);
 
 /* Parses a wall-clock time from 1970 on and before WL_CLOCK_END_YEAR to ns since 1970: ISO 8601 with date and time, "T"
- * or a blank between them, UTC without an offset; or seconds since 1970 (ms from 1e11 on). False: not a time. */
+ * or a blank between them, UTC without an offset; or seconds since 1970 (ms from 1e11 on). False: not a time, or one
+ * that no calendar or clock has (31 February, 24:30). */
 enum { WL_CLOCK_END_YEAR = 2262 }; /* 2^63 ns since 1970 end in April of it */
 bool wl_clock_parse(const char *text, int64_t *t_ns);
 

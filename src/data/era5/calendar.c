@@ -43,6 +43,7 @@ bool wl_calendar_parse_units(const char *text, double *unit_s, int64_t *from_s)
         return false;
     struct tm date = { .tm_year = year - 1900, .tm_mon = month - 1, .tm_mday = day };
     *from_s = timegm(&date) + (int64_t)clock_s;
+    if (date.tm_mday != day) return false; /* 31 February has become 3 March */
     for (size_t i = 0; i < sizeof units / sizeof *units; i++)
         if (wl_str_eq(word, units[i].name)) {
             *unit_s = units[i].s;

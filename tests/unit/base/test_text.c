@@ -1,4 +1,4 @@
-/* Strings, numbers from text, CSV and JSON with hostile input. */
+/* Strings, numbers and times from text, CSV and JSON with hostile input. */
 #include "base/base.h"
 
 #include <math.h>
@@ -266,6 +266,70 @@ static void shell_words_round_trip(void **state)
     assert_int_equal(words.n, 0);
 }
 
+static void a_time_is_one_that_a_calendar_and_a_clock_have(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t s, ns;
+    } good[] = {
+        { "1970-01-01T00:00Z", 0, 0 },
+        { "2026-01-31T12:00:00Z", 1769860800, 0 },
+        { "2026-1-31 12:00", 1769860800, 0 },
+        { " 2026-01-31T12:00 ", 1769860800, 0 },
+        { "2024-02-29T00:00:00.1Z", 1709164800, 100000000 },
+        { "2024-02-29T00:00:00.123456789123+01", 1709161200, 123456789 },
+        { "2024-02-28T24:00", 1709164800, 0 },
+        { "2024-02-29T05:45:30 +0545", 1709164830, 0 },
+        { "2016-12-31T23:59:60Z", 1483228800, 0 }, /* a leap second */
+        { "2017-01-01T00:59:60+01:00", 1483228800, 0 },
+        { "1700000000.5", 1700000000, 500000000 },
+        { "1700000000000", 1700000000, 0 },
+    };
+    static const char *const bad[] = {
+        "2026-02-31T00:00Z",
+        "2026-02-29T00:00Z",
+        "2026-04-31 10:00",
+        "2026-00-01T00:00Z",
+        "2026-13-01T00:00Z",
+        "2026-01-00T00:00Z",
+        "2026-01-32T00:00Z",
+        "2026-01-01T24:01Z",
+        "2026-01-01T24:00:01Z",
+        "2026-01-01T25:00Z",
+        "2026-01-01T-1:00Z",
+        "2026-01-01T10:60Z",
+        "2026-01-01T10:-5Z",
+        "2026-01-01T10:00:61Z",
+        "2026-01-01T10:00:60Z",
+        "2026-01-01T10:00:nan",
+        "2026-01-01T10:00:1e1",
+        "2026-01-01T10:00:-1",
+        "2026-01-01T10:00:00.Z",
+        "2026-01-01T10:00+15:00",
+        "2026-01-01T10:00+-1",
+        "2026-01-01T10:00+14:30",
+        "2026-01-01T10:00+01:60",
+        "2026-01-01T10:00Zulu",
+        "2026-01-01T10:00+01:",
+        "1970-01-01T00:00+01:00",
+        "1969-12-31T23:00Z",
+        "2262-01-01T00:00Z",
+        "2026-01-01",
+        "2026-01-01T",
+        "26-01-01T00:00Z",
+    };
+    for (size_t i = 0; i < WL_COUNT(good); i++) {
+        int64_t t_ns = -1;
+        if (!wl_clock_parse(good[i].text, &t_ns)) fail_msg("%s is refused", good[i].text);
+        if (t_ns != good[i].s * WL_NS_PER_S + good[i].ns) fail_msg("%s is %lld", good[i].text, (long long)t_ns);
+    }
+    for (size_t i = 0; i < WL_COUNT(bad); i++) {
+        int64_t t_ns;
+        if (wl_clock_parse(bad[i], &t_ns)) fail_msg("%s is %lld", bad[i], (long long)t_ns);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,6 +345,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(json_writes_nan_as_null_and_valid_utf8, setup, teardown),
         cmocka_unit_test_setup_teardown(bytes_that_are_not_utf8_are_escaped, setup, teardown),
         cmocka_unit_test_setup_teardown(shell_words_round_trip, setup, teardown),
+        cmocka_unit_test(a_time_is_one_that_a_calendar_and_a_clock_have),
     };
     return cmocka_run_group_tests_name("text", tests, NULL, NULL);
 }

@@ -282,6 +282,7 @@ static void bad_coordinates_are_refused(void **state)
         { { .time = hours, .units = "fortnights" },
           "time has the units 'fortnights'; expected a form such as 'hours since" },
         { { .time = hours, .units = "hours since 2020-13-01" }, "time has the units 'hours since 2020-13-01'" },
+        { { .time = hours, .units = "hours since 2021-02-29" }, "time has the units 'hours since 2021-02-29'" },
         { { .time = hours, .units = "hours since 1-1-1" }, "time has the units" },
         { { .time = hours, .units = "hours since 2020-01-01 00:00 +02:00" }, "time has the units" },
         { { .time = hours, .calendar = "noleap" }, "time has the calendar 'noleap'" },
