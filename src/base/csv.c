@@ -136,6 +136,7 @@ int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_
     *csv = (struct wl_csv) { .path = wl_strdup(a, path), .reader = r };
     int rc;
     do {
+        csv->line = r->line;
         rc = read_record(r, csv->path, e);
         if (rc < 0) return rc;
         if (rc == 0) return wl_fail(e, WL_EINVAL, "%s: no header row: the file is empty", path);
@@ -145,7 +146,6 @@ int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_
         wl_strs_add(a, &csv->head, name + is_guarded(name));
     }
     csv->row = wl_new_array(a, char *, csv->head.n);
-    csv->line = 0;
     return 0;
 }
 

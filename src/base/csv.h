@@ -9,7 +9,7 @@ struct wl_csv {
     const char *path;
     struct wl_strs head; /* the header row */
     char **row;          /* the fields of the current row, head.n of them; each NULL before the first row */
-    int line;            /* where the current row starts, 1-based */
+    int line;            /* where the current row starts, at first the header; 1-based */
     bool decimal_comma;  /* wl_csv_real takes 12,5 for 12.5; false unless the caller sets it */
     struct wl_csv_reader *reader;
 };

@@ -19,8 +19,9 @@ int wl_carbon_intensity_read(const char *path, struct wl_carbon_intensity *out, 
                              struct wl_err *e) WL_MUST_CHECK;
 
 /* Prices of electricity over time, per kWh, below 0 where the market pays for use. Columns are known by a name that
- * has "price" and the unit: price_per_kwh, price_eur_per_mwh, "Day-ahead Price [EUR/MWh]". *currency: the code in the
- * name, in upper case; NULL: there is none. WL_EINVAL names file:line. */
+ * has "price" and the unit: price_per_kwh, price_eur_per_mwh, "Day-ahead Price [EUR/MWh]", price_eur_ct_per_kwh.
+ * *currency: the code in the name, in upper case; NULL: there is none. WL_EINVAL names file:line; also a name whose
+ * currency is not known. */
 int wl_grid_price_read(const char *path, struct wl_grid_steps *out, const char **currency, struct wl_arena *a,
                        struct wl_err *e) WL_MUST_CHECK;
 

@@ -114,9 +114,21 @@ static void prices_are_per_kwh_in_the_currency_of_their_column(void **state)
         const char *column, *currency;
         double scale;
     } cases[] = {
-        { "price_per_kwh", NULL, 1 },         { "price_usd_per_kwh", "USD", 1 },
-        { "Price (EUR/MWhe)", "EUR", 1e-3 },  { "Day-ahead Price [EUR/MWh]", "EUR", 1e-3 },
+        { "price_per_kwh", NULL, 1 },
+        { "price_usd_per_kwh", "USD", 1 },
+        { "Price (EUR/MWhe)", "EUR", 1e-3 },
+        { "Day-ahead Price [EUR/MWh]", "EUR", 1e-3 },
         { "price_GBP_per_mwh", "GBP", 1e-3 },
+        { "price_per_mwh_usd", "USD", 1e-3 },
+        { "usd_price / kWh", "USD", 1 },
+        { "Price in NOK per MWh", "NOK", 1e-3 },
+        { "Price [\u20ac/MWh]", "EUR", 1e-3 },
+        { "Tariff C price (\u00a3/kWh)", "GBP", 1 },
+        { "price_pence_per_kwh", "GBP", 1e-2 },
+        { "Price p/kWh", "GBP", 1e-2 },
+        { "Price [EUR ct/kWh]", "EUR", 1e-2 },
+        { "price_cents_per_kwh_usd", "USD", 1e-2 },
+        { "Price [\u00f8re/kWh DKK]", "DKK", 1e-2 },
     };
     struct wl_arena *a = wl_arena_new(NULL);
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
@@ -148,6 +160,21 @@ static void bad_prices_name_line_value_and_what_was_expected(void **state)
           ":3: timestamp = 1767225600: expected a time after that of the row before" },
         { "timestamp,price_per_kwh\n1767225600,2\n1767229200,5000\n",
           ":3: price_per_kwh = 5000: expected a price from -1000 to 1000 per kWh" },
+        { "timestamp,Price [ct/kWh]\n1,2\n2,3\n",
+          ":1: column \"Price [ct/kWh]\": several currencies have \"ct\": expected a currency by its ISO code" },
+        { "timestamp,price_ore_per_kwh\n1,2\n2,3\n", "several currencies have \"ore\"" },
+        { "# market\ntimestamp,price incl VAT/kWh\n1,2\n2,3\n",
+          ":2: column \"price incl VAT/kWh\": unknown word \"incl\"" },
+        { "timestamp,price_vat_per_kwh\n1,2\n2,3\n", "unknown word \"vat\": expected a currency by its ISO code" },
+        { "timestamp,Price [$/MWh]\n1,2\n2,3\n", "unknown word \"$\"" },
+        { "timestamp,price_eur_per_mwh_usd\n1,2\n2,3\n", "a second currency \"usd\"" },
+        { "timestamp,price_pence_eur_per_kwh\n1,2\n2,3\n", "the currency does not have \"pence\"" },
+        { "timestamp,price_jpy_ct_per_kwh\n1,2\n2,3\n", "the currency does not have \"ct\"" },
+        { "timestamp,ct/kWh price\n1,2\n2,3\n", "several currencies have \"ct\"" },
+        { "timestamp,kr/kWh price\n1,2\n2,3\n", "unknown word \"kr\"" },
+        { "timestamp,price_eur_per_kwh_month\n1,2\n2,3\n", "unknown word \"month\"" },
+        { "timestamp,price_per_kwh\n2026-02-31T00:00Z,2\n",
+          ":2: timestamp = \"2026-02-31T00:00Z\": expected a time as" },
         { "timestamp,price_per_kwh\nyesterday,2\n", ":2: timestamp = \"yesterday\": expected a time as 2026-01-31" },
     };
     struct wl_arena *a = wl_arena_new(NULL);
