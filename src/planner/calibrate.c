@@ -215,22 +215,23 @@ static int check_rows(const struct fit *f, struct wl_arena *a, struct wl_err *e)
     for (size_t i = 0; i < f->rows->n; i++) {
         const struct wl_planner_row *row = &f->rows->v[i];
         const struct wl_planner_case c = wl_planner_case_of(f->copy, f->machine, row->workload);
-        const char *missing = wl_planner_missing(&c, &row->at, false, a);
+        const char *missing = wl_planner_missing(&c, &row->at, false, a), *plural = row->at.workers == 1 ? "" : "s";
         if (missing)
-            return wl_fail(e, WL_EINVAL, "%s: %s is missing: the measurement of %s with %g workers needs it",
-                           f->copy->path, missing, c.workload->name, row->at.workers);
+            return wl_fail(e, WL_EINVAL, "%s: %s is missing: the measurement of %s with %g worker%s needs it",
+                           f->copy->path, missing, c.workload->name, row->at.workers, plural);
         if (!wl_planner_divides(&c, &row->at))
             return wl_fail(e, WL_EINVAL,
-                           "%s: a measurement of %s has %g workers: expected a multiple of "
+                           "%s: a measurement of %s has %g worker%s: expected a multiple of "
                            "tensor_parallel x pipeline_stages = %lld",
-                           f->copy->path, c.workload->name, row->at.workers,
+                           f->copy->path, c.workload->name, row->at.workers, plural,
                            (long long)(c.workload->tensor_parallel * c.workload->pipeline_stages));
         if (isnan(wl_planner_evaluate(&c, &row->at).epoch_s))
             return wl_fail(
                 e, WL_EINVAL,
                 "%s: [machine %s] idle_power = %g: expected less than %g (W), the cap of a measurement of %s "
-                "with %g workers, or lowest_clock",
-                f->copy->path, c.machine->name, c.machine->idle_w, row->at.cap_w, c.workload->name, row->at.workers);
+                "with %g worker%s, or lowest_clock",
+                f->copy->path, c.machine->name, c.machine->idle_w, row->at.cap_w, c.workload->name, row->at.workers,
+                plural);
     }
     return 0;
 }

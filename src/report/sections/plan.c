@@ -219,9 +219,9 @@ static int add_accuracy(const struct compared *c, struct wl_document *d, struct 
     if (rc || x.why) return rc;
     wl_strs_addf(
         a, &d->findings,
-        "The plan %s, fitted to the configurations with at most %g workers, is %.1f %% off (median) at more; %zu "
+        "The plan %s, fitted to the configurations with at most %g worker%s, is %.1f %% off (median) at more; %zu "
         "of %zu are inside its 95 %% interval.",
-        c->plan->name, x.largest, 100 * x.median_error, x.inside, x.n);
+        c->plan->name, x.largest, x.largest == 1 ? "" : "s", 100 * x.median_error, x.inside, x.n);
     return 0;
 }
 

@@ -106,6 +106,8 @@ def at_and_scale():
     done = plan(text)
     check("a batch beyond the data", note in done.stdout and note in answer(text)["notes"] and not answer(LAB)["notes"], done.stdout)
     check("the summary is of the largest count", "  at 4000" in done.stdout and "training   4000 workers" in done.stdout, done.stdout)
+    one = plan(LAB.replace("workers = 1,2,4,8", "workers = 1").replace("samples = 100000", "samples = 40")).stdout
+    check("one step, one worker", re.search(r"at 1 +1 step of ", one) and "training   1 worker, " in one and "1 steps" not in one, one)
     check("more nodes than there are", not points(j)[17]["fits"] and points(j)[0]["fits"])
 
 
@@ -194,6 +196,18 @@ def prices():
                             ("price_csv = none.csv", "none.csv")):
         done = plan(text.replace("price_csv = price.csv", change))
         check(f"exit 1 and: {message}", done.returncode == 1 and "lab.ini:2" in done.stderr and message in done.stderr, done.stderr)
+    with open("price.csv", "w", encoding="utf-8") as f:
+        f.write("time,price_eur_per_kwh\n" + "".join(f"1970-01-{1 + h // 24:02}T{h % 24:02}:00Z,{.1 + .01 * (h >= 24)}\n" for h in range(72)))
+    alone = text.replace("carbon_csv = grid.csv\n", "")
+    bill = points(answer(alone))[3]["training"][0]
+    done = plan(alone, "--compare", "sites")
+    check("a start at the epoch of the clock", bill["cheapest_start"] == "1970-01-01T00:00:00Z" and close(bill["cheapest_price_per_kwh"], .1)
+          and "lowest price from 1970-01-01T00:00:00Z" in done.stdout, f"{bill}\n{done.stdout}")
+    with open("price.csv", "w", encoding="utf-8") as f:
+        f.write("time,price_eur_per_kwh\n" + "".join(f"{1767225600 + 3600 * h},0.31\n" for h in range(72)))
+    done = plan(text, "--compare", "sites")
+    check("a constant price has no best hour", "price 0.31 EUR/kWh, whenever the training starts" in done.stdout
+          and "lowest price" not in done.stdout and "cheapest start" not in done.stdout and "cleanest start" in done.stdout, done.stdout)
 
 
 def split_networks():
@@ -316,7 +330,7 @@ def mistakes():
          "lab.ini:12: [workload net]: the time of 4 workers needs network_bandwidth of [machine old], which is missing"),
         (LAB.replace("[plan]", "[plan]\ncalibrate = nothing.csv"), "nothing.csv"),
         (LAB.replace("[plan]", "[plan]\nclocks = 500").replace("clock = 1400\n", ""),
-         "the time of 1 workers under a cap or clock lock needs clock of [machine old]"),
+         "the time of 1 worker under a cap or clock lock needs clock of [machine old]"),
         ("hello\n", "lab.ini:1"),
         ("", "lab.ini: no [machine NAME]: expected at least one"),
     ]

@@ -46,7 +46,8 @@ int wl_cmd_plan_read_sites(const struct wl_planner_plan *p, struct wl_cmd_plan_s
 
 /* A training that starts at a row of a file after which the file covers it. */
 struct wl_cmd_plan_start {
-    int64_t wall_ns;         /* 0: there is none, or nothing varies with time */
+    bool known; /* false: there is none, or nothing varies with time */
+    int64_t wall_ns;
     double g_per_kwh, price; /* means while it runs; NAN: unknown */
 };
 
@@ -64,6 +65,9 @@ struct wl_cmd_plan_bill {
 };
 struct wl_cmd_plan_bill wl_cmd_plan_bill_of(const struct wl_cmd_plan *c, const struct wl_cmd_plan_machine *m,
                                             const struct wl_planner_forecast *f, const struct wl_cmd_plan_site *site);
+
+/* "1 worker", "2000 steps": a count that may be larger than integers are. */
+const char *wl_cmd_plan_count(double n, const char *noun, struct wl_arena *a);
 
 void wl_cmd_plan_print(const struct wl_cmd_plan *c, struct wl_arena *a);
 void wl_cmd_plan_print_machines(const struct wl_cmd_plan *c, struct wl_arena *a);

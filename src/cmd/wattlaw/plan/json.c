@@ -68,10 +68,9 @@ static void add_parts(struct wl_json *o, const struct wl_planner_point *p)
 /* WHICH_start, WHICH_g_per_kwh and WHICH_price_per_kwh. */
 static void add_start(struct wl_json *o, const char *which, const struct wl_cmd_plan_start *s, struct wl_arena *a)
 {
-    const bool known = s->wall_ns != 0;
-    wl_json_add_str(o, wl_strf(a, "%s_start", which), known ? wl_clock_iso(a, s->wall_ns) : NULL);
-    wl_json_add_real(o, wl_strf(a, "%s_g_per_kwh", which), known ? s->g_per_kwh : NAN);
-    wl_json_add_real(o, wl_strf(a, "%s_price_per_kwh", which), known ? s->price : NAN);
+    wl_json_add_str(o, wl_strf(a, "%s_start", which), s->known ? wl_clock_iso(a, s->wall_ns) : NULL);
+    wl_json_add_real(o, wl_strf(a, "%s_g_per_kwh", which), s->g_per_kwh);
+    wl_json_add_real(o, wl_strf(a, "%s_price_per_kwh", which), s->price);
 }
 
 static void add_bill(struct wl_json *list, const struct wl_cmd_plan_site *s, const struct wl_cmd_plan_bill *b,

@@ -60,14 +60,13 @@ static int check_time(const struct wl_planner_plan *p, size_t machine, const str
     const struct wl_planner_case c = wl_planner_case_of(p, machine, f->workload);
     const char *missing = wl_planner_missing(&c, &f->at, false, a);
     if (!wl_planner_divides(&c, &f->at))
-        return wl_fail(
-            e, WL_EINVAL,
-            "%s:%d: [workload %s]: %g workers: expected a multiple of tensor_parallel x pipeline_stages = %lld",
-            p->path, c.workload->line, c.workload->name, f->at.workers,
-            (long long)(c.workload->tensor_parallel * c.workload->pipeline_stages));
+        return wl_fail(e, WL_EINVAL,
+                       "%s:%d: [workload %s]: %s: expected a multiple of tensor_parallel x pipeline_stages = %lld",
+                       p->path, c.workload->line, c.workload->name, wl_cmd_plan_count(f->at.workers, "worker", a),
+                       (long long)(c.workload->tensor_parallel * c.workload->pipeline_stages));
     if (!missing) return 0;
-    return wl_fail(e, WL_EINVAL, "%s:%d: [workload %s]: the time of %g workers%s needs %s, which is missing", p->path,
-                   c.workload->line, c.workload->name, f->at.workers,
+    return wl_fail(e, WL_EINVAL, "%s:%d: [workload %s]: the time of %s%s needs %s, which is missing", p->path,
+                   c.workload->line, c.workload->name, wl_cmd_plan_count(f->at.workers, "worker", a),
                    isnan(f->at.cap_w) && isnan(f->at.clock_mhz) ? "" : " under a cap or clock lock", missing);
 }
 
@@ -85,9 +84,9 @@ static const char *note_of_data(const struct wl_planner_plan *p, size_t machine,
     const struct wl_planner_case c = wl_planner_case_of(p, machine, d->workload);
     for (size_t i = 0; i < d->n_base; i++) {
         if (!wl_planner_exceeds_data(&c, &d->f[i].at)) continue;
-        return wl_strf(a,
-                       "%s: from %g workers on the global batch (%.0f) is more than the %.0f samples of an epoch: %s",
-                       c.workload->name, d->f[i].at.workers, d->f[i].point.global_batch, c.workload->samples,
+        return wl_strf(a, "%s: from %s on the global batch (%.0f) is more than the %.0f samples of an epoch: %s",
+                       c.workload->name, wl_cmd_plan_count(d->f[i].at.workers, "worker", a), d->f[i].point.global_batch,
+                       c.workload->samples,
                        c.workload->drop_last ? "drop_last leaves no step, one is assumed"
                                              : "one step, in part padding");
     }

@@ -10,6 +10,11 @@ static const char *setting_text(const struct wl_planner_setting *at, struct wl_a
     return isnan(at->clock_mhz) ? "" : wl_strf(a, "clock %g MHz", at->clock_mhz);
 }
 
+const char *wl_cmd_plan_count(double n, const char *noun, struct wl_arena *a)
+{
+    return wl_strf(a, "%g %s%s", n, noun, n == 1 ? "" : "s");
+}
+
 static const char *limits_text(const struct wl_planner_point *p)
 {
     if (!p->fits) return p->at.enforceable ? "does not fit" : "does not fit, not enforceable";
@@ -65,17 +70,20 @@ static void print_points(const struct wl_cmd_plan *c, const struct wl_cmd_planne
 }
 
 /* Where the time of an epoch goes. */
-static void print_parts(const struct wl_planner_forecast *f)
+static void print_parts(const struct wl_planner_forecast *f, struct wl_arena *a)
 {
     const struct wl_planner_point *p = &f->point;
     const double scale = 100 * p->steps / p->epoch_s;
-    wl_print("  at %-7g %g steps of %.4g s: computing %.1f %%, stragglers %.1f %%, input %.1f %%, all-reduce %.1f %%, "
+    wl_print("  at %-7g %s of %.4g s: computing %.1f %%, stragglers %.1f %%, input %.1f %%, all-reduce %.1f %%, "
              "coordination %.1f %%, per epoch %.1f %%\n",
-             f->at.workers, p->steps, p->step_s, scale * p->device_s, scale * p->straggle_s, scale * p->input_s,
-             scale * p->exposed_s, scale * p->coordinate_s, 100 * p->overhead_s / p->epoch_s);
+             f->at.workers, wl_cmd_plan_count(p->steps, "step", a), p->step_s, scale * p->device_s,
+             scale * p->straggle_s, scale * p->input_s, scale * p->exposed_s, scale * p->coordinate_s,
+             100 * p->overhead_s / p->epoch_s);
     if (p->replicas < f->at.workers)
-        wl_print("  parallel   %g replicas of %g workers: tensor parallel %.1f %%, pipeline %.1f %%\n", p->replicas,
-                 f->at.workers / p->replicas, scale * p->tensor_s, scale * p->pipeline_s);
+        wl_print("  parallel   %s of %s: tensor parallel %.1f %%, pipeline %.1f %%\n",
+                 wl_cmd_plan_count(p->replicas, "replica", a),
+                 wl_cmd_plan_count(f->at.workers / p->replicas, "worker", a), scale * p->tensor_s,
+                 scale * p->pipeline_s);
 }
 
 static void print_identity(const struct wl_planner_forecast *f1, const struct wl_planner_forecast *f2)
@@ -113,7 +121,7 @@ static void print_bill(const struct wl_cmd_plan *c, const struct wl_cmd_plan_mac
     const struct wl_cmd_plan_bill b = wl_cmd_plan_bill_of(c, m, f, site);
     const struct wl_amount kwh = wl_amount_of(b.kwh, "kWh", c->from),
                            carbon = wl_amount_of(b.carbon_g, "g CO2e", c->from);
-    wl_print("  %-10s %g workers, %s: %s, %s", site ? site->name : "training", f->at.workers,
+    wl_print("  %-10s %s, %s: %s, %s", site ? site->name : "training", wl_cmd_plan_count(f->at.workers, "worker", a),
              wl_format_count((size_t)c->plan->epochs, "epoch", a), wl_human_time(a, 3600 * b.hours),
              wl_amount_text(&kwh, a));
     if (!isnan(b.carbon_g)) wl_print(", %s", wl_amount_text(&carbon, a));
@@ -132,7 +140,7 @@ static void print_workload(const struct wl_cmd_plan *c, const struct wl_cmd_plan
              w->samples, wl_provenance_mark(c->from));
     print_points(c, d, a);
     print_exponent(c, d, a);
-    print_parts(last);
+    print_parts(last, a);
     if (d->needs_energy)
         wl_print("  energy     unknown: needs %s\n", d->needs_energy);
     else if (d->n_base > 1)
@@ -177,10 +185,10 @@ static void print_accuracy(const struct wl_planner_accuracy *x, struct wl_arena 
         wl_print("  accuracy   unknown: %s\n", x->why);
         return;
     }
-    wl_print("  accuracy   fitted to %s of at most %g workers, the %s of more: median error %.1f %%, %zu of %zu inside "
+    wl_print("  accuracy   fitted to %s of at most %s, the %s of more: median error %.1f %%, %zu of %zu inside "
              "their 95 %% interval\n",
-             wl_format_count(x->trained, "configuration", a), x->largest, wl_format_count(x->n, "configuration", a),
-             100 * x->median_error, x->inside, x->n);
+             wl_format_count(x->trained, "configuration", a), wl_cmd_plan_count(x->largest, "worker", a),
+             wl_format_count(x->n, "configuration", a), 100 * x->median_error, x->inside, x->n);
 }
 
 static void print_calibration(const struct wl_cmd_plan *c, struct wl_arena *a)
@@ -253,16 +261,30 @@ void wl_cmd_plan_print_machines(const struct wl_cmd_plan *c, struct wl_arena *a)
     }
 }
 
-/* Of one quantity: the best and the worst start. "" where nothing varies with time. */
+/* Do all starts have one mean? Sums round. */
+static bool is_constant(double least, double most) { return most - least <= 1e-9 * fmax(fabs(least), fabs(most)); }
+
+static bool has_best_start(const struct wl_cmd_plan_bill *b, bool priced)
+{
+    return priced ? b->cheapest.known && !is_constant(b->cheapest.price, b->dearest.price)
+                  : b->cleanest.known && !is_constant(b->cleanest.g_per_kwh, b->dirtiest.g_per_kwh);
+}
+
+/* Of one quantity: the best and the worst start. */
 static void print_starts(const char *name, const char *path, const struct wl_cmd_plan_bill *b, bool priced,
                          struct wl_arena *a)
 {
     const struct wl_cmd_plan_start *best = priced ? &b->cheapest : &b->cleanest,
                                    *worst = priced ? &b->dearest : &b->dirtiest;
     const char *unit = priced ? wl_strf(a, "%s/kWh", b->currency) : "g/kWh";
-    if (!best->wall_ns) {
+    if (!best->known) {
         wl_print("  %-10s %s does not cover %.3g h at a stretch: %s unknown\n", name, path, b->hours,
                  priced ? "price" : "carbon");
+        return;
+    }
+    if (!has_best_start(b, priced)) {
+        wl_print("  %-10s %s %.4g %s, whenever the training starts\n", name, priced ? "price" : "carbon intensity",
+                 priced ? b->price : b->g_per_kwh, unit);
         return;
     }
     wl_print("  %-10s lowest %sfrom %s: %.4g %s; highest from %s: %.4g; mean of all starts %.4g\n", name,
@@ -279,7 +301,7 @@ static void print_both(const struct wl_cmd_plan *c, const char *name, const stru
     for (size_t i = 0; i < WL_COUNT(starts); i++) {
         const struct wl_cmd_plan_start *s = starts[i];
         const struct wl_amount carbon = wl_amount_of(b->kwh * s->g_per_kwh, "g CO2e", c->from);
-        if (!s->wall_ns || isnan(s->g_per_kwh) || isnan(s->price) || isnan(b->kwh)) continue;
+        if (!has_best_start(b, i > 0) || isnan(s->g_per_kwh) || isnan(s->price) || isnan(b->kwh)) continue;
         wl_print("  %-10s %s start, %s: %s, energy %s\n", name, i ? "cheapest" : "cleanest",
                  wl_clock_iso(a, s->wall_ns), wl_amount_text(&carbon, a), money(c, b->kwh * s->price, b->currency, a));
     }

@@ -65,9 +65,14 @@ int wl_cmd_plan_read_sites(const struct wl_planner_plan *p, struct wl_cmd_plan_s
     return rc;
 }
 
-/* Over all starts at a row of the file after which the training is covered: the mean, and where the least and the most
- * are. */
-static double over_starts(const struct wl_grid_steps *s, double duration_s, int64_t *least_ns, int64_t *most_ns)
+/* All starts at a row of a file after which the training is covered. */
+struct starts {
+    bool any;
+    double mean;
+    int64_t least_ns, most_ns; /* where the least and the most are */
+};
+
+static struct starts starts_in(const struct wl_grid_steps *s, double duration_s)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     double *mean = wl_new_array(a, double, s->n), sum = 0;
@@ -80,33 +85,38 @@ static double over_starts(const struct wl_grid_steps *s, double duration_s, int6
         sum += mean[i];
         n++;
     }
-    *least_ns = n ? s->t_ns[least] : 0;
-    *most_ns = n ? s->t_ns[most] : 0;
     wl_arena_free(a);
-    return n ? sum / (double)n : NAN;
+    if (!n) return (struct starts) { .mean = NAN };
+    return (struct starts) { true, sum / (double)n, s->t_ns[least], s->t_ns[most] };
 }
 
 /* What a training costs that starts then, in carbon and in money. */
-static struct wl_cmd_plan_start start_of(const struct wl_cmd_plan_site *site, int64_t wall_ns, double duration_s)
+static struct wl_cmd_plan_start start_at(const struct wl_cmd_plan_site *site, int64_t wall_ns, double duration_s)
 {
     const struct wl_grid_steps *g = site->footprint.intensity ? &site->footprint.intensity->steps : NULL;
-    struct wl_cmd_plan_start s = { wall_ns, site->footprint.carbon, site->footprint.price };
-    if (!wall_ns) return (struct wl_cmd_plan_start) { 0, NAN, NAN };
+    struct wl_cmd_plan_start s = { true, wall_ns, site->footprint.carbon, site->footprint.price };
     if (g) s.g_per_kwh = wl_grid_steps_mean(g, wall_ns, duration_s);
     if (site->prices) s.price = wl_grid_steps_mean(site->prices, wall_ns, duration_s);
     return s;
 }
 
-static void choose_starts(const struct wl_cmd_plan_site *site, double duration_s, struct wl_cmd_plan_bill *b)
+/* Of what varies with time: the mean over all starts; the best and the worst of them stay unknown where there is none.
+ */
+static double choose_starts(const struct wl_cmd_plan_site *site, const struct wl_grid_steps *steps, double duration_s,
+                            struct wl_cmd_plan_start *best, struct wl_cmd_plan_start *worst)
 {
-    int64_t clean = 0, dirty = 0, cheap = 0, dear = 0;
+    const struct starts s = starts_in(steps, duration_s);
+    if (!s.any) return NAN;
+    *best = start_at(site, s.least_ns, duration_s);
+    *worst = start_at(site, s.most_ns, duration_s);
+    return s.mean;
+}
+
+static void bill_starts(const struct wl_cmd_plan_site *site, double duration_s, struct wl_cmd_plan_bill *b)
+{
     if (site->footprint.intensity)
-        b->g_per_kwh = over_starts(&site->footprint.intensity->steps, duration_s, &clean, &dirty);
-    if (site->prices) b->price = over_starts(site->prices, duration_s, &cheap, &dear);
-    b->cleanest = start_of(site, clean, duration_s);
-    b->dirtiest = start_of(site, dirty, duration_s);
-    b->cheapest = start_of(site, cheap, duration_s);
-    b->dearest = start_of(site, dear, duration_s);
+        b->g_per_kwh = choose_starts(site, &site->footprint.intensity->steps, duration_s, &b->cleanest, &b->dirtiest);
+    if (site->prices) b->price = choose_starts(site, site->prices, duration_s, &b->cheapest, &b->dearest);
 }
 
 static double or_zero(double v) { return isnan(v) ? 0 : v; }
@@ -116,14 +126,22 @@ struct wl_cmd_plan_bill wl_cmd_plan_bill_of(const struct wl_cmd_plan *c, const s
 {
     const struct wl_planner_machine *machine = &c->plan->machines[m->machine];
     const double epochs = (double)c->plan->epochs, s = f->point.epoch_s * epochs;
-    struct wl_cmd_plan_bill b = { .hours = s / S_PER_HOUR, .g_per_kwh = NAN, .price = NAN, .currency = "EUR" };
+    const struct wl_cmd_plan_start none = { .g_per_kwh = NAN, .price = NAN };
+    struct wl_cmd_plan_bill b = { .hours = s / S_PER_HOUR,
+                                  .g_per_kwh = NAN,
+                                  .price = NAN,
+                                  .currency = "EUR",
+                                  .cleanest = none,
+                                  .dirtiest = none,
+                                  .cheapest = none,
+                                  .dearest = none };
     const bool priced = !isnan(machine->worker_hour_price) || !isnan(machine->node_hour_price);
     b.kwh = f->point.energy_j * epochs / J_PER_KWH * (site ? site->footprint.pue : 1);
     if (site) {
         b.g_per_kwh = site->footprint.carbon;
         b.price = site->footprint.price;
         b.currency = site->footprint.currency;
-        choose_starts(site, s, &b);
+        bill_starts(site, s, &b);
     }
     b.carbon_g = b.kwh * b.g_per_kwh;
     b.energy_cost = b.kwh * b.price;
