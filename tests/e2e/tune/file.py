@@ -96,7 +96,7 @@ def out_of_memory():
 
 RANKS = """
 [ $1 -le 37 ] && exit 0
-sleep 300 &
+sleep 30 &
 sh -c 'echo "torch.OutOfMemoryError: CUDA out of memory" >&2; exit 1' &
 wait
 """
