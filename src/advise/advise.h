@@ -10,6 +10,7 @@
 #include "advise/choose/campaign.h"
 #include "advise/choose/choose.h"
 #include "advise/joint/joint.h"
+#include "advise/policy/copies.h"
 #include "advise/policy/decide.h"
 
 #endif

@@ -213,3 +213,76 @@ void wl_obs_index_runs(struct wl_observations *obs, struct wl_arena *a)
     }
     wl_arena_free(scratch);
 }
+
+/* ---- parts ---- */
+
+static void take_column(const struct wl_obs_column *from, const size_t *rows, size_t n, const struct wl_obs_column *to)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (from->text)
+            to->text[i] = from->text[rows[i]];
+        else
+            to->real[i] = from->real[rows[i]];
+    }
+}
+
+static void take_extra(const struct wl_observations *obs, const size_t *rows, struct wl_observations *out,
+                       struct wl_arena *a)
+{
+    out->extra = wl_new_array(a, struct wl_obs_column, obs->n_extra);
+    out->n_extra = out->extra_cap = obs->n_extra;
+    for (size_t k = 0; k < obs->n_extra; k++) {
+        struct wl_obs_column *to = &out->extra[k];
+        *to = obs->extra[k];
+        if (to->text)
+            to->text = wl_new_array(a, const char *, out->n);
+        else
+            to->real = wl_new_array(a, double, out->n);
+        take_column(&obs->extra[k], rows, out->n, to);
+    }
+}
+
+/* number: [obs->runs] zeros, before and after. */
+static void number_runs(const struct wl_observations *obs, const size_t *rows, size_t *number,
+                        struct wl_observations *out)
+{
+    for (size_t i = 0; i < out->n; i++) {
+        size_t *here = &number[obs->run_index[rows[i]]];
+        if (!*here) *here = ++out->runs;
+        out->run_index[i] = *here - 1;
+    }
+    for (size_t i = 0; i < out->n; i++) number[obs->run_index[rows[i]]] = 0;
+}
+
+static void take_rows(const struct wl_observations *obs, const size_t *rows, size_t n, struct wl_observations *out,
+                      struct wl_arena *a)
+{
+    out->source = obs->source;
+    out->note = obs->note;
+    wl_obs_alloc(out, n, a);
+    for (size_t c = 0; c < WL_COUNT(columns); c++) {
+        const struct wl_obs_column from = as_column(obs, &columns[c]), to = as_column(out, &columns[c]);
+        take_column(&from, rows, n, &to);
+    }
+    take_extra(obs, rows, out, a);
+}
+
+struct wl_observations *wl_obs_split(const struct wl_observations *obs, const size_t *part, size_t parts,
+                                     struct wl_arena *a)
+{
+    struct wl_arena *scratch = wl_arena_new(a);
+    struct wl_observations *out = wl_new_array(a, struct wl_observations, parts);
+    size_t *rows = wl_new_array(scratch, size_t, obs->n), *end = wl_new_array(scratch, size_t, parts + 1),
+           *number = wl_new_array(scratch, size_t, obs->runs);
+    for (size_t row = 0; row < obs->n; row++)
+        if (part[row] < parts) end[part[row] + 1]++;
+    for (size_t p = 0; p < parts; p++) end[p + 1] += end[p];
+    for (size_t row = 0; row < obs->n; row++) /* moves the first of each part to its end */
+        if (part[row] < parts) rows[end[part[row]]++] = row;
+    for (size_t p = 0, first = 0; p < parts; first = end[p++]) {
+        take_rows(obs, rows + first, end[p] - first, &out[p], a);
+        number_runs(obs, rows + first, number, &out[p]);
+    }
+    wl_arena_free(scratch);
+    return out;
+}

@@ -61,4 +61,9 @@ const char *wl_obs_text(const struct wl_obs_column *column, size_t row, struct w
  * are of one run while their epochs increase; a row with neither is a separate run. */
 void wl_obs_index_runs(struct wl_observations *obs, struct wl_arena *a);
 
+/* The rows of each part as a table of its own, in their order: [parts], with all columns and with runs numbered anew.
+ * part [n]: the part of each row; rows of `parts` or above are left out. Texts are shared with obs. */
+struct wl_observations *wl_obs_split(const struct wl_observations *obs, const size_t *part, size_t parts,
+                                     struct wl_arena *a);
+
 #endif

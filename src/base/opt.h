@@ -82,9 +82,10 @@ struct wl_opts_line {
 
 /* What is not an option. */
 struct wl_opts_args {
-    struct wl_strs args; /* plain arguments, in order */
-    char **command;      /* after "--", NULL-terminated; NULL: there was no "--" */
-    bool help;           /* --help was read; what follows it was not */
+    struct wl_strs args;  /* plain arguments, in order */
+    char **command;       /* after "--", NULL-terminated; NULL: there was no "--" */
+    struct wl_strs given; /* names of the options that were given, in the order of the table */
+    bool help;            /* --help was read; what follows it was not */
 };
 
 /* Sets defaults, then options, then chosen presets, then checks `required`. WL_EUSAGE with a message. "--" is never the

@@ -139,6 +139,8 @@ int wl_opts_parse(const struct wl_opts_line *line, void *out, struct wl_opts_arg
         }
         if (rc) return rc;
     }
+    for (const struct wl_opt *o = line->rows; o->name; o++)
+        if (p.seen[o - line->rows]) wl_strs_add(a, &rest->given, o->name);
     apply_presets(&p);
     return check_required(&p);
 }

@@ -23,6 +23,14 @@ static const struct wl_setting *cap_that_varied(const struct wl_policy_source *s
     return NULL;
 }
 
+/* Settings are joined within a source alone: another one may be of another host, or its epochs of other data. */
+static const char *scope_of(const struct wl_policy_source *sources, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (!wl_str_eq(sources[i].obs->source, sources[0].obs->source)) return " within one source";
+    return "";
+}
+
 /* ---- jobs ---- */
 
 struct search {
@@ -227,13 +235,13 @@ static void find_noise(const struct wl_policy_source *sources, size_t n, struct 
 
 /* ---- all ---- */
 
-static int refuse(const struct wl_policy_jobs *out, struct wl_err *e)
+static int refuse(const struct wl_policy_jobs *out, const char *scope, struct wl_err *e)
 {
     if (out->unmeasured)
         return wl_fail(e, WL_EINVAL,
-                       "no group of runs has two values of the %s with a time and an energy (%zu have no energy)",
-                       out->cap->label, out->unmeasured);
-    return wl_fail(e, WL_EINVAL, "no group of runs has two values of the %s", out->cap->label);
+                       "no group of runs has two values of the %s%s with a time and an energy (%zu have no energy)",
+                       out->cap->label, scope, out->unmeasured);
+    return wl_fail(e, WL_EINVAL, "no group of runs has two values of the %s%s", out->cap->label, scope);
 }
 
 int wl_policy_find_jobs(const struct wl_policy_source *sources, size_t n, const struct wl_setting *cap,
@@ -241,11 +249,13 @@ int wl_policy_find_jobs(const struct wl_policy_source *sources, size_t n, const 
 {
     struct search s = { .out = out, .a = a };
     *out = (struct wl_policy_jobs) { .cap = cap ? cap : cap_that_varied(sources, n) };
-    if (!out->cap) return wl_fail(e, WL_EINVAL, "no power cap or clock was varied: there is nothing to choose from");
+    if (!out->cap)
+        return wl_fail(e, WL_EINVAL, "no power cap or clock was varied%s: there is nothing to choose from",
+                       scope_of(sources, n));
     int rc = find_hardware(sources, n, out, e);
     if (rc) return rc;
     for (size_t k = 0; k < n; k++) add_source(&s, &sources[k]);
-    if (!out->n) return refuse(out, e);
+    if (!out->n) return refuse(out, scope_of(sources, n), e);
     rc = set_values(&s, max_power_w, e);
     if (rc) return rc;
     const bool known = !out->cap->domain && !out->uncapped;

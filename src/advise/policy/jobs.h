@@ -1,4 +1,4 @@
-/* Measured jobs of a partition: settings of campaigns that differ in one cap (or clock) alone, and the candidates of a
+/* Measured jobs of a partition: settings of one source that differ in one cap (or clock) alone, and the candidates of a
  * policy, which are all values of that cap. */
 #ifndef WL_ADVISE_POLICY_JOBS_H
 #define WL_ADVISE_POLICY_JOBS_H

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -115,6 +116,62 @@ def several_sources():
     assert got["choice"] == 200 and sorted({j["workload"] for j in got["jobs"] if not j["measured"]}) == ["net1", "net7"]
 
 
+def copies():
+    """A run counts once, whichever sources have it: a file given twice, a history that contains another source."""
+    table = list(rows())
+    lab, limits = write("lab.csv", table), ("--max-slowdown", "10%", "--jobs", "85%")
+    alone = answer(lab, *limits)
+    twice = answer(lab, "./lab.csv", lab, *limits)
+    assert twice["caps"] == alone["caps"] and len(twice["jobs"]) == len(alone["jobs"]) == 20, twice
+    assert [n for n in twice["notes"] if "excluded: 120 runs" in n] == ["./lab.csv: excluded: 120 runs with the times and energies of an earlier source",
+                                                                        "lab.csv: excluded: 120 runs with the times and energies of an earlier source"], twice["notes"]
+    more = list(rows(workloads=2, bound=(.15, .9), workers=(2,), seed=2))
+    history = write("history.csv", [dict(r, run=f"old-{k}") for k, r in enumerate(table + more)])
+    both = answer(lab, history, *limits)
+    assert len(both["jobs"]) == 22 and sum(j["source"] == history for j in both["jobs"]) == 2, both["jobs"]
+    whole = answer(history, *limits)
+    assert both["choice"] == whole["choice"] and abs(cap_of(both, 200)["share"]["mean"] - cap_of(whole, 200)["share"]["mean"]) < 1e-9
+
+
+def one_source_each():
+    """Caps that were measured in sources of their own are not joined, and the message says so."""
+    paths = [write(f"only{cap}.csv", rows(caps=(cap,))) for cap in (200, 250)]
+    refused("no power cap or clock was varied within one source: there is nothing to choose from", *paths, "--max-slowdown", "10%")
+    refused("no power cap or clock was varied: there is nothing to choose from", paths[0], "--max-slowdown", "10%")
+    refused("no group of runs has two values of the power cap within one source", *paths, "--max-slowdown", "10%", "--cap", "power_cap_w")
+    single = write("single.csv", rows(workers=(8,), caps=(200,)))
+    says(run("lab.csv", single, "--max-slowdown", "10%", "--jobs", "85%")[0], "left out: 10 groups of runs with one value of the power cap within one source")
+
+
+def options():
+    """Each option acts or is refused, with --policy and without it."""
+    shown = subprocess.run([WATTLAW, "recommend", "--help"], capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^  (?:-\w, )?--(?:\[no-\])?([a-z-]+)", shown, re.M)
+    both = {"max-slowdown": "10%", "where": "workers=4", "max-power": "300", "drop-epochs": "0", "all": None, "map": "run=run", "json": None}
+    policy = {"jobs": "95%", "cap": "power_cap_w", "devices": "100"}
+    values = {"minimize": "energy", "deadline": "8h", "budget": "500EUR", "target": "a=1", "epochs-table": "t.csv", "reference": "fastest", "site-power": "40kW",
+              "carbon-kind": "average", "carbon-range": "1,2", "country": "DE", "probability": ".5"}
+    path = write("jobs.csv", rows())
+    assert len(names) > 35 and set(both) | set(policy) <= set(names), names
+    for name in set(names) - {"policy", "help"}:
+        value = both.get(name, policy.get(name, values.get(name, "1")))
+        words = [f"--{name}"] + ([] if value is None else [value])
+        if name not in both:
+            part, mode = (f"--{name} requires --policy", []) if name in policy else (f"--{name} is not for --policy", ["--policy", "--max-slowdown", "9%"])
+            done = subprocess.run([WATTLAW, "recommend", path, *mode, *words], capture_output=True, text=True, check=False)
+            assert done.returncode == 2 and part in done.stderr, (words, done)
+
+
+def words():
+    """Shares that are too small are said to be below the asked one; nothing is 0 % or -0.0."""
+    flat = [dict(r, energy_j=r["workers"] * 200 * r["time_s"]) for r in rows(bound=(0, 0), noise=1e-4)]
+    text = run(write("flat.csv", flat), "--max-slowdown", "10%", "--jobs", "85%")[0]
+    assert "-0.0" not in text and not re.search(r"[^\d.]0(\.0)? % (less|more)", text), text
+    text = run("jobs.csv", "--max-slowdown", "10%", "--jobs", "92.5%")[0]
+    says(text, "below 92.5 %")
+    assert "-0.0" not in text and "too few" not in text, text
+
+
 def no_cap():
     path = write("none.csv", rows(caps=(150, 200, None)))
     got = answer(path, "--max-slowdown", "10%", "--jobs", "85%")
@@ -181,7 +238,9 @@ def bad_input():
                        (("--max-slowdown", "x"), "--max-slowdown x: expected a percentage"), (("--max-slowdown", "9%", "--deadline", "8h"), "--deadline is not for --policy"),
                        (("--max-slowdown", "9%", "--minimize", "time"), "--minimize is not for --policy"), (("--max-slowdown", "9%", "--cap", "volts"), "volts")):
         refused(part, path, *args, status=2)
-    refused("expected one store", "--max-slowdown", "10%", status=2)
+    refused("expected one or more stores, campaign folders or CSV files", "--max-slowdown", "10%", status=2)
+    refused("expected one or more stores, campaign folders or CSV files", "--devices", "5", "--max-slowdown", "5%", status=2)
+    refused("expected one or more stores, campaign folders or CSV files", status=2)
     done = subprocess.run([WATTLAW, "recommend", path, "--devices", "9"], capture_output=True, text=True, check=False)
     assert done.returncode == 2 and "--devices requires --policy" in done.stderr, done
     late = ("--max-slowdown", "10%")
@@ -191,10 +250,12 @@ def bad_input():
     refused("no group of runs has two values of the power cap with a time and an energy", write("dark.csv", rows(energy_j="")), *late)
     refused("V100 and A40: one power cap cannot serve", path, write("a40.csv", rows(hardware="A40")), *late)
     refused("70 values of the power cap", write("many.csv", rows(workloads=1, caps=range(100, 170))), *late)
-    refused("no power cap or clock was varied", path, *late, "--where", "workload=other")
+    for where in ("workload=other", "hardware=A100", "workload=net1,hardware=A100"):
+        refused("no run matches --where " + where.replace(",", " --where "), path, *late, "--where", where)
+    refused("no run with a positive time and worker count", write("untimed.csv", rows(time_s=-1)), *late)
 
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (known_truth, several_sources, no_cap, few_data, scripts, simulated_store, bad_input):
+    for test in (known_truth, several_sources, copies, one_source_each, options, words, no_cap, few_data, scripts, simulated_store, bad_input):
         test()

@@ -127,6 +127,47 @@ static void other_caps(void **state)
     wl_arena_free(t.arena);
 }
 
+/* A run of several tables counts in the first of them: by its values, whatever its label is. */
+static void copies_across_tables(void **state)
+{
+    (void)state;
+    struct table t[3];
+    size_t removed[3];
+    for (size_t k = 0; k < 3; k++) table_init(&t[k]);
+    for (int cap = 100; cap <= 200; cap += 50) add(&t[0], "net", 1, cap, 1e4 / cap + 0.1);
+    add(&t[1], "net", 1, 250, 40);               /* its own */
+    add(&t[1], "net", 1, 150, 1e4 / 150 + 0.1);  /* a copy */
+    add(&t[1], "net", 1, 100, 1e4 / 150 + 0.1);  /* another cap */
+    add(&t[1], "net", 2, 150, 1e4 / 150 + 0.1);  /* other workers */
+    add(&t[1], "bert", 1, 150, 1e4 / 150 + 0.1); /* another workload */
+    add(&t[1], "net", 1, 200, 50.1);
+    t[1].obs.hardware[5] = "A40"; /* table 0 names none: a copy */
+    add(&t[2], "net", 1, 250, 40);
+    t[2].obs.energy_j[0] = NAN; /* cannot be compared */
+    add(&t[2], "net", 1, 250, 40);
+    t[2].obs.hardware[1] = "V100";
+    t[1].obs.hardware[0] = "A40"; /* known to differ */
+    struct wl_observations obs[3];
+    for (size_t k = 0; k < 3; k++) {
+        wl_obs_index_runs(&t[k].obs, t[k].arena);
+        obs[k] = t[k].obs;
+    }
+    wl_policy_remove_copies(obs, 3, removed, t[0].arena);
+    assert_int_equal(removed[0], 0);
+    assert_int_equal(removed[1], 2);
+    assert_int_equal(removed[2], 0);
+    assert_int_equal(obs[1].n, 4);
+    assert_int_equal(obs[1].runs, 4);
+    near(obs[1].power_cap_w[0], 250, 0);
+    near(obs[1].power_cap_w[1], 100, 0);
+    assert_string_equal(obs[1].workload[3], "bert");
+    obs[1] = obs[0]; /* a source that is given twice */
+    wl_policy_remove_copies(obs, 2, removed, t[0].arena);
+    assert_int_equal(removed[1], 3);
+    assert_int_equal(obs[1].n, 0);
+    for (size_t k = 3; k--;) wl_arena_free(t[k].arena);
+}
+
 static void decision(void **state)
 {
     struct table t;
@@ -188,8 +229,8 @@ static void refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_of_a_campaign), cmocka_unit_test(noise_of_repeats), cmocka_unit_test(other_caps),
-        cmocka_unit_test(decision),           cmocka_unit_test(refusals),
+        cmocka_unit_test(jobs_of_a_campaign),   cmocka_unit_test(noise_of_repeats), cmocka_unit_test(other_caps),
+        cmocka_unit_test(copies_across_tables), cmocka_unit_test(decision),         cmocka_unit_test(refusals),
     };
     return cmocka_run_group_tests_name("advise-policy-jobs", tests, NULL, NULL);
 }

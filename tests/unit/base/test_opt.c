@@ -91,6 +91,13 @@ static void defaults_and_every_form_are_read(void **state)
     assert_string_equal(f->o.precision, "f32");
     assert_string_equal(f->rest.args.v[0], "file");
     assert_null(f->rest.command);
+    assert_int_equal(f->rest.given.n, 6); /* each once */
+    for (size_t i = 0, row = 0; i < f->rest.given.n; i++, row++) {
+        while (rows[row].name && !wl_str_eq(rows[row].name, f->rest.given.v[i])) row++;
+        assert_non_null(rows[row].name); /* in the order of the table */
+    }
+    assert_int_equal(PARSE(f, false, "file"), 0);
+    assert_int_equal(f->rest.given.n, 0);
 }
 
 static void options_after_the_command_are_left_to_it(void **state)

@@ -13,43 +13,12 @@ static const double devices = 100;        /* of a partition of unknown size */
 
 /* ---- options ---- */
 
-static int refuse_others(const struct wl_recommend_options *o, struct wl_err *e)
-{
-    const struct {
-        bool given;
-        const char *name;
-    } others[] = {
-        { !wl_str_eq(o->minimize, "energy"), "minimize" },
-        { !isnan(o->deadline_s), "deadline" },
-        { o->budget.n > 0, "budget" },
-        { !isnan(o->epochs), "epochs" },
-        { !isnan(o->samples), "samples" },
-        { o->target != NULL, "target" },
-        { o->epochs_table != NULL, "epochs-table" },
-        { o->reference.n > 0, "reference" },
-        { !isnan(o->node_size), "node-size" },
-        { !isnan(o->global_batch), "global-batch" },
-        { o->site_power != NULL, "site-power" },
-        { !isnan(o->memory_gb), "device-memory" },
-        { !isnan(o->price_worker_h), "price-worker-hour" },
-        { !isnan(o->price_node_h), "price-node-hour" },
-    };
-    for (size_t i = 0; i < WL_COUNT(others); i++)
-        if (others[i].given)
-            return wl_fail(e, WL_EUSAGE,
-                           "--%s is not for --policy, which finds the least energy of one cap for all jobs",
-                           others[i].name);
-    return 0;
-}
-
 static int read_options(const struct wl_recommend_options *o, struct wl_policy_options *out, struct wl_arena *a,
                         struct wl_err *e)
 {
     double slowdown = 0, share = 0;
-    int rc = refuse_others(o, e);
-    if (rc) return rc;
     if (!o->max_slowdown) return wl_fail(e, WL_EUSAGE, "--policy requires --max-slowdown, such as 10%%");
-    rc = wl_recommend_read_percent("max-slowdown", o->max_slowdown, WL_RECOMMEND_SLOWDOWN_MAX, &slowdown, a, e);
+    int rc = wl_recommend_read_percent("max-slowdown", o->max_slowdown, WL_RECOMMEND_SLOWDOWN_MAX, &slowdown, a, e);
     if (rc == 0) rc = wl_recommend_read_percent("jobs", o->jobs, largest_share, &share, a, e);
     *out = (struct wl_policy_options) { slowdown / 100, share / 100, FURTHER, level };
     return rc;
@@ -59,9 +28,11 @@ static int read_options(const struct wl_recommend_options *o, struct wl_policy_o
 
 struct sources {
     const struct wl_recommend_options *asked;
+    const struct wl_choose_where *where;
     struct wl_policy_source *v;
     size_t n, cap;
     struct wl_strs *notes;
+    const char *failed; /* why the first workload without a usable run has none; NULL: each has one */
     struct wl_arena *a;
 };
 
@@ -86,30 +57,64 @@ static int add_workload(struct sources *s, const struct wl_observations *obs, co
 }
 
 /* A workload without a usable run is a note: the others still answer. */
-static int add_source(struct sources *s, const char *path, const struct wl_choose_where *where, struct wl_err *e)
+static int add_source(struct sources *s, const struct wl_observations *obs, struct wl_err *e)
 {
-    struct wl_observations *obs = wl_new(s->a, struct wl_observations);
     struct wl_strs workloads = { 0 };
-    int rc = wl_analysis_read(path, &s->asked->map, obs, s->a, e);
-    if (rc == 0) rc = wl_analysis_add_peaks(path, obs, s->a, e);
-    if (rc == 0) rc = wl_choose_workloads(obs, where, s->asked->where.n, &workloads, s->a, e);
-    if (rc == 0 && !workloads.n) wl_strs_addf(s->a, s->notes, "%s: no run matches --where workload", path);
+    int rc = wl_choose_workloads(obs, s->where, s->asked->where.n, &workloads, s->a, e);
+    if (rc == 0 && !workloads.n) wl_strs_addf(s->a, s->notes, "%s: no run matches --where workload", obs->source);
     for (size_t i = 0; i < workloads.n && rc == 0; i++) {
-        rc = add_workload(s, obs, where, workloads.v[i], e);
+        rc = add_workload(s, obs, s->where, workloads.v[i], e);
         if (rc != WL_EINVAL) continue;
         wl_strs_add(s->a, s->notes, e->msg);
+        if (!s->failed) s->failed = wl_strdup(s->a, e->msg);
         rc = 0;
     }
     return rc;
 }
 
+/* Are there settings that may be chosen? */
+static int check_any(const struct sources *s, struct wl_err *e)
+{
+    struct wl_text t = WL_TEXT(s->a);
+    for (size_t k = 0; k < s->n; k++)
+        for (size_t i = 0; i < s->v[k].campaign->n; i++)
+            if (!s->v[k].campaign->settings[i].excluded) return 0;
+    for (size_t k = 0; k < s->asked->where.n; k++) wl_text_addf(&t, "%s%s", k ? " --where " : "", s->asked->where.v[k]);
+    if (s->failed && !s->n) return wl_fail(e, WL_EINVAL, "%s", s->failed);
+    return wl_fail(e, WL_EINVAL, "no run matches --where %s", t.s);
+}
+
+/* The table of each source, without the runs that an earlier one has. */
+static int read_sources(const struct wl_strs *paths, struct sources *s, struct wl_observations *obs, struct wl_err *e)
+{
+    size_t *removed = wl_new_array(s->a, size_t, paths->n);
+    int rc = 0;
+    for (size_t i = 0; i < paths->n && rc == 0; i++) {
+        rc = wl_analysis_read(paths->v[i], &s->asked->map, &obs[i], s->a, e);
+        if (rc == 0) rc = wl_analysis_add_peaks(paths->v[i], &obs[i], s->a, e);
+    }
+    if (rc) return rc;
+    wl_policy_remove_copies(obs, paths->n, removed, s->a);
+    for (size_t i = 0; i < paths->n; i++)
+        if (removed[i])
+            wl_strs_addf(s->a, s->notes, "%s: excluded: %zu run%s with the times and energies of an earlier source",
+                         paths->v[i], removed[i], removed[i] == 1 ? "" : "s");
+    return 0;
+}
+
 static int find_jobs(const struct wl_recommend_options *o, struct wl_recommend_policy *p, struct wl_arena *a,
                      struct wl_err *e)
 {
+    const size_t n = p->sources->n;
     struct sources s = { .asked = o, .notes = &p->notes, .a = a };
-    struct wl_choose_where *where;
+    struct wl_observations *obs = wl_new_array(a, struct wl_observations, n);
+    struct wl_choose_where *where = NULL;
     int rc = wl_recommend_read_where(&o->where, "where", &where, a, e);
-    for (size_t i = 0; i < p->sources->n && rc == 0; i++) rc = add_source(&s, p->sources->v[i], where, e);
+    s.where = where;
+    if (rc == 0) rc = read_sources(p->sources, &s, obs, e);
+    for (size_t i = 0; i < n && rc == 0; i++)
+        if (obs[i].n) rc = add_source(&s, &obs[i], e);
+    if (rc == 0) rc = check_any(&s, e);
     if (rc) return rc;
     return wl_policy_find_jobs(s.v, s.n, o->cap ? wl_setting_find(o->cap) : NULL, o->max_power_w, &p->jobs, a, e);
 }
@@ -120,8 +125,8 @@ static void note_evidence(struct wl_recommend_policy *p, struct wl_arena *a)
 {
     const struct wl_policy_jobs *j = &p->jobs;
     if (j->single)
-        wl_strs_addf(a, &p->notes, "left out: %zu group%s of runs with one value of the %s", j->single,
-                     j->single == 1 ? "" : "s", j->cap->label);
+        wl_strs_addf(a, &p->notes, "left out: %zu group%s of runs with one value of the %s%s", j->single,
+                     j->single == 1 ? "" : "s", j->cap->label, p->sources->n > 1 ? " within one source" : "");
     if (j->unmeasured)
         wl_strs_addf(a, &p->notes, "left out: %zu group%s of runs without the energy of two values of the %s",
                      j->unmeasured, j->unmeasured == 1 ? "" : "s", j->cap->label);

@@ -19,10 +19,20 @@ const char *wl_recommend_cap_name(const struct wl_policy_jobs *jobs, size_t valu
     return none ? jobs->cap->missing : wl_strf(a, "%.4g %s", jobs->value[value], unit_of(jobs));
 }
 
+/* Beyond 1, %; 0 where "%.1f" would be -0.0. */
+static double percent_over(double ratio)
+{
+    static const double shown = 0.05;
+    const double percent = 100 * (ratio - 1);
+    return fabs(percent) < shown ? 0 : percent;
+}
+
 /* "12.3 % less", "4.0 % more" */
 static const char *change(double ratio, struct wl_arena *a)
 {
-    return wl_strf(a, "%.1f %% %s", 100 * fabs(ratio - 1), ratio <= 1 ? "less" : "more");
+    const double percent = percent_over(ratio);
+    if (percent == 0) return "unchanged";
+    return wl_strf(a, "%.1f %% %s", fabs(percent), percent < 0 ? "less" : "more");
 }
 
 static const char *interval_text(const struct wl_advise_policy_share *s, struct wl_arena *a)
@@ -77,9 +87,9 @@ static void print_effects(const struct wl_recommend_policy *p, struct wl_arena *
     wl_print("  energy         %s per job%s\n", change(c->energy, a), wl_provenance_mark(p->jobs.from));
     wl_print("  time           %s per job on average\n", change(c->slowdown, a));
     print_power(p, c, a);
-    if (c->energy < 1)
-        wl_print("  rebound        cheaper hours invite more jobs: with %.0f %% more of them nothing is saved\n",
-                 100 * (1 / c->energy - 1));
+    if (percent_over(c->energy) < 0)
+        wl_print("  rebound        cheaper hours invite more jobs: with %s %% more of them nothing is saved\n",
+                 wl_format_percent(1 / c->energy - 1, a));
 }
 
 /* ---- who suffers ---- */
@@ -140,6 +150,7 @@ static void print_table(const struct wl_recommend_policy *p, struct wl_arena *a)
     const struct wl_policy_result *r = &p->result;
     static const char *const columns[] = { "share, %", "90 %, same mix", "90 %, other workloads", "energy, %",
                                            "time, %" };
+    const char *below = wl_strf(a, "below %.4g %%", 100 * p->options.share);
     struct wl_table t = wl_table_new(a);
     wl_table_column(&t, p->jobs.cap->label, true);
     for (size_t k = 0; k < WL_COUNT(columns); k++) wl_table_column(&t, columns[k], true);
@@ -155,8 +166,8 @@ static void print_table(const struct wl_recommend_policy *p, struct wl_arena *a)
         wl_table_cellf(&t, "%.1f", 100 * v->share.mean);
         wl_table_cell(&t, interval_text(&v->share, a));
         wl_table_cell(&t, interval_text(&v->of_others, a));
-        wl_table_cellf(&t, "%+.1f", 100 * (v->energy - 1));
-        wl_table_cellf(&t, "%+.1f", 100 * (v->slowdown - 1));
+        wl_table_cellf(&t, "%+.1f", percent_over(v->energy));
+        wl_table_cellf(&t, "%+.1f", percent_over(v->slowdown));
         wl_table_provenance(&t, p->jobs.from);
         wl_table_amount(&t, &mean, 4);
         wl_table_amount(&t, &peak, 4);
@@ -164,7 +175,7 @@ static void print_table(const struct wl_recommend_policy *p, struct wl_arena *a)
                           : c == r->choice                    ? "choice"
                           : c == r->reference                 ? "reference"
                           : v->allowed                        ? ""
-                                                              : "too few jobs");
+                                                              : below);
         wl_table_row(&t);
     }
     wl_print("\n");

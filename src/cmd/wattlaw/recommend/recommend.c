@@ -146,7 +146,9 @@ static const struct wl_opt options[] = {
       .min = 1e-3,
       .max = 1e6,
       .unit = "W",
-      .help = "maximum power of a worker, for the Zeus cost (default: largest power cap)" },
+      .help =
+          "maximum power of a worker, for the Zeus cost (default: largest power cap); with --policy the power limit "
+          "of a device without a cap (default: unknown)" },
     { .name = "drop-epochs",
       .type = WL_INT,
       .offset = AT(drop_epochs),
@@ -342,16 +344,42 @@ static int answer_each(const struct question *q, struct wl_arena *a, struct wl_e
     return status;
 }
 
+/* ---- which options are for --policy ---- */
+
+static bool is_listed(const char *const *list, const char *name)
+{
+    while (*list && !wl_str_eq(*list, name)) list++;
+    return *list != NULL;
+}
+
+/* Each option that is given has an effect, or is refused. */
+static int check_mode(bool policy, const struct wl_strs *given, struct wl_err *e)
+{
+    static const char *const both[] = { "policy", "max-slowdown", "where", "max-power", "drop-epochs",
+                                        "all",    "map",          "json",  NULL },
+                             *const policies[] = { "jobs", "cap", "devices", NULL };
+    for (size_t i = 0; i < given->n; i++) {
+        const char *name = given->v[i];
+        if (!policy && is_listed(policies, name)) return wl_fail(e, WL_EUSAGE, "--%s requires --policy", name);
+        if (policy && !is_listed(both, name) && !is_listed(policies, name))
+            return wl_fail(e, WL_EUSAGE,
+                           "--%s is not for --policy, which finds the least energy of one cap for all jobs", name);
+    }
+    return 0;
+}
+
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_recommend_options *o = opts;
     struct question q = { 0 };
-    if (o->policy && rest->args.n && !rest->command) return wl_recommend_policy(o, &rest->args, a, e);
-    if (o->cap || !isnan(o->devices))
-        return wl_fail(e, WL_EUSAGE, "--%s requires --policy", o->cap ? "cap" : "devices");
+    int rc = check_mode(o->policy, &rest->given, e);
+    if (rc) return rc;
+    if (o->policy && (!rest->args.n || rest->command))
+        return wl_fail(e, WL_EUSAGE, "expected one or more stores, campaign folders or CSV files");
+    if (o->policy) return wl_recommend_policy(o, &rest->args, a, e);
     if (rest->args.n != 1 || rest->command)
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
-    const int rc = read_question(o, rest->args.v[0], &q, a, e);
+    rc = read_question(o, rest->args.v[0], &q, a, e);
     if (rc) return rc;
     return q.workloads.n < 2 ? answer_one(&q, a, e) : answer_each(&q, a, e);
 }
