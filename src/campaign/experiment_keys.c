@@ -45,7 +45,12 @@ static const struct wl_opt sweep_rows[] = {
 #define SETTING_COUNT(member, option, unit_, max_, grid, help_, ...) \
     { .name = option, KEY(WL_INTS, member), .min = 1, .max = max_, .unit = unit_, .help = help_ },
 #define SETTING_CAP(member, option, unit_, kind, grid, help_, ...) \
-    { .name = option, KEY(WL_REALS, cap[kind]), .min = 1, .max = WL_SETTING_CAP_MAX, .unit = unit_, .help = help_ },
+    { .name = option,                                              \
+      KEY(WL_REALS, cap[kind]),                                    \
+      .min = WL_SETTING_CAP_MIN,                                   \
+      .max = WL_SETTING_CAP_MAX,                                   \
+      .unit = unit_,                                               \
+      .help = help_ },
 #include "settings/settings.def"
     WL_OPT_END,
 };

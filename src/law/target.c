@@ -215,17 +215,30 @@ static const char *metrics_text(const struct wl_strs *names, const char *word, s
     return t.n ? t.s : "";
 }
 
+/* The others of the source, and whether epochs name this one without a value. */
+static bool collect_metrics(const struct wl_observations *obs, const char *metric, const struct wl_strs *others,
+                            struct wl_strs *names, struct wl_arena *a)
+{
+    bool named = false;
+    for (size_t i = 0; i < others->n; i++)
+        if (!wl_str_eq(others->v[i], metric)) add_name(names, others->v[i], a);
+    for (size_t i = 0; i < obs->n; i++) {
+        const char *name = obs->metric[i];
+        named = named || wl_str_eq(name, metric);
+        if (name && has_metric(obs, i, name)) add_name(names, name, a);
+    }
+    return named;
+}
+
 static int find_metric(const struct wl_observations *obs, const char *metric, const struct wl_strs *others,
                        struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs names = { 0 };
-    for (size_t i = 0; i < others->n; i++) add_name(&names, others->v[i], a);
-    for (size_t i = 0; i < obs->n; i++) {
+    for (size_t i = 0; i < obs->n; i++)
         if (has_metric(obs, i, metric)) return 0;
-        if (obs->metric[i]) add_name(&names, obs->metric[i], a);
-    }
-    return wl_fail(e, WL_ENOENT, "%s: no epoch has the metric %s%s", obs->source, metric,
-                   metrics_text(&names, metric, a));
+    const bool named = collect_metrics(obs, metric, others, &names, a);
+    return wl_fail(e, WL_ENOENT, "%s: no epoch has %s %s%s", obs->source,
+                   named ? "a value of the metric" : "the metric", metric, metrics_text(&names, metric, a));
 }
 
 int wl_target_reach(const struct wl_observations *obs, const struct wl_target_options *options,

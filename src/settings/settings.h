@@ -11,7 +11,8 @@ enum wl_cap_kind {
 #include "settings/settings.def"
     WL_CAP_KINDS
 };
-#define WL_SETTING_CAP_MAX 1e5 /* W or MHz: the largest value that an option or an experiment may ask for */
+#define WL_SETTING_CAP_MIN 1 /* W or MHz: the values that an option or an experiment may ask for */
+#define WL_SETTING_CAP_MAX 1e5
 
 /* Values. A missing number is NAN, a missing text NULL. */
 struct wl_settings {

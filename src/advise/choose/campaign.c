@@ -104,11 +104,16 @@ static void note_exclusions(struct wl_choose_collected *s)
 {
     struct wl_choose_campaign *c = s->c;
     if (s->bad_rows)
-        wl_strs_addf(s->a, &c->notes, "excluded: %zu row%s without a positive time and worker count", s->bad_rows,
-                     s->bad_rows == 1 ? "" : "s");
+        wl_strs_addf(s->a, &c->notes,
+                     "excluded: %zu row%s without a positive time and worker count (times: %g to %g s)", s->bad_rows,
+                     s->bad_rows == 1 ? "" : "s", WL_CHOOSE_TIME_MIN, WL_CHOOSE_TIME_MAX);
+    if (s->bad_energies)
+        wl_strs_addf(s->a, &c->notes, "excluded: %zu energ%s not from %g to %g J", s->bad_energies,
+                     s->bad_energies == 1 ? "y that is" : "ies that are", WL_CHOOSE_ENERGY_MIN, WL_CHOOSE_ENERGY_MAX);
     if (s->bad_caps)
-        wl_strs_addf(s->a, &c->notes, "excluded: %zu run%s with a power cap or clock that is not positive", s->bad_caps,
-                     s->bad_caps == 1 ? "" : "s");
+        wl_strs_addf(s->a, &c->notes,
+                     "excluded: %zu run%s with a power cap or clock that is not from %d to %g W or MHz", s->bad_caps,
+                     s->bad_caps == 1 ? "" : "s", WL_SETTING_CAP_MIN, WL_SETTING_CAP_MAX);
     if (s->copies)
         wl_strs_addf(s->a, &c->notes, "excluded: %zu run%s the same time and energy as another run of the setting",
                      s->copies, s->copies == 1 ? " that has" : "s that have");

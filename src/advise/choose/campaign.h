@@ -6,6 +6,12 @@
 #include "law/law.h"
 #include "settings/settings.h"
 
+/* Of a row. What is beyond cannot have been measured: it is left out and counted. Caps: WL_SETTING_CAP_MIN, _MAX. */
+#define WL_CHOOSE_TIME_MIN   1e-9 /* s */
+#define WL_CHOOSE_TIME_MAX   1e10
+#define WL_CHOOSE_ENERGY_MIN 1e-9 /* J */
+#define WL_CHOOSE_ENERGY_MAX 1e18
+
 /* A restriction of the choice: a number in [least, most], or a text; a missing value matches `none` alone. Settings
  * that do not match are evidence, except those of another workload. */
 struct wl_choose_where {
@@ -90,15 +96,27 @@ int wl_choose_campaign(const struct wl_observations *obs, const struct wl_choose
 int wl_choose_collect(const struct wl_observations *obs, const struct wl_choose_campaign_options *o,
                       struct wl_choose_campaign *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* The workloads of the rows that match `where` in order of appearance; "": of rows that name none. */
+/* The workloads of a source, each with its rows, in order of appearance. Names are compared to the letter: 4 and 4.0
+ * are two. */
+struct wl_choose_workloads {
+    size_t n;
+    const char **name;           /* [n] "": of rows that name none */
+    struct wl_observations *obs; /* [n] */
+};
+
+/* Those that match what `where` says of the workload. WL_ENOENT: a restriction of an unknown column. */
 int wl_choose_workloads(const struct wl_observations *obs, const struct wl_choose_where *where, size_t n_where,
-                        struct wl_strs *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+                        struct wl_choose_workloads *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Has obs the columns of these restrictions? WL_ENOENT: the message begins with "--OPTION" and the restriction. */
+int wl_choose_check_columns(const struct wl_observations *obs, const struct wl_choose_where *where, size_t n_where,
+                            const char *option, struct wl_err *e) WL_MUST_CHECK;
 
 /* Numbers settings 0 .. by their values of all axes but the cap `but`; NULL: but all caps. Returns how many there are.
  */
 size_t wl_choose_families(const struct wl_choose_campaign *c, const char *but, size_t *id, struct wl_arena *a);
 
-/* Is each cap of setting i but `but` missing, or the largest of the campaign where none is missing? */
+/* Is each cap of setting i but `but` missing, or the largest of its hardware where none is missing? */
 bool wl_choose_is_unrestrained(const struct wl_choose_campaign *c, const char *but, size_t i);
 
 /* "8 workers, local batch 32": a setting without its caps. */
@@ -108,14 +126,17 @@ const char *wl_choose_name_without_caps(const struct wl_choose_campaign *c, size
 struct wl_choose_input wl_choose_campaign_input(const struct wl_choose_campaign *c);
 
 /* One reference for all settings where none is named: the least expected time among settings without a cap, or with the
- * largest ones. `like`: restrictions that it must match as well (n may be 0); WL_EINVAL: none matches. */
+ * largest ones of their hardware. `like`: restrictions that it must match as well (n may be 0); WL_EINVAL: none
+ * matches.
+ */
 int wl_choose_reference(const struct wl_choose_campaign *c, const struct wl_observations *obs,
                         const struct wl_choose_where *like, size_t n_like, size_t *out, struct wl_arena *a,
                         struct wl_err *e) WL_MUST_CHECK;
 
 /* What slowdowns and savings are relative to: one setting that matches `like`, or the fastest one, or, without both,
- * the same setting without a cap (or with the largest): same workers, same batch. Where no cap varied it is the
- * fastest, too. Fills in o->reference and o->references; notes settings that have no reference. Errors as above. */
+ * the same setting without a cap (or with the largest of its hardware): same workers, same batch. Of settings that are
+ * capped on different axes, which cannot be compared, it is the fastest. Where no cap varied it is the fastest, too.
+ * Fills in o->reference and o->references; notes settings that have no reference. Errors as above. */
 struct wl_choose_reference_options {
     const struct wl_choose_where *like;
     size_t n_like;

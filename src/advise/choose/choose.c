@@ -90,6 +90,16 @@ static int check(const struct wl_choose_input *in, const struct wl_choose_option
     return 0;
 }
 
+/* Without a number there is nothing to choose by, and no limit explains it. */
+static int check_objective(const struct wl_choose_context *c, const struct wl_choose_result *r, struct wl_err *e)
+{
+    for (size_t i = 0; i < c->in->n; i++)
+        if (!c->in->settings[i].excluded && !isfinite(r->rows[i].ln[c->o->minimize]))
+            return wl_fail(e, WL_EINVAL, "cannot minimize %s: that of %s is not a finite number",
+                           wl_choose_quantity_name(c->o->minimize), c->in->settings[i].name);
+    return 0;
+}
+
 /* ---- rows ---- */
 
 static void describe(const struct wl_choose_context *c, struct wl_choose_result *out)
@@ -205,6 +215,8 @@ int wl_choose(const struct wl_choose_input *in, const struct wl_choose_options *
         for (size_t i = 0; i < in->groups[g].n; i++) c.group[in->groups[g].first + i] = g;
     for (int q = 0; q < WL_CHOOSE_QUANTITIES; q++) out->saving[q] = (struct wl_estimate) { NAN, NAN, NAN };
     describe(&c, out);
+    rc = check_objective(&c, out, e);
+    if (rc) return rc;
     for (size_t i = 0; i < in->n; i++) out->rows[i].slowdown = ratio(&c, out, WL_CHOOSE_TIME, i);
     wl_choose_meet_limits(&c, out, a);
     wl_choose_trade_off(&c, out, a);

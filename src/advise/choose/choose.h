@@ -115,7 +115,8 @@ struct wl_choose_result {
 };
 
 /* WL_EINVAL: the quantity to minimize or a limit needs an energy, a carbon intensity, a price or a maximum power that
- * is not known (the message says which). Input and options must outlive the result. */
+ * is not known (the message says which), or the quantity to minimize is not finite. Input and options must outlive the
+ * result. */
 int wl_choose(const struct wl_choose_input *in, const struct wl_choose_options *o, struct wl_choose_result *out,
               struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -4,12 +4,42 @@
 
 #include <math.h>
 
-static int fit_groups(struct wl_choose_collected *s, struct wl_law_result *out, struct wl_err *e)
+/* ---- what cannot have been measured ---- */
+
+static bool is_within(double v, double least, double most) { return v >= least && v <= most; }
+
+/* The observations with times and energies that cannot be real as missing ones. */
+static struct wl_observations *without_mistakes(const struct wl_choose_collected *s, struct wl_arena *a)
+{
+    struct wl_observations *out = wl_new(a, struct wl_observations);
+    *out = *s->obs;
+    out->time_s = wl_new_array(a, double, out->n);
+    out->energy_j = wl_new_array(a, double, out->n);
+    for (size_t i = 0; i < out->n; i++) {
+        const double t = s->obs->time_s[i], j = s->obs->energy_j[i];
+        out->time_s[i] = is_within(t, WL_CHOOSE_TIME_MIN, WL_CHOOSE_TIME_MAX) ? t : NAN;
+        out->energy_j[i] = is_within(j, WL_CHOOSE_ENERGY_MIN, WL_CHOOSE_ENERGY_MAX) ? j : NAN;
+    }
+    return out;
+}
+
+/* Of runs of the settings. */
+static size_t count_bad_energies(const struct wl_choose_collected *s, const struct wl_observations *usable)
+{
+    size_t n = 0;
+    for (size_t row = 0; row < s->obs->n; row++)
+        n += s->of_run[s->obs->run_index[row]] < s->c->n && isnan(usable->energy_j[row]) &&
+             !isnan(s->obs->energy_j[row]);
+    return n;
+}
+
+static int fit_groups(const struct wl_choose_collected *s, const struct wl_observations *obs, struct wl_law_result *out,
+                      struct wl_arena *a, struct wl_err *e)
 {
     struct wl_law_options laws = { .drop_epochs = s->o->drop_epochs, .runs_only = true };
-    wl_strs_add(s->a, &laws.by, "workload");
-    for (size_t k = 1; k < s->c->n_axes; k++) wl_strs_add(s->a, &laws.by, s->c->axes[k].column);
-    return wl_law_fit(s->obs, &laws, out, s->a, e);
+    wl_strs_add(a, &laws.by, "workload");
+    for (size_t k = 1; k < s->c->n_axes; k++) wl_strs_add(a, &laws.by, s->c->axes[k].column);
+    return wl_law_fit(obs, &laws, out, a, e);
 }
 
 /* ---- which settings ---- */
@@ -109,9 +139,9 @@ static bool is_copy(const struct span *v, size_t k)
     return false;
 }
 
-static struct span without_copies(struct wl_choose_collected *s, const struct span *v)
+static struct span without_copies(struct wl_choose_collected *s, const struct span *v, struct wl_arena *scratch)
 {
-    struct wl_law_run *kept = wl_new_array(s->a, struct wl_law_run, v->n);
+    struct wl_law_run *kept = wl_new_array(scratch, struct wl_law_run, v->n);
     size_t n = 0;
     for (size_t k = 0; k < v->n; k++) {
         s->of_run[s->obs->run_index[v->runs[k].row]] = s->c->n;
@@ -144,10 +174,11 @@ static void add_residuals(struct wl_choose_collected *s, const struct span *v)
 }
 
 /* Runs [first, end) of a group, which have one worker count, are a setting. */
-static void add_setting(struct wl_choose_collected *s, const struct wl_law_group *g, size_t first, size_t end)
+static void add_setting(struct wl_choose_collected *s, const struct wl_law_group *g, size_t first, size_t end,
+                        struct wl_arena *scratch)
 {
     struct wl_choose_campaign *c = s->c;
-    const struct span all = { g->runs + first, end - first }, v = without_copies(s, &all);
+    const struct span all = { g->runs + first, end - first }, v = without_copies(s, &all, scratch);
     const size_t i = c->n++;
     double least = INFINITY, most = 0;
     c->row[i] = v.runs[0].row;
@@ -178,7 +209,7 @@ static bool knows_samples(const struct wl_law_result *laws)
     return true;
 }
 
-/* No cap is an empty value; 0 W and -1 W are mistakes. */
+/* No cap is an empty value; 0 W, -1 W and 1e308 W are mistakes. */
 static bool has_bad_cap(const struct wl_choose_collected *s, size_t row)
 {
     for (size_t k = 0; k < s->c->n_axes; k++) {
@@ -187,12 +218,12 @@ static bool has_bad_cap(const struct wl_choose_collected *s, size_t row)
         double v;
         if (!setting || !setting->is_cap || wl_obs_find(s->obs, setting->name, &column, NULL)) continue;
         const char *text = wl_obs_text(&column, row, s->a);
-        if (*text && (wl_str_to_real(text, &v) || !(v > 0))) return true;
+        if (*text && (wl_str_to_real(text, &v) || !is_within(v, WL_SETTING_CAP_MIN, WL_SETTING_CAP_MAX))) return true;
     }
     return false;
 }
 
-static void add_settings(struct wl_choose_collected *s, const struct wl_law_group *g)
+static void add_settings(struct wl_choose_collected *s, const struct wl_law_group *g, struct wl_arena *scratch)
 {
     if (has_bad_cap(s, g->runs[0].row)) {
         s->bad_caps += g->n_runs;
@@ -200,15 +231,23 @@ static void add_settings(struct wl_choose_collected *s, const struct wl_law_grou
     }
     for (size_t k = 0, end; k < g->n_runs; k = end) {
         for (end = k + 1; end < g->n_runs && g->runs[end].workers == g->runs[k].workers;) end++;
-        add_setting(s, g, k, end);
+        add_setting(s, g, k, end, scratch);
     }
 }
 
-int wl_choose_collect_runs(struct wl_choose_collected *s, struct wl_err *e)
+static bool names_workload(const struct wl_choose_campaign_options *o)
+{
+    for (size_t k = 0; k < o->n_where; k++)
+        if (is_of_workload(&o->where[k])) return true;
+    return false;
+}
+
+static int collect_from(struct wl_choose_collected *s, const struct wl_observations *usable, struct wl_arena *scratch,
+                        struct wl_err *e)
 {
     struct wl_law_result laws;
     struct wl_strs names = { 0 };
-    int rc = fit_groups(s, &laws, e);
+    int rc = fit_groups(s, usable, &laws, scratch, e);
     if (rc) return rc;
     allocate(s, count_runs(&laws));
     s->per_sample = knows_samples(&laws);
@@ -219,11 +258,22 @@ int wl_choose_collect_runs(struct wl_choose_collected *s, struct wl_err *e)
         if (rc) return rc;
         if (wanted) s->bad_rows += group->counts.no_workers + group->counts.no_response + group->counts.not_positive;
         if (!wanted || !group->n_runs) continue;
-        add_workload(&names, s->obs->workload[group->runs[0].row], s->a);
-        s->c->workload = s->obs->workload[group->runs[0].row];
-        add_settings(s, group);
+        const char *name = s->obs->workload[group->runs[0].row];
+        s->c->workload = name && *name ? name : NULL;
+        add_workload(&names, s->c->workload, s->a);
+        add_settings(s, group, scratch);
     }
+    s->bad_energies = count_bad_energies(s, usable);
     if (s->c->n) return check_workloads(s, &names, e);
-    return wl_fail(e, WL_EINVAL, "%s: no run with a positive time and worker count%s", s->obs->source,
-                   s->o->n_where ? " matches --where workload" : "");
+    return wl_fail(e, WL_EINVAL, "%s: no run with a positive time and worker count%s%s", s->obs->source,
+                   s->bad_caps ? " and caps that can be set" : "",
+                   names_workload(s->o) ? " matches --where workload" : "");
+}
+
+int wl_choose_collect_runs(struct wl_choose_collected *s, struct wl_err *e)
+{
+    struct wl_arena *scratch = wl_arena_new(s->a);
+    const int rc = collect_from(s, without_mistakes(s, scratch), scratch, e);
+    wl_arena_free(scratch);
+    return rc;
 }

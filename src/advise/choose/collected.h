@@ -13,9 +13,10 @@ struct wl_choose_collected {
     size_t *group;                                  /* [c->n] of settings with the same names */
     double cross, squares[WL_JOINT_RESPONSES], df;  /* of residuals of runs with both */
     size_t copies, unlike;                          /* runs left out; settings whose runs differ in their work */
-    size_t bad_rows, bad_caps; /* rows without a positive time or a worker count; runs whose cap is not positive */
-    bool per_sample;           /* time is per sample, not per epoch */
-    size_t *of_run;            /* [obs->runs] setting of each run; (size_t)-1: none */
+    /* Rows without a time or a worker count that can be real, energies and runs whose cap cannot be. */
+    size_t bad_rows, bad_energies, bad_caps;
+    bool per_sample; /* time is per sample, not per epoch */
+    size_t *of_run;  /* [obs->runs] setting of each run; (size_t)-1: none */
     struct wl_arena *a;
 };
 

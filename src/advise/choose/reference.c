@@ -1,5 +1,6 @@
 /* The setting that slowdown and saving are relative to. */
 #include "advise/choose/axes.h"
+#include "advise/choose/restraint.h"
 
 #include <math.h>
 
@@ -11,49 +12,32 @@ static double expected_time(const struct wl_choose_campaign *c, size_t i)
     return NAN;
 }
 
-static double *largest_values(const struct wl_choose_campaign *c, struct wl_arena *a)
+/* The fastest of the settings that are marked, or WL_CHOOSE_NO_REFERENCE. */
+static size_t fastest_of(const struct wl_choose_campaign *c, const bool *marked)
 {
-    double *largest = wl_new_array(a, double, c->n_axes), v;
-    for (size_t k = 0; k < c->n_axes; k++)
-        for (size_t i = 0; i < c->n; i++)
-            if (wl_str_to_real(c->value[i][k], &v) == 0) largest[k] = fmax(largest[k], v);
-    return largest;
-}
-
-/* 0: no cap at all; else more, the smaller its caps are. */
-static double restraint(const struct wl_choose_campaign *c, const double *largest, size_t i)
-{
-    double sum = 0, v;
-    for (size_t k = 0; k < c->n_axes; k++) {
-        const bool cap = c->axes[k].setting && c->axes[k].setting->is_cap && c->axes[k].number;
-        if (cap && wl_str_to_real(c->value[i][k], &v) == 0) sum += largest[k] / v;
-    }
-    return sum;
+    size_t best = WL_CHOOSE_NO_REFERENCE;
+    for (size_t i = 0; i < c->n; i++)
+        if (marked[i] && (best == WL_CHOOSE_NO_REFERENCE || expected_time(c, i) < expected_time(c, best))) best = i;
+    return best;
 }
 
 int wl_choose_reference(const struct wl_choose_campaign *c, const struct wl_observations *obs,
                         const struct wl_choose_where *like, size_t n_like, size_t *out, struct wl_arena *a,
                         struct wl_err *e)
 {
-    double best = INFINITY, least = INFINITY;
-    const double *largest = largest_values(c, a);
-    bool any = false;
+    bool *all = wl_new_array(a, bool, c->n);
     for (size_t i = 0; i < c->n; i++) {
-        bool all = true;
+        all[i] = true;
         for (size_t k = 0; k < n_like; k++) {
             bool match;
             const int rc = wl_choose_matches(obs, c->row[i], &like[k], &match, a, e);
             if (rc) return wl_err_prefix(e, "--reference %s", like[k].text);
-            all = all && match;
+            all[i] = all[i] && match;
         }
-        const double held = all ? restraint(c, largest, i) : INFINITY, time = expected_time(c, i);
-        if (!all || held > least || (held == least && time >= best)) continue;
-        any = true;
-        least = held;
-        best = time;
-        *out = i;
     }
-    return any ? 0 : wl_fail(e, WL_EINVAL, "--reference: %s has no such setting", obs->source);
+    *out = fastest_of(c, wl_choose_least_restrained(c, all, a));
+    return *out != WL_CHOOSE_NO_REFERENCE ? 0
+                                          : wl_fail(e, WL_EINVAL, "--reference: %s has no such setting", obs->source);
 }
 
 /* ---- a reference for each setting ---- */
@@ -65,27 +49,38 @@ static bool has_caps(const struct wl_choose_campaign *c)
     return false;
 }
 
-/* Of each family the setting that is restrained the least of all the campaign's; where a family has none such, what
- * it would have taken is not known. */
-static size_t *references_of(struct wl_choose_campaign *c, struct wl_arena *a)
+static void note_references(struct wl_choose_campaign *c, size_t missing, size_t unordered, struct wl_arena *a)
 {
-    const double *largest = largest_values(c, a);
-    size_t *family = wl_new_array(a, size_t, c->n), *out = wl_new_array(a, size_t, c->n), missing = 0;
-    const size_t families = wl_choose_families(c, NULL, family, a);
-    size_t *of_family = wl_new_array(a, size_t, families);
-    double least = INFINITY;
-    for (size_t f = 0; f < families; f++) of_family[f] = WL_CHOOSE_NO_REFERENCE;
-    for (size_t i = 0; i < c->n; i++) least = fmin(least, restraint(c, largest, i));
-    for (size_t i = 0; i < c->n; i++)
-        if (restraint(c, largest, i) == least) of_family[family[i]] = i;
-    for (size_t i = 0; i < c->n; i++) {
-        out[i] = of_family[family[i]];
-        missing += out[i] == WL_CHOOSE_NO_REFERENCE;
-    }
     if (missing)
         wl_strs_addf(a, &c->notes,
                      "%zu setting%s not measured without a cap (or with the largest): no slowdown is known", missing,
                      missing == 1 ? " was" : "s were");
+    if (unordered)
+        wl_strs_add(a, &c->notes,
+                    "no run was without a cap on every axis that was varied: of settings that are capped on different "
+                    "axes, the fastest is the reference");
+}
+
+/* Of each family the fastest of those settings that are restrained the least on their hardware; where a family has none
+ * of these, what it would have taken is not known. */
+static size_t *references_of(struct wl_choose_campaign *c, struct wl_arena *a)
+{
+    const bool *least = wl_choose_least_restrained(c, NULL, a);
+    size_t *family = wl_new_array(a, size_t, c->n), *out = wl_new_array(a, size_t, c->n), missing = 0, unordered = 0;
+    const size_t families = wl_choose_families(c, NULL, family, a);
+    size_t *of_family = wl_new_array(a, size_t, families);
+    for (size_t f = 0; f < families; f++) of_family[f] = WL_CHOOSE_NO_REFERENCE;
+    for (size_t i = 0; i < c->n; i++) {
+        size_t *of = &of_family[family[i]];
+        if (!least[i]) continue;
+        unordered += *of != WL_CHOOSE_NO_REFERENCE;
+        if (*of == WL_CHOOSE_NO_REFERENCE || expected_time(c, i) < expected_time(c, *of)) *of = i;
+    }
+    for (size_t i = 0; i < c->n; i++) {
+        out[i] = of_family[family[i]];
+        missing += out[i] == WL_CHOOSE_NO_REFERENCE;
+    }
+    note_references(c, missing, unordered, a);
     return out;
 }
 

@@ -16,27 +16,17 @@ struct chosen {
     struct wl_choose_result result;
 };
 
-static bool has_workload(const struct wl_strs *names, const char *name)
-{
-    for (size_t i = 0; i < names->n; i++)
-        if (wl_str_eq(names->v[i], name)) return true;
-    return false;
-}
-
 /* Least energy, at most 10 % slower than the reference with probability .9; out->result.rows NULL: no choice to show
  * (one setting, no energy). */
-static int choose(const struct wl_report_data *g, const char *workload, struct chosen *out, struct wl_err *e)
+static int choose(const struct wl_report_data *g, const struct wl_observations *obs, struct chosen *out,
+                  struct wl_err *e)
 {
-    const struct wl_choose_where where = { workload, "workload", workload, 0, 0, false };
-    const struct wl_choose_campaign_options how = { .drop_epochs = g->options.drop_epochs,
-                                                    .where = &where,
-                                                    .n_where = 1,
-                                                    .node_size = NAN,
-                                                    .global_batch = NAN,
-                                                    .site_power_w = NAN };
+    const struct wl_choose_campaign_options how = {
+        .drop_epochs = g->options.drop_epochs, .node_size = NAN, .global_batch = NAN, .site_power_w = NAN
+    };
     struct wl_err none;
     out->result.rows = NULL;
-    if (wl_choose_campaign(&g->observations, &how, &out->campaign, g->arena, &none) || out->campaign.n < 2) return 0;
+    if (wl_choose_campaign(obs, &how, &out->campaign, g->arena, &none) || out->campaign.n < 2) return 0;
     out->limit = (struct wl_choose_limit) { "slowdown of 10 %", WL_CHOOSE_TIME, true, 1 + slowdown };
     out->options = (struct wl_choose_options) { .limits = &out->limit,
                                                 .n_limits = 1,
@@ -46,7 +36,7 @@ static int choose(const struct wl_report_data *g, const char *workload, struct c
     out->input = wl_choose_campaign_input(&out->campaign);
     if (wl_choose_unknown(&out->input, &out->options, WL_CHOOSE_ENERGY)) return 0;
     const struct wl_choose_reference_options same = { 0 };
-    int rc = wl_choose_references(&out->campaign, &g->observations, &same, &out->options, g->arena, e);
+    int rc = wl_choose_references(&out->campaign, obs, &same, &out->options, g->arena, e);
     return rc ? rc : wl_choose(&out->input, &out->options, &out->result, g->arena, e);
 }
 
@@ -149,19 +139,18 @@ static struct wl_figure *figure_of(const struct chosen *c, struct wl_arena *a)
 
 int wl_report_add_choice(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
 {
-    struct wl_strs seen = { 0 };
+    struct wl_choose_workloads workloads;
     struct wl_section *s = NULL;
-    for (size_t i = 0; i < g->observations.n; i++) {
-        const char *workload = g->observations.workload[i];
+    int rc = wl_choose_workloads(&g->observations, NULL, 0, &workloads, g->arena, e);
+    for (size_t k = 0; k < workloads.n && rc == 0; k++) {
         struct chosen *c = wl_new(g->arena, struct chosen);
-        if (!workload || has_workload(&seen, workload)) continue;
-        wl_strs_add(g->arena, &seen, workload);
-        const int rc = choose(g, workload, c, e);
+        if (!*workloads.name[k]) continue;
+        rc = choose(g, &workloads.obs[k], c, e);
         if (rc) return rc;
         if (!c->result.rows || c->result.choice == WL_CHOOSE_NONE) continue;
         if (!s) s = wl_document_section(d, "choice", "Which setting to use");
         put_card(c, d, g->arena);
         wl_section_figure(d, s, figure_of(c, g->arena));
     }
-    return 0;
+    return rc;
 }

@@ -15,7 +15,7 @@ import tempfile
 WATTLAW, FREY = (os.path.abspath(path) for path in sys.argv[1:])
 COLUMNS = ["workload", "workers", "local_batch", "global_batch", "power_cap_w", "run", "epoch", "time_s", "energy_j", "samples", "estimated",
            "metric", "metric_value", "peak_power_w", "precision", "peak_memory_bytes",
-           "clock_mhz", "power_cap_acted_pct", "clock_acted_pct"]
+           "clock_mhz", "power_cap_acted_pct", "clock_acted_pct", "hardware", "mem_clock_mhz"]
 
 
 def truth(n, cap, batch=32):
@@ -131,6 +131,36 @@ def own_reference():
     assert answer(write("plain.csv", rows(caps=(150,))), "--max-slowdown", "5%")["reference"] == "8 workers"
 
 
+def two_runs(table):
+    """settings as (settings, s, J) with two runs each, 1 % apart"""
+    for fixed, seconds, joules in table:
+        for k in (1, 2):
+            yield dict({"workload": "net", "workers": 1, "run": k, "time_s": seconds * (1 + k / 100), "energy_j": joules * (1 + k / 100)}, **fixed)
+
+
+def reference_of_caps():
+    """Caps of different axes, or of different hardware, are not compared."""
+    tie = [({"power_cap_w": 300}, 100, 30e3), ({"power_cap_w": 200}, 120, 28e3), ({"mem_clock_mhz": 2600}, 150, 20e3)]
+    for k in range(3):
+        got = answer(write("tie.csv", two_runs(tie[k:] + tie[:k])), "--max-slowdown", "10%")
+        assert got["choice"] == got["reference"] == "1 worker, cap 300 W, no memory clock limit", (k, got["choice"], got["reference"])
+        assert any("capped on different axes, the fastest is the reference" in note for note in got["notes"]), got["notes"]
+    got = answer(write("both.csv", two_runs(tie + [({"power_cap_w": 300, "mem_clock_mhz": 2600}, 155, 21e3)])), "--max-slowdown", "10%")
+    assert got["reference"] == "1 worker, cap 300 W, no memory clock limit"  # the same with one cap more is not among them
+    got = answer(write("none.csv", two_runs(tie + [({}, 99, 31e3)])), "--max-slowdown", "10%")
+    assert got["reference"] == "1 worker, no power cap, no memory clock limit" and not any("different axes" in note for note in got["notes"])
+    # of each kind of hardware its own largest
+    cards = [({"hardware": "A100", "power_cap_w": 400}, 100, 40e3), ({"hardware": "V100", "power_cap_w": 250}, 110, 20e3)]
+    got = answer(write("cards.csv", two_runs(cards)), "--max-slowdown", "10%")
+    assert got["choice"] == got["reference"] == "1 worker, V100, cap 250 W" and all(s["slowdown"] == 1 for s in got["settings"]), got
+    assert answer("cards.csv", "--reference", "fastest")["reference"] == "1 worker, A100, cap 400 W"
+    # what the largest cap of the hardware would have taken is not known
+    text = run(write("part.csv", two_runs(cards + [({"workers": 2, "hardware": "V100", "power_cap_w": 200}, 60, 18e3)])), "--max-slowdown", "10%")[0]
+    row = next(line for line in text.splitlines() if line.startswith("2 workers, V100, cap 200 W"))
+    assert "its slowdown is not known" in row and "misses a limit" not in row and " - " in row, row
+    says(run("part.csv", "--max-slowdown", "10%", "--where", "workers=2", status=1)[0], "excluded       2 workers, V100, cap 200 W: its slowdown is not known")
+
+
 def several_workloads():
     one, other = list(rows()), list(rows(seed=2, workload="other", time_s=lambda r: r["time_s"] * r["workers"]**.5))
     dark = list(rows(counts=(1, 2), caps=(150,), workload="dark", energy_j=""))
@@ -156,8 +186,25 @@ def several_workloads():
     assert [x["workload"] for x in answer(path)["answers"]] == ["net", None]
     says(run(path)[0], "runs without a workload: Use ")
     got = answer(path, "--target", "acc=.5", status=1)["answers"]
-    assert got[0]["choice"] and "no run reaches acc = 0.5" in got[1]["error"], got[1]
+    assert got[0]["choice"] and got[1]["error"] == f"{path}: no epoch has the metric acc", got[1]
     assert answer(write("nameless.csv", [dict(r, workload="", metric="acc", metric_value=.9) for r in one]), "--target", "acc=.5")["choice"]
+
+
+def names_of_workloads():
+    """Names of workloads are compared to the letter, and an error that all share is printed once."""
+    numbers = write("numbers.csv", [dict(r, workload=name) for name in ("4", "4.0", "") for r in rows(counts=(1, 2), repeats=1)])
+    assert [x["workload"] for x in answer(numbers)["answers"]] == ["4", "4.0", None]
+    says(run(numbers)[0], "4: Use ", "\n4.0: Use ", "\nruns without a workload: Use ")
+    for args, part in ((("--where", "worker=3"), '--where worker=3: numbers.csv: no column "worker"'), (("--reference", "worker=3"), '--reference worker=3: numbers.csv: no column "worker"'),
+                       (("--reference", "workers=9"), "--reference: numbers.csv has no such setting"), (("--target", "acc=.5"), "numbers.csv: no epoch has the metric acc")):
+        for more in ((), ("--json",)):
+            out, err = run(numbers, *args, *more, status=1)
+            assert not out and err.count(part) == 1, (args, out, err)
+    bad = [dict(r, workload="bad", time_s="") for r in rows(counts=(1,))]
+    got = answer(write("unusable.csv", bad + list(rows())), status=1)["answers"]
+    assert got[0] == {"workload": "bad", "error": "unusable.csv: no run with a positive time and worker count"} and got[1]["choice"], got[0]
+    valueless = write("valueless.csv", [dict(r, metric="val_top1") for r in rows()])
+    refused("valueless.csv: no epoch has a value of the metric val_top1\n", valueless, "--target", "val_top1=.6")
 
 
 def simulated_store():
@@ -345,7 +392,17 @@ def rows_that_do_not_count():
     alone, both = answer(write("good.csv", good)), answer(write("mixed.csv", good + bad))
     assert both["choice"] == alone["choice"] and len(both["settings"]) == len(alone["settings"]), both
     text = run("mixed.csv")[0]
-    says(text, "excluded: 6 rows without a positive time and worker count", "excluded: 2 runs with a power cap or clock that is not positive")
+    says(text, "excluded: 6 rows without a positive time and worker count", "excluded: 2 runs with a power cap or clock that is not from 1 to 100000 W or MHz")
+    # numbers that are positive but cannot be real
+    huge = [dict(r, power_cap_w=cap, run=cap) for r in more for cap in ("1e308", "1e-308")] + [dict(r, time_s=t, run=t) for r in more for t in ("1e308", "1e-308")]
+    huge += [dict(r, energy_j=j) for r, j in zip(more, ("1e308", "-1", "1e-308"))]
+    good = list(rows(counts=(1, 4)))
+    write("huge.csv", good + huge)
+    for objective in ("energy", "time", "edp", "ed2p", "zeus"):
+        got = answer("huge.csv", "--minimize", objective)
+        assert "2 workers" in {s["setting"].split(",")[0] for s in got["settings"]}
+        says("\n".join(got["notes"]), "excluded: 6 rows without a positive time", "excluded: 3 energies that are not from 1e-09 to 1e+18 J", "excluded: 2 runs with a power cap")
+    refused("no run with a positive time and worker count and caps that can be set", write("all_huge.csv", [dict(r, power_cap_w=f"1e30{r['run']}") for r in good]))
     says(run("good.csv", "--where", "workers=99", status=1)[0], "None of 12 settings may be chosen")
 
 
@@ -385,6 +442,20 @@ def hostile_names():
     assert any(bad in word for word in shlex.split(got["command"])), got["command"]
 
 
+def many_workloads():
+    """Time and memory grow with the rows, not with their square."""
+    table = [dict(r, workload=f"w{k}") for k in range(200) for r in two_runs([({"power_cap_w": 200}, 113 + k, 20e3), ({"power_cap_w": 300}, 100 + k, 27e3)])]
+    path = write("many.csv", table)
+    for args in (("--json",), ("--policy", path, "--max-slowdown", "15%")):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        out = run(*(args if path in args else (path, *args)))[0]
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+        assert seconds < 2 * (10 if os.environ.get("ASAN_OPTIONS") else 1), f"{args}: {seconds} s of processor time for 200 workloads"
+        assert "w199" in out or "200 measured jobs" in out, out[:400]
+    assert used.ru_maxrss < 400e3 or os.environ.get("ASAN_OPTIONS"), f"{used.ru_maxrss} kB"
+
+
 def size():
     path = write("large.csv", rows(counts=[1 << i for i in range(10)], caps=range(100, 250, 15), batches=(16, 64, 256), epochs=1))
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -397,5 +468,5 @@ def size():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (known_truth, own_reference, several_workloads, simulated_store, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, caps_that_never_acted, peaks_of_a_store, hostile_names, size):
+    for test in (known_truth, own_reference, reference_of_caps, several_workloads, names_of_workloads, simulated_store, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, caps_that_never_acted, peaks_of_a_store, hostile_names, many_workloads, size):
         test()

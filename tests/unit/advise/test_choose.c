@@ -188,6 +188,23 @@ static void excluded_settings_are_evidence_only(void **state)
     wl_arena_free(c.arena);
 }
 
+/* It is an error of its own: no limit is in the way. */
+static void an_objective_without_a_number(void **state)
+{
+    (void)state;
+    struct campaign c;
+    struct wl_err e;
+    campaign_init(&c, true);
+    c.o.n_limits = 0;
+    c.settings[3].ln_work = INFINITY;
+    assert_int_equal(wl_choose(&c.in, &c.o, &c.r, c.arena, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "cannot minimize energy: that of setting is not a finite number");
+    c.settings[3].excluded = "evidence alone";
+    choose(&c);
+    assert_true(c.r.choice != WL_CHOOSE_NONE);
+    wl_arena_free(c.arena);
+}
+
 static void without_energy(void **state)
 {
     (void)state;
@@ -270,6 +287,7 @@ int main(void)
         cmocka_unit_test(no_limit_and_other_objectives),
         cmocka_unit_test(prices),
         cmocka_unit_test(nothing_is_allowed),
+        cmocka_unit_test(an_objective_without_a_number),
         cmocka_unit_test(without_energy),
         cmocka_unit_test(excluded_settings_are_evidence_only),
         cmocka_unit_test(uncertain_work),

@@ -77,12 +77,53 @@ static void runs_are_separated_by_settings_labels_and_epochs(void **state)
     wl_arena_free(a);
 }
 
+/* Rows 0 and 3 are one part, 1 and 4 another; row 2 is left out. Runs are numbered within each. */
+static void parts_are_tables_of_their_own(void **state)
+{
+    (void)state;
+    static const size_t part[] = { 1, 0, 2, 1, 0 }, rows[2][2] = { { 1, 4 }, { 0, 3 } };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_observations obs = { .source = "x.csv", .note = "as it is" };
+    wl_obs_alloc(&obs, 5, a);
+    const char **cooling = wl_new_array(a, const char *, 5), **heat = wl_new_array(a, const char *, 5);
+    for (size_t i = 0; i < 5; i++) {
+        obs.workload[i] = part[i] ? "one" : "other";
+        obs.run[i] = wl_strf(a, "%zu", i);
+        obs.time_s[i] = 10 + (double)i;
+        cooling[i] = wl_strf(a, "air %zu", i);
+        heat[i] = wl_strf(a, "%zu", i);
+    }
+    wl_obs_add_extra(&obs, "cooling", cooling, a);
+    wl_obs_add_extra(&obs, "heat", heat, a);
+    obs.extra[0].setting = true;
+    wl_obs_index_runs(&obs, a);
+    const struct wl_observations *v = wl_obs_split(&obs, part, 2, a);
+    for (size_t p = 0; p < 2; p++) {
+        assert_string_equal(v[p].source, "x.csv");
+        assert_string_equal(v[p].note, "as it is");
+        assert_int_equal(v[p].n, 2);
+        assert_int_equal(v[p].runs, 2);
+        assert_int_equal(v[p].n_extra, 2);
+        assert_true(v[p].extra[0].setting && !v[p].extra[1].setting);
+        for (size_t i = 0; i < 2; i++) {
+            const size_t row = rows[p][i];
+            assert_int_equal(v[p].run_index[i], i);
+            assert_string_equal(v[p].workload[i], obs.workload[row]);
+            assert_true(v[p].time_s[i] == 10 + (double)row && isnan(v[p].energy_j[i]));
+            assert_string_equal(v[p].extra[0].text[i], cooling[row]);
+            assert_true(v[p].extra[1].real[i] == (double)row);
+        }
+    }
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_value_starts_missing),
         cmocka_unit_test(an_unknown_column_gets_the_nearest_name),
         cmocka_unit_test(runs_are_separated_by_settings_labels_and_epochs),
+        cmocka_unit_test(parts_are_tables_of_their_own),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -36,13 +36,11 @@ struct sources {
     struct wl_arena *a;
 };
 
-static int add_workload(struct sources *s, const struct wl_observations *obs, const struct wl_choose_where *where,
-                        const char *workload, struct wl_err *e)
+static int add_workload(struct sources *s, const struct wl_observations *obs, const char *workload, struct wl_err *e)
 {
-    const size_t n = s->asked->where.n;
     const struct wl_choose_campaign_options how = { .drop_epochs = s->asked->drop_epochs,
-                                                    .where = wl_recommend_where_also(where, n, workload, s->a),
-                                                    .n_where = n + 1,
+                                                    .where = s->where,
+                                                    .n_where = s->asked->where.n,
                                                     .node_size = NAN,
                                                     .global_batch = NAN,
                                                     .site_power_w = NAN };
@@ -56,16 +54,22 @@ static int add_workload(struct sources *s, const struct wl_observations *obs, co
     return 0;
 }
 
+static const char *name_of(const struct wl_choose_workloads *w, size_t k)
+{
+    return *w->name[k] ? w->name[k] : w->n > 1 ? "runs without a workload" : "";
+}
+
 /* A workload without a usable run is a note: the others still answer. */
 static int add_source(struct sources *s, const struct wl_observations *obs, struct wl_err *e)
 {
-    struct wl_strs workloads = { 0 };
+    struct wl_choose_workloads workloads = { 0 };
     int rc = wl_choose_workloads(obs, s->where, s->asked->where.n, &workloads, s->a, e);
     if (rc == 0 && !workloads.n) wl_strs_addf(s->a, s->notes, "%s: no run matches --where workload", obs->source);
     for (size_t i = 0; i < workloads.n && rc == 0; i++) {
-        rc = add_workload(s, obs, s->where, workloads.v[i], e);
+        const char *name = name_of(&workloads, i);
+        rc = add_workload(s, &workloads.obs[i], name, e);
         if (rc != WL_EINVAL) continue;
-        wl_strs_add(s->a, s->notes, e->msg);
+        wl_strs_addf(s->a, s->notes, "%s%s%s", name, *name ? ": " : "", e->msg);
         if (!s->failed) s->failed = wl_strdup(s->a, e->msg);
         rc = 0;
     }

@@ -57,6 +57,12 @@ static const char *mark_of(const struct wl_recommendation *r, enum wl_choose_qua
                               from_of(r, q, (size_t)wl_recommend_reference(r)));
 }
 
+/* Is limit k over a reference that setting i does not have? */
+static bool is_unknown(const struct wl_recommendation *r, size_t i, size_t k)
+{
+    return r->options.limits[k].relative && wl_choose_reference_of(&r->options, i) == WL_CHOOSE_NO_REFERENCE;
+}
+
 /* ---- the sentence ---- */
 
 static const char *time_text(const struct wl_estimate *t, struct wl_arena *a)
@@ -213,13 +219,33 @@ static const char *limit_text(const struct wl_recommendation *r, const struct wl
     return wl_amount_text(&q, a);
 }
 
+/* Is a slowdown that is not known all that keeps setting i from being chosen? */
+static bool lacks_slowdown(const struct wl_recommendation *r, size_t i)
+{
+    bool lacks = false;
+    for (size_t k = 0; k < r->options.n_limits; k++) {
+        if (r->result.rows[i].meets[k] >= r->options.probability) continue;
+        if (!is_unknown(r, i, k)) return false;
+        lacks = true;
+    }
+    return lacks;
+}
+
+/* NULL: it may be chosen. */
+static const char *why_not(const struct wl_recommendation *r, size_t i)
+{
+    if (r->campaign.settings[i].excluded) return r->campaign.settings[i].excluded;
+    if (r->result.rows[i].allowed) return NULL;
+    return lacks_slowdown(r, i) ? "its slowdown is not known" : "misses a limit";
+}
+
 static void print_exclusions(const struct wl_recommendation *r)
 {
     size_t shown = 0;
     for (size_t i = 0; i < r->campaign.n; i++) {
-        const char *why = r->campaign.settings[i].excluded;
+        const char *why = why_not(r, i);
         bool seen = !why;
-        for (size_t j = 0; j < i && !seen; j++) seen = wl_str_eq(r->campaign.settings[j].excluded, why);
+        for (size_t j = 0; j < i && !seen; j++) seen = wl_str_eq(why_not(r, j), why);
         if (!seen && shown++ < 8) wl_print("  excluded       %s: %s\n", name_of(r, (int)i), why);
     }
 }
@@ -257,10 +283,7 @@ static const char *role_of(const struct wl_recommendation *r, size_t i, struct w
     static const char *const words[] = { "choice", "runner-up", "reference", "tied", "knee" };
     for (size_t k = 0; k < WL_COUNT(is); k++)
         if (is[k]) wl_text_addf(&t, "%s%s", t.n ? ", " : "", words[k]);
-    if (r->campaign.settings[i].excluded)
-        wl_text_addf(&t, "%s%s", t.n ? ", " : "", r->campaign.settings[i].excluded);
-    else if (!row->allowed)
-        wl_text_addf(&t, "%smisses a limit", t.n ? ", " : "");
+    if (why_not(r, i)) wl_text_addf(&t, "%s%s", t.n ? ", " : "", why_not(r, i));
     const struct wl_strs *idle = &r->campaign.never_acted[i];
     for (size_t k = 0; k < idle->n; k++) wl_text_addf(&t, "%s%s never acted", t.n ? ", " : "", idle->v[k]);
     return t.s;
@@ -319,7 +342,8 @@ static void add_row(struct wl_table *t, const struct wl_recommendation *r, size_
     wl_table_range(t, &energy);
     wl_table_amount(t, &carbon, 4);
     wl_table_amount(t, &cost, 4);
-    for (size_t k = 0; k < r->options.n_limits; k++) wl_table_cellf(t, "%.2f", row->meets[k]);
+    for (size_t k = 0; k < r->options.n_limits; k++)
+        wl_table_cell(t, is_unknown(r, i, k) ? "-" : wl_strf(a, "%.2f", row->meets[k]));
     wl_table_cell(t, row->pareto >= 0.9 ? "certain" : row->pareto >= 0.1 ? "possible" : "");
     wl_table_cell(t, role_of(r, i, a));
     wl_table_row(t);

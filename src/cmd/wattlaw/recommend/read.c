@@ -47,17 +47,6 @@ int wl_recommend_read_where(const struct wl_strs *texts, const char *option, str
     return rc;
 }
 
-struct wl_choose_where *wl_recommend_where_also(const struct wl_choose_where *where, size_t n, const char *workload,
-                                                struct wl_arena *a)
-{
-    struct wl_choose_where *all = wl_new_array(a, struct wl_choose_where, n + 1);
-    for (size_t k = 0; k < n; k++) all[k] = where[k];
-    all[n] = (struct wl_choose_where) {
-        .text = wl_strf(a, "workload=%s", workload), .column = "workload", .value = workload, .none = !*workload
-    };
-    return all;
-}
-
 /* ---- amounts with units ---- */
 
 /* A positive number and what follows it. */

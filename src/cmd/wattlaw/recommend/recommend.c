@@ -226,11 +226,27 @@ static int read_footprint(struct wl_recommend_options *o, struct wl_recommendati
 /* What all workloads of a source share. */
 struct question {
     const struct wl_recommend_options *o;
-    struct wl_recommendation r; /* its source, observations, limits and prices */
+    struct wl_recommendation r; /* its source, limits and prices */
+    struct wl_observations obs;
     struct wl_choose_campaign_options how;
     struct wl_choose_where *where, *like;
-    struct wl_strs workloads, notes;
+    size_t n_like;
+    struct wl_choose_workloads workloads;
+    struct wl_strs notes;
 };
+
+/* The rows of each workload. */
+static int read_source(struct question *q, struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_recommend_options *o = q->o;
+    const char *source = q->r.source;
+    int rc = wl_analysis_read_metric(source, &o->map, q->how.work.metric, &q->obs, a, e);
+    if (rc == 0) rc = wl_analysis_add_peaks(source, &q->obs, a, e);
+    if (rc == 0) rc = wl_choose_check_columns(&q->obs, q->like, q->n_like, "reference", e);
+    if (rc == 0) rc = wl_choose_workloads(&q->obs, q->where, o->where.n, &q->workloads, a, e);
+    if (rc == 0 && !q->workloads.n) return wl_fail(e, WL_EINVAL, "%s: no run matches --where workload", source);
+    return rc;
+}
 
 static int read_question(struct wl_recommend_options *o, const char *source, struct question *q, struct wl_arena *a,
                          struct wl_err *e)
@@ -246,18 +262,18 @@ static int read_question(struct wl_recommend_options *o, const char *source, str
     if (rc == 0) rc = wl_recommend_read_limits(o, &q->r.options, a, e);
     if (rc == 0) rc = read_work(o, &q->r, &q->how.work, a, e);
     if (rc == 0) rc = wl_recommend_read_where(&o->where, "where", &q->where, a, e);
-    if (rc == 0 && !is_fastest(o)) rc = wl_recommend_read_where(&o->reference, "reference", &q->like, a, e);
+    q->n_like = is_fastest(o) ? 0 : o->reference.n;
+    if (rc == 0 && q->n_like) rc = wl_recommend_read_where(&o->reference, "reference", &q->like, a, e);
     if (rc == 0 && o->site_power) rc = wl_recommend_read_site_power(o->site_power, &q->how.site_power_w, a, e);
-    if (rc == 0) rc = wl_analysis_read_metric(source, &o->map, q->how.work.metric, &q->r.obs, a, e);
-    if (rc == 0) rc = wl_analysis_add_peaks(source, &q->r.obs, a, e);
-    if (rc == 0) rc = wl_choose_workloads(&q->r.obs, q->where, o->where.n, &q->workloads, a, e);
-    return rc;
+    q->how.where = q->where;
+    q->how.n_where = o->where.n;
+    return rc ? rc : read_source(q, a, e);
 }
 
 static int choose(const struct question *q, struct wl_recommendation *r, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_recommend_options *o = q->o;
-    const struct wl_choose_reference_options reference = { q->like, q->like ? o->reference.n : 0, is_fastest(o) };
+    const struct wl_choose_reference_options reference = { q->like, q->n_like, is_fastest(o) };
     int rc = wl_choose_references(&r->campaign, &r->obs, &reference, &r->options, a, e);
     if (rc) return rc;
     while (!wl_str_eq(wl_choose_quantity_name(r->options.minimize), o->minimize)) r->options.minimize++;
@@ -272,13 +288,10 @@ static int choose(const struct question *q, struct wl_recommendation *r, struct 
 /* The answer for workload k. */
 static int answer(const struct question *q, size_t k, struct wl_recommendation *r, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_choose_campaign_options how = q->how;
-    const bool one = q->workloads.n < 2; /* also none: the message says that nothing matches */
     *r = q->r;
-    r->one_of_several = !one;
-    how.n_where = q->o->where.n + !one;
-    how.where = one ? q->where : wl_recommend_where_also(q->where, q->o->where.n, q->workloads.v[k], a);
-    int rc = wl_choose_campaign(&r->obs, &how, &r->campaign, a, e);
+    r->one_of_several = q->workloads.n > 1;
+    r->obs = q->workloads.obs[k];
+    int rc = wl_choose_campaign(&r->obs, &q->how, &r->campaign, a, e);
     if (rc == 0) rc = choose(q, r, a, e);
     for (size_t i = 0; i < q->notes.n && rc == 0; i++) wl_strs_add(a, &r->campaign.notes, q->notes.v[i]);
     return rc;
@@ -304,42 +317,88 @@ static int answer_one(const struct question *q, struct wl_arena *a, struct wl_er
     return status_of(&r);
 }
 
-/* An error of one workload, which the others do not share. */
-static void print_error(const struct question *q, size_t k, struct wl_json *list, const struct wl_err *e)
+static void print_error(const char *name, struct wl_json *list, const char *message)
 {
-    const char *name = q->workloads.v[k];
     if (!list) {
-        wl_print("%s: no answer: %s\n", *name ? name : "runs without a workload", e->msg);
+        wl_print("%s: no answer: %s\n", *name ? name : "runs without a workload", message);
         return;
     }
     struct wl_json *o = wl_json_add_object(list, NULL);
     wl_json_add_str(o, "workload", *name ? name : NULL);
-    wl_json_add_str(o, "error", e->msg);
+    wl_json_add_str(o, "error", message);
 }
 
-/* A setting of one workload says nothing of another: one answer after the other. */
+/* The answers so far. */
+struct answers {
+    struct wl_json *list; /* NULL: as text */
+    size_t printed;
+    struct wl_strs errors; /* of the workloads from the first on, before the first answer */
+    struct wl_arena *a;
+};
+
+static void begin_answer(struct answers *to)
+{
+    if (to->printed++ && !to->list) wl_print("\n");
+}
+
+static void print_errors(const struct question *q, struct answers *to)
+{
+    for (size_t k = 0; k < to->errors.n; k++) {
+        begin_answer(to);
+        print_error(q->workloads.name[k], to->list, to->errors.v[k]);
+    }
+    to->errors.n = 0;
+}
+
+/* An error of one workload, which others may not share. */
+static void add_error(const struct question *q, size_t k, struct answers *to, const char *message)
+{
+    if (to->errors.n == k) { /* no answer yet */
+        wl_strs_add(to->a, &to->errors, message);
+        return;
+    }
+    begin_answer(to);
+    print_error(q->workloads.name[k], to->list, message);
+}
+
+static void add_answer(const struct question *q, const struct wl_recommendation *r, struct answers *to,
+                       struct wl_arena *a)
+{
+    print_errors(q, to);
+    begin_answer(to);
+    if (to->list)
+        wl_recommend_json(r, wl_json_add_object(to->list, NULL), a);
+    else
+        wl_recommend_print(r, a);
+}
+
+static bool are_equal(const struct wl_strs *v)
+{
+    for (size_t i = 1; i < v->n; i++)
+        if (!wl_str_eq(v->v[i], v->v[0])) return false;
+    return true;
+}
+
+/* A setting of one workload says nothing of another: one answer after the other. An error that all share is one. */
 static int answer_each(const struct question *q, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_json *root = q->o->json ? wl_analysis_json(q->r.source, a) : NULL,
-                   *list = root ? wl_json_add_array(root, "answers") : NULL;
-    size_t errors = 0;
-    int status = WL_EXIT_OK;
+    struct wl_json *root = q->o->json ? wl_analysis_json(q->r.source, a) : NULL;
+    struct answers to = { .list = root ? wl_json_add_array(root, "answers") : NULL, .a = a };
+    int status = WL_EXIT_OK, rc = 0;
     for (size_t k = 0; k < q->workloads.n; k++) {
         struct wl_arena *here = wl_arena_new(a);
         struct wl_recommendation r;
-        const int rc = answer(q, k, &r, here, e);
+        rc = answer(q, k, &r, here, e);
         if (rc && rc != WL_EINVAL && rc != WL_ENOENT) return rc;
-        if (rc && ++errors == q->workloads.n) return rc;
-        if (k && !list) wl_print("\n");
         if (rc)
-            print_error(q, k, list, e);
-        else if (list)
-            wl_recommend_json(&r, wl_json_add_object(list, NULL), here);
+            add_error(q, k, &to, e->msg);
         else
-            wl_recommend_print(&r, here);
+            add_answer(q, &r, &to, here);
         if (rc || status_of(&r)) status = WL_EXIT_FAILED;
         wl_arena_free(here);
     }
+    if (to.errors.n && are_equal(&to.errors)) return rc;
+    print_errors(q, &to);
     if (root) wl_json_print(root);
     return status;
 }

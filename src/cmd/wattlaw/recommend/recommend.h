@@ -32,9 +32,6 @@ struct wl_recommendation {
 /* Limits and restrictions from the options. WL_EUSAGE names the option, the value and what was expected. */
 int wl_recommend_read_where(const struct wl_strs *texts, const char *option, struct wl_choose_where **out,
                             struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
-/* The n restrictions and that of one workload, "" for rows that name none. */
-struct wl_choose_where *wl_recommend_where_also(const struct wl_choose_where *where, size_t n, const char *workload,
-                                                struct wl_arena *a);
 int wl_recommend_read_limits(const struct wl_recommend_options *o, struct wl_choose_options *out, struct wl_arena *a,
                              struct wl_err *e) WL_MUST_CHECK;
 int wl_recommend_read_percent(const char *option, const char *text, double most, double *out, struct wl_arena *a,

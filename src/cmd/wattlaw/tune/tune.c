@@ -34,7 +34,7 @@ static const struct wl_opt rows[] = {
       .help = "setting to tune: power limit of each device or of its module, or clock to which each device is locked" },
     { .name = "values",
       ROW(WL_REALS, values),
-      .min = 1,
+      .min = WL_SETTING_CAP_MIN,
       .max = WL_SETTING_CAP_MAX,
       .unit = "W or MHz",
       .help =
