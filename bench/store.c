@@ -225,6 +225,8 @@ static void end_run(struct bench *b, struct wl_store *s, int64_t run, const int6
                                                      .scope = "gpu",
                                                      .method = k % 2 ? "integral" : "counter",
                                                      .energy_j = cap_w * time_s,
+                                                     .energy_lo_j = 0.99 * cap_w * time_s,
+                                                     .energy_hi_j = 1.01 * cap_w * time_s,
                                                      .mean_power_w = cap_w,
                                                      .coverage = 1,
                                                      .chosen = k % 2 == 0,
