@@ -9,6 +9,7 @@
  *     job SLOWDOWN CAPS                    of the search: for each candidate P(within), relative energy
  *     policy SHARE FURTHER JOBS CAPS P ENERGY ...   job by job   -> choice, then for each cap: mean, lo, hi (90 %)
  *     batch START N BATCH ...                                                                        -> step
+ *     workers START N COUNT ...            the same over worker counts, by gain per worker-hour     -> step
  *     trial OUTCOME COST                   OUTCOME: reached stopped diverged memory                  -> step
  * step: "next I LIMIT" or "choice I REASON" (I counts from 0; LIMIT: cost at which to stop a trial).
  * An error: "error MESSAGE", and status 1. */
@@ -210,7 +211,8 @@ static int answer_batch(struct bench *b, struct wl_err *e)
 {
     const size_t n = count(b, 2);
     renew(b);
-    const struct wl_advise_batch_opts o = wl_advise_batch_defaults(reals(b, 3, n, 1, b->now), n, count(b, 1));
+    struct wl_advise_batch_opts o = wl_advise_batch_defaults(reals(b, 3, n, 1, b->now), n, count(b, 1));
+    if (wl_str_eq(b->word[0], "workers")) o.price = o.batch;
     const int rc = wl_advise_batch_new(&b->batch, &o, b->now, e);
     return rc ? rc : say_batch(b);
 }
@@ -232,7 +234,8 @@ static const struct {
     int (*answer)(struct bench *, struct wl_err *);
 } commands[] = { { "curve", 8, answer_curve },   { "learn", 2, answer_learn },       { "cap", 10, answer_cap },
                  { "window", 3, answer_window }, { "measured", 4, answer_measured }, { "job", 3, answer_job },
-                 { "policy", 7, answer_policy }, { "batch", 4, answer_batch },       { "trial", 3, answer_trial } };
+                 { "policy", 7, answer_policy }, { "batch", 4, answer_batch },       { "trial", 3, answer_trial },
+                 { "workers", 4, answer_batch } };
 
 static int answer(struct bench *b, char *line, struct wl_err *e)
 {
