@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+from answers import Command, says
+
 WATTLAW, FREY = (os.path.abspath(path) for path in sys.argv[1:])
 COLUMNS = ["workload", "workers", "local_batch", "global_batch", "power_cap_w", "run", "epoch", "time_s", "energy_j", "samples", "estimated",
            "metric", "metric_value", "peak_power_w", "precision", "peak_memory_bytes",
@@ -47,25 +49,8 @@ def write(name, table):
     return name
 
 
-def run(*args, status=0):
-    done = subprocess.run([WATTLAW, "recommend", *args], capture_output=True, text=True, check=False)
-    assert done.returncode == status, f"{args}: status {done.returncode}, not {status}\n{done.stdout}{done.stderr}"
-    for word in (" nan", " inf", "-nan", "(null)"):
-        assert word not in done.stdout + done.stderr, f"{args}: prints {word}: {done.stdout}{done.stderr}"
-    return done.stdout, done.stderr
-
-
-def answer(*args, status=0):
-    return json.loads(run(*args, "--json", status=status)[0], parse_constant=lambda word: sys.exit(f"{args}: {word} is not JSON"))
-
-
-def says(text, *parts):
-    for part in parts:
-        assert part in text, f"no '{part}' in:\n{text}"
-
-
-def refused(part, *args, status=1):
-    says(run(*args, status=status)[1], part)
+command = Command(WATTLAW, "recommend")
+run, answer, refused = command.run, command.answer, command.refused
 
 
 def named(result, name):

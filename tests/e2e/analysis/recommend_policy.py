@@ -2,7 +2,6 @@
 """wattlaw recommend --policy on jobs whose truth is known, and on a simulated campaign: recommend_policy.py WATTLAW FREY2022"""
 import csv
 import itertools
-import json
 import math
 import os
 import random
@@ -10,6 +9,8 @@ import re
 import subprocess
 import sys
 import tempfile
+
+from answers import Command, says
 
 WATTLAW, FREY = (os.path.abspath(path) for path in sys.argv[1:])
 COLUMNS = ["workload", "hardware", "workers", "local_batch", "power_cap_w", "clock_mhz", "run", "time_s", "energy_j", "peak_power_w", "simulated"]
@@ -42,25 +43,8 @@ def write(name, table):
     return name
 
 
-def run(*args, status=0):
-    done = subprocess.run([WATTLAW, "recommend", "--policy", *args], capture_output=True, text=True, check=False)
-    assert done.returncode == status, f"{args}: status {done.returncode}, not {status}\n{done.stdout}{done.stderr}"
-    for word in (" nan", " inf", "-nan", "(null)"):
-        assert word not in done.stdout + done.stderr, f"{args}: prints {word}: {done.stdout}{done.stderr}"
-    return done.stdout, done.stderr
-
-
-def answer(*args):
-    return json.loads(run(*args, "--json")[0], parse_constant=lambda word: sys.exit(f"{args}: {word} is not JSON"))
-
-
-def says(text, *parts):
-    for part in parts:
-        assert part in text, f"no '{part}' in:\n{text}"
-
-
-def refused(part, *args, status=1):
-    says(run(*args, status=status)[1], part)
+command = Command(WATTLAW, "recommend", "--policy")
+run, answer, refused = command.run, command.answer, command.refused
 
 
 def cap_of(got, value):
