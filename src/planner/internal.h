@@ -4,6 +4,8 @@
 
 #include "planner/model.h"
 
+extern const struct wl_opt wl_planner_machine_keys[], wl_planner_workload_keys[];
+
 /* Random streams of a draw. */
 enum wl_planner_random { WL_PLANNER_NORMALS, WL_PLANNER_ANGLES, WL_PLANNER_NOISE, WL_PLANNER_NEW, WL_PLANNER_RANDOM };
 

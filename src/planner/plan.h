@@ -94,6 +94,7 @@ struct wl_planner_key_table {
     const struct wl_opt *rows;
 };
 const struct wl_planner_key_table *wl_planner_keys(size_t *n);
+const struct wl_opt *wl_planner_key_rows(const char *section); /* NULL: no such section */
 
 /* Index by name, or -1. */
 int wl_planner_machine_index(const struct wl_planner_plan *p, const char *name);

@@ -16,15 +16,6 @@ struct reader {
     struct wl_arena *a;
 };
 
-static const struct wl_opt *rows_of(const char *section)
-{
-    size_t n;
-    const struct wl_planner_key_table *t = wl_planner_keys(&n);
-    for (size_t i = 0; i < n; i++)
-        if (wl_str_eq(t[i].section, section)) return t[i].rows;
-    return NULL;
-}
-
 static const char *where(const struct reader *r, int line) { return wl_strf(r->a, "%s:%d", r->ini->path, line); }
 
 static int apply(struct reader *r, const struct wl_ini_section *s, const struct wl_opt *rows, void *out,
@@ -52,11 +43,11 @@ static int add_machine(struct reader *r, const struct wl_ini_section *s, const c
     if (rc) return rc;
     WL_GROW(r->a, p->machines, p->n_machines, r->cap[0]);
     struct wl_planner_machine *m = &p->machines[p->n_machines++];
-    wl_opts_default(rows_of("machine NAME"), m, r->a);
+    wl_opts_default(wl_planner_key_rows("machine NAME"), m, r->a);
     m->name = name;
     m->line = s->line;
     m->card = NULL;
-    return apply(r, s, rows_of("machine NAME"), m, e);
+    return apply(r, s, wl_planner_key_rows("machine NAME"), m, e);
 }
 
 static int framework_index(const struct wl_planner_plan *p, const char *name)
@@ -73,10 +64,10 @@ static int add_framework(struct reader *r, const struct wl_ini_section *s, const
     if (rc) return rc;
     WL_GROW(r->a, p->frameworks, p->n_frameworks, r->cap[1]);
     struct wl_planner_framework *f = &p->frameworks[p->n_frameworks++];
-    wl_opts_default(rows_of("framework NAME"), f, r->a);
+    wl_opts_default(wl_planner_key_rows("framework NAME"), f, r->a);
     f->name = name;
     f->line = s->line;
-    return apply(r, s, rows_of("framework NAME"), f, e);
+    return apply(r, s, wl_planner_key_rows("framework NAME"), f, e);
 }
 
 static int add_workload(struct reader *r, const struct wl_ini_section *s, const char *name, struct wl_err *e)
@@ -86,11 +77,11 @@ static int add_workload(struct reader *r, const struct wl_ini_section *s, const 
     if (rc) return rc;
     WL_GROW(r->a, p->workloads, p->n_workloads, r->cap[2]);
     struct wl_planner_workload *w = &p->workloads[p->n_workloads++];
-    wl_opts_default(rows_of("workload NAME"), w, r->a);
+    wl_opts_default(wl_planner_key_rows("workload NAME"), w, r->a);
     w->name = name;
     w->line = s->line;
     w->framework = NULL;
-    return apply(r, s, rows_of("workload NAME"), w, e);
+    return apply(r, s, wl_planner_key_rows("workload NAME"), w, e);
 }
 
 static int add_site(struct reader *r, const struct wl_ini_section *s, const char *name, struct wl_err *e)
@@ -128,7 +119,7 @@ static int read_section(struct reader *r, const struct wl_ini_section *s, struct
         if (kinds[i].add) return kinds[i].add(r, s, name, e);
         if (*name) return wl_fail(e, WL_EINVAL, "%s: [%s] does not take a name", where(r, s->line), word);
         const bool plan = wl_str_eq(word, "plan");
-        return apply(r, s, rows_of(word), plan ? (void *)r->p : (void *)r->p->prior_sd, e);
+        return apply(r, s, wl_planner_key_rows(word), plan ? (void *)r->p : (void *)r->p->prior_sd, e);
     }
     const char *near = wl_str_closest(word, names, WL_COUNT(names));
     return wl_fail(e, WL_EINVAL, "%s: unknown section [%s]%s%s%s", where(r, s->line), s->name,
@@ -262,7 +253,7 @@ static int complete(struct reader *r, struct wl_err *e)
                        p->n_machines ? "workload" : "machine");
     if (!p->n_frameworks) {
         WL_GROW(r->a, p->frameworks, p->n_frameworks, r->cap[1]);
-        wl_opts_default(rows_of("framework NAME"), p->frameworks, r->a);
+        wl_opts_default(wl_planner_key_rows("framework NAME"), p->frameworks, r->a);
         p->frameworks[p->n_frameworks++].name = "default";
     }
     order_counts(&p->workers);
@@ -279,8 +270,8 @@ static int read_plan(struct reader *r, struct wl_err *e)
 {
     struct wl_planner_plan *p = r->p;
     p->prior_sd = wl_new_array(r->a, double, WL_PLANNER_PARAMETERS);
-    wl_opts_default(rows_of("plan"), p, r->a);
-    wl_opts_default(rows_of("priors"), p->prior_sd, r->a);
+    wl_opts_default(wl_planner_key_rows("plan"), p, r->a);
+    wl_opts_default(wl_planner_key_rows("priors"), p->prior_sd, r->a);
     int rc = 0;
     for (size_t i = 0; i < r->ini->n && rc == 0; i++) rc = read_section(r, &r->ini->v[i], e);
     return rc ? rc : complete(r, e);

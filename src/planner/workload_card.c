@@ -1,5 +1,7 @@
 #include "planner/workload_card.h"
 
+#include "planner/internal.h"
+
 #include <math.h>
 
 /* A number of the file, or a sum of them, that a key of [workload NAME] would give. */
@@ -10,15 +12,6 @@ struct filler {
 };
 
 static double number(const struct wl_json *o, const char *key) { return wl_json_real(wl_json_get(o, key)); }
-
-static const struct wl_opt *workload_rows(void)
-{
-    size_t n;
-    const struct wl_planner_key_table *t = wl_planner_keys(&n);
-    for (size_t i = 0; i < n; i++)
-        if (wl_str_eq(t[i].section, "workload NAME")) return t[i].rows;
-    return NULL;
-}
 
 /* Sets a key that the plan does not have to v, in its unit; NAN: the card does not say. `from`: where in the file. */
 static int fill(const struct filler *f, const char *key, const char *from, double v, struct wl_err *e)
@@ -95,7 +88,7 @@ int wl_planner_workload_card_parse(const char *path, const char *text, struct wl
                                    struct wl_arena *a, struct wl_err *e)
 {
     struct wl_json *root;
-    const struct filler f = { path, workload_rows(), w };
+    const struct filler f = { path, wl_planner_workload_keys, w };
     int rc = wl_json_parse(text, path, &root, a, e);
     if (rc) return rc;
     const double batch = number(wl_json_get(root, "options"), "local_batch"), parameters = number(root, "parameters");

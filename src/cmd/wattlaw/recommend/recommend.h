@@ -29,6 +29,10 @@ struct wl_recommendation {
     const struct wl_recommend_options *asked;
 };
 
+/* Prints the choice for each workload of `source`; returns an exit status. Completes the footprint of `o`. */
+int wl_recommend_answer(struct wl_recommend_options *o, const char *source, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
 /* Limits and restrictions from the options. WL_EUSAGE names the option, the value and what was expected. */
 int wl_recommend_read_where(const struct wl_strs *texts, const char *option, struct wl_choose_where **out,
                             struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
