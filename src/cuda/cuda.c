@@ -9,6 +9,7 @@
 static const struct wl_symbol symbols[] = {
     FN(Init, "Init"),
     FN(GetErrorString, "GetErrorString"),
+    { offsetof(struct wl_cuda, DriverGetVersion), "cuDriverGetVersion", NULL, false },
     FN(DeviceGetByPCIBusId, "DeviceGetByPCIBusId"),
     FN(DeviceGetAttribute, "DeviceGetAttribute"),
     FN(DevicePrimaryCtxRetain, "DevicePrimaryCtxRetain"),
@@ -36,6 +37,13 @@ int wl_cuda_open(struct wl_cuda *out, const char *path, struct wl_arena *a, stru
                                           .symbols = symbols,
                                           .n = sizeof symbols / sizeof *symbols };
     return wl_library_open(&out->library, &spec, out, a, e);
+}
+
+int wl_cuda_major(const struct wl_cuda *cuda)
+{
+    int version; /* 1000 major + 10 minor */
+    if (!cuda->DriverGetVersion || cuda->DriverGetVersion(&version) != CUDA_SUCCESS) return 0;
+    return version / 1000;
 }
 
 int wl_cuda_fail(const struct wl_cuda *cuda, const char *call, CUresult rc, struct wl_err *e)

@@ -10,6 +10,7 @@ struct wl_cuda {
     struct wl_library library;
     CUresult (*Init)(unsigned flags);
     CUresult (*GetErrorString)(CUresult, const char **);
+    CUresult (*DriverGetVersion)(int *); /* (optional) */
     CUresult (*DeviceGetByPCIBusId)(CUdevice *, const char *);
     CUresult (*DeviceGetAttribute)(int *, int attribute, CUdevice);
     CUresult (*DevicePrimaryCtxRetain)(CUcontext *, CUdevice);
@@ -33,6 +34,9 @@ struct wl_cuda {
 /* Opens libcuda: `path`, else $CUDA_DRIVER_LIBRARY, else libcuda.so.1. Closed with the arena. WL_EUNAVAIL: not found;
  * WL_ELIB: a function is missing. */
 int wl_cuda_open(struct wl_cuda *out, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The major version of CUDA that the driver serves; 0: not known. */
+int wl_cuda_major(const struct wl_cuda *cuda);
 
 /* The error of a failed call, with CUDA's text: WL_EUNAVAIL if there is no such GPU, else WL_ELIB. */
 int wl_cuda_fail(const struct wl_cuda *cuda, const char *call, CUresult rc, struct wl_err *e);
