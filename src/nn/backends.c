@@ -35,3 +35,17 @@ int wl_backend_precision(const char *name, enum wl_dtype precision, bool slow_bf
         return wl_fail(e, WL_EINVAL, "precision is %s, expected f32 or bf16", wl_dtype_name(precision));
     return backend->precision ? backend->precision(precision, slow_bf16, e) : 0;
 }
+
+bool wl_backend_on_gpus(const char *name)
+{
+    const struct wl_backend *backend = NULL;
+    return !wl_backend_find(name, &backend, NULL) && backend->row.gpus;
+}
+
+int wl_backend_locate(const char *name, int node_rank, struct wl_backend_device *out, struct wl_err *e)
+{
+    const struct wl_backend *backend = NULL;
+    *out = (struct wl_backend_device) { .name = "" };
+    int rc = wl_backend_find(name, &backend, e);
+    return rc || !backend->locate ? rc : backend->locate(node_rank, out, e);
+}

@@ -5,11 +5,16 @@
 /* Was the kernel chosen by measurement? A recomputed step has the choice of the first time. */
 static bool is_chosen(const struct wl_plan_step *s) { return s->choice && !s->recompute; }
 
+const char *wl_train_backend(const struct wl_train_opts *o)
+{
+    return wl_str_eq(o->backend, "auto") ? NULL : o->backend;
+}
+
 /* The options of one rank. */
 static struct wl_plan_opts plan_opts(const struct wl_train_opts *o)
 {
     return (struct wl_plan_opts) {
-        .backend = wl_str_eq(o->backend, "auto") ? NULL : o->backend,
+        .backend = wl_train_backend(o),
         .batch = o->local_batch,
         .threads = (int)o->threads,
         .precision = wl_str_eq(o->precision, "bf16") ? WL_BF16 : WL_F32,

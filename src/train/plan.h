@@ -5,6 +5,9 @@
 #include "nn/nn.h"
 #include "train/options.h"
 
+/* The back-end that the options name; NULL: the best that was built. */
+const char *wl_train_backend(const struct wl_train_opts *o);
+
 /* Can this machine compute as the options say? All ranks get the same answer, so they ask before they plan together. */
 int wl_train_check_backend(const struct wl_train_opts *o, struct wl_err *e) WL_MUST_CHECK;
 

@@ -25,6 +25,13 @@ static const char *choice_fields(const struct wl_train_opts *o, struct wl_arena 
     return text.s;
 }
 
+/* The board that a harness charges this rank's energy to. */
+static const char *device_fields(const struct wl_trainer *t)
+{
+    const struct wl_backend_device *d = &t->device;
+    return *d->uuid ? wl_strf(t->arena, " gpu=%s gpu_bus=%s", d->uuid, d->bus) : "";
+}
+
 static void mark_start(const struct wl_trainer *t)
 {
     const struct wl_train_opts *o = t->opts;
@@ -38,9 +45,9 @@ static void mark_start(const struct wl_trainer *t)
     set.accumulation = (double)o->accumulation;
     set.epochs = (double)o->epochs;
     set.threads = (double)o->threads;
-    wattlaw_mark_start("%s size=%s%s%s%s recipe=%s host=%s pid=%d", wl_settings_key(&set, t->arena), o->size,
+    wattlaw_mark_start("%s size=%s%s%s%s recipe=%s%s host=%s pid=%d", wl_settings_key(&set, t->arena), o->size,
                        attr_fields(t->task), choice_fields(o, t->arena), memory_field(o, t->arena),
-                       o->recipe ? o->recipe : "none", host, (int)getpid());
+                       o->recipe ? o->recipe : "none", device_fields(t), host, (int)getpid());
 }
 
 static int export(struct wl_trainer *t, struct wl_err *e)
@@ -70,6 +77,8 @@ int wl_train_run(struct wl_trainer *t, struct wl_err *e)
     t->opts = t->task->opts;
     t->global_batch = t->comm->size * t->opts->local_batch * t->opts->accumulation;
     t->task->quiet_rank = t->comm->rank > 0;
+    if (wl_backend_locate(wl_train_backend(t->opts), t->comm->node_rank, &t->device, &t->no_device))
+        wl_err_prefix(&t->no_device, "--backend %s", t->opts->backend);
     mark_start(t);
     int rc = train(t, e);
     wattlaw_mark_stop(status_word(rc));

@@ -85,6 +85,7 @@ static int build(struct wl_trainer *t, struct wl_graph *g, struct wl_err *e)
     int rc = open_data(t, e);
     if (!rc) rc = check_checkpoint_dir(t, e);
     if (!rc) rc = wl_train_check_backend(t->opts, e);
+    if (!rc && t->no_device.code) rc = (*e = t->no_device, e->code);
     if (!rc) rc = count_updates(t, e);
     if (!rc) rc = init_schedule(t, e);
     return rc ? rc : t->task->workload->build(t->task, g, e);
@@ -124,11 +125,27 @@ static int plan(struct wl_trainer *t, const struct wl_graph *g, struct wl_err *e
     return rc;
 }
 
+/* Ranks that share a GPU would be measured as if each had one. */
+static int check_devices(const struct wl_trainer *t, struct wl_err *e)
+{
+    const struct wl_backend_device *d = &t->device;
+    int other;
+    if (!wl_backend_on_gpus(wl_train_backend(t->opts))) return 0;
+    int rc = wl_comm_find_equal(t->comm, d->uuid, &other, e);
+    if (!rc && other >= 0)
+        rc = wl_fail(e, WL_EUSAGE,
+                     "there are more workers than GPUs: %d of them on this node, where this one may use %d GPU%s, and "
+                     "rank %d computes on %s too; start at most one worker for each GPU",
+                     t->comm->node_size, d->count, d->count == 1 ? "" : "s", other, d->uuid);
+    return wl_comm_agree(t->comm, rc, e);
+}
+
 int wl_train_setup(struct wl_trainer *t, struct wl_err *e)
 {
     const struct wl_train_opts *o = t->opts;
     struct wl_graph *g = wl_graph_new(t->arena);
     int rc = wl_comm_agree(t->comm, build(t, g, e), e);
+    if (!rc) rc = check_devices(t, e);
     if (rc) {
         t->error_is_collective = true;
         return rc;

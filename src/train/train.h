@@ -61,6 +61,8 @@ struct wl_trainer {
     const char *autotune_cache; /* as in struct wl_train_plan_opts */
 
     const struct wl_train_opts *opts;        /* of the task */
+    struct wl_backend_device device;         /* the GPU of this rank; empty texts: it computes on processors */
+    struct wl_err no_device;                 /* why there is none; code 0: there is */
     struct wl_loader *train_feed, *val_feed; /* val_feed NULL: no validation */
     struct wl_loader *eval_train_feed; /* the training set, read as validation reads its own; NULL: not evaluated */
     void *inputs[WL_DATASET_MAX_BUFFERS];

@@ -43,7 +43,10 @@ int wl_cmd_train_run(struct wl_train_task *j, const struct wl_opts_args *rest, s
                             .events = wl_cmd_train_events(o->quiet),
                             .events_data = &progress,
                             .autotune_cache = wl_cmd_train_autotune_cache(j->arena) };
-    rc = wl_comm_open(&t.comm, &(struct wl_comm_opts) { .backend = o->comm, .workers = o->workers }, j->arena, e);
+    const struct wl_comm_opts comm = { .backend = o->comm,
+                                       .workers = o->workers,
+                                       .on_gpus = wl_backend_on_gpus(wl_train_backend(o)) };
+    rc = wl_comm_open(&t.comm, &comm, j->arena, e);
     if (rc) return rc;
     become_rank(t.comm, o);
     rc = wl_train_run(&t, e);

@@ -1,6 +1,7 @@
 /* A back-end for tests, which proves the seam: the rules of nn/ref over memory that nobody may read or write outside of
  * the callbacks of its device. A plan that touches it by itself dies by SIGSEGV. Inputs and outputs are staged, and
- * gradients reduced through copies, as on a GPU; the bits are those of ref.
+ * gradients reduced through copies, or by a communicator that can in that memory, as on a GPU; the bits are those of
+ * ref.
  *
  * The first run of a variant is recorded. In later ones the plan's calls are compared with the recorded ones, and those
  * are run: a call that differs is WL_EINVAL. Steps read what changes from run to run from a block in that memory, which
@@ -15,12 +16,14 @@ enum { MAX_BOXES = 4, ALIGN = 256 }; /* a GPU's */
 
 /* A call between begin and end. */
 struct call {
-    enum { STEP, ADD, ROUND, GET } kind;
+    enum { STEP, ADD, ROUND, GET, SUM, JOIN } kind;
     const struct wl_step *step;
     void *to;
     const void *from;
     size_t n;     /* floats; bytes of a copy */
     size_t event; /* of a copy */
+    wl_device_sum_fn *sum;
+    void *sum_of;
 };
 
 struct recording {
@@ -35,6 +38,13 @@ struct copy {
     char *bytes;
     size_t n, room;
     bool enqueued; /* in this run */
+};
+
+/* Gradients that are being summed: taken when the sum is enqueued, made at the join; in between there are NANs. */
+struct sum {
+    struct call call;
+    char *bytes;
+    size_t room; /* bytes */
 };
 
 struct boxed {
@@ -53,6 +63,8 @@ struct boxed {
     size_t next;                 /* to be compared */
     struct copy *copies;         /* by event */
     size_t n_copies, cap_copies;
+    struct sum *sums; /* n_sums of them to be joined */
+    size_t n_sums, cap_sums, made_sums;
 };
 
 static void protect(const struct boxed *b, int protection)
@@ -183,6 +195,32 @@ static int enqueue_copy(struct boxed *b, const struct call *c, struct wl_err *e)
     return wl_host_device.get(b, copy->bytes, c->from, c->n, e);
 }
 
+static void enqueue_sum(struct boxed *b, const struct call *c)
+{
+    const size_t bytes = c->n * sizeof(float);
+    while (b->made_sums <= b->n_sums) {
+        WL_GROW(b->arena, b->sums, b->made_sums, b->cap_sums);
+        b->sums[b->made_sums++] = (struct sum) { .room = 0 };
+    }
+    struct sum *s = &b->sums[b->n_sums++];
+    if (s->room < bytes) s->bytes = wl_new_array(b->arena, char, s->room = bytes);
+    s->call = *c;
+    memcpy(s->bytes, c->to, bytes);
+    memset(c->to, 0xff, bytes);
+}
+
+static int join(struct boxed *b, struct wl_err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; i < b->n_sums && !rc; i++) {
+        const struct sum *s = &b->sums[i];
+        memcpy(s->call.to, s->bytes, s->call.n * sizeof(float));
+        rc = s->call.sum(s->call.sum_of, s->call.to, s->call.n, e);
+    }
+    b->n_sums = 0;
+    return rc;
+}
+
 static int execute(struct boxed *b, const struct call *c, struct wl_err *e)
 {
     switch (c->kind) {
@@ -193,6 +231,8 @@ static int execute(struct boxed *b, const struct call *c, struct wl_err *e)
     case ADD: return wl_host_device.add(b, c->to, c->from, c->n, e);
     case ROUND: return wl_host_device.round_to_bf16(b, c->to, c->n, e);
     case GET: return enqueue_copy(b, c, e);
+    case SUM: return enqueue_sum(b, c), 0;
+    case JOIN: return join(b, e);
     }
     return 0;
 }
@@ -200,7 +240,7 @@ static int execute(struct boxed *b, const struct call *c, struct wl_err *e)
 static bool same_call(const struct call *x, const struct call *y)
 {
     return x->kind == y->kind && x->step == y->step && x->to == y->to && x->from == y->from && x->n == y->n &&
-           x->event == y->event;
+           x->event == y->event && x->sum == y->sum && x->sum_of == y->sum_of;
 }
 
 static int compare(struct boxed *b, const struct call *c, struct wl_err *e)
@@ -297,6 +337,15 @@ static int wait(void *device, size_t event, struct wl_err *e)
     return 0;
 }
 
+static void *sum_stream(void *device) { return device; }
+
+static int sum(void *device, wl_device_sum_fn *make, void *of, float *at, size_t n, struct wl_err *e)
+{
+    return enqueue(device, (struct call) { .kind = SUM, .to = at, .n = n, .sum = make, .sum_of = of }, e);
+}
+
+static int join_sums(void *device, struct wl_err *e) { return enqueue(device, (struct call) { .kind = JOIN }, e); }
+
 static void lap(void *device, double *seconds) { wl_host_device.lap(device, seconds); }
 
 static int sum_moments(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -349,6 +398,7 @@ static const char *machine(void *device, const char *library, struct wl_arena *a
 static const struct wl_device_ops device = {
     .align = ALIGN,
     .host_addressable = false,
+    .bucket_bytes = 4u << 20,
     .memory = memory,
     .host_memory = host_memory,
     .release = release,
@@ -363,6 +413,9 @@ static const struct wl_device_ops device = {
     .round_to_bf16 = round_to_bf16,
     .get_async = get_async,
     .wait = wait,
+    .sum_stream = sum_stream,
+    .sum = sum,
+    .join_sums = join_sums,
     .lap = lap,
     .sum_moments = sum_moments,
     .update = update,

@@ -2,11 +2,7 @@
 
 #include "nn/comm/internal.h"
 
-const struct wl_comm_ops wl_comm_nccl = {
-    .name = "nccl",
-    .help = "GPUs of one job through NCCL",
-    .unavailable = "this build has no CUDA engine",
-};
+#include <string.h>
 
 const struct wl_comm_ops *const wl_comm_backends[] = { &wl_comm_mpi, &wl_comm_shm, &wl_comm_null, &wl_comm_nccl, NULL };
 
@@ -27,14 +23,25 @@ static const struct wl_comm_ops *find(const char *name, struct wl_err *e)
 static const char *choose(const struct wl_comm_opts *opts)
 {
     if (!wl_str_eq(opts->backend, "auto")) return opts->backend;
-    return wl_comm_launched() ? "mpi" : opts->workers > 1 ? "shm" : "null";
+    const struct wl_comm_ops *host = wl_comm_host(opts);
+    return opts->on_gpus && host != &wl_comm_null ? wl_comm_nccl.name : host->name;
+}
+
+const struct wl_comm_ops *wl_comm_host(const struct wl_comm_opts *opts)
+{
+    return wl_comm_launched() ? &wl_comm_mpi : opts->workers > 1 ? &wl_comm_shm : &wl_comm_null;
 }
 
 /* A training with another number of ranks than was asked for would be measured under a wrong name. */
 static int check_launch(const struct wl_comm_ops *ops, const struct wl_comm_opts *opts, struct wl_err *e)
 {
     const long long workers = (long long)opts->workers, launched = (long long)wl_comm_launch_size();
-    const bool is_mpi = ops == &wl_comm_mpi;
+    if (ops == &wl_comm_nccl && !opts->on_gpus)
+        return wl_fail(
+            e, WL_EUSAGE,
+            "communication by nccl sums in the memory of GPUs, and the back-end does not compute on any: use "
+            "auto, mpi or shm");
+    const bool is_mpi = (ops == &wl_comm_nccl ? wl_comm_host(opts) : ops) == &wl_comm_mpi;
     if (workers > 1 && wl_comm_launched())
         return wl_fail(
             e, WL_EUSAGE,
@@ -87,6 +94,21 @@ static int count_failed(struct wl_comm *c, bool this_rank, int *count, int *firs
     for (int r = c->size - 1; r >= 0; r--)
         if (failed[r] > 0) *first = r, ++*count;
     wl_arena_free(a);
+    return rc;
+}
+
+int wl_comm_find_equal(struct wl_comm *c, const char *name, int *rank, struct wl_err *e)
+{
+    char other[64];
+    int rc = 0;
+    WL_CHECK(strlen(name) < sizeof other);
+    *rank = -1;
+    for (int r = 0; r < c->size && !rc; r++) {
+        memset(other, 0, sizeof other);
+        if (r == c->rank) snprintf(other, sizeof other, "%s", name);
+        rc = c->ops->broadcast(c, other, sizeof other, r, e);
+        if (r < c->rank && *rank < 0 && wl_str_eq(other, name)) *rank = r;
+    }
     return rc;
 }
 

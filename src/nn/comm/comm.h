@@ -12,6 +12,12 @@
 struct wl_comm;
 struct wl_comm_opts;
 
+/* A device that sums in its own memory, one for each plan: GPUs. */
+struct wl_comm_device {
+    void *stream; /* that its sums are enqueued on: a CUstream of the context that is current */
+    void *sums;   /* the communicator's; set by attach */
+};
+
 /* A back-end. */
 struct wl_comm_ops {
     const char *name;        /* "null", "shm", "mpi" */
@@ -50,6 +56,28 @@ struct wl_comm_ops {
     /* Not collective: ends the others' waiting with an error that names this rank. Called before leaving without
      * them. Under a launcher (mpi) it ends the whole job with the exit status and does not return. */
     void (*abandon)(struct wl_comm *c, int status);
+
+    /* ---- (optional, all three: gradients go through host memory) sums in the memory of a device ---- */
+
+    /* Prepares sums on d->stream, until the arena goes, which is before the device does. Where this is not possible on
+     * any rank and was not asked for by name, d->sums stays NULL on all ranks: gradients go through host memory, which
+     * the log says. */
+    int (*attach)(struct wl_comm *c, struct wl_comm_device *d, struct wl_arena *a, struct wl_err *e);
+
+    /* Enqueues x[i] = sum over ranks of x[i] on d->stream, n elements of the device's memory, and does not wait. The
+     * call may be recorded into a graph that the device replays. The same bits on all ranks, and the same every time on
+     * the same GPUs; not always those of a sum in rank order. */
+    int (*enqueue_sum)(struct wl_comm *c, const struct wl_comm_device *d, float *x, size_t n, struct wl_err *e);
+
+    /* Not collective. From `on` to off the other ranks are watched: the loss of one, or no end for timeout_s seconds,
+     * aborts the sums, so that a wait for the stream ends. Off returns what was found: WL_EJOB. */
+    int (*watch)(struct wl_comm *c, const struct wl_comm_device *d, bool on, struct wl_err *e);
+
+    /* ---- (optional) for communicators that use this one ---- */
+
+    /* Not collective, may be called from another thread while no other call is in progress: WL_EJOB where a rank of
+     * this node will not come any more. */
+    int (*find_lost)(struct wl_comm *c, struct wl_err *e);
 };
 
 /* One rank's end of the group. */
@@ -70,14 +98,17 @@ struct wl_comm_opts {
     const char *backend; /* "auto", or a name of the table */
     int64_t workers;     /* shm: this process forks so many less one; 0: any number */
     int ranks_per_node;  /* 0: as the machine is; else mpi behaves as if nodes had so many ranks (for tests) */
+    bool on_gpus;        /* gradients are in the memory of GPUs */
+    double timeout_s;    /* of sums on devices; 0: 600 */
 };
 
 /* Opens this rank's end; it closes with the arena. "auto" is mpi where a launcher (mpirun, srun) started more than one
- * process, shm where `workers` asks for more than one, otherwise null, which costs nothing. With workers > 1 the call
+ * process, shm where `workers` asks for more than one, otherwise null, which costs nothing. nccl is the one of these
+ * with sums on GPUs beside it; "auto" tries it for ranks on GPUs. With workers > 1 the call
  * returns once in every rank: rank 0 is the calling process, the others are its children, die with it and are waited
  * for when its arena goes. So call it before any thread is started. WL_EUNAVAIL names a back-end that was not built,
- * with the reason; WL_EUSAGE: an unknown one, `workers` together with a launcher, or a back-end that would give another
- * number of ranks than were asked for or launched. */
+ * with the reason; WL_EUSAGE: an unknown one, `workers` together with a launcher, nccl without GPUs, or a back-end that
+ * would give another number of ranks than were asked for or launched. */
 int wl_comm_open(struct wl_comm **c, const struct wl_comm_opts *opts, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
@@ -96,5 +127,8 @@ int wl_comm_launch_rank(void);
  * otherwise the code of the lowest rank that failed, with its message in *e on every rank ("rank N: " in front, unless
  * all failed), so that rank 0 alone need print it. */
 int wl_comm_agree(struct wl_comm *c, int code, struct wl_err *e) WL_MUST_CHECK;
+
+/* The first rank before this one whose name, of at most 63 bytes, is this one's: -1 if there is none. Collective. */
+int wl_comm_find_equal(struct wl_comm *c, const char *name, int *rank, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -79,6 +79,9 @@ int wl_shm_join(struct wl_shm **g, struct wl_shm_control *ctl, int rank, int siz
  * later call fails alike. */
 int wl_shm_barrier(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
 
+/* WL_EJOB names a rank that died or gave up; one that left may have done its part before. */
+int wl_shm_find_lost(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
+
 /* Makes the group unusable: the others' barriers fail. */
 void wl_shm_abort(struct wl_shm *g);
 
@@ -132,6 +135,11 @@ size_t wl_affinity_order(const cpu_set_t *may, const char *cpus, int *order);
 
 /* Ranks as mpirun or srun counts them, on this node at least; 0 where it does not say. */
 int64_t wl_comm_launch_size(void);
+
+/* ---- comm.c ---- */
+
+/* The back-end that starts the ranks where none is named: mpi, shm or null. */
+const struct wl_comm_ops *wl_comm_host(const struct wl_comm_opts *opts);
 
 /* ---- the back-ends ---------------------------------------------------------------------------------------------- */
 

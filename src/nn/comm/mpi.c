@@ -270,6 +270,12 @@ static void abandon(struct wl_comm *c, int status)
     MPI_Abort(s->world, status);
 }
 
+/* Of other nodes the launcher, which ends the job when a rank dies. */
+static int find_lost(struct wl_comm *c, struct wl_err *e)
+{
+    return wl_shm_find_lost(((struct state *)c->state)->group, e);
+}
+
 const struct wl_comm_ops wl_comm_mpi = {
     .name = "mpi",
     .help = "ranks that mpirun or srun started: shared memory within a node, MPI between nodes",
@@ -283,6 +289,7 @@ const struct wl_comm_ops wl_comm_mpi = {
     .broadcast = broadcast,
     .barrier = barrier,
     .abandon = abandon,
+    .find_lost = find_lost,
 };
 
 #else

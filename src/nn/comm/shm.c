@@ -122,6 +122,8 @@ static void abandon(struct wl_comm *c, int status)
     if (c->state) wl_shm_abort(c->state);
 }
 
+static int find_lost(struct wl_comm *c, struct wl_err *e) { return wl_shm_find_lost(c->state, e); }
+
 const struct wl_comm_ops wl_comm_shm = {
     .name = "shm",
     .help = "ranks on this machine, forked by the program itself",
@@ -135,4 +137,5 @@ const struct wl_comm_ops wl_comm_shm = {
     .broadcast = broadcast,
     .barrier = barrier,
     .abandon = abandon,
+    .find_lost = find_lost,
 };

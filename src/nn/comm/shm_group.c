@@ -59,7 +59,7 @@ static bool process_ended(struct wl_shm *g, int r, int pid)
 }
 
 /* Is there a rank that will not come any more? One that died comes first: others give up because of it. */
-static int look_for_lost(struct wl_shm *g, struct wl_err *e)
+static int look_for_lost(struct wl_shm *g, bool may_have_left, struct wl_err *e)
 {
     int gone = 0;
     for (int r = 0; r < g->size; r++) {
@@ -70,11 +70,13 @@ static int look_for_lost(struct wl_shm *g, struct wl_err *e)
             state = atomic_load(&s->state) == HERE ? DIED : atomic_load(&s->state);
         if (state == DIED) return wl_fail(e, WL_EJOB, "rank %d (process %d) died", name, pid);
         if (state == GAVE_UP) gone = wl_fail(e, WL_EJOB, "rank %d gave up", name);
-        if (state == LEFT && !gone)
+        if (state == LEFT && !gone && !may_have_left)
             gone = wl_fail(e, WL_EJOB, "rank %d (process %d) ended before the others", name, pid);
     }
     return gone;
 }
+
+int wl_shm_find_lost(struct wl_shm *g, struct wl_err *e) { return look_for_lost(g, true, e); }
 
 static bool spin_until_past(struct wl_shm *g, uint32_t generation)
 {
@@ -100,7 +102,7 @@ static int wait_until_past(struct wl_shm *g, uint32_t generation, struct wl_err 
         futex_sleep(&g->ctl->generation, generation, LOOK_NS);
         atomic_fetch_sub(&g->ctl->sleepers, 1);
         if (atomic_load(&g->ctl->generation) != generation) return 0;
-        int rc = look_for_lost(g, e);
+        int rc = look_for_lost(g, false, e);
         /* A rank may leave right after the barrier that it completed: then there is nothing to complain about. */
         if (rc && atomic_load(&g->ctl->generation) == generation) return rc;
     }

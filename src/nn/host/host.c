@@ -183,6 +183,7 @@ int wl_host_open(struct wl_program *p, int n, struct wl_err *e)
 const struct wl_device_ops wl_host_device = {
     .align = WL_ALIGN,
     .host_addressable = true,
+    .bucket_bytes = 4u << 20, /* stays in the cache */
     .memory = memory,
     .host_memory = memory,
     .release = release,

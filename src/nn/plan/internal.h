@@ -51,8 +51,9 @@ struct wl_plan {
     struct wl_device_io io;
     const void **input_at; /* of the host, by tensor id: what the caller fills; NULL for other tensors */
     /* Of the host, where there are other ranks: statistics to be averaged; gradients to be reduced, where the
-     * device's memory is not the host's. */
+     * device's memory is not the host's and the communicator cannot sum there. */
     float *statistic_staging, *gradient_staging;
+    struct wl_comm_device sums; /* where it can; else sums.sums is NULL */
 
     struct wl_state *states; /* in the graph's order */
     struct wl_buf *state_bufs;
@@ -85,10 +86,17 @@ int wl_plan_init_ranks(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 int wl_plan_check_same_start(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 
 /* Enqueued after step i: hands over the buckets that are final by then, from *bucket on, and does this rank's part of
- * what all ranks have handed over. Of a device whose memory is not the host's only copies are enqueued here. */
+ * what all ranks have handed over. Of a device whose memory is not the host's sums, or copies, are enqueued here. */
 int wl_plan_reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e) WL_MUST_CHECK;
 
-/* Hands over the copies as they arrive, while the device computes the rest; returns when the device has all sums. */
+/* Enqueued after the last step: the device goes on when it has the sums that it makes itself. */
+int wl_plan_join_sums(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* Hands over the copies as they arrive, while the device computes the rest; returns when the device has all sums, or
+ * has them enqueued. */
 int wl_plan_finish_reducing(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
+/* From before a run that makes the device sum until after its end: WL_EJOB where another rank was lost. */
+int wl_plan_watch_ranks(struct wl_plan *p, bool on, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

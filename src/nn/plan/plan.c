@@ -98,7 +98,7 @@ static void fill_info(struct wl_plan *p)
 /* Lays the memory out; where it may not take that much, of a program that recomputes values. */
 static int place(struct wl_plan *p, const struct wl_plan_opts *o, struct wl_err *e)
 {
-    const size_t bucket_bytes = o->bucket_bytes ? o->bucket_bytes : 4u << 20;
+    const size_t bucket_bytes = o->bucket_bytes ? o->bucket_bytes : p->ops->bucket_bytes;
     struct wl_plan_info *f = &p->info;
     wl_plan_assign_memory(p, bucket_bytes);
     f->keeping_bytes = f->total_bytes;
@@ -161,6 +161,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
         .train = !opts->eval_only,
         .keep_values = opts->keep_values,
         .accumulate = p->micro_batches > 1,
+        .node_rank = comm ? comm->node_rank : 0,
     };
     rc = backend->open(&p->program, opts->threads, e);
     if (rc) return rc;

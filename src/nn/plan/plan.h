@@ -22,7 +22,7 @@ struct wl_plan_opts {
     enum wl_conv_algorithm conv;
     struct wl_choices *choices; /* for WL_CONV_AUTO; must outlive the plan. What is measured is added */
     int micro_batches;          /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
-    size_t bucket_bytes;        /* gradients are reduced in pieces of about this; 0 counts as 4 MiB */
+    size_t bucket_bytes;        /* gradients are reduced in pieces of about this; 0: as the device has them */
     struct wl_optim optim;
     /* Recomputes values in the backward pass instead of keeping them until then (docs/adr/105): the gradients have
      * the same bits. recompute: as far as saves memory; memory_bytes: as far as it takes for a plan (total_bytes) of at

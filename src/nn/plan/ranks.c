@@ -1,9 +1,17 @@
 /* What the ranks of a job do together: the check at the start, sums of gradients, means of statistics. The
- * communicator sums host memory; of a device whose memory is not the host's, copies that the device makes as buckets
- * become final. */
+ * communicator sums gradients where they are if that is the host's memory, or if it can sum in the device's; else
+ * copies that the device makes as buckets become final. */
 #include "nn/plan/internal.h"
 
 #include <string.h>
+
+/* Where device and communicator can sum in the device's memory. */
+static int attach(struct wl_plan *p, struct wl_err *e)
+{
+    if (!p->ops->sum || !p->comm->ops->attach) return 0;
+    p->sums.stream = p->ops->sum_stream(p->program.device);
+    return p->comm->ops->attach(p->comm, &p->sums, p->arena, e);
+}
 
 int wl_plan_init_ranks(struct wl_plan *p, struct wl_err *e)
 {
@@ -13,6 +21,8 @@ int wl_plan_init_ranks(struct wl_plan *p, struct wl_err *e)
         rc = wl_plan_host_memory(p, p->statistic_floats * sizeof(float), "statistics", (void **)&p->statistic_staging,
                                  e);
     if (rc || p->ops->host_addressable || !f->gradient_bytes) return rc;
+    rc = attach(p, e);
+    if (rc || p->sums.sums) return rc;
     if (!p->comm->ops->alloc_shared)
         return wl_plan_host_memory(p, f->gradient_bytes, "gradients", (void **)&p->gradient_staging, e);
     p->gradient_staging = p->comm->ops->alloc_shared(p->comm, f->gradient_bytes, e);
@@ -56,21 +66,40 @@ int wl_plan_check_same_start(struct wl_plan *p, struct wl_err *e)
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
 
+static int enqueue_sum(void *plan, float *at, size_t n, struct wl_err *e)
+{
+    struct wl_plan *p = plan;
+    return p->comm->ops->enqueue_sum(p->comm, &p->sums, at, n, e);
+}
+
+static int hand_over(struct wl_plan *p, size_t bucket, struct wl_err *e)
+{
+    const struct wl_bucket *b = &p->buckets[bucket];
+    void *device = p->program.device;
+    float *at = p->gradient + b->from;
+    if (p->ops->host_addressable) return p->comm->ops->reduce_start(p->comm, at, b->n, e);
+    if (p->sums.sums) return p->ops->sum(device, enqueue_sum, p, at, b->n, e);
+    return p->ops->get_async(device, p->gradient_staging + b->from, at, b->n * sizeof *at, bucket, e);
+}
+
 int wl_plan_reduce(struct wl_plan *p, int i, size_t *bucket, struct wl_err *e)
 {
-    const bool in_place = p->ops->host_addressable;
     const int64_t start_ns = wl_now_ns();
     int rc = 0;
-    for (; !rc && *bucket < p->n_buckets && p->buckets[*bucket].ready <= i; ++*bucket) {
-        const struct wl_bucket *b = &p->buckets[*bucket];
-        float *at = p->gradient + b->from;
-        rc = in_place ? p->comm->ops->reduce_start(p->comm, at, b->n, e)
-                      : p->ops->get_async(p->program.device, p->gradient_staging + b->from, at, b->n * sizeof *at,
-                                          *bucket, e);
-    }
-    if (!rc && in_place) rc = p->comm->ops->reduce_poll(p->comm, e);
+    for (; !rc && *bucket < p->n_buckets && p->buckets[*bucket].ready <= i; ++*bucket) rc = hand_over(p, *bucket, e);
+    if (!rc && p->ops->host_addressable) rc = p->comm->ops->reduce_poll(p->comm, e);
     p->times.reduce_s += seconds_since(start_ns);
     return rc;
+}
+
+int wl_plan_join_sums(struct wl_plan *p, struct wl_err *e)
+{
+    return p->sums.sums ? p->ops->join_sums(p->program.device, e) : 0;
+}
+
+int wl_plan_watch_ranks(struct wl_plan *p, bool on, struct wl_err *e)
+{
+    return p->sums.sums ? p->comm->ops->watch(p->comm, &p->sums, on, e) : 0;
 }
 
 /* The wait for a copy is one for the backward pass: it does not count as communication. */
@@ -90,6 +119,7 @@ static int reduce_copies(struct wl_plan *p, struct wl_err *e)
 int wl_plan_finish_reducing(struct wl_plan *p, struct wl_err *e)
 {
     const bool in_place = p->ops->host_addressable;
+    if (p->sums.sums) return 0;
     int rc = in_place ? 0 : reduce_copies(p, e);
     const int64_t start_ns = wl_now_ns();
     if (!rc) rc = p->comm->ops->reduce_finish(p->comm, e);

@@ -43,7 +43,7 @@ static int enqueue(void *of, struct wl_err *e)
         rc = wl_plan_reduce(p, (int)i, &bucket, e);
         if (p->step_s) p->ops->lap(p->program.device, NULL);
     }
-    return rc;
+    return rc || !j->reduces ? rc : wl_plan_join_sums(p, e);
 }
 
 static int check_inputs(const struct wl_plan *p, unsigned pass, struct wl_err *e)
@@ -57,22 +57,41 @@ static int check_inputs(const struct wl_plan *p, unsigned pass, struct wl_err *e
     return 0;
 }
 
-static int run_job(struct job *j, bool last, enum wl_variant v, struct wl_counts *counts, struct wl_err *e)
+static int run_to_end(struct job *j, enum wl_variant v, struct wl_counts *counts, struct wl_err *e)
 {
     struct wl_plan *p = j->plan;
     void *device = p->program.device;
-    struct wl_counts nowhere = { 0 }; /* a caller who only evaluates may want none */
-    if (!counts) counts = &nowhere;
-    j->reduces = last && p->comm;
-    j->run.counts = p->io.counts;
-    int rc = check_inputs(p, j->pass, e);
-    if (!rc) rc = p->ops->begin(device, &j->run, &p->io, counts, e);
+    int rc = p->ops->begin(device, &j->run, &p->io, counts, e);
     if (rc) return rc;
     rc = p->ops->run(device, v, enqueue, j, e);
     if (!rc && j->reduces) rc = wl_plan_finish_reducing(p, e);
     struct wl_err ignored = { 0 };
     const int ended = p->ops->end(device, &p->io, counts, rc ? &ignored : e);
     return rc ? rc : ended;
+}
+
+/* A rank that was lost is the reason for whatever else failed. */
+static int run_with_others(struct job *j, enum wl_variant v, struct wl_counts *counts, struct wl_err *e)
+{
+    struct wl_err lost = { 0 };
+    int rc = wl_plan_watch_ranks(j->plan, true, e);
+    if (rc) return rc;
+    rc = run_to_end(j, v, counts, e);
+    if (!wl_plan_watch_ranks(j->plan, false, &lost)) return rc;
+    if (e) *e = lost;
+    return lost.code;
+}
+
+static int run_job(struct job *j, bool last, enum wl_variant v, struct wl_counts *counts, struct wl_err *e)
+{
+    const struct wl_plan *p = j->plan;
+    struct wl_counts nowhere = { 0 }; /* a caller who only evaluates may want none */
+    if (!counts) counts = &nowhere;
+    j->reduces = last && p->comm;
+    j->run.counts = p->io.counts;
+    int rc = check_inputs(p, j->pass, e);
+    if (rc) return rc;
+    return j->reduces ? run_with_others(j, v, counts, e) : run_to_end(j, v, counts, e);
 }
 
 static enum wl_variant variant_of(bool first, bool last)

@@ -20,10 +20,12 @@ struct wl_backend {
     struct wl_backend_row row;
     const char *(*library)(struct wl_arena *a);
     const struct wl_device_ops *device;
-    /* Fills p->device. threads: of the host, 0: as the machine has them. */
+    /* Fills p->device; of several, that of p->node_rank. threads: of the host, 0: as the machine has them. */
     int (*open)(struct wl_program *p, int threads, struct wl_err *e);
     /* (optional) Answers the questions of the program's graph that the table does not know. */
     int (*choose)(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
+    /* (optional: it computes on processors) As wl_backend_locate. */
+    int (*locate)(int node_rank, struct wl_backend_device *out, struct wl_err *e);
     const struct wl_op_rules *const *rules; /* WL_OP_COUNT of them */
     bool emulates_bf16;                     /* bf16 numbers stay in f32 buffers (`rounded`) */
     /* (optional: f32 and bf16 always) As wl_backend_precision. */

@@ -44,12 +44,15 @@ enum wl_variant {
 };
 
 typedef int wl_enqueue_fn(void *of, struct wl_err *e);
+/* Enqueues the sum over ranks of n floats of the device's memory, in place. */
+typedef int wl_device_sum_fn(void *of, float *at, size_t n, struct wl_err *e);
 typedef int wl_step_run_fn(const struct wl_step *s, const struct wl_run *r, struct wl_err *e);
 
-/* `device` is what the back-end's open made. All callbacks are set. */
+/* `device` is what the back-end's open made. All callbacks that are not optional are set. */
 struct wl_device_ops {
     size_t align;          /* of every buffer in the plan's memory, a power of two */
     bool host_addressable; /* its memory is the host's: steps use inputs in place, ranks reduce gradients in place */
+    size_t bucket_bytes;   /* of gradients that ranks sum at a time, unless the plan's options say otherwise */
 
     /* ---- memory ---- */
 
@@ -84,6 +87,17 @@ struct wl_device_ops {
     int (*get_async)(void *device, void *to, const void *from, size_t bytes, size_t event, struct wl_err *e);
     /* Returns when that copy is done, while later steps may still run. Called between `run` and end. */
     int (*wait)(void *device, size_t event, struct wl_err *e);
+
+    /* ---- (optional, all three: sums go through get_async) sums over ranks in the device's memory ---- */
+
+    /* The stream that a communicator enqueues sums on (struct wl_comm_device), the device's context being current. */
+    void *(*sum_stream)(void *device);
+    /* (enqueued) Calls sum(of, at, n) so that the sum on that stream comes after all that was enqueued so far. What is
+     * enqueued later does not wait for it. A replay does not call it again. */
+    int (*sum)(void *device, wl_device_sum_fn *sum, void *of, float *at, size_t n, struct wl_err *e);
+    /* (enqueued) What is enqueued from here on, and the end of the run, come after the sums. */
+    int (*join_sums)(void *device, struct wl_err *e);
+
     /* (enqueued) Adds the time since the last lap of this run to *seconds, by the end of the run; NULL: only a lap. */
     void (*lap)(void *device, double *seconds);
     /* The step after a batch norm that adds the micro-batch's mean and unbiased variance to their sums (uses 0, 1 and

@@ -104,6 +104,7 @@ struct wl_program {
     const struct wl_graph *graph;
     const struct wl_backend *backend;
     void *device;            /* the back-end's, for the calls of its device table */
+    int node_rank;           /* of the ranks of this machine: which of its devices */
     size_t align;            /* of buffers, in bytes */
     uint64_t seed;           /* of what is random in a step */
     enum wl_dtype precision; /* of values and their gradients */

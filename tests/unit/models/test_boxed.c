@@ -181,6 +181,63 @@ static void test_same_bits_alone_bf16(void **state)
     compare_on(1, &(struct task) { .workload = *state, .precision = WL_BF16, .dir = dir });
 }
 
+/* ---- ranks whose communicator sums in the device's memory, in rank order ---- */
+
+static int attach(struct wl_comm *c, struct wl_comm_device *d, struct wl_arena *a, struct wl_err *e)
+{
+    (void)c, (void)a, (void)e;
+    d->sums = wl_new(a, int); /* watched */
+    return 0;
+}
+
+static int enqueue_sum(struct wl_comm *c, const struct wl_comm_device *d, float *x, size_t n, struct wl_err *e)
+{
+    const int *watched = d->sums;
+    return *watched ? c->ops->all_reduce_sum(c, x, n, e) : wl_fail(e, WL_EINVAL, "nobody watches the ranks");
+}
+
+static int watch(struct wl_comm *c, const struct wl_comm_device *d, bool on, struct wl_err *e)
+{
+    (void)c;
+    int *watched = d->sums;
+    if (*watched == on) return wl_fail(e, WL_EINVAL, "watched twice, or ended twice");
+    *watched = on;
+    return 0;
+}
+
+static void *no_staging(struct wl_comm *c, size_t bytes, struct wl_err *e)
+{
+    (void)c;
+    wl_fail(e, WL_EINVAL, "%zu bytes of the host are shared, though sums are made in the device's memory", bytes);
+    return NULL;
+}
+
+static int compare_sums_on_rank(const void *task, struct wl_comm *c, void *found, struct wl_arena *a, struct wl_err *e)
+{
+    (void)found;
+    const struct task *t = task;
+    struct result *want = wl_new(a, struct result), *got = wl_new(a, struct result);
+    int rc = train(t, "ref", false, c, want, a, e);
+    struct wl_comm_ops *ops = wl_new(a, struct wl_comm_ops);
+    *ops = *c->ops;
+    ops->attach = attach;
+    ops->enqueue_sum = enqueue_sum;
+    ops->watch = watch;
+    ops->alloc_shared = no_staging;
+    c->ops = ops;
+    if (!rc) rc = train(t, "boxed", false, c, got, a, e);
+    return rc ? rc : same_bits(want, got, "boxed, summed in its memory", e);
+}
+
+static void test_same_bits_sums(void **state)
+{
+    const struct task t = { .workload = *state, .dir = dir };
+    struct outcome *o = run_ranks(2, compare_sums_on_rank, &t, sizeof *o);
+    for (int k = 0; k < 2; k++)
+        if (o[k].rc) fail_msg("%s, rank %d: %s", t.workload->name, k, o[k].msg);
+    free_found(o, 2, sizeof *o);
+}
+
 static void test_same_bits_ranks(void **state) { compare_on(2, &(struct task) { .workload = *state, .dir = dir }); }
 
 /* ---- by ./check long alone ---- */
@@ -254,6 +311,8 @@ int main(int argc, char **argv)
         ON_ALL(test_same_bits_alone_recomputed),
         ON(3, test_same_bits_alone_bf16),
         ON_ALL(test_same_bits_ranks),
+        ON(0, test_same_bits_sums),
+        ON(3, test_same_bits_sums),
         ON(0, test_same_bits_mpi),
         ON_ALL(test_same_bits_long_f32),
         ON(7, test_same_bits_long_f32),

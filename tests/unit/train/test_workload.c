@@ -109,7 +109,7 @@ static void help_explains_each_back_end(void **state)
         if (b->unavailable) assert_null(strstr(backends, b->help));
     }
     assert_non_null(strstr(comm, "; null: one rank"));
-    assert_non_null(strstr(comm, "; nccl: not available ("));
+    assert_non_null(strstr(comm, "; nccl: ranks on GPUs"));
 }
 
 /* Initial parameters from elsewhere, and export at the end; a checkpoint replaces initial parameters. */

@@ -1,4 +1,4 @@
-#include "nn/gpu/library.h"
+#include "cuda/library.h"
 
 #include "base/base.h"
 

@@ -1,0 +1,40 @@
+/* Sums on GPUs by NCCL, from inside: nccl.c the communicator, nccl_watch.c the watchdog. */
+#ifndef WL_NN_COMM_NCCL_H
+#define WL_NN_COMM_NCCL_H
+
+#include "base/thread.h"
+#include "nn/comm/internal.h"
+#include "nn/comm/nccl_api.h"
+
+/* The communicator's state. */
+struct wl_nccl {
+    struct wl_comm host; /* starts the ranks, and does all but sums on devices */
+    struct wl_nccl_api api;
+    bool is_open;
+    bool required; /* asked for by name */
+    int64_t timeout_ns;
+    struct wl_nccl_sums *sums; /* of each plan that is attached */
+};
+
+/* Of one plan. */
+struct wl_nccl_sums {
+    struct wl_nccl_sums *next;
+    struct wl_nccl *of;
+    ncclComm_t comm;
+    /* The watchdog, a thread that wakes now and then. */
+    pthread_t watchdog;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t change;
+    bool ends, watching, aborted;
+    int64_t since_ns;    /* watching */
+    struct wl_err found; /* code 0: nothing */
+};
+
+int wl_nccl_watch_start(struct wl_nccl_sums *s, struct wl_err *e) WL_MUST_CHECK;
+void wl_nccl_watch_stop(struct wl_nccl_sums *s);
+int wl_nccl_watch(struct wl_nccl_sums *s, bool on, struct wl_err *e) WL_MUST_CHECK;
+
+/* Ends the sums that are enqueued and makes later ones fail. */
+void wl_nccl_abort(struct wl_nccl_sums *s);
+
+#endif
