@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CONFIGS = 64, MOST_KNOBS = 64, MOST_NOTES = 32 };
+enum { MOST_CONFIGS = 64, MOST_SETTINGS = 64, MOST_NOTES = 32 };
 
 /* ---- what an engine is ---- */
 
-struct knob {
+struct setting {
     int type;
     int64_t value;
 };
@@ -59,9 +59,9 @@ static bool serves(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t config, 
     return !has_note(b, engine_of(b, config), refused) && !b->rc;
 }
 
-static struct knob knob_of(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t choice)
+static struct setting setting_of(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t choice)
 {
-    struct knob k = { 0 };
+    struct setting k = { 0 };
     wl_gpu_dnn_get(b, choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &k.type);
     wl_gpu_dnn_get(b, choice, CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &k.value);
     return k;
@@ -74,11 +74,11 @@ static const char *engine_text(struct wl_gpu_dnn_build *b, cudnnBackendDescripto
     int64_t index = 0;
     wl_gpu_dnn_get(b, engine_of(b, config), CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &index);
     wl_text_addf(&t, "eng%lld", (long long)index);
-    cudnnBackendDescriptor_t *choices = empty(b, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, MOST_KNOBS);
-    int64_t n = wl_gpu_dnn_get(b, config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, MOST_KNOBS,
-                               choices);
-    for (int64_t i = 0; i < n && i < MOST_KNOBS; i++) {
-        const struct knob k = knob_of(b, choices[i]);
+    cudnnBackendDescriptor_t *choices = empty(b, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, MOST_SETTINGS);
+    int64_t n = wl_gpu_dnn_get(b, config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                               MOST_SETTINGS, choices);
+    for (int64_t i = 0; i < n && i < MOST_SETTINGS; i++) {
+        const struct setting k = setting_of(b, choices[i]);
         wl_text_addf(&t, "_k%d=%lld", k.type, (long long)k.value);
     }
     return t.s;
@@ -178,15 +178,15 @@ static bool parse_number(const char **s, const char *prefix, int64_t *out)
     return end > digits;
 }
 
-/* Number of knobs, -1: not an engine's name. */
-static int64_t parse_engine(const char *s, int64_t *index, struct knob *knobs)
+/* Number of settings, -1: not an engine's name. */
+static int64_t parse_engine(const char *s, int64_t *index, struct setting *settings)
 {
     int64_t n = 0, type;
     if (!parse_number(&s, "eng", index)) return -1;
     for (; *s; n++) {
-        if (n == MOST_KNOBS || !parse_number(&s, "_k", &type)) return -1;
-        knobs[n].type = (int)type;
-        if (!parse_number(&s, "=", &knobs[n].value)) return -1;
+        if (n == MOST_SETTINGS || !parse_number(&s, "_k", &type)) return -1;
+        settings[n].type = (int)type;
+        if (!parse_number(&s, "=", &settings[n].value)) return -1;
     }
     return n;
 }
@@ -202,7 +202,7 @@ static cudnnBackendDescriptor_t engine_by_index(struct wl_gpu_dnn_build *b, cudn
     return engine;
 }
 
-static cudnnBackendDescriptor_t knob_choice(struct wl_gpu_dnn_build *b, const struct knob *k)
+static cudnnBackendDescriptor_t setting_choice(struct wl_gpu_dnn_build *b, const struct setting *k)
 {
     cudnnBackendDescriptor_t d = wl_gpu_dnn_create(b, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
     wl_gpu_dnn_set_one(b, d, CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, k->type);
@@ -212,10 +212,10 @@ static cudnnBackendDescriptor_t knob_choice(struct wl_gpu_dnn_build *b, const st
 }
 
 static cudnnBackendDescriptor_t config_of(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t engine,
-                                          const struct knob *knobs, int64_t n)
+                                          const struct setting *settings, int64_t n)
 {
-    cudnnBackendDescriptor_t config = wl_gpu_dnn_create(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR), choices[MOST_KNOBS];
-    for (int64_t i = 0; i < n; i++) choices[i] = knob_choice(b, &knobs[i]);
+    cudnnBackendDescriptor_t config = wl_gpu_dnn_create(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR), choices[MOST_SETTINGS];
+    for (int64_t i = 0; i < n; i++) choices[i] = setting_choice(b, &settings[i]);
     wl_gpu_dnn_set_descriptor(b, config, CUDNN_ATTR_ENGINECFG_ENGINE, engine);
     if (n) wl_gpu_dnn_set(b, config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, choices);
     wl_gpu_dnn_finalize(b, config, "an engine's settings");
@@ -226,11 +226,11 @@ int wl_gpu_dnn_plan_of(const struct wl_gpu_dnn *d, const struct wl_gpu_conv *c, 
                        struct wl_gpu_dnn_plan *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_gpu_dnn_build b = { .dnn = d, .arena = a, .e = e };
-    struct knob knobs[MOST_KNOBS];
-    int64_t index, n = parse_engine(engine, &index, knobs);
+    struct setting settings[MOST_SETTINGS];
+    int64_t index, n = parse_engine(engine, &index, settings);
     if (n < 0) return wl_fail(e, WL_EINVAL, "'%s' is not an engine of cuDNN (expected eng47_k2=4)", engine);
     cudnnBackendDescriptor_t graph = wl_gpu_dnn_graph(&b, c);
-    int rc = plan_of_config(&b, config_of(&b, engine_by_index(&b, graph, index), knobs, n), out);
+    int rc = plan_of_config(&b, config_of(&b, engine_by_index(&b, graph, index), settings, n), out);
     out->engine = wl_strdup(a, engine);
     return rc;
 }
