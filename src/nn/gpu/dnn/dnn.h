@@ -10,7 +10,7 @@
 
 #include "nn/gpu/dnn/api.h"
 #include "nn/gpu/gpu.h"
-#include "nn/gpu/library.h"
+#include "cuda/library.h"
 
 /* Functions by their names in the library, without "cudnn". */
 struct wl_gpu_dnn {
