@@ -104,6 +104,7 @@ static int read_facts(struct wl_derivation *d, struct wl_err *e)
 {
     int rc = wl_store_read_marks(d->store, d->run, &d->marks, d->a, e);
     if (rc == 0) rc = wl_store_channels(d->store, d->run, &d->channels, d->a, e);
+    if (rc == 0) rc = wl_store_devices(d->store, d->run, &d->devices, d->a, e);
     d->series = wl_new_array(d->a, struct wl_time_series, d->channels.n);
     for (size_t c = 0; c < d->channels.n && rc == 0; c++) {
         struct wl_readings r;

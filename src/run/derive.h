@@ -18,6 +18,7 @@ struct wl_derivation {
     size_t n_windows;
     struct wl_mark_rows marks;
     struct wl_channel_rows channels;
+    struct wl_device_rows devices;
     struct wl_time_series *series; /* [channel] */
     struct wl_derived *out;
     struct wl_arena *a;
@@ -45,6 +46,12 @@ struct wl_strs wl_derive_unusable_settings(const struct wl_mark *m, struct wl_ar
 /* The energies of the windows, of each device by each method, and of phases; returns the label of the devices that
  * count, NULL: none (wl_energy_sources). */
 const char *wl_derive_energy(struct wl_derivation *d);
+
+/* ---- derive_gpus.c ---- */
+
+/* Keeps those of n sources whose devices the job's start marks name (gpu=UUID); all where they name none of them, as
+ * programs do that know nothing of it. Returns how many are left. */
+size_t wl_derive_keep_named(const struct wl_derivation *d, struct wl_energy_source *sources, size_t n);
 
 /* ---- derive_variation.c ---- */
 

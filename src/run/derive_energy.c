@@ -319,6 +319,7 @@ const char *wl_derive_energy(struct wl_derivation *d)
     const char *label = NULL;
     struct energies x = { .d = d, .sources = wl_new_array(d->a, struct wl_energy_source, d->channels.n) };
     x.n_sources = wl_energy_sources(plain_channels(d), d->channels.n, x.sources, &label);
+    x.n_sources = wl_derive_keep_named(d, x.sources, x.n_sources);
     compute_energies(&x);
     struct wl_energy_row *rows = wl_new_array(d->a, struct wl_energy_row, 2 * d->channels.n * d->n_windows);
     size_t n = 0;

@@ -17,6 +17,7 @@ struct device {
     struct wl_time_series series[2];
     struct wl_run_window windows[3];
     struct wl_mark_row marks[4];
+    struct wl_device_rows devices;
     struct wl_derived out;
     struct wl_derivation d;
     double energy_j[READINGS], power_w[READINGS];
@@ -73,6 +74,7 @@ static void derive(struct device *v)
                                     .n_windows = WL_COUNT(v->windows),
                                     .marks = { v->marks, WL_COUNT(v->marks) },
                                     .channels = { v->channels, WL_COUNT(v->channels) },
+                                    .devices = v->devices,
                                     .series = v->series,
                                     .out = &v->out,
                                     .a = v->a };
@@ -193,6 +195,39 @@ static void idle_power_excludes_the_first_quarter_after_the_job(void **state)
     wl_arena_free(a);
 }
 
+/* Two GPUs are measured at 100 W; the job's start marks say which of them it computes on. */
+static double energy_of_two(const char *fields, const char *fields_of_rank_1)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct device *v = device_of(a, false);
+    struct wl_device_row devices[] = { { .id = 1, .uuid = "GPU-1" }, { .id = 2, .uuid = "GPU-2" } };
+    for (int c = 0; c < 2; c++) {
+        v->channels[c].device = c + 1;
+        v->channels[c].quantity = "power_w";
+        v->channels[c].counter = false;
+        v->channels[c].scope = "gpu";
+    }
+    v->series[0] = v->series[1];
+    v->marks[2] = (struct wl_mark_row) { 10 * S, 0, "start", fields };
+    v->marks[3] = (struct wl_mark_row) { 10 * S, 1, "start", fields_of_rank_1 };
+    v->devices = (struct wl_device_rows) { devices, WL_COUNT(devices) };
+    derive(v);
+    double sum_j = 0;
+    for (size_t i = 0; i < v->out.n_energies; i++)
+        if (v->out.energies[i].chosen && isnan(v->out.energies[i].epoch)) sum_j += v->out.energies[i].energy_j;
+    wl_arena_free(a);
+    return sum_j;
+}
+
+static void gpus_that_start_marks_name_count_alone(void **state)
+{
+    (void)state;
+    assert_true(fabs(energy_of_two("workload=x", "workload=x") - 8000) < 10);
+    assert_true(fabs(energy_of_two("workload=x gpu=GPU-2", "workload=x gpu=GPU-2") - 4000) < 10);
+    assert_true(fabs(energy_of_two("workload=x gpu=GPU-2", "workload=x gpu=GPU-1") - 8000) < 10);
+    assert_true(fabs(energy_of_two("workload=x gpu=MIG-7", "workload=x") - 8000) < 10);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -200,6 +235,7 @@ int main(void)
         cmocka_unit_test(no_interval_begins_below_0),
         cmocka_unit_test(methods_are_compared_without_the_model_error),
         cmocka_unit_test(a_phase_is_the_sum_of_its_spans),
+        cmocka_unit_test(gpus_that_start_marks_name_count_alone),
         cmocka_unit_test(idle_power_excludes_the_first_quarter_after_the_job),
     };
     return cmocka_run_group_tests_name("energies", tests, NULL, NULL);
