@@ -25,7 +25,7 @@ static int bessel_backward_run(const struct wl_step *s, const struct wl_run *r, 
     return 0;
 }
 
-const struct wl_rows_op wl_rows_bessel_basis = { bessel_run, bessel_backward_run };
+const struct wl_rows_op wl_rows_bessel_basis = { &wl_rows_uses_parameters, bessel_run, bessel_backward_run };
 
 static int spherical_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
@@ -36,12 +36,16 @@ static int spherical_run(const struct wl_step *s, const struct wl_run *r, struct
     return 0;
 }
 
-static const void *spherical_table(const void *kernels, const struct wl_node *n, struct wl_arena *a)
+static int spherical_prepare(struct wl_program *p, const struct wl_node *n, const void **table, struct wl_err *e)
 {
-    return ((const struct wl_spherical_kernels *)kernels)->table(&n->u.basis, a);
+    (void)e;
+    const struct wl_spherical_kernels *k = wl_rules_of(p, n)->kernels;
+    *table = k->table(&n->u.basis, p->arena);
+    return 0;
 }
 
-const struct wl_rows_op wl_rows_spherical_basis = { spherical_run, .table = spherical_table };
+const struct wl_rows_op wl_rows_spherical_basis = { &wl_rows_uses_parameters, spherical_run,
+                                                    .prepare = spherical_prepare };
 
 static int angular_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
@@ -52,4 +56,4 @@ static int angular_run(const struct wl_step *s, const struct wl_run *r, struct w
     return 0;
 }
 
-const struct wl_rows_op wl_rows_angular_basis = { angular_run };
+const struct wl_rows_op wl_rows_angular_basis = { &wl_rows_uses_parameters, angular_run };

@@ -5,7 +5,6 @@
 #include "nn/lowering/rows.h"
 
 struct wl_edge_rows {
-    int64_t atoms, edges;
     const int32_t *edge_start, *source, *reverse, *triplet_start;
 };
 

@@ -23,4 +23,4 @@ static int embed_backward_run(const struct wl_step *s, const struct wl_run *r, s
     return 0;
 }
 
-const struct wl_rows_op wl_rows_embed = { embed_run, embed_backward_run };
+const struct wl_rows_op wl_rows_embed = { &wl_rows_uses_parameters, embed_run, embed_backward_run };

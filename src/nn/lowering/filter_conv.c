@@ -2,10 +2,11 @@
 
 static const struct wl_filter_kernels *kernels(const struct wl_step *s) { return wl_rows_own(s)->kernels; }
 
-static struct wl_filter_args filter_args(const struct wl_step *s, const struct wl_run *r)
+struct wl_filter_args wl_rows_filter_args(const struct wl_step *s, const struct wl_run *r)
 {
     const struct wl_node *n = s->node;
-    return (struct wl_filter_args) { .f = n->out->dims.d[1],
+    return (struct wl_filter_args) { .molecules = n->in[1]->dims.d[0] - 1,
+                                     .f = n->out->dims.d[1],
                                      .gaussians = n->u.filter.gaussians,
                                      .cutoff = n->u.filter.cutoff,
                                      .x = wl_rows_at(s, r, WL_ROWS_IN),
@@ -25,22 +26,27 @@ static struct wl_filter_args filter_args(const struct wl_step *s, const struct w
 static int filter_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    struct wl_filter_args a = filter_args(s, r);
+    struct wl_filter_args a = wl_rows_filter_args(s, r);
     a.molecules = wl_rows_count(s, r, WL_MOLECULES);
     kernels(s)->forward(&a);
     return 0;
 }
 
+struct wl_filter_grad wl_rows_filter_grad(const struct wl_step *s, const struct wl_run *r)
+{
+    return (struct wl_filter_grad) { .of = wl_rows_filter_args(s, r),
+                                     .dy = wl_rows_at(s, r, WL_ROWS_DOUT),
+                                     .dx = wl_rows_at(s, r, WL_ROWS_DIN),
+                                     .dw0 = wl_rows_at(s, r, WL_ROWS_DPARAM),
+                                     .db0 = wl_rows_at(s, r, WL_ROWS_DPARAM + 1),
+                                     .dw2 = wl_rows_at(s, r, WL_ROWS_DPARAM + 2),
+                                     .db2 = wl_rows_at(s, r, WL_ROWS_DPARAM + 3) };
+}
+
 static int filter_backward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    struct wl_filter_grad g = { .of = filter_args(s, r),
-                                .dy = wl_rows_at(s, r, WL_ROWS_DOUT),
-                                .dx = wl_rows_at(s, r, WL_ROWS_DIN),
-                                .dw0 = wl_rows_at(s, r, WL_ROWS_DPARAM),
-                                .db0 = wl_rows_at(s, r, WL_ROWS_DPARAM + 1),
-                                .dw2 = wl_rows_at(s, r, WL_ROWS_DPARAM + 2),
-                                .db2 = wl_rows_at(s, r, WL_ROWS_DPARAM + 3) };
+    struct wl_filter_grad g = wl_rows_filter_grad(s, r);
     g.of.molecules = wl_rows_count(s, r, WL_MOLECULES);
     kernels(s)->backward(&g);
     return 0;
@@ -58,5 +64,7 @@ static bool filter_keeps(const struct wl_node *n, struct wl_dims *dims)
     return true;
 }
 
-const struct wl_rows_op wl_rows_filter_conv = { filter_run, filter_backward_run, .gradients = 1,
-                                                .saved_dims = filter_keeps, .scratch = filter_scratch };
+const struct wl_rows_uses wl_rows_uses_filter_conv = { .gradients = 1, .saved_dims = filter_keeps };
+
+const struct wl_rows_op wl_rows_filter_conv = { &wl_rows_uses_filter_conv, filter_run, filter_backward_run,
+                                                filter_scratch };

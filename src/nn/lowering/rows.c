@@ -11,11 +11,17 @@ static int last_input(const struct wl_node *n)
     return i;
 }
 
+const int32_t *wl_rows_counts(const struct wl_step *s, const struct wl_run *r)
+{
+    return wl_rows_at(s, r, WL_ROWS_IN + last_input(s->node));
+}
+
 int64_t wl_rows_count(const struct wl_step *s, const struct wl_run *r, enum wl_row_kind kind)
 {
-    const int32_t *counts = wl_rows_at(s, r, WL_ROWS_IN + last_input(s->node));
-    return counts[kind];
+    return wl_rows_counts(s, r)[kind];
 }
+
+const struct wl_rows_uses wl_rows_uses_parameters = { .gradients = 0 };
 
 /* ---- lowering ---------------------------------------------------------------------------------------------------- */
 
@@ -89,9 +95,10 @@ int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *
     if (rc) return rc;
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) wl_lower_plain_param(p, n->par[i]);
     p->value[n->out->id] = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->out->dims);
-    if (p->train && op->saved_dims && op->saved_dims(n, &dims)) saved = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &dims);
+    if (p->train && op->uses->saved_dims && op->uses->saved_dims(n, &dims))
+        saved = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &dims);
     p->saved[n->out->id].buf[0] = saved;
-    if (op->table) p->saved[n->out->id].context = op->table(wl_rules_of(p, n)->kernels, n, p->arena);
+    if (op->prepare && (rc = op->prepare(p, n, &p->saved[n->out->id].context, e))) return rc;
     emit_forward(p, n, saved ? WL_TRAIN : WL_TRAIN | WL_EVAL, in, saved);
     if (saved) emit_forward(p, n, WL_EVAL, in, NULL);
     return 0;
@@ -108,22 +115,22 @@ static bool adds_in_place(const struct wl_program *p, const struct wl_tensor *x)
 static struct wl_buf *gradient_buf(struct wl_program *p, const struct wl_node *n, int i, bool *add)
 {
     const struct wl_tensor *x = n->in[i];
-    *add = op_of(p, n)->adds >> i & 1 && adds_in_place(p, x);
+    *add = op_of(p, n)->uses->adds >> i & 1 && adds_in_place(p, x);
     return *add ? p->gradient[x->id] : wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &x->dims);
 }
 
-/* Does not read the inputs that op->not_read names, nor the residual, which bypasses the operation. */
+/* Does not read the inputs that uses->not_read names, nor the residual, which bypasses the operation. */
 static void emit_backward(struct wl_program *p, const struct wl_node *n, struct wl_buf *const in[], struct wl_buf *dy,
                           struct wl_buf *const dx[], const bool add[])
 {
     const struct wl_rows_op *op = op_of(p, n);
     struct builder b = begin(p, n, "backward", WL_TRAIN, op->backward);
     for (int i = 0; i < WL_MAX_INPUTS && n->in[i]; i++)
-        if (!(op->not_read >> i & 1) && (i == 0 || n->in[i] != n->residual)) reads(&b, WL_ROWS_IN + i, in[i]);
+        if (!(op->uses->not_read >> i & 1) && (i == 0 || n->in[i] != n->residual)) reads(&b, WL_ROWS_IN + i, in[i]);
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, WL_ROWS_PARAM + i, p->value[n->par[i]->id]);
     if (p->saved[n->out->id].buf[0]) reads(&b, WL_ROWS_SAVED, p->saved[n->out->id].buf[0]);
     reads(&b, WL_ROWS_DOUT, dy);
-    for (int i = 0; i < op->gradients; i++) {
+    for (int i = 0; i < op->uses->gradients; i++) {
         b.context->add[i] = add[i];
         writes(&b, WL_ROWS_DIN + i, dx[i]);
     }
@@ -139,9 +146,9 @@ int wl_lower_rows_backward(struct wl_program *p, const struct wl_node *n, struct
     int rc = plain_inputs(p, n, in, e);
     if (!rc) rc = wl_lower_plain_gradient(p, n, n->out, &dy, e);
     if (rc) return rc;
-    for (int i = 0; i < op->gradients; i++) dx[i] = gradient_buf(p, n, i, &add[i]);
+    for (int i = 0; i < op->uses->gradients; i++) dx[i] = gradient_buf(p, n, i, &add[i]);
     emit_backward(p, n, in, dy, dx, add);
-    for (int i = 0; i < op->gradients && !rc; i++)
+    for (int i = 0; i < op->uses->gradients && !rc; i++)
         if (n->in[i]->gradient && !add[i]) rc = wl_gradient_add_plain(p, n, n->in[i], dx[i], e);
     if (!rc && n->residual && n->residual->gradient) rc = wl_gradient_add_plain(p, n, n->residual, dy, e);
     wl_gradient_done(p, n->out);

@@ -23,4 +23,6 @@ static int segment_backward_run(const struct wl_step *s, const struct wl_run *r,
     return 0;
 }
 
-const struct wl_rows_op wl_rows_segment_sum = { segment_run, segment_backward_run, .gradients = 1, .not_read = 1 };
+const struct wl_rows_uses wl_rows_uses_segment_sum = { .gradients = 1, .not_read = 1 };
+
+const struct wl_rows_op wl_rows_segment_sum = { &wl_rows_uses_segment_sum, segment_run, segment_backward_run };
