@@ -1,0 +1,227 @@
+/* Products of matrices in f32 by tiles: a block multiplies a strip of a with a strip of b, of which it holds `DEPTH`
+ * terms of each sum in shared memory, two buffers of it: one is filled while the other is multiplied. Operands are
+ * objects with `load4(row, column)`, four numbers of a row, zeros outside; so gathered rows, gradients before an
+ * activation and Gaussians of a distance are made where they are read and never written.
+ *
+ * Sums are fused multiply-adds in the order of the depth: 2 M N flop for each 4 (M + N) bytes of a step, which is FMA
+ * rate on tiles of 128 x 128 (8 x 8 a thread: 64 multiply-adds for 4 reads of 16 bytes). Products of three TF32 on
+ * tensor cores would replace wl_tile_multiply and the layout of `sum` in wl_tile_finish, nothing else. */
+#ifndef WL_NN_GPU_KERNELS_TILE_PRODUCT_H
+#define WL_NN_GPU_KERNELS_TILE_PRODUCT_H
+
+#include "nn/gpu/kernels/four.h"
+#include "nn/gpu/kernels/row_parts.h"
+
+/* A matrix [rows,columns] as it is. */
+struct wl_matrix_operand {
+    const float *at;
+    int rows, columns;
+    __device__ __forceinline__ float4 load4(int row, int column) const
+    {
+        return row < rows ? wl_load4(at + (int64_t)row * columns, column, columns) : wl_zero4();
+    }
+};
+
+/* Row r is row index[r] of a matrix. */
+struct wl_gathered_operand {
+    const float *at;
+    const int32_t *index;
+    int rows, columns;
+    __device__ __forceinline__ float4 load4(int row, int column) const
+    {
+        return row < rows ? wl_load4(at + (int64_t)index[row] * columns, column, columns) : wl_zero4();
+    }
+};
+
+/* A tile of M rows and N columns; a thread has TM x TN of it, in groups of 4 x 4 that are spread over the tile. */
+template <int M_, int N_, int TM_, int TN_> struct wl_tile {
+    enum {
+        M = M_,
+        N = N_,
+        TM = TM_,
+        TN = TN_,
+        DEPTH = 16,
+        ACROSS = N / TN,
+        THREADS = M / TM * ACROSS,
+        A_LOADS = M * DEPTH / 4 / THREADS,
+        B_LOADS = N * DEPTH / 4 / THREADS,
+        PAD = 4 /* keeps rows at 16 bytes, and columns out of one bank */
+    };
+    struct memory {
+        float a[2][DEPTH][M + PAD], b[2][DEPTH][N + PAD];
+    };
+};
+using wl_large_tile = wl_tile<128, 128, 8, 8>; /* 256 threads, 34 KB */
+using wl_small_tile = wl_tile<32, 64, 4, 4>;   /* 128 threads, 13 KB: where large ones would be too few */
+
+/* Which of an operand's indices is the depth: its rows or its columns. */
+enum wl_depth { WL_DEPTH_COLUMNS, WL_DEPTH_ROWS };
+
+template <int EXTENT, int DEPTH, int THREADS, int LOADS, enum wl_depth D, class Operand>
+WL_DEVICE void wl_tile_fetch(const Operand &o, int first, int depth, float4 (&to)[LOADS])
+{
+#pragma unroll
+    for (int l = 0; l < LOADS; l++) {
+        const int i = (int)threadIdx.x + l * THREADS;
+        if (D == WL_DEPTH_ROWS)
+            to[l] = o.load4(depth + i / (EXTENT / 4), first + i % (EXTENT / 4) * 4);
+        else
+            to[l] = o.load4(first + i / (DEPTH / 4), depth + i % (DEPTH / 4) * 4);
+    }
+}
+
+template <int EXTENT, int DEPTH, int PITCH, int THREADS, int LOADS, enum wl_depth D>
+WL_DEVICE void wl_tile_put(const float4 (&from)[LOADS], float (*to)[PITCH])
+{
+#pragma unroll
+    for (int l = 0; l < LOADS; l++) {
+        const int i = (int)threadIdx.x + l * THREADS;
+        if (D == WL_DEPTH_ROWS) {
+            *(float4 *)&to[i / (EXTENT / 4)][i % (EXTENT / 4) * 4] = from[l];
+            continue;
+        }
+        const int row = i / (DEPTH / 4), depth = i % (DEPTH / 4) * 4;
+        to[depth][row] = from[l].x;
+        to[depth + 1][row] = from[l].y;
+        to[depth + 2][row] = from[l].z;
+        to[depth + 3][row] = from[l].w;
+    }
+}
+
+/* Index in the tile of number i of a thread's T, `at` of its `threads` neighbours along this side. */
+template <int T, int EXTENT> WL_DEVICE int wl_tile_index(int at, int i)
+{
+    return i / 4 * (EXTENT / (T / 4)) + at * 4 + i % 4;
+}
+
+template <int T, int EXTENT, int PITCH> WL_DEVICE void wl_tile_read(const float (&line)[PITCH], int at, float (&to)[T])
+{
+#pragma unroll
+    for (int g = 0; g < T / 4; g++) {
+        const float4 v = *(const float4 *)&line[wl_tile_index<T, EXTENT>(at, 4 * g)];
+        to[4 * g] = v.x;
+        to[4 * g + 1] = v.y;
+        to[4 * g + 2] = v.z;
+        to[4 * g + 3] = v.w;
+    }
+}
+
+/* sum += the products of the DEPTH terms in one buffer. */
+template <class T> WL_DEVICE void wl_tile_multiply(const typename T::memory &m, int buffer, float (&sum)[T::TM][T::TN])
+{
+    const int down = (int)threadIdx.x / T::ACROSS, across = (int)threadIdx.x % T::ACROSS;
+#pragma unroll
+    for (int d = 0; d < T::DEPTH; d++) {
+        float a[T::TM], b[T::TN];
+        wl_tile_read<T::TM, T::M>(m.a[buffer][d], down, a);
+        wl_tile_read<T::TN, T::N>(m.b[buffer][d], across, b);
+#pragma unroll
+        for (int i = 0; i < T::TM; i++)
+#pragma unroll
+            for (int j = 0; j < T::TN; j++) sum[i][j] = fmaf(a[i], b[j], sum[i][j]);
+    }
+}
+
+/* sum = rows [m0, m0 + M) of a times columns [n0, n0 + N) of b, over the depth [from, to). Operands give zeros beyond
+ * `to`. `seen` takes what this thread fetches of a: with the depth in rows always the same four columns. */
+template <class T, enum wl_depth A_DEPTH, enum wl_depth B_DEPTH, class A, class B>
+WL_DEVICE void wl_tile_product(const A &a, const B &b, int m0, int n0, int from, int to, typename T::memory &m,
+                               float (&sum)[T::TM][T::TN], float4 &seen)
+{
+    float4 next_a[T::A_LOADS], next_b[T::B_LOADS];
+#pragma unroll
+    for (int i = 0; i < T::TM; i++)
+#pragma unroll
+        for (int j = 0; j < T::TN; j++) sum[i][j] = 0;
+    int buffer = 0;
+    for (int d = from - T::DEPTH; d < to; d += T::DEPTH) { /* the first turn fetches alone */
+        const bool more = d + T::DEPTH < to;
+        if (more) {
+            wl_tile_fetch<T::M, T::DEPTH, T::THREADS, T::A_LOADS, A_DEPTH>(a, m0, d + T::DEPTH, next_a);
+            wl_tile_fetch<T::N, T::DEPTH, T::THREADS, T::B_LOADS, B_DEPTH>(b, n0, d + T::DEPTH, next_b);
+        }
+        if (d >= from) wl_tile_multiply<T>(m, buffer, sum);
+        if (more) {
+            buffer ^= 1;
+            wl_tile_put<T::M, T::DEPTH, T::M + T::PAD, T::THREADS, T::A_LOADS, A_DEPTH>(next_a, m.a[buffer]);
+            wl_tile_put<T::N, T::DEPTH, T::N + T::PAD, T::THREADS, T::B_LOADS, B_DEPTH>(next_b, m.b[buffer]);
+#pragma unroll
+            for (int l = 0; l < T::A_LOADS; l++) seen = wl_add4(seen, next_a[l]);
+        }
+        __syncthreads();
+    }
+}
+
+/* Calls finish(row, column, four sums) for this thread's part of the tile. */
+template <class T, class Finish>
+WL_DEVICE void wl_tile_finish(int m0, int n0, const float (&sum)[T::TM][T::TN], const Finish &finish)
+{
+    const int down = (int)threadIdx.x / T::ACROSS, across = (int)threadIdx.x % T::ACROSS;
+#pragma unroll
+    for (int i = 0; i < T::TM; i++)
+#pragma unroll
+        for (int j = 0; j < T::TN; j += 4)
+            finish(m0 + wl_tile_index<T::TM, T::M>(down, i), n0 + wl_tile_index<T::TN, T::N>(across, j),
+                   make_float4(sum[i][j], sum[i][j + 1], sum[i][j + 2], sum[i][j + 3]));
+}
+
+/* Rows of a times b: tile (blockIdx.x, blockIdx.y). `b_depth`: in b's rows or columns. Blocks beyond `rows` end. */
+template <class T, enum wl_depth B_DEPTH, class A, class B, class Finish>
+WL_DEVICE void wl_rows_product(const A &a, const B &b, int rows, int depth, typename T::memory &m, const Finish &finish)
+{
+    const int m0 = (int)blockIdx.x * T::M, n0 = (int)blockIdx.y * T::N;
+    if (m0 >= rows) return;
+    float sum[T::TM][T::TN];
+    float4 seen = wl_zero4();
+    wl_tile_product<T, WL_DEPTH_COLUMNS, B_DEPTH>(a, b, m0, n0, 0, depth, m, sum, seen);
+    wl_tile_finish<T>(m0, n0, sum, finish);
+}
+
+/* ---- sums over rows ---- */
+
+/* A part of a' b over rows: [m,n] numbers, then the sums of a's m columns. */
+struct wl_weights_part {
+    float *at;
+    int m, n, from, to;
+};
+
+/* Part blockIdx.z. */
+WL_DEVICE struct wl_weights_part wl_weights_part_of(const struct wl_gpu_row_parts &parts, int rows, int m, int n)
+{
+    const int p = (int)blockIdx.z;
+    struct wl_weights_part w = { parts.at + p * parts.apart, m, n, 0, 0 };
+    wl_part_rows(rows, 16, parts.n, p, &w.from, &w.to);
+    return w;
+}
+
+/* The sums of a's columns [m0, m0 + M), of which each thread has those of four in some of the rows. */
+template <class T> WL_DEVICE void wl_column_sums(const struct wl_weights_part &w, int m0, float4 seen, float4 *shared)
+{
+    enum { GROUPS = T::M / 4, ROWS = T::THREADS / GROUPS };
+    shared[threadIdx.x] = seen;
+    __syncthreads();
+    if ((int)threadIdx.x >= GROUPS) return;
+    for (int r = 1; r < ROWS; r++) seen = wl_add4(seen, shared[r * GROUPS + (int)threadIdx.x]);
+    const int column = m0 + 4 * (int)threadIdx.x;
+    float *to = w.at + (int64_t)w.m * w.n;
+    if (column < w.m) to[column] = seen.x;
+    if (column + 1 < w.m) to[column + 1] = seen.y;
+    if (column + 2 < w.m) to[column + 2] = seen.z;
+    if (column + 3 < w.m) to[column + 3] = seen.w;
+}
+
+/* Tile (blockIdx.x, blockIdx.y) of part blockIdx.z; a and b have rows up to w.to. */
+template <class T, class A, class B>
+WL_DEVICE void wl_weights_product(const A &a, const B &b, const struct wl_weights_part &w, typename T::memory &m)
+{
+    const int m0 = (int)blockIdx.x * T::M, n0 = (int)blockIdx.y * T::N;
+    float sum[T::TM][T::TN];
+    float4 seen = wl_zero4();
+    wl_tile_product<T, WL_DEPTH_ROWS, WL_DEPTH_ROWS>(a, b, m0, n0, w.from, w.to, m, sum, seen);
+    wl_tile_finish<T>(m0, n0, sum, [&](int row, int column, float4 v) {
+        if (row < w.m) wl_store4(w.at + (int64_t)row * w.n, column, w.n, v);
+    });
+    if (n0 == 0) wl_column_sums<T>(w, m0, seen, (float4 *)&m);
+}
+
+#endif
