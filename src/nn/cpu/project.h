@@ -5,30 +5,6 @@
 
 #include "nn/cpu/simd_step.h"
 
-static inline const struct wl_tensor *wl_project_weight(const struct wl_node *n)
-{
-    return n->tied ? n->tied : n->par[0];
-}
-
-/* NULL: none */
-static inline const struct wl_tensor *wl_project_bias(const struct wl_node *n)
-{
-    return n->tied ? n->par[0] : n->par[1];
-}
-
-static inline bool wl_project_gelu(const struct wl_node *n) { return n->op == WL_OP_PROJECT && n->u.project.gelu; }
-
-/* x [m,f] and y [m,k] in the program's precision; w [k,f] in f32. */
-struct wl_project_shape {
-    int64_t m, f, k;
-};
-
-static inline struct wl_project_shape wl_project_shape(const struct wl_node *n)
-{
-    const int64_t *w = wl_project_weight(n)->dims.d;
-    return (struct wl_project_shape) { .m = wl_vectors_of(n->out).n, .f = w[1], .k = w[0] };
-}
-
 /* Are the operation's products those of gemm_bf16.h? */
 bool wl_project_uses_gemm_bf16(const struct wl_program *p, const struct wl_node *n);
 

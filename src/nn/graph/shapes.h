@@ -20,6 +20,25 @@ struct wl_vectors {
 };
 struct wl_vectors wl_vectors_of(const struct wl_tensor *x);
 
+/* Project and decoder: y [m,k] = x [m,f] w' + b, w [k,f] being the operation's own or another's; b NULL: none. */
+static inline const struct wl_tensor *wl_project_weight(const struct wl_node *n)
+{
+    return n->tied ? n->tied : n->par[0];
+}
+static inline const struct wl_tensor *wl_project_bias(const struct wl_node *n)
+{
+    return n->tied ? n->par[0] : n->par[1];
+}
+static inline bool wl_project_gelu(const struct wl_node *n) { return n->op == WL_OP_PROJECT && n->u.project.gelu; }
+struct wl_project_shape {
+    int64_t m, f, k;
+};
+static inline struct wl_project_shape wl_project_shape(const struct wl_node *n)
+{
+    const int64_t *w = wl_project_weight(n)->dims.d;
+    return (struct wl_project_shape) { .m = wl_vectors_of(n->out).n, .f = w[1], .k = w[0] };
+}
+
 /* Attention: `n` samples of `s` positions, `heads` heads of `f` features. */
 struct wl_heads {
     int64_t n, s, heads, f;

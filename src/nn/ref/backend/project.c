@@ -1,22 +1,16 @@
 /* project and decoder: rows times a matrix, which is the operation's own or another's. */
 #include "nn/ref/backend/backend.h"
 
-static const struct wl_tensor *weight_of(const struct wl_node *n) { return n->tied ? n->tied : n->par[0]; }
-
-static const struct wl_tensor *bias_of(const struct wl_node *n) { return n->tied ? n->par[0] : n->par[1]; }
-
-static bool has_gelu(const struct wl_node *n) { return n->op == WL_OP_PROJECT && n->u.project.gelu; }
-
 static struct wl_matrix matrix(const struct wl_node *n)
 {
-    const int64_t *w = weight_of(n)->dims.d;
-    return (struct wl_matrix) { .n = wl_vectors_of(n->out).n, .f = w[1], .k = w[0] };
+    const struct wl_project_shape v = wl_project_shape(n);
+    return (struct wl_matrix) { .n = v.m, .f = v.f, .k = v.k };
 }
 
 static int product_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
-    const bool bias = bias_of(s->node);
+    const bool bias = wl_project_bias(s->node);
     wl_ref_linear(matrix(s->node), wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1),
                   bias ? wl_step_use_f32(s, r, 2) : NULL, wl_step_use_f32(s, r, bias ? 3 : 2));
     return 0;
@@ -34,7 +28,8 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
 {
     (void)e;
     wl_ref_linear_backward_weights(matrix(s->node), wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1),
-                                   wl_step_use_f32(s, r, 2), bias_of(s->node) ? wl_step_use_f32(s, r, 3) : NULL);
+                                   wl_step_use_f32(s, r, 2),
+                                   wl_project_bias(s->node) ? wl_step_use_f32(s, r, 3) : NULL);
     return 0;
 }
 
@@ -56,12 +51,12 @@ static int gelu_backward_run(const struct wl_step *s, const struct wl_run *r, st
 static int project(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *x = p->value[n->in[0]->id], *w, *y = wl_buf_value(p, &n->out->dims), *u = y;
-    int rc = wl_ref_weights(p, n, weight_of(n), &w, e);
+    int rc = wl_ref_weights(p, n, wl_project_weight(n), &w, e);
     if (rc) return rc;
-    struct wl_buf *b = bias_of(n) ? wl_lower_plain_param(p, bias_of(n)) : NULL;
-    if (has_gelu(n)) u = wl_buf_value(p, &n->out->dims);
+    struct wl_buf *b = wl_project_bias(n) ? wl_lower_plain_param(p, wl_project_bias(n)) : NULL;
+    if (wl_project_gelu(n)) u = wl_buf_value(p, &n->out->dims);
     wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, product_run, WL_BUFS(x, w, b), WL_BUFS(u));
-    if (has_gelu(n)) wl_step_emit_uses(p, n, "gelu", WL_TRAIN | WL_EVAL, gelu_run, WL_BUFS(u), WL_BUFS(y));
+    if (wl_project_gelu(n)) wl_step_emit_uses(p, n, "gelu", WL_TRAIN | WL_EVAL, gelu_run, WL_BUFS(u), WL_BUFS(y));
     p->value[n->out->id] = y;
     p->saved[n->out->id] = (struct wl_saved) { .buf = { x, w, u } };
     return 0;
@@ -71,12 +66,13 @@ static int project_backward(struct wl_program *p, const struct wl_node *n, struc
 {
     const struct wl_saved *saved = &p->saved[n->out->id];
     struct wl_buf *dy = p->gradient[n->out->id], *du = dy;
-    if (has_gelu(n)) {
+    if (wl_project_gelu(n)) {
         du = wl_buf_like(p, dy);
         wl_step_emit_uses(p, n, "gelu, backward", WL_TRAIN, gelu_backward_run, WL_BUFS(saved->buf[2], dy), WL_BUFS(du));
     }
     wl_step_emit_uses(p, n, "backward weights", WL_TRAIN, weights_run, WL_BUFS(saved->buf[0], du),
-                      WL_BUFS(p->gradient[weight_of(n)->id], bias_of(n) ? p->gradient[bias_of(n)->id] : NULL));
+                      WL_BUFS(p->gradient[wl_project_weight(n)->id],
+                              wl_project_bias(n) ? p->gradient[wl_project_bias(n)->id] : NULL));
     int rc = 0;
     if (n->in[0]->gradient) {
         struct wl_buf *dx = wl_buf_like(p, saved->buf[0]);
