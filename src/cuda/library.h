@@ -19,6 +19,12 @@ struct wl_gpu_library {
     size_t n;
 };
 
+/* What was found, for doctor and messages. */
+struct wl_gpu_library_facts {
+    const char *path;
+    int version; /* as struct wl_gpu_file has it */
+};
+
 /* Opens the first file that is found below $WATTLAW_CUDA_PATH (CUDA's folder, a virtual environment, site-packages or
  * its folder nvidia), else by the loader, and fills in the functions. Files for a CUDA newer than `cuda` are passed
  * over; 0: not known, all serve. Closed with the arena. WL_EUNAVAIL: there is none, and what to install; WL_ELIB: a
