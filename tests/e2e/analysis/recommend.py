@@ -234,6 +234,9 @@ def objectives():
                        (("--minimize", "cost", "--price-node-hour", "1"), "cannot minimize cost: the number of nodes was not recorded"),
                        (("--budget", "5EUR"), "--budget 5EUR: no price is given")):
         refused(what, path, *args)
+    for args, what in ((("--zeus-eta", ".3"), "--zeus-eta requires --minimize zeus"), (("--max-power", "300"), "--max-power requires --minimize zeus or --policy"),
+                       (("--charging-factor", "2", "--price", ".3"), "--charging-factor requires --price-worker-hour or --price-node-hour")):
+        refused(what, path, *args, status=2)
     # work
     one, ninety = answer(path), answer(path, "--epochs", "90")
     assert abs(ninety["settings"][0]["time_s"] / one["settings"][0]["time_s"] - 90) < 1e-9 and ninety["work"] == "for 90 epochs"

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/wattlaw/analysis.h"
 
+#include <math.h>
 #include <stddef.h>
 
 #define AT(member) offsetof(struct wl_recommend_options, member)
@@ -183,7 +184,7 @@ static const struct wl_opt options[] = {
     WL_OPT_END
 };
 
-/* ---- which options are for --policy ---- */
+/* ---- which options have an effect together ---- */
 
 static bool is_listed(const char *const *list, const char *name)
 {
@@ -191,26 +192,50 @@ static bool is_listed(const char *const *list, const char *name)
     return *list != NULL;
 }
 
+static bool has_price(const struct wl_recommend_options *o)
+{
+    return !isnan(o->price_worker_h) || !isnan(o->price_node_h);
+}
+
+/* Options that say something about another one. */
+static int check_pairs(const struct wl_recommend_options *o, const char *name, struct wl_err *e)
+{
+    const bool zeus = wl_str_eq(o->minimize, "zeus");
+    const struct {
+        const char *name, *needs;
+        bool has;
+    } pairs[] = { { "zeus-eta", "--minimize zeus", zeus },
+                  { "max-power", "--minimize zeus or --policy", zeus || o->policy },
+                  { "charging-factor", "--price-worker-hour or --price-node-hour", has_price(o) } };
+    for (size_t i = 0; i < WL_COUNT(pairs); i++)
+        if (!pairs[i].has && wl_str_eq(name, pairs[i].name))
+            return wl_fail(e, WL_EUSAGE, "--%s requires %s", name, pairs[i].needs);
+    return 0;
+}
+
 /* Each option that is given has an effect, or is refused. */
-static int check_mode(bool policy, const struct wl_strs *given, struct wl_err *e)
+static int check_options(const struct wl_recommend_options *o, const struct wl_strs *given, struct wl_err *e)
 {
     static const char *const both[] = { "policy", "max-slowdown", "where", "max-power", "drop-epochs",
                                         "all",    "map",          "json",  NULL },
                              *const policies[] = { "jobs", "cap", "devices", NULL };
-    for (size_t i = 0; i < given->n; i++) {
+    const bool policy = o->policy;
+    int rc = 0;
+    for (size_t i = 0; i < given->n && rc == 0; i++) {
         const char *name = given->v[i];
         if (!policy && is_listed(policies, name)) return wl_fail(e, WL_EUSAGE, "--%s requires --policy", name);
         if (policy && !is_listed(both, name) && !is_listed(policies, name))
             return wl_fail(e, WL_EUSAGE,
                            "--%s is not for --policy, which finds the least energy of one cap for all jobs", name);
+        rc = check_pairs(o, name, e);
     }
-    return 0;
+    return rc;
 }
 
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_recommend_options *o = opts;
-    const int rc = check_mode(o->policy, &rest->given, e);
+    const int rc = check_options(o, &rest->given, e);
     if (rc) return rc;
     if (o->policy && (!rest->args.n || rest->command))
         return wl_fail(e, WL_EUSAGE, "expected one or more stores, campaign folders or CSV files");
