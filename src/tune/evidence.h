@@ -9,6 +9,7 @@ struct wl_tune_window {
     size_t candidate;
     int64_t job;               /* windows of one job share its drift */
     double t_s;                /* time per step (of a run: per epoch, or of all of it) */
+    const char *per;           /* "step", "epoch" or "run" */
     double p_w;                /* mean power of one device */
     double sd_p;               /* of ln p_w: what the sensors leave open; 0: not known */
     int64_t run;               /* in the store */

@@ -55,7 +55,7 @@ struct wl_tune_experiment {
     const char *store, *campaign; /* of the runs; store NULL: none was run */
     struct wl_tune_axis *axes;    /* in the order of the keys */
     size_t n_axes, runs;          /* runs: made by this call */
-    const char *per;              /* times and energies are per "sample", "epoch" or "target" */
+    const char *per;              /* times and energies are per "sample", "epoch", "run" or "target" */
 };
 
 struct wl_tune_experiment_opts {

@@ -186,10 +186,20 @@ static int miss_window(struct wl_tune_live *l, const struct pending *p, const st
 {
     const struct wl_tune_candidates *c = candidates_of(l);
     size_t failed = ++l->missed[p->candidate].unusable;
+    l->t->unusable = wl_strdup(l->t->a, e->msg);
     wl_log(WL_WARN, "tune", "run %lld, a window at %g %s, is not used: %s", (long long)r->run, c->value[p->candidate],
            wl_cap_kind_unit(c->kind), e->msg);
     if (is_reference(l, p->candidate)) return failed < REFERENCE_TRIES ? 0 : rc;
     if (!c->refused[p->candidate]) give_up(l, p->candidate, failed, wl_strf(l->a, "two windows of it: %s", e->msg));
+    return 0;
+}
+
+static int check_window(const struct pending *p, struct wl_err *e)
+{
+    if (p->flag) return wl_fail(e, WL_EPERM, "%s", p->flag);
+    if (p->span.burst)
+        return wl_fail(e, WL_EINVAL,
+                       "its steps were reported all at once: something buffers the marks, or the output that has them");
     return 0;
 }
 
@@ -200,8 +210,8 @@ static int take_window(struct wl_tune_live *l, const struct pending *p, const st
                                  .energies = r->derived.energies,
                                  .n_energies = r->derived.n_energies };
     struct wl_tune_window w = { .candidate = p->candidate, .job = (int64_t)l->t->jobs, .run = r->run };
-    int rc = p->flag ? wl_fail(e, WL_EPERM, "%s", p->flag)
-                     : wl_tune_outcome_of_window(&rows, candidates_of(l)->n_devices, &w, e);
+    int rc = check_window(p, e);
+    if (rc == 0) rc = wl_tune_outcome_of_window(&rows, candidates_of(l)->n_devices, &w, e);
     l->n_windows++;
     if (rc < 0) return miss_window(l, p, r, rc, e);
     l->missed[p->candidate].unusable = 0;

@@ -46,6 +46,7 @@ int wl_tune_outcome_of_window(const struct wl_tune_rows *rows, size_t n_devices,
     struct sums s = { 0 };
     if (rows->n_epochs != 1 || !(rows->epochs[0].updates > 0))
         return wl_fail(e, WL_EINVAL, "not a window: it has %zu epochs", rows->n_epochs);
+    out->per = "step";
     s.time_s = rows->epochs[0].time_s;
     add_energies(&s, rows, (double)rows->epochs[0].epoch);
     return finish(&s, rows->epochs[0].updates, n_devices, out, e);
@@ -65,6 +66,7 @@ int wl_tune_outcome_of_run(const struct wl_tune_rows *rows, size_t n_devices, st
         add_energies(&s, rows, NAN);
     }
     out->is_whole = true;
+    out->per = rows->n_epochs ? "epoch" : "run";
     return finish(&s, rows->n_epochs ? (double)(rows->n_epochs - from) : 1, n_devices, out, e);
 }
 

@@ -13,7 +13,8 @@ struct wl_tune_rows {
     double time_s; /* of the whole run */
 };
 
-/* Of a window: its only epoch, per update. WL_EINVAL: it has no epoch, or no energy (why). Sets t_s, p_w and sd_p. */
+/* Of a window: its only epoch, per update. WL_EINVAL: it has no epoch, or no energy (why). Sets t_s, per, p_w and sd_p.
+ */
 int wl_tune_outcome_of_window(const struct wl_tune_rows *rows, size_t n_devices, struct wl_tune_window *out,
                               struct wl_err *e) WL_MUST_CHECK;
 

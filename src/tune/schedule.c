@@ -4,8 +4,10 @@
 
 enum {
     FEWEST_STEPS = 5,    /* of a window that is cut short */
+    FEWEST_MARKS = 5,    /* of the first window: three pass before the next one begins, within its time */
     UNSETTLED_STEPS = 2, /* the step during which the value was set, and one whole step under it */
 };
+static const double BURST_SHARE = 0.1;  /* of a window of the reference: no value makes a job so much faster */
 static const double PAUSE_SHARE = 0.25; /* of a window at the allowed slowdown: an interval that is so much longer */
 
 struct wl_tune_schedule wl_tune_schedule_new(const struct wl_tune_pace *pace, int64_t steps, double reference_s)
@@ -21,6 +23,7 @@ static void begin_settling(struct wl_tune_schedule *s, int64_t now_ns)
     s->unsettled = UNSETTLED_STEPS;
     s->span = (struct wl_tune_span) { 0 };
     s->longest_s = 0;
+    s->marks = 0;
 }
 
 void wl_tune_schedule_hold(struct wl_tune_schedule *s, bool is_reference, int64_t now_ns)
@@ -77,15 +80,16 @@ static bool is_pause(const struct wl_tune_schedule *s, int64_t now_ns)
 static bool is_complete(const struct wl_tune_schedule *s)
 {
     if (s->target) return s->span.steps >= s->target;
-    return s->span.steps >= s->pace.min_steps && span_s(s) >= s->pace.window_s;
+    return s->span.steps >= s->pace.min_steps && s->marks >= FEWEST_MARKS && span_s(s) >= s->pace.window_s;
 }
 
 static enum wl_tune_event end_window(struct wl_tune_schedule *s, bool cut, struct wl_tune_span *out)
 {
     s->span.cut = cut;
+    s->span.burst = span_s(s) < BURST_SHARE * s->reference_s * (double)s->span.steps / (double)s->target;
     *out = s->span;
     s->holds = false;
-    if (!s->is_reference) return WL_TUNE_WINDOW;
+    if (!s->is_reference || s->span.burst) return WL_TUNE_WINDOW;
     if (!s->target) s->target = s->span.steps;
     s->reference_s = span_s(s);
     return WL_TUNE_WINDOW;
@@ -107,6 +111,7 @@ static void add_steps(struct wl_tune_schedule *s, int64_t t_ns, int64_t n, doubl
         s->longest_s = took_s;
         s->longest_steps = n;
     }
+    s->marks++;
     s->span.steps += n;
     s->span.samples += samples;
     s->span.end_ns = t_ns;

@@ -4,10 +4,10 @@
  *     wl_tune_schedule_step   a step has ended; WL_TUNE_WINDOW: a window has ended with it
  *     wl_tune_schedule_time   time has passed; WL_TUNE_STUCK, WL_TUNE_PAUSED: no window can be measured now
  *
- * The first window is of the reference. It lasts for min_steps and window_s, and its number of steps is that of all
- * windows, so that they are of the same work. A window of another value that exceeds the allowed slowdown is cut short:
- * it lasts no longer than a window at the allowed slowdown would. A pause of the job (validation, a checkpoint) is not
- * slowness: a value is held through it for as long as such a window at most. docs/adr/118 */
+ * The first window is of the reference. It lasts for min_steps, window_s and five marks, and its number of steps is
+ * that of all windows, so that they are of the same work. A window of another value that exceeds the allowed slowdown
+ * is cut short: it lasts no longer than a window at the allowed slowdown would. A pause of the job (validation, a
+ * checkpoint) is not slowness: a value is held through it for as long as such a window at most. docs/adr/118 */
 #ifndef WL_TUNE_SCHEDULE_H
 #define WL_TUNE_SCHEDULE_H
 
@@ -26,6 +26,7 @@ struct wl_tune_span {
     int64_t steps;
     double samples; /* NAN: steps do not report theirs */
     bool cut;       /* it was beyond the allowed slowdown and has fewer steps than the others */
+    bool burst;     /* so short that its steps were not reported when they ended: something buffers the marks */
 };
 
 struct wl_tune_schedule {
@@ -39,6 +40,7 @@ struct wl_tune_schedule {
     struct wl_tune_span span;      /* begin_ns 0: the window has not begun */
     double longest_s;              /* of the intervals between two marks of the window, and its steps */
     int64_t longest_steps;
+    int64_t marks;    /* of the window */
     bool interrupted; /* it was begun anew after an epoch's end */
     bool spans_end;   /* another epoch's end lies within it */
     double spent_s;   /* beyond the allowed slowdown, before it was begun anew */

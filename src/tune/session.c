@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOBS_MAX = 64 };
+enum {
+    JOBS_MAX = 64,
+    IDLE_MAX = 2, /* jobs in a row that say nothing new */
+};
 
 /* ---- the search ---- */
 
@@ -138,25 +141,48 @@ static int run_applied(struct wl_tune *t, struct wl_err *e)
     return rc ? rc : judge_job(t, e);
 }
 
-static int run_search(struct wl_tune *t, struct wl_err *e)
+/* What is known: windows of values, values that are given up, and the windows of the reference that the search needs.
+ */
+static size_t progress_of(const struct wl_tune *t)
 {
-    int rc = wl_tune_decide(t, e);
-    bool was_done = t->step.done;
-    while (rc == 0 && !t->step.done && t->jobs < JOBS_MAX && (t->opts->relaunch || t->jobs == 0)) {
-        t->job = (struct wl_run_result) { 0 };
-        t->repeated += is_by_runs(t) && t->step.index == t->candidates->reference;
-        rc = is_by_runs(t) ? run_value(t, t->step.index, e) : run_watched(t, e);
-        if (rc == 0) rc = wl_tune_decide(t, e);
-    }
-    return rc == 0 && was_done && t->opts->apply ? run_applied(t, e) : rc;
+    size_t n = t->repeated + (t->windows.n > 0);
+    for (size_t i = 0; i < t->windows.n; i++) n += t->windows.v[i].candidate != t->candidates->reference;
+    for (size_t i = 0; i < t->candidates->n; i++) n += t->candidates->refused[i] != NULL;
+    return n;
 }
 
-static int reserve(const struct wl_tune *t, struct wl_err *e)
+static int fail_idle(const struct wl_tune *t, struct wl_err *e)
 {
-    bool kinds[WL_CAP_KINDS] = { false };
-    kinds[t->candidates->kind] = true;
-    return wl_caps_reserve(kinds, wl_strf(t->a, "tune %s", t->opts->name), t->opts->run->cap_opts, t->opts->run->power,
-                           t->a, e);
+    if (t->unusable) return wl_fail(e, WL_EINVAL, "%d jobs in a row have no window to use: %s", IDLE_MAX, t->unusable);
+    return wl_fail(e, WL_EINVAL,
+                   "%d jobs in a row ended before a window of another value: run longer jobs, or give shorter windows "
+                   "(--window, --window-steps)",
+                   IDLE_MAX);
+}
+
+/* The next job of the search. One that says nothing new may have been disturbed; the same command is not run for ever.
+ */
+static int run_next(struct wl_tune *t, size_t *idle, struct wl_err *e)
+{
+    const size_t before = progress_of(t);
+    t->job = (struct wl_run_result) { 0 };
+    t->repeated += is_by_runs(t) && t->step.index == t->candidates->reference;
+    int rc = is_by_runs(t) ? run_value(t, t->step.index, e) : run_watched(t, e);
+    *idle = progress_of(t) > before ? 0 : *idle + 1;
+    if (rc == 0) rc = wl_tune_decide(t, e);
+    return rc == 0 && *idle >= IDLE_MAX && !t->step.done ? fail_idle(t, e) : rc;
+}
+
+static int run_search(struct wl_tune *t, struct wl_err *e)
+{
+    size_t idle = 0;
+    int rc = wl_tune_decide(t, e);
+    bool was_done = t->step.done;
+    while (rc == 0 && !t->step.done && t->jobs < JOBS_MAX && (t->opts->relaunch || t->jobs == 0))
+        rc = run_next(t, &idle, e);
+    if (rc == 0 && t->windows.n == 0 && t->unusable)
+        rc = wl_fail(e, WL_EINVAL, "no window can be used: %s", t->unusable);
+    return rc == 0 && was_done && t->opts->apply ? run_applied(t, e) : rc;
 }
 
 int wl_tune_command(const struct wl_tune_opts *opts, struct wl_tune *out, struct wl_arena *a, struct wl_err *e)
@@ -165,8 +191,7 @@ int wl_tune_command(const struct wl_tune_opts *opts, struct wl_tune *out, struct
     int64_t campaign;
     int rc = wl_store_open(&out->store, opts->store, WL_STORE_CREATE, a, e);
     if (rc < 0) return wl_err_prefix(e, "cannot store the windows (choose another file with --store)");
-    rc = reserve(out, e);
-    if (rc == 0) rc = wl_store_add_campaign(out->store, opts->name, "", WL_VERSION, &campaign, e);
+    rc = wl_store_add_campaign(out->store, opts->name, "", WL_VERSION, &campaign, e);
     if (rc == 0) rc = wl_store_lock_campaign(out->store, campaign, e);
     if (rc == 0) rc = wl_tune_load(out, wl_shell_quote(a, opts->run->argv), e);
     return rc ? rc : run_search(out, e);

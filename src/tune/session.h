@@ -41,6 +41,7 @@ struct wl_tune {
     struct wl_advise_cap *search;
     struct wl_advise_cap_step step; /* the next value, or the choice */
     size_t repeated;                /* windows of the reference that the search asked for */
+    const char *unusable;           /* why the last window that is not used is not; NULL: there is none */
     size_t before;                  /* windows that the store had already */
     size_t jobs;                    /* started by this call */
     int64_t steps;                  /* of a window; 0: none was measured */
@@ -52,9 +53,10 @@ struct wl_tune {
     struct wl_arena *a;
 };
 
-/* Runs the search to its end, or to that of the command. WL_EJOB: the command failed, or could not be started
- * (t->job.not_started). WL_EINTR: the user stopped it. WL_EINVAL: the store has a search of this name for another
- * command; nothing can be measured. Codes of wl_run_measure. *out is filled in as far as it got. */
+/* The caller has reserved the devices (wl_caps_reserve). Runs the search to its end, or to that of the command.
+ * WL_EJOB: the command failed, or could not be started (t->job.not_started). WL_EINTR: the user stopped it. WL_EINVAL:
+ * the store has a search of this name for another command; nothing can be measured, or no window can be used. Codes of
+ * wl_run_measure. *out is filled in as far as it got. */
 int wl_tune_command(const struct wl_tune_opts *opts, struct wl_tune *out, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
 

@@ -131,7 +131,7 @@ static int count_devices(struct wl_store *store, int64_t run, const struct wl_tu
 static double work_of(struct wl_tune_trials *s, const struct wl_tune_rows *rows)
 {
     double samples = rows->n_epochs ? rows->epochs[rows->n_epochs - 1].samples : NAN;
-    s->out->per = samples > 1 ? "sample" : "epoch";
+    s->out->per = samples > 1 ? "sample" : rows->n_epochs ? "epoch" : "run";
     return samples > 1 ? samples : 1;
 }
 

@@ -210,7 +210,7 @@ def wrong_input():
                               ((good, "--set", "sweep.workers=2"), "nothing to choose"), ((good, "--set", "sweep.workload=a,b"), "searches over numbers"),
                               ((good, "--max-values", "1"), "at least 2 values"), (("/proc/nowhere.ini",), "/proc/nowhere.ini"),
                               ((good, "--objective", "zeus"), "zeus"), ((good, "--target", "x"), "METRIC=NUMBER"),
-                              ((good, "--largest-batch"), "no batch"), ((good, "--batch-step", "2"), "requires --largest-batch"),
+                              ((good, "--largest-batch"), "no batch"), ((good, "--batch-step", "2"), "requires --largest-batch"), ((good, "--eta", "1"), "--eta requires"),
                               ((good, "--largest-batch", "--objective", "edp"), "--objective says nothing"),
                               (("--target", "a=1", "--", "true"), "--target is for an experiment file"), ((good, "--set", "sweep.worker=1"), "workers")):
             r = m.tune(*options)

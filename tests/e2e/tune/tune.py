@@ -84,6 +84,8 @@ def clock_that_is_applied():
                 break
         chosen = float(line.split()[1]) if "is set" in line else 0
         locked = wait_until(lambda: all(r[1] == chosen for r in m.get()), 5)
+        r = m.tune("--name", "other")
+        expect(r.returncode == 1 and "is in use by" in r.stderr, "the value of another search is taken for the present limit", r)
         rest = p.stderr.read()
         expect(p.wait() == 0, f"tune fails: {line}{rest}")
         expect(chosen and locked, f"the choice is not set for the rest of the job: {line} {m.get()} {rest}")
@@ -143,6 +145,32 @@ def jobs_that_end_within_a_window():
         expect(len(runs(m, m.store)) == len(x["windows"]) and m.is_clean(), f"windows are lost, or something is left: {m.get()}")
 
 
+def jobs_that_say_nothing_new():
+    """The command is not run for ever: jobs that end after the window of the reference; jobs whose windows cannot be used."""
+    with rig() as m:
+        r = m.tune("--values", "200", job=m.job(updates=50))
+        expect(r.returncode == 1 and "jobs in a row ended before" in r.stderr and r.stderr.count("starts at") == 3, "short jobs have no end", r)
+        future = [sys.executable, "-c", MARKS, "60", "1", "3600"]
+        r = m.tune("--name", "future", "--values", "200", job=future)
+        expect(r.returncode == 1 and r.stderr.count("starts at") == 2 and "no reading" in r.stderr, "unusable windows have no end", r)
+        r = m.tune("--name", "once", "--values", "200", "--no-relaunch", job=future)
+        expect(r.returncode == 1 and "no window can be used" in r.stderr, "nothing was measured, and nothing said", r)
+        r = m.tune("--name", "burst", "--values", "200", job=[sys.executable, "-c", MARKS, "200", "50", "0"])
+        expect("all at once" in r.stderr and "a window at 200 W:" not in r.stderr, "steps that a buffer reports at once are measured", r)
+        expect(m.is_clean(), f"something is left: {m.get()}")
+
+
+MARKS = """
+import os, sys, time
+steps, burst, ahead_s = map(int, sys.argv[1:])
+marks = os.open(os.environ["WATTLAW_MARKS"], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+for i in range(steps):
+    time.sleep(.01)
+    for k in range(burst if i % burst == burst - 1 else 0):
+        os.write(marks, f"{time.monotonic_ns() + ahead_s * 10**9} 0 step step={i - burst + 1 + k}\\n".encode())
+"""
+
+
 def pauses_between_epochs():
     """Validation of 3 s after epochs of 1.2 s, in which a probed value begins: it is set for no longer than a window at the allowed
     slowdown, .44 s, into the pause, and its windows begin anew after it."""
@@ -187,8 +215,13 @@ def failures_of_the_command():
         expect(r.returncode == 7 and "exit status 7" in r.stderr, "the command's status is lost", r)
         r = m.tune("--name", "other", job=["/proc/nowhere"])
         expect(r.returncode == 127, "a command that does not exist", r)
+        r = m.tune("--name", "run", "--values", "200", job=["sleep", ".2"])
+        expect(r.returncode == 0 and "ms per run" in r.stderr, "a run without epochs is called an epoch", r)
         for wrong, text in (((), "expected one experiment file, or -- and a command"), (("--max-slowdown", "10", "--", "true"), "such as 10%"),
-                            (("--values", "90,200", "--", "true"), "out of range"), (("--objectiv", "edp", "--", "true"), "did you mean")):
+                            (("--values", "90,200", "--", "true"), "out of range"), (("--objectiv", "edp", "--", "true"), "did you mean"),
+                            (("--eta", ".3", "--", "true"), "--eta requires --objective zeus"), (("--map", "a=b", "--", "true"), "--map requires --history"),
+                            (("--probability", ".9", "--", "true"), "--probability requires --max-slowdown"), (("--name=", "--", "true"), "expected a name"),
+                            (("--batch-step", "2", "--", "true"), "--batch-step is for an experiment file")):
             r = m.run(wattlaw, "tune", "--nvml-library", fake, "--store", m.store, *wrong)
             expect(r.returncode in (1, 2) and text in r.stderr, f"tune {wrong} does not say '{text}'", r)
         expect(m.is_clean(), f"something is left: {m.get()}")
@@ -207,7 +240,8 @@ def limits_below_the_values():
 
 
 SCENARIOS = (search_in_a_job, clock_that_is_applied, program_without_marks, no_permission, foreign_clock_lock, limit_that_was_set_elsewhere,
-             driver_that_does_not_follow, pauses_between_epochs, value_that_somebody_resets, jobs_that_end_within_a_window, failures_of_the_command, limits_below_the_values)
+             driver_that_does_not_follow, pauses_between_epochs, jobs_that_say_nothing_new,
+             value_that_somebody_resets, jobs_that_end_within_a_window, failures_of_the_command, limits_below_the_values)
 with concurrent.futures.ThreadPoolExecutor(4) as pool:  # they sleep most of the time
     for done in [pool.submit(scenario) for scenario in SCENARIOS]:
         done.result()

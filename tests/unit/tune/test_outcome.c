@@ -20,6 +20,24 @@ static struct wl_energy_row energy(double epoch, double energy_j, bool chosen)
                                     .simulated = true };
 }
 
+struct run {
+    struct wl_epoch_row epochs[3];
+    struct wl_energy_row energies[4];
+};
+
+/* Epochs of 30, 10 and 14 s, in 100 s. */
+static struct run run_of_three_epochs(void)
+{
+    return (struct run) { { { .epoch = 1, .time_s = 30 }, { .epoch = 2, .time_s = 10 }, { .epoch = 3, .time_s = 14 } },
+                          { energy(NAN, 9000, true), energy(1, 5000, true), energy(2, 1000, true),
+                            energy(3, 1400, true) } };
+}
+
+static struct wl_tune_rows rows_of(const struct run *r)
+{
+    return (struct wl_tune_rows) { r->epochs, WL_COUNT(r->epochs), r->energies, WL_COUNT(r->energies), 100 };
+}
+
 static void a_window_is_per_step_and_per_device(void **state)
 {
     (void)state;
@@ -51,15 +69,12 @@ static void a_run_is_per_epoch_without_the_first(void **state)
     (void)state;
     struct wl_err e;
     struct wl_tune_window w = { 0 };
-    struct wl_epoch_row epochs[] = { { .epoch = 1, .time_s = 30 },
-                                     { .epoch = 2, .time_s = 10 },
-                                     { .epoch = 3, .time_s = 14 } };
-    struct wl_energy_row v[] = { energy(NAN, 9000, true), energy(1, 5000, true), energy(2, 1000, true),
-                                 energy(3, 1400, true) };
-    struct wl_tune_rows rows = { epochs, 3, v, WL_COUNT(v), 100 };
+    struct run r = run_of_three_epochs();
+    struct wl_tune_rows rows = rows_of(&r);
     assert_int_equal(wl_tune_outcome_of_run(&rows, 1, &w, &e), 0);
     assert_true(w.is_whole);
     assert_near(w.t_s, 12, 1e-12);
+    assert_string_equal(w.per, "epoch");
     assert_near(w.p_w, 100, 1e-9);
     rows.n_epochs = 1; /* the only one counts */
     assert_int_equal(wl_tune_outcome_of_run(&rows, 1, &w, &e), 0);
@@ -68,6 +83,7 @@ static void a_run_is_per_epoch_without_the_first(void **state)
     assert_int_equal(wl_tune_outcome_of_run(&rows, 1, &w, &e), 0);
     assert_near(w.t_s, 100, 1e-12);
     assert_near(w.p_w, 90, 1e-9);
+    assert_string_equal(w.per, "run");
 }
 
 static void a_target_counts_all_epochs_up_to_it(void **state)
@@ -75,12 +91,8 @@ static void a_target_counts_all_epochs_up_to_it(void **state)
     (void)state;
     struct wl_err e;
     struct wl_tune_window w = { 0 };
-    struct wl_epoch_row epochs[] = { { .epoch = 1, .time_s = 30 },
-                                     { .epoch = 2, .time_s = 10 },
-                                     { .epoch = 3, .time_s = 14 } };
-    struct wl_energy_row v[] = { energy(NAN, 9000, true), energy(1, 5000, true), energy(2, 1000, true),
-                                 energy(3, 1400, true) };
-    struct wl_tune_rows rows = { epochs, 3, v, WL_COUNT(v), 100 };
+    struct run r = run_of_three_epochs();
+    struct wl_tune_rows rows = rows_of(&r);
     assert_int_equal(wl_tune_outcome_until(&rows, 2, &w, &e), 0);
     assert_near(w.t_s, 40, 1e-12);
     assert_near(w.p_w, 150, 1e-9);

@@ -210,6 +210,41 @@ static void a_slow_window_does_not_begin_anew_with_a_whole_budget(void **state)
     assert_int_equal((w.end_ns - w.begin_ns) / MS, w.steps * 150);
 }
 
+/* Marks of 50 steps each: one would be long enough, but the next window begins with the third mark after its value is
+ * set. A window at the allowed slowdown has time for that. */
+static void the_first_window_has_five_marks(void **state)
+{
+    (void)state;
+    struct wl_tune_span w = { 0 };
+    struct job j = job_of(0.1);
+    hold(&j, true);
+    enum wl_tune_event e = WL_TUNE_NOTHING;
+    for (int i = 0; i < 100 && e == WL_TUNE_NOTHING; i++) {
+        j.now_ns += 6000 * MS;
+        e = wl_tune_schedule_step(&j.s, j.now_ns, 50 * i, NAN, &w);
+    }
+    assert_int_equal(e, WL_TUNE_WINDOW);
+    assert_int_equal(w.steps, 250);
+    hold(&j, false);
+    assert_int_equal(wait_until(&j, j.now_ns + 3 * 6000 * MS), WL_TUNE_NOTHING);
+}
+
+/* Steps that a buffer reports at once do not count, and do not set the time of the other windows. */
+static void a_window_of_a_burst_is_marked(void **state)
+{
+    (void)state;
+    struct job j = job_of(NAN);
+    hold(&j, true);
+    assert_false(window(&j, 100, 1000).burst);
+    for (int i = 0; i < 2; i++) {
+        hold(&j, i > 0);
+        assert_true(window(&j, 9, 1000).burst);
+        assert_true(j.s.reference_s == 5);
+    }
+    hold(&j, false);
+    assert_false(window(&j, 11, 1000).burst);
+}
+
 /* A program may mark every tenth step, and count anew in each epoch. */
 static void steps_are_counted_by_their_numbers(void **state)
 {
@@ -223,8 +258,8 @@ static void steps_are_counted_by_their_numbers(void **state)
         e = wl_tune_schedule_step(&j.s, j.now_ns, 10 * (i % 50), NAN, &w);
     }
     assert_int_equal(e, WL_TUNE_WINDOW);
-    assert_int_equal(w.steps, 40);
-    assert_int_equal((w.end_ns - w.begin_ns) / MS, 8000);
+    assert_int_equal(w.steps, 50);
+    assert_int_equal((w.end_ns - w.begin_ns) / MS, 10000);
     assert_true(isnan(w.samples));
 }
 
@@ -248,6 +283,8 @@ int main(void)
         cmocka_unit_test(a_value_is_not_held_through_a_long_pause_at_an_epochs_end),
         cmocka_unit_test(a_window_that_an_epoch_interrupts_begins_anew_once),
         cmocka_unit_test(a_slow_window_does_not_begin_anew_with_a_whole_budget),
+        cmocka_unit_test(the_first_window_has_five_marks),
+        cmocka_unit_test(a_window_of_a_burst_is_marked),
         cmocka_unit_test(steps_are_counted_by_their_numbers),
         cmocka_unit_test(a_resumed_search_keeps_the_steps_of_a_window),
     };

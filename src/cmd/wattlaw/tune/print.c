@@ -50,8 +50,8 @@ void wl_tune_view_window(void *ctx, const struct wl_tune *t, const struct wl_tun
     double value = t->candidates->value[w->candidate];
     wl_progress_clear(&v->bar);
     wl_eprint("tune: run %lld, %s at %.6g %s: %s per %s, %.4g W per device, %.4g J%s\n", (long long)w->run,
-              w->is_whole ? "a run" : "a window", value, unit_of(t), short_time(w->t_s, a),
-              w->is_whole ? "epoch" : "step", w->p_w, w->p_w * w->t_s * (double)t->candidates->n_devices,
+              w->is_whole ? "a run" : "a window", value, unit_of(t), short_time(w->t_s, a), w->per, w->p_w,
+              w->p_w * w->t_s * (double)t->candidates->n_devices,
               wl_provenance_mark(wl_provenance_of(w->estimated, w->simulated)));
     wl_arena_free(a);
 }
@@ -89,8 +89,9 @@ void wl_tune_view_tick(void *ctx, const struct wl_tune *t)
         best = wl_strf(a, "; best so far %.6g %s: time %s, energy %s", t->candidates->value[i], unit_of(t),
                        percent(wl_tune_view_time(t, i).value, a), percent(wl_tune_view_energy(t, i), a));
     }
-    const char *note = wl_strf(a, "%.6g %s, step %lld of %lld%s", t->candidates->value[t->holds], unit_of(t),
-                               (long long)t->window_steps, (long long)t->steps, best);
+    const char *of = t->steps ? wl_strf(a, " of %lld", (long long)t->steps) : ""; /* not known in the first window */
+    const char *note = wl_strf(a, "%.6g %s, step %lld%s%s", t->candidates->value[t->holds], unit_of(t),
+                               (long long)t->window_steps, of, best);
     wl_progress_update(&v->bar, (double)t->probes.n, (double)t->opts->goal.most, 0, note);
     wl_arena_free(a);
 }

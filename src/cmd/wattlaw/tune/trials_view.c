@@ -74,7 +74,8 @@ static const char *goal_of(const struct wl_tune_trials_view *v, struct wl_arena 
 void wl_tune_trials_view_result(const struct wl_tune_trials_view *v, const struct wl_tune_experiment *x,
                                 struct wl_arena *a)
 {
-    wl_print("%s; campaign %s in %s, %zu runs made now\n\n", goal_of(v, a), x->campaign, x->store, x->runs);
+    wl_print("%s; campaign %s in %s, %zu run%s made now\n\n", goal_of(v, a), x->campaign, x->store, x->runs,
+             x->runs == 1 ? "" : "s");
     for (size_t i = 0; i < x->n_axes; i++) print_axis(x, &x->axes[i], a);
     wl_print("use    %s\n", use_of(v, x, a));
 }
