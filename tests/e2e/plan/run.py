@@ -124,6 +124,19 @@ def caps_and_clocks():
     check("half the clock: mu + (1 - mu) 2", close(locked["parts"]["device_s"] / free["parts"]["device_s"], .3 + .7 * 2))
 
 
+def assumed_numbers():
+    """Of the cards, with their reasons, unless the plan gives others."""
+    text = LAB.replace("[machine old]\n", "[machine old]\ncard = a100-sxm4-80gb\n") + "[machine new]\ncard = h100-sxm5\nnetwork_bandwidth = 50\n"
+    for options in (("--machine", "new"), ("--compare", "machines")):
+        done = plan(text, *options)
+        check(f"an assumed number of a card is marked, {options}", done.stdout.count("is assumed") == 1
+              and "new: lowest_clock of the card h100-sxm5, 345 MHz, is assumed: that of an H100 NVL" in done.stdout, done.stdout + done.stderr)
+    done = plan(text + "lowest_clock = 300\n", "--machine", "new")
+    check("the plan's own number is not", done.returncode == 0 and "is assumed" not in done.stdout, done.stdout + done.stderr)
+    cpu = text.replace("step_time = 100ms\n", "").replace("bf16", "f32") + "[machine cpu]\ncard = xeon-platinum-8480\nnetwork_bandwidth = 5\n"
+    check("an assumed peak is marked where a workload has its type", "peak_f32 of the card" in plan(cpu, "--machine", "cpu").stdout)
+
+
 def machines():
     text = LAB + "[machine new]\ncard = h100-sxm5\nnetwork_bandwidth = 50\n"
     done = plan(text.replace("[machine old]\n", "[machine old]\ncard = a100-sxm4-80gb\n"), "--compare", "machines")
@@ -361,8 +374,8 @@ def mistakes():
 
 def main():
     os.chdir(os.environ["TMPDIR"]) if "TMPDIR" in os.environ else None
-    for part in (exponents_and_identity, at_and_scale, caps_and_clocks, machines, sites, prices, split_networks, calibration, workload_cards,
-                 card_sources, mistakes):
+    for part in (exponents_and_identity, at_and_scale, caps_and_clocks, machines, assumed_numbers, sites, prices, split_networks, calibration,
+                 workload_cards, card_sources, mistakes):
         part()
     print("plan: all held" if not failed else f"plan: {failed} failed")
     return 1 if failed else 0

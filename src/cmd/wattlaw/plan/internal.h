@@ -72,6 +72,8 @@ const char *wl_cmd_plan_count(double n, const char *noun, struct wl_arena *a);
 void wl_cmd_plan_print(const struct wl_cmd_plan *c, struct wl_arena *a);
 void wl_cmd_plan_print_machines(const struct wl_cmd_plan *c, struct wl_arena *a);
 void wl_cmd_plan_print_sites(const struct wl_cmd_plan *c, struct wl_arena *a);
+/* Which numbers of the machines' cards have no source. */
+void wl_cmd_plan_print_assumed(const struct wl_cmd_plan *c, struct wl_arena *a);
 void wl_cmd_plan_print_keys(void);
 void wl_cmd_plan_json(const struct wl_cmd_plan *c, struct wl_arena *a);
 

@@ -201,9 +201,9 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rc == 0) rc = wl_planner_read(rest->args.v[0], o->cards, &plan, a, e);
     if (rc == 0) rc = compute(&c, o, &points, a, e);
     if (rc) return rc;
-    if (o->json)
-        wl_cmd_plan_json(&c, a);
-    else if (wl_str_eq(o->compare, "machines"))
+    if (o->json) return wl_cmd_plan_json(&c, a), WL_EXIT_OK;
+    wl_cmd_plan_print_assumed(&c, a);
+    if (wl_str_eq(o->compare, "machines"))
         wl_cmd_plan_print_machines(&c, a);
     else if (wl_str_eq(o->compare, "sites"))
         wl_cmd_plan_print_sites(&c, a);
