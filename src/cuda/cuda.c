@@ -1,15 +1,19 @@
 #include "cuda/cuda.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define FN(field, name)                                        \
     {                                                          \
         offsetof(struct wl_cuda, field), "cu" name, NULL, true \
     }
+#define OPTIONAL(field, name)                                   \
+    {                                                           \
+        offsetof(struct wl_cuda, field), "cu" name, NULL, false \
+    }
 static const struct wl_symbol symbols[] = {
     FN(Init, "Init"),
     FN(GetErrorString, "GetErrorString"),
-    { offsetof(struct wl_cuda, DriverGetVersion), "cuDriverGetVersion", NULL, false },
     FN(DeviceGetByPCIBusId, "DeviceGetByPCIBusId"),
     FN(DeviceGetAttribute, "DeviceGetAttribute"),
     FN(DevicePrimaryCtxRetain, "DevicePrimaryCtxRetain"),
@@ -27,6 +31,34 @@ static const struct wl_symbol symbols[] = {
     FN(EventSynchronize, "EventSynchronize"),
     FN(EventElapsedTime, "EventElapsedTime"),
     FN(LaunchKernel, "LaunchKernel"),
+    OPTIONAL(DriverGetVersion, "DriverGetVersion"),
+    OPTIONAL(DeviceGet, "DeviceGet"),
+    OPTIONAL(DeviceGetCount, "DeviceGetCount"),
+    OPTIONAL(DeviceGetName, "DeviceGetName"),
+    OPTIONAL(DeviceGetUuid, "DeviceGetUuid"),
+    OPTIONAL(DeviceGetPCIBusId, "DeviceGetPCIBusId"),
+    OPTIONAL(DeviceTotalMem, "DeviceTotalMem_v2"),
+    OPTIONAL(MemGetInfo, "MemGetInfo_v2"),
+    OPTIONAL(MemAlloc, "MemAlloc_v2"),
+    OPTIONAL(MemFree, "MemFree_v2"),
+    OPTIONAL(MemHostAlloc, "MemHostAlloc"),
+    OPTIONAL(MemFreeHost, "MemFreeHost"),
+    OPTIONAL(MemHostRegister, "MemHostRegister_v2"),
+    OPTIONAL(MemHostUnregister, "MemHostUnregister"),
+    OPTIONAL(MemcpyHtoDAsync, "MemcpyHtoDAsync_v2"),
+    OPTIONAL(MemcpyDtoHAsync, "MemcpyDtoHAsync_v2"),
+    OPTIONAL(MemcpyDtoDAsync, "MemcpyDtoDAsync_v2"),
+    OPTIONAL(MemsetD8Async, "MemsetD8Async"),
+    OPTIONAL(FuncSetAttribute, "FuncSetAttribute"),
+    OPTIONAL(StreamWaitEvent, "StreamWaitEvent"),
+    OPTIONAL(EventRecordWithFlags, "EventRecordWithFlags"),
+    OPTIONAL(LaunchHostFunc, "LaunchHostFunc"),
+    OPTIONAL(StreamBeginCapture, "StreamBeginCapture_v2"),
+    OPTIONAL(StreamEndCapture, "StreamEndCapture"),
+    OPTIONAL(GraphInstantiateWithFlags, "GraphInstantiateWithFlags"),
+    OPTIONAL(GraphLaunch, "GraphLaunch"),
+    OPTIONAL(GraphExecDestroy, "GraphExecDestroy"),
+    OPTIONAL(GraphDestroy, "GraphDestroy"),
 };
 
 int wl_cuda_open(struct wl_cuda *out, const char *path, struct wl_arena *a, struct wl_err *e)
@@ -46,11 +78,35 @@ int wl_cuda_major(const struct wl_cuda *cuda)
     return version / 1000;
 }
 
+static const char *missing_function(const struct wl_cuda *cuda)
+{
+    for (size_t i = 0; i < sizeof symbols / sizeof *symbols; i++) {
+        void *function;
+        memcpy(&function, (const char *)cuda + symbols[i].at, sizeof function);
+        if (!function) return symbols[i].name;
+    }
+    return NULL;
+}
+
+int wl_cuda_trains(const struct wl_cuda *cuda, struct wl_err *e)
+{
+    enum { LEAST = 12000 };
+    int version = 0;
+    if (cuda->DriverGetVersion) WL_CUDA_CALL(cuda, DriverGetVersion, &version);
+    if (version < LEAST)
+        return wl_fail(e, WL_EUNAVAIL,
+                       "%s: the driver serves CUDA %d.%d, training needs %d.%d: install NVIDIA's driver 525 or a newer "
+                       "one",
+                       cuda->library.path, version / 1000, version / 10 % 100, LEAST / 1000, LEAST / 10 % 100);
+    const char *missing = missing_function(cuda);
+    return missing ? wl_fail(e, WL_ELIB, "%s has no %s, which training needs", cuda->library.path, missing) : 0;
+}
+
 int wl_cuda_fail(const struct wl_cuda *cuda, const char *call, CUresult rc, struct wl_err *e)
 {
     const char *why = NULL;
     if (cuda->GetErrorString(rc, &why) != CUDA_SUCCESS) why = NULL;
     bool absent = rc == CUDA_ERROR_NO_DEVICE || rc == CUDA_ERROR_INVALID_DEVICE;
-    return wl_fail(e, absent ? WL_EUNAVAIL : WL_ELIB, "%s: cu%s: %s (%d)", cuda->library.path, call,
-                   why ? why : "unknown error", rc);
+    const enum wl_code code = absent ? WL_EUNAVAIL : rc == CUDA_ERROR_OUT_OF_MEMORY ? WL_ENOMEM : WL_ELIB;
+    return wl_fail(e, code, "%s: cu%s: %s (%d)", cuda->library.path, call, why ? why : "unknown error", rc);
 }

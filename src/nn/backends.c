@@ -2,7 +2,7 @@
 
 #include "nn/program/backend.h"
 
-const struct wl_backend *const wl_backends[] = { &wl_backend_cpu, &wl_backend_ref, &wl_backend_boxed, NULL };
+const struct wl_backend *const wl_backends[] = { &wl_backend_cpu, &wl_backend_ref, &wl_backend_boxed, &wl_backend_gpu, NULL };
 
 const struct wl_backend_row *wl_backend_row(size_t i)
 {
@@ -15,7 +15,7 @@ int wl_backend_find(const char *name, const struct wl_backend **out, struct wl_e
     size_t n = 0;
     for (const struct wl_backend *const *b = wl_backends; *b; b++) {
         if (n < WL_COUNT(names)) names[n++] = (*b)->row.name;
-        if (name ? !wl_str_eq(name, (*b)->row.name) : (*b)->row.unavailable || (*b)->row.test_only) continue;
+        if (name ? !wl_str_eq(name, (*b)->row.name) : (*b)->row.unavailable || (*b)->row.by_name) continue;
         if ((*b)->row.unavailable)
             return wl_fail(e, WL_EUNAVAIL, "back-end %s: %s", (*b)->row.name, (*b)->row.unavailable);
         *out = *b;

@@ -8,7 +8,7 @@
 struct wl_backend_row {
     const char *name, *unavailable;
     const char *help; /* one line */
-    bool test_only;   /* chosen by name alone */
+    bool by_name;   /* chosen by name alone */
     bool gpus;        /* computes on GPUs, each rank on one of its own */
 };
 const struct wl_backend_row *wl_backend_row(size_t i);

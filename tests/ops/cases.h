@@ -1,5 +1,5 @@
 /* Random cases of the operations. A row of struct op_case gives everything that an operation is tested for: its
- * gradients in nn/ref against finite differences, and its values and gradients in nn/cpu against nn/ref, forward,
+ * gradients in nn/ref against finite differences, and its values and gradients in a back-end against nn/ref, forward,
  * backward and in evaluation, with other numbers of threads and once more. Each case is a function of (operation,
  * number). */
 #ifndef WL_TESTS_OPS_CASES_H
@@ -55,10 +55,11 @@ struct twin case_twin(const struct op_family *f, const struct op_case *op, uint6
                       struct wl_arena *a);
 const struct op_case *find_case(const struct op_family *f, const char *op); /* NULL: there is none */
 
-/* One case: nn/ref against finite differences in f32; nn/cpu against nn/ref. A failure prints the line that repeats it.
- */
+/* One case: nn/ref against finite differences in f32; a back-end against nn/ref: cpu, with one and with two threads, or
+ * gpu, with the threads of simulated kernels in three orders. A failure prints the line that repeats it. */
 void run_gradient_case(const struct op_family *f, const struct op_case *op, uint64_t number);
-void run_cpu_case(const struct op_family *f, const struct op_case *op, uint64_t number, enum wl_dtype precision);
+void run_backend_case(const struct op_family *f, const struct op_case *op, uint64_t number, const char *backend,
+                      enum wl_dtype precision);
 
 /* A new input whose gradient is compared. */
 struct wl_tensor *case_input(struct twin *t, const char *name, struct wl_dims dims);

@@ -1,5 +1,6 @@
-/* Every operation: gradients against finite differences, and nn/cpu against nn/ref, on random shapes. A failure prints
- * the line that runs its case alone: test_ops OPERATION NUMBER gradient|f32|bf16. */
+/* Every operation: gradients against finite differences, and a back-end against nn/ref, on random shapes: test_ops
+ * [cpu|gpu]. gpu is given the fakes of CUDA by the environment. A failure prints the line that runs its case alone:
+ * test_ops OPERATION NUMBER gradient|f32|bf16|gpu-f32|gpu-bf16. */
 #include "cases.h"
 
 #include <stdio.h>
@@ -9,8 +10,15 @@
 static const struct op_family *const families[] = { &image_ops, &field_ops, &sequence_ops, &row_ops, &loss_ops };
 
 /* What is tested of an operation. */
-enum test { TEST_GRADIENT, TEST_F32, TEST_BF16, TESTS };
-static const char *const test_names[TESTS] = { "gradient", "f32", "bf16" };
+enum test { TEST_GRADIENT, TEST_F32, TEST_BF16, TEST_GPU_F32, TEST_GPU_BF16, TESTS };
+static const struct {
+    const char *name, *backend; /* backend NULL: ref alone */
+    enum wl_dtype precision;
+} tests[TESTS] = {
+    [TEST_GRADIENT] = { "gradient", NULL, WL_F32 },   [TEST_F32] = { "f32", "cpu", WL_F32 },
+    [TEST_BF16] = { "bf16", "cpu", WL_BF16 },         [TEST_GPU_F32] = { "gpu-f32", "gpu", WL_F32 },
+    [TEST_GPU_BF16] = { "gpu-bf16", "gpu", WL_BF16 },
+};
 
 /* A case, or all of an operation. */
 struct subject {
@@ -27,27 +35,33 @@ enum { EVERY = 3 };
 enum { EVERY = 1 };
 #endif
 
+/* Of gpu the first cases from 1 on: a simulated kernel takes long. */
+enum { GPU_CASES = 3 };
+
+static bool on_gpu(enum test test) { return test >= TEST_GPU_F32; }
+
 static void need(enum test test)
 {
     struct wl_err e = { 0 };
-    if (test == TEST_GRADIENT || !wl_backend_precision("cpu", test == TEST_BF16 ? WL_BF16 : WL_F32, true, &e)) return;
+    if (!tests[test].backend || !wl_backend_precision(tests[test].backend, tests[test].precision, true, &e)) return;
     printf("SKIP: %s\n", e.msg);
     skip();
 }
 
 static void run(const struct subject *s, uint64_t number)
 {
-    if (s->test == TEST_GRADIENT)
-        run_gradient_case(s->family, s->op, number);
+    if (tests[s->test].backend)
+        run_backend_case(s->family, s->op, number, tests[s->test].backend, tests[s->test].precision);
     else
-        run_cpu_case(s->family, s->op, number, s->test == TEST_BF16 ? WL_BF16 : WL_F32);
+        run_gradient_case(s->family, s->op, number);
 }
 
 static void test_op(void **state)
 {
     const struct subject *s = *state;
+    const bool gpu = on_gpu(s->test);
     need(s->test);
-    for (uint64_t i = 0; i < s->family->cases; i += EVERY) run(s, i);
+    for (uint64_t i = gpu; i < (gpu ? 1 + GPU_CASES : s->family->cases); i += gpu ? 1 : EVERY) run(s, i);
 }
 
 static void test_alone(void **state)
@@ -81,7 +95,7 @@ static void test_each_operation_of_the_table_has_a_case(void **state)
 static int run_alone(const char *name, const char *number, const char *test)
 {
     struct subject s = { .number = strtoull(number, NULL, 10) };
-    while (s.test < TESTS && strcmp(test, test_names[s.test])) s.test++;
+    while (s.test < TESTS && strcmp(test, tests[s.test].name)) s.test++;
     for (size_t i = 0; i < WL_COUNT(families) && !s.op; i++) {
         s.family = families[i];
         s.op = find_case(families[i], name);
@@ -95,15 +109,15 @@ static int run_alone(const char *name, const char *number, const char *test)
 }
 
 /* Of all operations; returns how many. */
-static size_t add_tests(struct CMUnitTest *tests, enum test test, struct wl_arena *a)
+static size_t add_tests(struct CMUnitTest *to, enum test test, struct wl_arena *a)
 {
     size_t n = 0;
     for (size_t i = 0; i < WL_COUNT(families); i++)
         for (size_t k = 0; k < families[i]->n_ops; k++) {
             struct subject *s = wl_new(a, struct subject);
             *s = (struct subject) { test, families[i], &families[i]->ops[k], 0 };
-            const char *name = wl_strf(a, "%s %s", s->op->name, test_names[test]);
-            tests[n++] = (struct CMUnitTest) { name, test_op, NULL, NULL, s };
+            const char *name = wl_strf(a, "%s %s", s->op->name, tests[test].name);
+            to[n++] = (struct CMUnitTest) { name, test_op, NULL, NULL, s };
         }
     return n;
 }
@@ -111,14 +125,16 @@ static size_t add_tests(struct CMUnitTest *tests, enum test test, struct wl_aren
 int main(int argc, char **argv)
 {
     if (argc > 3) return run_alone(argv[1], argv[2], argv[3]);
+    const bool gpu = argc > 1 && !strcmp(argv[1], "gpu");
     size_t n = 1;
     for (size_t i = 0; i < WL_COUNT(families); i++) n += TESTS * families[i]->n_ops;
     struct wl_arena *a = wl_arena_new(NULL);
-    struct CMUnitTest *tests = wl_new_array(a, struct CMUnitTest, n);
-    tests[0] = (struct CMUnitTest)cmocka_unit_test(test_each_operation_of_the_table_has_a_case);
+    struct CMUnitTest *all = wl_new_array(a, struct CMUnitTest, n);
+    all[0] = (struct CMUnitTest)cmocka_unit_test(test_each_operation_of_the_table_has_a_case);
     size_t at = 1;
-    for (int test = 0; test < TESTS; test++) at += add_tests(tests + at, (enum test)test, a);
-    int failed = _cmocka_run_group_tests("cases", tests, n, NULL, NULL);
+    for (int test = 0; test < TESTS; test++)
+        if (on_gpu((enum test)test) == gpu) at += add_tests(all + at, (enum test)test, a);
+    int failed = _cmocka_run_group_tests("cases", all, at, NULL, NULL);
     wl_arena_free(a);
     return failed;
 }

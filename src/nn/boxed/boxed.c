@@ -448,7 +448,7 @@ static const char *library(struct wl_arena *a)
 }
 
 const struct wl_backend wl_backend_boxed = {
-    .row = { .name = "boxed", .help = "ref over memory that the host cannot touch, for tests", .test_only = true },
+    .row = { .name = "boxed", .help = "ref over memory that the host cannot touch, for tests", .by_name = true },
     .library = library,
     .device = &device,
     .open = open_boxed,

@@ -1,7 +1,7 @@
 /* The back-end gpu from inside: what its device, rules and library bindings share (docs/adr/121).
  *
  * gpu.c       the row of wl_backends, open, what is missing     kernels.c  the module of own kernels, launches
- * device.c    struct wl_device_ops: memory, copies, runs         capture.c  a variant's graph
+ * device.c    struct wl_device_ops: copies, runs                 memory.c   device and page-locked memory
  * layout.c    NHWC and KRSC, copies between layouts and types    update.c   optimizers, running statistics
  * ops/        a rule per operation                               kernels/   their kernels (.cu) and arguments (.h)
  * blas/ dnn/ fft/  cublasLt, cuDNN and cuFFT, opened at run time
@@ -21,7 +21,8 @@ struct wl_gpu {
     struct wl_cuda cuda;
     CUdevice device;
     CUcontext context;
-    CUmodule kernels;
+    CUmodule *modules; /* of kernels.fatbin: one for each file of kernels/ */
+    size_t n_modules;
     CUstream compute, copies, reductions;
     char name[96], uuid[48], bus[24];
     int multiprocessors, capability; /* 90: 9.0 */

@@ -43,7 +43,7 @@ struct wl_backend {
     int (*write)(void *device, const struct wl_buf *b, const float *from, struct wl_err *e);
 };
 extern const struct wl_backend *const wl_backends[]; /* NULL-terminated, best first */
-extern const struct wl_backend wl_backend_ref, wl_backend_cpu, wl_backend_boxed;
+extern const struct wl_backend wl_backend_ref, wl_backend_cpu, wl_backend_boxed, wl_backend_gpu;
 
 /* The back-end of this name (NULL: the best that was built). WL_EINVAL: not known; WL_EUNAVAIL: not built. */
 int wl_backend_find(const char *name, const struct wl_backend **out, struct wl_err *e) WL_MUST_CHECK;

@@ -101,7 +101,7 @@ struct wl_device_ops {
     /* (enqueued) Adds the time since the last lap of this run to *seconds, by the end of the run; NULL: only a lap. */
     void (*lap)(void *device, double *seconds);
     /* The step after a batch norm that adds the micro-batch's mean and unbiased variance to their sums (uses 0, 1 and
-     * 2, 3). */
+     * 2, 3); its context is the device. */
     wl_step_run_fn *sum_moments;
 
     /* ---- between runs ---- */

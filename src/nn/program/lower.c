@@ -186,6 +186,7 @@ void wl_lower_statistics(struct wl_program *p, const struct wl_node *n)
 void wl_lower_statistic_sums(struct wl_program *p, const struct wl_node *n, struct wl_buf *mean, struct wl_buf *var)
 {
     struct wl_step *s = wl_step_emit(p, n, "moments", WL_TRAIN, p->backend->device->sum_moments);
+    s->context = p->device;
     wl_step_reads(p, s, mean);
     wl_step_reads(p, s, var);
     wl_step_writes(p, s, p->gradient[n->stat[0]->id]);

@@ -70,9 +70,9 @@ static void test_boxed_is_chosen_by_name_only(void **state)
     (void)state;
     const struct wl_backend *best = NULL;
     assert_int_equal(wl_backend_find(NULL, &best, NULL), 0);
-    assert_false(best->row.test_only);
+    assert_false(best->row.by_name);
     assert_int_equal(wl_backend_find("boxed", &best, NULL), 0);
-    assert_true(best->row.test_only);
+    assert_true(best->row.by_name);
 }
 
 /* A label that is not there is found in what the caller filled in, and the run fails as on other devices. */

@@ -17,12 +17,13 @@
 #define WL_KERNEL(name, threads, args) \
     extern "C" __global__ void __launch_bounds__(threads) name(const __grid_constant__ args a)
 #define WL_DEVICE static __device__ __forceinline__
+#define WL_MEMBER __device__ __forceinline__ /* of a struct */
 /* Shared memory of the size that the launch names, aligned to 16 bytes. */
 #define WL_DYNAMIC_SHARED(type, name)                                  \
     extern __shared__ __align__(16) unsigned char wl_dynamic_shared[]; \
     type *name = (type *)wl_dynamic_shared
 #else
-#include "sim.h"
+#include <sim.h>
 #endif
 
 /* Numbers of 16 bits in memory; arithmetic is in float. */

@@ -1,0 +1,72 @@
+/* A libcuda without a GPU, stricter than a real one (cuda.c says how). What its files share; and what the fakes of
+ * NVIDIA's other libraries use of it: wl_fake_enqueue, by dlsym. */
+#ifndef WL_TESTS_GPU_FAKE_FAKE_H
+#define WL_TESTS_GPU_FAKE_FAKE_H
+
+#include "../sim/kernel.h"
+
+#include "cuda/api.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FAKE_API __attribute__((visibility("default")))
+
+/* Enqueues f(arg) on a stream: it runs with the device's memory open when the stream gets there, again each time that a
+ * graph which captured it is launched. It may not call CUDA. `arg` is the caller's and stays valid. */
+FAKE_API CUresult wl_fake_enqueue(CUstream s, void (*f)(void *), void *arg);
+
+/* How many calls there were: "allocations", "waits", "launches", "graphs". -1: not a name. */
+FAKE_API long wl_fake_count(const char *what);
+
+/* ---- settings (cuda.c): $WATTLAW_FAKE_GPU, "key=value;..." ---- */
+
+long fake_key(const char *name, long fallback);
+
+/* Prints why a call is refused, and returns its code. */
+CUresult fake_refuse(CUresult code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* 0, or why nothing can be called: not initialised, another process, no context, the GPU has failed. */
+CUresult fake_usable(void);
+extern CUresult fake_failed; /* the GPU's: every later call returns it */
+
+extern struct fake_counts {
+    long allocations, waits, launches, graphs;
+} fake_counts;
+
+/* ---- memory.c ---- */
+
+void fake_open_memory(bool open);
+bool fake_on_device(const void *at, size_t n); /* wholly in one allocation */
+bool fake_page_locked(const void *at, size_t n);
+
+/* ---- stream.c ---- */
+
+enum fake_kind { FAKE_LAUNCH, FAKE_COPY, FAKE_SET, FAKE_RECORD, FAKE_WAIT, FAKE_CALL, FAKE_GRAPH };
+enum { FAKE_MAX_DEPENDENCIES = 16 };
+
+struct fake_op {
+    struct fake_op *next; /* in its stream */
+    enum fake_kind kind;
+    struct wl_sim_launch launch;
+    void *to;
+    const void *from;
+    size_t n;
+    int byte;
+    CUevent event;
+    uint64_t ticket; /* the record that a wait waits for */
+    void (*call)(void *);
+    void *arg;
+    /* In a graph: nodes that come before. Of a launched graph: its nodes. */
+    size_t after[FAKE_MAX_DEPENDENCIES], n_after;
+    struct fake_op *nodes;
+    bool *done;
+    size_t n_nodes, n_done;
+};
+
+CUresult fake_push(CUstream s, struct fake_op op);
+bool fake_capturing(void); /* any stream */
+bool fake_stream_captured(CUstream s);
+CUresult fake_invalidate_captures(const char *why);
+
+#endif
