@@ -146,6 +146,30 @@ static void a_trial_that_misses_the_target_is_a_lower_bound(void **state)
     wl_arena_free(a);
 }
 
+/* A run that ends early, before the target, is cheap and not a choice. */
+static void a_cheap_trial_that_misses_the_target_is_not_chosen(void **state)
+{
+    (void)state;
+    struct wl_err e;
+    struct wl_tune_experiment x;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_tune_goal goal = { .objective = WL_ADVISE_MIN_TIME, .slowdown = NAN };
+    assert_int_equal(axes_of("local_batch = 16,32,64\n", &x, a, &e), 0);
+    struct wl_tune_axis *axis = &x.axes[0];
+    size_t value, missed = 0;
+    while (wl_tune_axis_next(axis, &goal, &value, a, &e) == 0 && !axis->done && axis->n_trials < WL_TUNE_TRIALS_MAX) {
+        missed += value > 0;
+        axis->trials[axis->n_trials++] =
+            (struct wl_tune_trial) { .value = value,
+                                     .state = value ? WL_TUNE_NOT_REACHED : WL_TUNE_MEASURED,
+                                     .t_s = value ? 5 : 10,
+                                     .energy_j = NAN };
+    }
+    assert_true(axis->done && axis->chosen && missed > 0);
+    assert_int_equal(axis->choice, 0);
+    wl_arena_free(a);
+}
+
 static void the_largest_batch_is_that_of_one_setting(void **state)
 {
     (void)state;
@@ -203,6 +227,7 @@ int main(void)
         cmocka_unit_test(a_failure_of_another_axis_excludes_only_itself),
         cmocka_unit_test(nothing_that_can_be_measured_is_no_choice),
         cmocka_unit_test(a_trial_that_misses_the_target_is_a_lower_bound),
+        cmocka_unit_test(a_cheap_trial_that_misses_the_target_is_not_chosen),
         cmocka_unit_test(the_largest_batch_is_that_of_one_setting),
         cmocka_unit_test(objectives_and_failures),
     };
