@@ -17,19 +17,14 @@ import subprocess
 import sys
 import tempfile
 
+import shared_data
+
 TABLE = "mlperf_ladders/ladders.csv"
 LEVEL = 0.95
 
 Split = collections.namedtuple("Split", "series calibration train at runs")  # train: {workers: [s]}; runs: [s] at `at`
 Forecast = collections.namedtuple("Forecast", "value lo hi")  # s; lo, hi: 95 % of new runs, None where there is none
 Score = collections.namedtuple("Score", "split forecast error inside ratio interval_score")
-
-
-def find_table(source_root):
-    for folder in (os.environ.get("WATTLAW_SHARED_DATA"), os.path.join(source_root, "..", "shared", "data")):
-        if folder and os.path.isfile(os.path.join(folder, TABLE)):
-            return os.path.join(folder, TABLE)
-    return None
 
 
 def read_ladders(path):
@@ -90,10 +85,7 @@ def summary(scores):
 
 
 def main():
-    path = find_table(sys.argv[2])
-    if not path:
-        print("SKIP: no ladders; WATTLAW_SHARED_DATA may name the folder that holds mlperf_ladders")
-        return 77
+    [path] = shared_data.find(sys.argv[2], TABLE)
     ladders, forecast = read_ladders(path), wattlaw(sys.argv[1])
     splits = list(splits_of(ladders))
     scores = [score(s, f) for s in splits if (f := forecast(s))]

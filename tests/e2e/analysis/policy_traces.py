@@ -14,15 +14,10 @@ import subprocess
 import sys
 import tempfile
 
+import shared_data
+
 TRACE = os.path.join("zeus", "summary_power_v100.csv")
 SPLITS, NOISE, SLOWDOWN = 8, .01, .1
-
-
-def find_trace(source_root):
-    for folder in (os.environ.get("WATTLAW_SHARED_DATA"), os.path.join(source_root, "..", "shared", "data")):
-        if folder and os.path.isfile(os.path.join(folder, TRACE)):
-            return os.path.join(folder, TRACE)
-    return None
 
 
 def read_jobs(path):
@@ -50,10 +45,7 @@ def policy(wattlaw, jobs, rng, *args):
 
 
 def main():
-    path = find_trace(sys.argv[2])
-    if not path:
-        print("SKIP: no traces; WATTLAW_SHARED_DATA may name the folder that holds zeus")
-        return 77
+    [path] = shared_data.find(sys.argv[2], TRACE)
     jobs, wattlaw = list(read_jobs(path).items()), os.path.abspath(sys.argv[1])
     assert len(jobs) > 60, len(jobs)
     covered = cases = 0

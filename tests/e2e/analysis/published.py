@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import shared_data
+
 TABLE = "huber2025/resnet50_samples_scaled_with_gpus.csv"
 COLUMNS = ["workload", "workers", "local_batch", "run", "time_s", "energy_j", "samples", "updates"]
 WANTED = {
@@ -35,13 +37,6 @@ WANTED = {
 }
 
 
-def find_table(source_root):
-    for folder in (os.environ.get("WATTLAW_SHARED_DATA"), os.path.join(source_root, "..", "shared", "data")):
-        if folder and os.path.isfile(os.path.join(folder, TABLE)):
-            return os.path.join(folder, TABLE)
-    return None
-
-
 def observations(path, out):
     """Their columns as an observation table: GPU-hours, kWh and rates per GPU-hour to seconds, joules and sums."""
     with open(path, encoding="utf-8", newline="") as file:
@@ -58,10 +53,7 @@ def observations(path, out):
 
 
 def main():
-    path = find_table(sys.argv[2])
-    if not path:
-        print("SKIP: no published table; WATTLAW_SHARED_DATA may name the folder that holds it")
-        return 77
+    [path] = shared_data.find(sys.argv[2], TABLE)
     with tempfile.TemporaryDirectory() as folder:
         table = os.path.join(folder, "huber.csv")
         observations(path, table)

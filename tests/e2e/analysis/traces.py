@@ -8,8 +8,10 @@ folder that WATTLAW_SHARED_DATA names, or in shared/data beside the source tree;
 import os
 import sys
 
+import shared_data
+
 PROGRAM, ROOT = sys.argv[1:3]
-TRACES = ("summary_power_v100.csv", "summary_power_a40.csv")
+TRACES = (os.path.join("zeus", "summary_power_v100.csv"), os.path.join("zeus", "summary_power_a40.csv"))
 SEEDS = 2
 # Regret in %: least energy, Zeus cost, at most 10 % slowdown; noise 1 %, then 3 %. At most 2 % of promises are broken.
 LIMITS = {
@@ -20,19 +22,6 @@ LIMITS = {
     ("v100", None): ((2, 2, 5), (3, 3, 9)),
     ("a40", None): ((2, 2, 5), (3, 3, 9)),
 }
-
-
-def skip(why):
-    print("SKIP:", why)
-    sys.exit(77)
-
-
-def find_traces():
-    for folder in (os.environ.get("WATTLAW_SHARED_DATA"), os.path.join(ROOT, "..", "shared", "data")):
-        paths = [os.path.join(folder, "zeus", t) for t in TRACES] if folder else []
-        if paths and all(map(os.path.isfile, paths)):
-            return paths
-    return skip("no traces of Zeus in WATTLAW_SHARED_DATA or shared/data")
 
 
 def check(bench, program, traces, who, limits):
@@ -58,8 +47,9 @@ def main():
     try:
         import tune_trace as bench  # noqa: PLC0415
     except ImportError as e:
-        skip(str(e))
-    traces = {device.name: (jobs, device) for jobs, device in map(bench.read_trace, find_traces())}
+        print("SKIP:", e)
+        sys.exit(77)
+    traces = {device.name: (jobs, device) for jobs, device in map(bench.read_trace, shared_data.find(ROOT, *TRACES))}
     program = bench.Program(PROGRAM)
     sys.exit(1 if sum(check(bench, program, traces, who, limits) for who, limits in LIMITS.items()) else 0)
 

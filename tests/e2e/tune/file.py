@@ -13,11 +13,14 @@ class FileRig(TuneRig):
     def __init__(self):
         super().__init__(wattlaw, fake, load)
 
-    def experiment(self, text):
-        path = os.path.join(self.path, "x.ini")
+    def write(self, name, text):
+        path = os.path.join(self.path, name)
         with open(path, "w", encoding="utf-8") as f:
-            f.write(f"[campaign]\nname = x\nstore = {self.path}/results\n{text}")
+            f.write(text)
         return path
+
+    def experiment(self, text):
+        return self.write("x.ini", f"[campaign]\nname = x\nstore = {self.path}/results\n{text}")
 
     def tune(self, *options):
         return self.run(wattlaw, "tune", *options)
@@ -77,9 +80,7 @@ sleep 0.$((8 - $1 / 8))
 def out_of_memory():
     """A batch that does not fit excludes the larger ones; a failure of another axis excludes only itself."""
     with FileRig() as m:
-        job = os.path.join(m.path, "job.sh")
-        with open(job, "w", encoding="utf-8") as f:
-            f.write(JOB)
+        job = m.write("job.sh", JOB)
         text = f"[measure]\nsensors = null\n[launch]\ncommand = sh {job} {{local_batch}}\noversubscribe = yes\n[sweep]\n"
         x = m.tuned(m.experiment(text + "local_batch = 16,8,32,64,128,256"), "--objective", "time")
         found = axis(x, "local_batch")
@@ -105,9 +106,7 @@ wait
 def largest_batch():
     """Doubling and bisection; the ranks that wait for one which ran out of memory are ended."""
     with FileRig() as m:
-        job = os.path.join(m.path, "ranks.sh")
-        with open(job, "w", encoding="utf-8") as f:
-            f.write(RANKS)
+        job = m.write("ranks.sh", RANKS)
         text = f"[measure]\nsensors = null\n[launch]\ncommand = sh {job} {{local_batch}}\ngrace = 0.2s\n[sweep]\nlocal_batch = 8"
         path = m.experiment(text)
         x = m.tuned(path, "--largest-batch")
@@ -164,9 +163,7 @@ def batch_to_a_target():
     """Epochs to .9 are 4 + batch / 16, an epoch takes .1 + 1.6 / batch s: 16 costs 1 s, 8 1.35 s (5 epochs), 32 .9 s, 64 1 s, 128 1.35 s.
     A trial ends at the target; one that costs too much, or does not reach it, does not."""
     with FileRig() as m:
-        job = os.path.join(m.path, "training.sh")
-        with open(job, "w", encoding="utf-8") as f:
-            f.write(TRAINING)
+        job = m.write("training.sh", TRAINING)
         path = m.experiment(f"""[measure]
 sensors = null
 epoch_regex = epoch ([0-9]+) accuracy ([0-9.]+)
