@@ -65,16 +65,13 @@ template <> __device__ __forceinline__ struct wl_bf16 wl_narrow<struct wl_bf16>(
     return to;
 }
 
-/* f16 by integers alone, so that the host's compiler gives the same bits. */
+/* f16 by bits and one exact product, so that the host's compiler gives the same bits. */
 WL_DEVICE float
 wl_load(struct wl_f16 v)
 {
-    const uint32_t sign = (uint32_t)(v.bits & 0x8000u) << 16, exponent = v.bits >> 10 & 0x1fu,
-                   mantissa = v.bits & 0x3ffu;
-    if (exponent == 0x1f) return wl_bits_float(sign | 0x7f800000u | mantissa << 13);
-    if (exponent) return wl_bits_float(sign | (exponent + 112) << 23 | mantissa << 13);
-    const float tiny = (float)mantissa * 5.9604644775390625e-08f; /* 2^-24 */
-    return sign ? -tiny : tiny;
+    const uint32_t sign = (uint32_t)(v.bits & 0x8000u) << 16, size = (uint32_t)(v.bits & 0x7fffu) << 13;
+    const float scaled = wl_bits_float(size) * 5.192296858534828e+33f; /* 2^112: the biases' difference */
+    return wl_bits_float(sign | (size < 0x0f800000u ? wl_float_bits(scaled) : 0x7f800000u | size));
 }
 template <> __device__ __forceinline__ struct wl_f16 wl_narrow<struct wl_f16>(float v) {
     const uint32_t bits = wl_float_bits(v), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;

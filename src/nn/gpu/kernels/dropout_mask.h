@@ -60,11 +60,13 @@ WL_DEVICE void wl_mask_groups(const struct wl_gpu_dropout &d, int64_t s0, int64_
  * elements 8 lane + i. */
 WL_DEVICE uint32_t wl_mask_eight(const struct wl_gpu_dropout &d, int64_t sample, int64_t g, int lane)
 {
-    uint32_t word[WL_MASK_WORDS], mine = 0;
-    wl_mask_groups(d, sample, g, sample, g + 1, lane, word);
+    uint32_t w[4], mine = 0;
+    wl_mask_block(d, sample, lane < 16 ? g : g + 1, lane % 16, w);
 #pragma unroll
-    for (int k = 0; k < WL_MASK_WORDS; k++)
-        if (k == lane % 16 / 2) mine = word[k];
+    for (int k = 0; k < WL_MASK_WORDS; k++) {
+        const uint32_t word = __ballot_sync(0xffffffffu, (w[k / 2] >> (k % 2 * 16) & 0xffffu) >= d.drop);
+        if (k == lane % 16 / 2) mine = word;
+    }
     return mine >> (lane / 16 * 16 + lane % 2 * 8) & 0xffu;
 }
 

@@ -10,11 +10,12 @@
 static inline struct wl_gpu_dropout wl_gpu_dropout_args(const struct wl_gpu *g, const struct wl_dropout *d,
                                                         const struct wl_run *r)
 {
+    const uint32_t drop = r->training ? d->drop : 0;
     return (struct wl_gpu_dropout) { .run = g->run,
                                      .key = d->key,
                                      .f = d->f,
-                                     .drop = r->training ? d->drop : 0,
-                                     .scale = (float)WL_DROP_STEPS / (float)(WL_DROP_STEPS - d->drop) };
+                                     .drop = drop,
+                                     .scale = (float)WL_DROP_STEPS / (float)(WL_DROP_STEPS - drop) };
 }
 
 #endif
