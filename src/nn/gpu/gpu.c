@@ -4,6 +4,7 @@
 #include "nn/gpu/gpu.h"
 
 #include "nn/gpu/internal.h"
+#include "nn/gpu/layout.h"
 #include "nn/gpu/plain.h"
 
 #include <stdio.h>

@@ -1,11 +1,8 @@
 /* Sums and casts, number by number. */
 #include "nn/gpu/plain.h"
 
-#include "nn/gpu/internal.h"
 #include "nn/gpu/kernels/elementwise.h"
 #include "nn/lowering/lowering.h"
-
-#include <string.h>
 
 enum { THREADS = 256, EACH = 8 };
 
@@ -42,7 +39,7 @@ int wl_gpu_emit_sum(struct wl_program *p, const struct wl_node *n, const struct 
 {
     const char *kernel = wl_strf(p->arena, "add_%s_%s_%s", wl_dtype_name(s->a->dtype), wl_dtype_name(s->b->dtype),
                                  wl_dtype_name(s->y->dtype));
-    WL_CHECK(s->a->layout == s->b->layout && s->a->layout == s->y->layout);
+    WL_CHECK(numbers(s->a) == numbers(s->y) && numbers(s->b) == numbers(s->y));
     struct launch *l = launch_of(p, kernel, s->y, e);
     if (!l) return WL_ELIB;
     l->relu = s->relu;
@@ -70,43 +67,15 @@ static int cast_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
 /* Integers are copied as floats are: bits as they are. */
 static const char *type_name(enum wl_dtype t) { return wl_dtype_name(t == WL_I32 ? WL_F32 : t); }
 
-int wl_gpu_reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
-                   struct wl_err *e)
+int wl_gpu_emit_cast(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
+                     struct wl_err *e)
 {
     const char *kernel = wl_strf(p->arena, "cast_%s_%s", type_name(from->dtype), type_name(to->dtype));
-    WL_CHECK(from->layout == to->layout);
+    WL_CHECK(numbers(from) == numbers(to));
     struct launch *l = launch_of(p, kernel, to, e);
     if (!l) return WL_ELIB;
     struct wl_step *s = wl_step_emit_uses(p, n, "reorder", WL_TRAIN | WL_EVAL, cast_run, WL_BUFS(from), WL_BUFS(to));
     s->context = l;
     s->implementation = l->kernel.name;
-    p->reorders++;
     return 0;
-}
-
-/* ---- outside of steps ---- */
-
-const char *wl_gpu_layout_name(const void *layout, struct wl_arena *a)
-{
-    (void)a;
-    return ((const struct wl_gpu_layout *)layout)->name;
-}
-
-/* Back to front, so that the bytes are widened where they arrived. */
-int wl_gpu_read(void *device, const struct wl_buf *b, float *to, struct wl_err *e)
-{
-    WL_CHECK(!b->layout && wl_dtype_bytes(b->dtype) == 2);
-    const uint16_t *from = (const void *)to;
-    int rc = wl_gpu_get(device, to, b->at, b->bytes, e);
-    for (size_t i = b->bytes / 2; i-- > 0 && !rc;) {
-        const uint32_t bits = (uint32_t)from[i] << 16;
-        memcpy(&to[i], &bits, sizeof bits);
-    }
-    return rc;
-}
-
-int wl_gpu_write(void *device, const struct wl_buf *b, const float *from, struct wl_err *e)
-{
-    WL_CHECK(!b->layout && b->dtype == WL_F32);
-    return wl_gpu_put(device, b->at, from, b->bytes, e);
 }
