@@ -12,16 +12,11 @@ static int missing(struct wl_program *p, const struct wl_node *n, struct wl_err 
 
 MISSING_BACKWARDLESS(angular_basis);
 MISSING(attention);
-MISSING(avg_pool);
-MISSING(batch_norm);
 MISSING(bessel_basis);
 MISSING(complex_linear);
-MISSING(concat);
 MISSING(conv2d);
-MISSING(cross_entropy);
 MISSING(decoder);
 MISSING(dense);
-MISSING(dropout);
 MISSING(edge_concat);
 MISSING(embed);
 MISSING(embed_tokens);
@@ -33,7 +28,6 @@ MISSING(gather);
 MISSING(inverse_fft2);
 MISSING(layer_norm);
 MISSING(linear);
-MISSING(max_pool);
 MISSING(patches);
 MISSING(position);
 MISSING(project);

@@ -1,5 +1,7 @@
 /* relu and add: in place where no later step reads the input, in whatever layout the first term has. */
 #include "nn/gpu/kernels/elementwise.h"
+#include "nn/gpu/layout.h"
+#include "nn/gpu/ops/batch_norm.h"
 #include "nn/gpu/plain.h"
 #include "nn/lowering/lowering.h"
 
@@ -41,8 +43,10 @@ static void finish(struct wl_step *s, struct relu *relu)
     s->implementation = relu->kernel.name;
 }
 
+/* Nothing to do if the convolution before it has applied it. */
 static int relu_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
+    if (p->value[n->out->id]) return 0;
     struct wl_buf *x = p->value[n->in[0]->id], *y = wl_may_overwrite(p, n->in[0]) ? x : wl_buf_like(p, x);
     struct relu *relu = relu_of(p, "relu", x, e);
     if (!relu) return WL_ELIB;
@@ -51,20 +55,12 @@ static int relu_forward(struct wl_program *p, const struct wl_node *n, struct wl
     return 0;
 }
 
-/* b in a's layout. */
-static int same_layout(struct wl_program *p, const struct wl_node *n, const struct wl_buf *a, struct wl_buf **b,
-                       struct wl_err *e)
-{
-    struct wl_buf *from = *b;
-    if (a->layout == from->layout) return 0;
-    *b = wl_buf_like(p, a);
-    return p->backend->reorder(p, n, from, *b, e);
-}
-
+/* Nothing to do if a norm has added already (batch_norm.c). */
 static int add_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     struct wl_buf *a = p->value[n->in[0]->id], *b = p->value[n->in[1]->id];
-    int rc = same_layout(p, n, a, &b, e);
+    if (p->value[n->out->id]) return 0;
+    int rc = wl_gpu_in_layout(p, n, b, b->dtype, a->layout, &b, e);
     if (rc) return rc;
     const enum wl_dtype type = n->out->f32 ? WL_F32 : p->precision;
     struct wl_buf *y = a;
@@ -88,10 +84,11 @@ static int relu_backward(struct wl_program *p, const struct wl_node *n, struct w
 /* Both terms get the same gradient, that of the relu if there is one: one buffer for both where it suits them. */
 static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
+    if (p->saved[n->out->id].context) return wl_gpu_batch_norm_add_backward(p, n, e);
     struct wl_buf *d = p->gradient[n->out->id];
     int rc = n->relu ? relu_backward(p, n, &d, e) : 0;
     for (int i = 0; i < 2 && n->in[i] && !rc; i++)
-        if (n->in[i]->gradient) rc = wl_gradient_add_plain(p, n, n->in[i], d, e);
+        if (n->in[i]->gradient) rc = wl_gpu_gradient_add(p, n, n->in[i], d, e);
     if (!rc) wl_gradient_done(p, n->out);
     return rc;
 }
