@@ -8,7 +8,7 @@
 
 struct complex_step {
     struct wl_gpu_kernel kernel, sum_parts;
-    struct wl_gpu_row_parts parts;
+    struct wl_gpu_column_parts parts;
     struct wl_complex_size size;
     float shrink;
 };
@@ -143,9 +143,9 @@ static int mask_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
                                               .rows = c->size.rows,
                                               .f = columns_of(&c->size),
                                               .of_part = c->parts.of_part };
-    const struct wl_gpu_grid grid = wl_gpu_row_parts_grid(&c->parts, args.f);
+    const struct wl_gpu_grid grid = wl_gpu_column_parts_grid(&c->parts, args.f);
     int rc = WL_GPU_LAUNCH(&c->kernel, &grid, &args, e);
-    return rc ? rc : wl_gpu_sum_row_parts(&c->sum_parts, &c->parts, args.f, args.parts, wl_use_at(s, r, 4), e);
+    return rc ? rc : wl_gpu_sum_column_parts(&c->sum_parts, &c->parts, args.f, args.parts, wl_use_at(s, r, 4), e);
 }
 
 static int emit_mask(struct wl_program *p, const struct wl_node *n, struct wl_buf *g, struct wl_buf **sums,
@@ -156,11 +156,11 @@ static int emit_mask(struct wl_program *p, const struct wl_node *n, struct wl_bu
     if (!rc) rc = wl_gpu_kernel(wl_gpu_of(p), "sum_parts", &c->sum_parts, e);
     if (rc) return rc;
     const int64_t f = columns_of(&c->size);
-    c->parts = wl_gpu_row_parts(c->size.rows, f);
+    c->parts = wl_gpu_column_parts(c->size.rows, f);
     *sums = floats(p, f);
     runs(wl_step_emit_uses(p, n, "activation, backward", WL_TRAIN, mask_run,
                            WL_BUFS(p->value[n->out->id], p->gradient[n->out->id]),
-                           WL_BUFS(g, wl_gpu_row_parts_buf(p, &c->parts, f), *sums)),
+                           WL_BUFS(g, wl_gpu_column_parts_buf(p, &c->parts, f), *sums)),
          c);
     return 0;
 }

@@ -39,7 +39,7 @@ static int gelu(struct wl_program *p, const struct wl_node *n, struct wl_buf *u,
 
 struct gelu_backward {
     struct wl_gpu_kernel kernel, sum_parts;
-    struct wl_gpu_row_parts parts;
+    struct wl_gpu_column_parts parts;
     struct wl_project_shape size;
     bool bias;
 };
@@ -54,10 +54,10 @@ static int gelu_backward_run(const struct wl_step *s, const struct wl_run *r, st
                                                .rows = g->size.m,
                                                .f = g->size.k,
                                                .of_part = g->parts.of_part };
-    const struct wl_gpu_grid grid = wl_gpu_row_parts_grid(&g->parts, g->size.k);
+    const struct wl_gpu_grid grid = wl_gpu_column_parts_grid(&g->parts, g->size.k);
     int rc = WL_GPU_LAUNCH(&g->kernel, &grid, &args, e);
     if (rc || !g->bias) return rc;
-    return wl_gpu_sum_row_parts(&g->sum_parts, &g->parts, g->size.k, args.parts, wl_use_at(s, r, 4), e);
+    return wl_gpu_sum_column_parts(&g->sum_parts, &g->parts, g->size.k, args.parts, wl_use_at(s, r, 4), e);
 }
 
 static int gelu_backward(struct wl_program *p, const struct wl_node *n, struct wl_buf *du, struct wl_err *e)
@@ -65,7 +65,7 @@ static int gelu_backward(struct wl_program *p, const struct wl_node *n, struct w
     struct gelu_backward *g = wl_new(p->arena, struct gelu_backward);
     const struct wl_tensor *bias = wl_project_bias(n);
     *g = (struct gelu_backward) { .size = wl_project_shape(n), .bias = bias };
-    g->parts = wl_gpu_row_parts(g->size.m, g->size.k);
+    g->parts = wl_gpu_column_parts(g->size.m, g->size.k);
     int rc = wl_gpu_kernel_of(wl_gpu_of(p), "gelu_backward", du->dtype, &g->kernel, e);
     if (!rc) rc = wl_gpu_kernel(wl_gpu_of(p), "sum_parts", &g->sum_parts, e);
     if (rc) return rc;
@@ -74,7 +74,7 @@ static int gelu_backward(struct wl_program *p, const struct wl_node *n, struct w
     s->context = g;
     s->implementation = g->kernel.name;
     if (!bias) return 0;
-    wl_step_writes(p, s, wl_gpu_row_parts_buf(p, &g->parts, g->size.k));
+    wl_step_writes(p, s, wl_gpu_column_parts_buf(p, &g->parts, g->size.k));
     wl_step_writes(p, s, p->gradient[bias->id]);
     return 0;
 }
