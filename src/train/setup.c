@@ -133,7 +133,7 @@ static int check_devices(const struct wl_trainer *t, struct wl_err *e)
     if (!wl_backend_on_gpus(wl_train_backend(t->opts))) return 0;
     int rc = wl_comm_find_equal(t->comm, d->uuid, &other, e);
     if (!rc && other >= 0)
-        rc = wl_fail(e, WL_EUSAGE,
+        rc = wl_fail(e, WL_EINVAL,
                      "there are more workers than GPUs: %d of them on this node, where this one may use %d GPU%s, and "
                      "rank %d computes on %s too; start at most one worker for each GPU",
                      t->comm->node_size, d->count, d->count == 1 ? "" : "s", other, d->uuid);

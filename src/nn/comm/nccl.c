@@ -99,8 +99,9 @@ static int attach(struct wl_comm *c, struct wl_comm_device *d, struct wl_arena *
     n->sums = s;
     wl_defer(a, end_sums, s);
     d->sums = s;
-    log_version(c);
-    return join(c, s, e);
+    rc = join(c, s, e);
+    if (!rc) log_version(c);
+    return rc;
 }
 
 static int enqueue_sum(struct wl_comm *c, const struct wl_comm_device *d, float *x, size_t n, struct wl_err *e)

@@ -1,5 +1,5 @@
 /* The types of NCCL's binary interface that we use, so that no header of it is needed to build. Names are NCCL's own.
- * Source: nccl.h 2.16 to 2.32; tests/gpu/test_nccl_header.c compares them with the one that is installed. */
+ * Source: nccl.h 2.16 to 2.32; tests/gpu/nccl/nccl_headers.c compares them with the one that is installed. */
 #ifndef WL_NN_COMM_NCCL_TYPES_H
 #define WL_NN_COMM_NCCL_TYPES_H
 

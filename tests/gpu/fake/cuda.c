@@ -3,7 +3,7 @@
  * real driver may let pass: a launch whose arguments have another size than the kernel's struct, calls without a
  * context or after a fork, pageable memory in a graph. Settings in $WATTLAW_FAKE_GPU, words separated by ';' (default):
  *
- *     init=CODE (0)  version=13000  devices=1  capability=90  multiprocessors=4  memory_mb=4096  used_mb=0  seed=1
+ *     init=CODE (0)  version=12080  devices=1  capability=90  multiprocessors=4  memory_mb=4096  used_mb=0  seed=1
  *     fault_at=N fault=CODE (719)     the GPU fails at the N-th kernel; every later call returns the code */
 #include "fake.h"
 
@@ -18,7 +18,7 @@
 FAKE_API const char wattlaw_simulated[] = "simulated";
 
 struct CUctx_st {
-    int unused;
+    CUdevice device;
 };
 struct CUmod_st {
     void *library;
@@ -120,7 +120,7 @@ FAKE_API CUresult cuGetErrorString(CUresult rc, const char **out)
 
 FAKE_API CUresult cuDriverGetVersion(int *out)
 {
-    *out = (int)fake_key("version", 13000);
+    *out = (int)fake_key("version", 12080);
     return CUDA_SUCCESS;
 }
 
@@ -180,8 +180,8 @@ FAKE_API CUresult cuDeviceGetAttribute(int *out, int attribute, CUdevice d)
 
 FAKE_API CUresult cuDevicePrimaryCtxRetain(CUcontext *out, CUdevice d)
 {
-    (void)d;
     if (initialised_in != getpid()) return fake_usable();
+    context.device = d; /* one at a time */
     *out = &context;
     return fake_failed;
 }
@@ -196,6 +196,12 @@ FAKE_API CUresult cuCtxSetCurrent(CUcontext c)
 {
     current = c;
     return c ? fake_usable() : CUDA_SUCCESS;
+}
+
+FAKE_API CUresult cuCtxGetDevice(CUdevice *out)
+{
+    *out = context.device;
+    return current ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
 }
 
 /* ---- kernels ---- */

@@ -1,4 +1,5 @@
-/* Our declarations of NCCL's interface against its own header: values and sizes, then the types of the functions. */
+/* Our declarations of NCCL's interface against its own header: values and sizes, then the types of the functions. This
+ * file compiles where they agree. */
 #define ncclComm_t             own_ncclComm_t
 #define NCCL_UNIQUE_ID_BYTES   OWN_UNIQUE_ID_BYTES
 #define ncclUniqueId           own_ncclUniqueId
@@ -31,7 +32,6 @@
 #undef ncclRedOp_t
 #undef ncclSum
 
-#ifdef HAVE_NCCL_H
 #include <nccl.h>
 
 #include "nn/comm/nccl_api.h"
@@ -53,7 +53,6 @@ SAME_SIZE(ncclResult_t);
 SAME_SIZE(ncclDataType_t);
 SAME_SIZE(ncclRedOp_t);
 
-/* A function of another type is an error of the compiler: the library itself is not needed. */
 #define SAME_TYPE(name)                                                                                                \
     _Static_assert(__builtin_types_compatible_p(__typeof__(((struct wl_nccl_api *)0)->name), __typeof__(&nccl##name)), \
                    #name)
@@ -66,19 +65,3 @@ SAME_TYPE(CommGetAsyncError);
 SAME_TYPE(AllReduce);
 SAME_TYPE(GetErrorString);
 SAME_TYPE(GetLastError);
-
-int main(void) { return 0; }
-
-#else
-
-#include <stdio.h>
-
-enum { SKIPPED = 77 };
-
-int main(void)
-{
-    puts("SKIP: this build has found no nccl.h with CUDA's headers (C_INCLUDE_PATH, or -Dc_args=-I...)");
-    return SKIPPED;
-}
-
-#endif
