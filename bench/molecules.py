@@ -38,7 +38,7 @@ def molecules(folder):
 
 
 class Peer:
-    def __init__(self, model, folder, threads):
+    def __init__(self, model, folder, threads, device="cpu"):
         import torch
         sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "oracle"))
         import molecules as oracle
@@ -46,17 +46,18 @@ class Peer:
         torch.set_num_threads(threads)
         torch.manual_seed(1)
         numbers, positions, owner = molecules(folder)
-        self.z, self.pos, self.owner = torch.tensor(numbers), torch.tensor(positions), torch.tensor(owner)
-        self.target = torch.randn(int(self.owner[-1]) + 1)
+        self.z, self.pos, self.owner = (torch.tensor(x, device=device) for x in (numbers, positions, owner))
+        self.target = torch.randn(int(self.owner[-1]) + 1).to(device)
         cutoff = 10.0 if model == "schnet" else 5.0
-        edges, lengths = oracle.neighbours(self.pos, self.owner, cutoff)
+        edges, lengths = (x.to(device) for x in oracle.neighbours(self.pos.cpu(), self.owner.cpu(), cutoff))
         if model == "schnet":
             self.net = SchNet(interaction_graph=lambda pos, batch: (edges, lengths))
         else:
-            joined = oracle.triplets(edges, len(numbers))
+            joined = tuple(x.to(device) for x in oracle.triplets(edges.cpu(), len(numbers)))
             oracle.pyg.radius_graph = lambda pos, r, batch, max_num_neighbors: edges
             oracle.pyg.triplets = lambda edge_index, num_nodes: joined
             self.net = DimeNet(128, 1, 6, 8, 7, 6)
+        self.net.to(device)
         self.size = f"{len(numbers)} atoms, {edges.shape[1]} edges"
         self.adam = torch.optim.Adam(self.net.parameters(), lr=1e-3, fused=True)
 

@@ -1,7 +1,7 @@
-/* bench_train_step MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again]]: training steps of a network
- * at full size on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20 channels of 360 x 720
- * points), one for each line "step" on stdin; finally the convolution algorithm, and whether activations are kept for
- * the backward pass or recomputed.
+/* bench_train_step MODEL PRECISION BATCH THREADS RANKS [auto|direct|winograd [keep|again [BACKEND]]]: training steps of
+ * a network at full size on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20 channels of
+ * 360 x 720 points), one for each line "step" on stdin; finally the convolution algorithm, whether activations are kept
+ * for the backward pass or recomputed, and the back-end (default: the best on processors).
  *
  * Answers with lines of JSON: first the network, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
@@ -43,6 +43,7 @@ struct bench {
     enum wl_dtype precision;
     enum wl_conv_algorithm conv;
     bool again;
+    const char *backend; /* NULL: the best on processors */
 };
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
@@ -126,7 +127,8 @@ static int find_network(struct bench *b, const char *name, struct wl_err *e)
 static int make_plan(struct bench *b, struct wl_err *e)
 {
     struct wl_graph *g = wl_graph_new(b->arena);
-    struct wl_plan_opts opts = { .threads = b->threads,
+    struct wl_plan_opts opts = { .backend = b->backend,
+                                 .threads = b->threads,
                                  .precision = b->precision,
                                  .conv = b->conv,
                                  .recompute = b->again,
@@ -136,7 +138,8 @@ static int make_plan(struct bench *b, struct wl_err *e)
     if (!rc) rc = wl_plan_new(&b->plan, g, &opts, b->comm, b->arena, e);
     if (rc) return rc;
     b->network->fill(b);
-    b->plan->step_s = wl_new_array(b->arena, double, b->plan->program.n_steps);
+    if (!wl_backend_on_gpus(b->backend)) /* where times of steps would keep it from replaying a graph */
+        b->plan->step_s = wl_new_array(b->arena, double, b->plan->program.n_steps);
     return 0;
 }
 
@@ -214,7 +217,7 @@ static int step(struct bench *b, struct wl_err *e)
     struct wl_arena *a = wl_arena_new(b->arena);
     struct wl_counts counts = { 0 };
     struct wl_plan_times before = wl_plan_times(b->plan);
-    memset(b->plan->step_s, 0, b->plan->program.n_steps * sizeof *b->plan->step_s);
+    if (b->plan->step_s) memset(b->plan->step_s, 0, b->plan->program.n_steps * sizeof *b->plan->step_s);
     int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_clock_process_cpu_ns();
     int rc = wl_plan_train(b->plan, true, true, &counts, e);
     if (!rc) rc = wl_plan_update(b->plan, b->network->lr, e);
@@ -226,7 +229,7 @@ static int step(struct bench *b, struct wl_err *e)
         wl_json_add_real(answer, "wall_s", wall_s);
         wl_json_add_real(answer, "cpu_s", cpu_s);
         wl_json_add_real(answer, "loss", counts.loss_sum / (double)counts.samples);
-        add_kinds(b, &before, answer, a);
+        if (b->plan->step_s) add_kinds(b, &before, answer, a);
         puts(wl_json_text(answer, 0, a));
         fflush(stdout);
     }
@@ -255,9 +258,11 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
     b->threads = atoi(argv[4]);
     b->conv = wl_conv_algorithm_of(argv[6] ? argv[6] : "auto");
     b->again = argv[6] && argv[7] && wl_str_eq(argv[7], "again");
+    b->backend = argv[6] && argv[7] ? argv[8] : NULL;
     int rc = find_network(b, argv[1], e);
     if (rc) return rc;
-    rc = wl_comm_open(&b->comm, &(struct wl_comm_opts) { .backend = "auto", .workers = ranks }, b->arena, e);
+    const struct wl_comm_opts comm = { .backend = "auto", .workers = ranks, .on_gpus = wl_backend_on_gpus(b->backend) };
+    rc = wl_comm_open(&b->comm, &comm, b->arena, e);
     if (!rc) rc = make_plan(b, e);
     if (rc) return rc;
     if (b->comm->rank == 0) {
@@ -269,9 +274,10 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
 
 int main(int argc, char **argv)
 {
-    if (argc < 6 || argc > 8) {
+    if (argc < 6 || argc > 9) {
         fprintf(stderr,
-                "usage: %s MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again]]    (RANKS 1 under "
+                "usage: %s MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again [BACKEND]]]    (RANKS "
+                "1 under "
                 "mpirun)\n",
                 argv[0]);
         return 2;

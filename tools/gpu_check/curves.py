@@ -1,0 +1,101 @@
+"""Trainings of a few updates against those of the cpu back-end, update by update."""
+import os
+import re
+import shutil
+import tempfile
+
+from gpu_check.report import FAILED, MISSING, PASSED
+
+# Mean over the updates of |loss - loss of cpu| / |loss of cpu|. The same precision where cpu has it, else f32.
+TOLERANCE = {"f32": 2e-3, "tf32": 5e-3, "bf16": 3e-2, "f16": 3e-2}
+UPDATES = 20
+NOT_YET = "does not have this operation yet"  # src/nn/gpu/ops/missing.c
+# Model: data set. A local batch of 8 gives 20 updates or more.
+MODELS = {"resnet50": "images", "vgg16": "images", "inception3": "images", "schnet": "molecules", "dimenet": "molecules",
+          "bert": "tokens", "fourcastnet": "weather"}
+
+
+def choices(programs):
+    """What --backend and --precision offer: {"backend": set, "precision": set}."""
+    found = {"backend": set(), "precision": set()}
+    r = programs.run("wattlaw-train", "resnet50", "--help", limit_s=10)
+    for name, listed in re.findall(r"--(backend|precision) ([\w|]+)", r.out):
+        found[name] = set(listed.split("|"))
+    return found
+
+
+def arguments(data, model, precision, backend, epochs=1):
+    return [model, "--size", "tiny", "--data", data, "--local-batch", 8, "--epochs", epochs, "--no-validate", "--backend", backend,
+            "--precision", precision, "--quiet", "--json"]
+
+
+def losses(path):
+    """Of the step marks."""
+    with open(path, encoding="utf-8") as f:
+        return [float(m.group(1)) for m in re.finditer(r" step step=\d+ samples=\d+ loss=(\S+)", f.read())][:UPDATES]
+
+
+def train(programs, args, limit_s):
+    """(losses, None), or (None, the result of a training that failed)."""
+    folder = tempfile.mkdtemp(prefix="gpu-check-")
+    try:
+        marks = os.path.join(folder, "marks")
+        r = programs.run("wattlaw-train", *args, limit_s=limit_s, cwd=folder,
+                         env={"WATTLAW_MARKS": marks, "XDG_CACHE_HOME": folder})
+        return (losses(marks), None) if r.status == 0 else (None, r)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def distance(mine, theirs):
+    """Mean relative difference; infinite where numbers are missing."""
+    if not mine or len(mine) != len(theirs):
+        return float("inf")
+    parts = [abs(a - b) / max(abs(b), 1e-6) for a, b in zip(mine, theirs)]
+    return sum(parts) / len(parts) if all(p == p for p in parts) else float("inf")
+
+
+def command(box, golden, precision, epochs=1):
+    data = box.programs.path("data", golden["data"])
+    return box.programs.command("wattlaw-train", *arguments(data, golden["model"], precision, "gpu", epochs))
+
+
+def unavailable(box, precision):
+    if "gpu" not in box.choices["backend"]:
+        return "wattlaw-train has no back-end gpu"
+    return "" if precision in box.choices["precision"] else f"wattlaw-train has no --precision {precision}"
+
+
+def judge(mine, failed, golden, precision):
+    if failed:
+        return (MISSING if NOT_YET in failed.err else FAILED), failed.why(), {}
+    theirs = golden["loss"].get(precision) or golden["loss"]["f32"]
+    found, limit = distance(mine, theirs), TOLERANCE[precision]
+    detail = f"{len(mine)} updates, mean relative distance from cpu {found:.2e}, limit {limit:.0e}"
+    return (PASSED if found <= limit else FAILED), detail, {"distance": found, "last_loss": mine[-1] if mine else float("nan")}
+
+
+def check(box, golden, precision, left_s):
+    why = unavailable(box, precision)
+    if why:
+        return MISSING, why, {}
+    data = box.programs.path("data", golden["data"])
+    mine, failed = train(box.programs, arguments(data, golden["model"], precision, "gpu"), left_s)
+    return judge(mine, failed, golden, precision)
+
+
+def check_resume(box, golden, left_s):
+    """The second epoch, from cpu's checkpoint after the first."""
+    why = unavailable(box, "f32")
+    if why or not golden.get("checkpoint"):
+        return MISSING, why or "the archive has no checkpoint of cpu", {}
+    data = box.programs.path("data", golden["data"])
+    copy = tempfile.mkdtemp(prefix="gpu-check-")
+    try:
+        folder = os.path.join(copy, "checkpoint")
+        shutil.copytree(box.programs.path(golden["checkpoint"]), folder)
+        args = [*arguments(data, golden["model"], "f32", "gpu", 2), "--lr-schedule", "constant", "--checkpoint-dir", folder, "--resume"]
+        mine, failed = train(box.programs, args, left_s)
+        return judge(mine, failed, {"loss": {"f32": golden["resumed"]}}, "f32")
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
