@@ -1,6 +1,6 @@
 /* Back-end gpu, over the fakes: what is computed together of batch norms, sums and concatenations has the bits of each
  * operation by itself, is near nn/ref, and is there at all; also where values are recomputed. And pooling where numbers
- * are equal. */
+ * are equal, and masks of dropout in later micro-batches and updates. */
 #include "nn/graph/graph.h"
 #include "nn/nn.h"
 
@@ -171,11 +171,52 @@ static void test_of_equal_numbers_the_first_is_the_maximum(void **state)
     wl_arena_free(a);
 }
 
+/* The gradient by an image of 1s, which shows the mask, in micro-batch `micro` of update `update`. The samples have
+ * `channels` * HEIGHT * WIDTH elements. */
+static struct floats mask(const char *backend, int64_t channels, int64_t update, int micro, struct wl_arena *a)
+{
+    const struct wl_plan_opts o = { .backend = backend, .keep_values = true, .micro_batches = micro + 1, .seed = SEED };
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *x = wl_input(g, "x", WL_F32, WL_DIMS(IMAGES, channels, HEIGHT, WIDTH));
+    wl_want_gradient(g, x);
+    struct wl_tensor *y = wl_dropout(g, "drop", x, .5);
+    wl_mean_square(g, "loss", y, wl_input(g, "target", WL_F32, *wl_tensor_dims(y)), (struct wl_loss) { .weight = 1 });
+    struct wl_plan *p = NULL;
+    struct wl_counts c = { 0 };
+    assert_int_equal(wl_plan_new(&p, g, &o, NULL, a, NULL), 0);
+    wl_plan_set_updates(p, update);
+    const size_t n = (size_t)wl_dims_count(wl_tensor_dims(x));
+    for (size_t i = 0; i < n; i++) ((float *)wl_plan_input(p, x))[i] = 1;
+    for (int m = 0; m <= micro; m++) assert_int_equal(wl_plan_train(p, m == 0, m == micro, &c, NULL), 0);
+    struct floats d = { wl_new_array(a, float, n), n };
+    assert_int_equal(wl_plan_value_gradient(p, x, d.v, NULL), 0);
+    return d;
+}
+
+static void test_masks_follow_the_sample_and_the_update(void **state)
+{
+    (void)state;
+    const int64_t channels[] = { 24, 3 }; /* samples of a multiple of eight elements, and others */
+    for (size_t i = 0; i < WL_COUNT(channels); i++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        const struct floats first = mask("gpu", channels[i], 0, 0, a);
+        for (int later = 0; later < 2; later++) {
+            const int64_t update = later ? 7 : 0;
+            const int micro = later ? 0 : 3;
+            const struct floats got = mask("gpu", channels[i], update, micro, a);
+            assert_true(nmse(got, mask("ref", channels[i], update, micro, a)) <= 1e-12);
+            assert_true(nmse(got, first) > .1);
+        }
+        wl_arena_free(a);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fused_operations_have_the_bits_of_single_ones),
         cmocka_unit_test(test_of_equal_numbers_the_first_is_the_maximum),
+        cmocka_unit_test(test_masks_follow_the_sample_and_the_update),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
