@@ -86,8 +86,16 @@ static void test_zeros_of_bessel_functions_are_zeros(void **state)
     wl_arena_free(a);
 }
 
-int main(void)
+static int run_on(char *backend)
 {
+    const struct CMUnitTest one[] = { cmocka_unit_test_prestate(test_bases_equal_the_golden_values, backend) };
+    return cmocka_run_group_tests(one, NULL, NULL);
+}
+
+/* test_bases [BACK-END]: that one alone. */
+int main(int argc, char **argv)
+{
+    if (argc > 1) return run_on(argv[1]);
     static char ref[] = "ref";
     const struct CMUnitTest tests[] = { /* state: the back-end, NULL for the best */
                                         cmocka_unit_test(test_zeros_of_bessel_functions_are_zeros),

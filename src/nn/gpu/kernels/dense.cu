@@ -36,7 +36,7 @@ template <class T> WL_DEVICE void dense(const struct wl_gpu_dense &a, typename T
     });
 }
 
-WL_KERNEL(dense_large, 256, struct wl_gpu_dense)
+WL_LARGE_TILE_KERNEL(dense_large, 80, struct wl_gpu_dense)
 {
     __shared__ wl_large_tile::memory m;
     dense<wl_large_tile>(a, m);
@@ -60,7 +60,7 @@ template <class T> WL_DEVICE void data(const struct wl_gpu_dense_data &a, typena
     });
 }
 
-WL_KERNEL(dense_data_large, 256, struct wl_gpu_dense_data)
+WL_LARGE_TILE_KERNEL(dense_data_large, 80, struct wl_gpu_dense_data)
 {
     __shared__ wl_large_tile::memory m;
     data<wl_large_tile>(a, m);
@@ -80,7 +80,7 @@ template <class T> WL_DEVICE void weights(const struct wl_gpu_dense_weights &a, 
     wl_weights_product<T>(du, x, part, m);
 }
 
-WL_KERNEL(dense_weights_large, 256, struct wl_gpu_dense_weights)
+WL_LARGE_TILE_KERNEL(dense_weights_large, 90, struct wl_gpu_dense_weights)
 {
     __shared__ wl_large_tile::memory m;
     weights<wl_large_tile>(a, m);

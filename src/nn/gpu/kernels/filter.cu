@@ -57,7 +57,7 @@ template <class T> WL_DEVICE void hidden(const struct wl_gpu_filter_hidden &a, t
     });
 }
 
-WL_KERNEL(filter_hidden_large, 256, struct wl_gpu_filter_hidden)
+WL_LARGE_TILE_KERNEL(filter_hidden_large, 80, struct wl_gpu_filter_hidden)
 {
     __shared__ wl_large_tile::memory m;
     hidden<wl_large_tile>(a, m);
@@ -80,7 +80,7 @@ template <class T> WL_DEVICE void filters(const struct wl_gpu_filter_filters &a,
     });
 }
 
-WL_KERNEL(filter_filters_large, 256, struct wl_gpu_filter_filters)
+WL_LARGE_TILE_KERNEL(filter_filters_large, 80, struct wl_gpu_filter_filters)
 {
     __shared__ wl_large_tile::memory m;
     filters<wl_large_tile>(a, m);
@@ -166,7 +166,7 @@ template <class T> WL_DEVICE void before(const struct wl_gpu_filter_before &a, t
     });
 }
 
-WL_KERNEL(filter_before_large, 256, struct wl_gpu_filter_before)
+WL_LARGE_TILE_KERNEL(filter_before_large, 80, struct wl_gpu_filter_before)
 {
     __shared__ wl_large_tile::memory m;
     before<wl_large_tile>(a, m);
@@ -185,7 +185,7 @@ template <class T> WL_DEVICE void weights2(const struct wl_gpu_filter_weights &a
     wl_weights_product<T>(d, h, part, m);
 }
 
-WL_KERNEL(filter_weights2_large, 256, struct wl_gpu_filter_weights)
+WL_LARGE_TILE_KERNEL(filter_weights2_large, 80, struct wl_gpu_filter_weights)
 {
     __shared__ wl_large_tile::memory m;
     weights2<wl_large_tile>(a, m);
@@ -197,21 +197,10 @@ WL_KERNEL(filter_weights2_small, 128, struct wl_gpu_filter_weights)
     weights2<wl_small_tile>(a, m);
 }
 
-template <class T> WL_DEVICE void weights0(const struct wl_gpu_filter_weights &a, typename T::memory &m)
-{
-    const struct wl_weights_part part = wl_weights_part_of(a.parts, pairs_of(a.pairs), a.f, a.gaussians);
-    const struct wl_matrix_operand du = { a.hidden, part.to, a.f };
-    wl_weights_product<T>(du, gaussians_of(a.pairs, part.to, a.gaussians), part, m);
-}
-
-WL_KERNEL(filter_weights0_large, 256, struct wl_gpu_filter_weights)
-{
-    __shared__ wl_large_tile::memory m;
-    weights0<wl_large_tile>(a, m);
-}
-
-WL_KERNEL(filter_weights0_small, 128, struct wl_gpu_filter_weights)
+WL_KERNEL(filter_weights0, 128, struct wl_gpu_filter_weights)
 {
     __shared__ wl_small_tile::memory m;
-    weights0<wl_small_tile>(a, m);
+    const struct wl_weights_part part = wl_weights_part_of(a.parts, pairs_of(a.pairs), a.f, a.gaussians);
+    const struct wl_matrix_operand du = { a.hidden, part.to, a.f };
+    wl_weights_product<wl_small_tile>(du, gaussians_of(a.pairs, part.to, a.gaussians), part, m);
 }

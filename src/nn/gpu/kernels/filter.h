@@ -54,8 +54,8 @@ struct wl_gpu_filter_before {
     int32_t f;
 };
 
-/* Kernels filter_weights2_large, _small: d_filters' hidden [f,f] and the sums of d_filters [f]; filter_weights0_...: of
- * the gradients before the softplus, in `hidden`, and Gaussians: [f,gaussians] and [f]. Part z of the grid. */
+/* Kernels filter_weights2_large, _small: d_filters' hidden [f,f] and the sums of d_filters [f]; filter_weights0: of the
+ * gradients before the softplus, in `hidden`, and Gaussians: [f,gaussians] and [f]. Part z of the grid. */
 struct wl_gpu_filter_weights {
     struct wl_gpu_pairs pairs;
     const float *d_filters, *hidden;

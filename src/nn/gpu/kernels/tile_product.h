@@ -54,6 +54,20 @@ template <int M_, int N_, int TM_, int TN_> struct wl_tile {
 using wl_large_tile = wl_tile<128, 128, 8, 8>; /* 256 threads, 34 KB */
 using wl_small_tile = wl_tile<32, 64, 4, 4>;   /* 128 threads, 13 KB: where large ones would be too few */
 
+/* A kernel on large tiles: two blocks a multiprocessor, so that one multiplies while the other waits, on architectures
+ * from `first` to 90. Turing's shared memory (75) has room for one; elsewhere registers would be spilled. */
+#ifdef __CUDA_ARCH__
+#define WL_LARGE_TILE_BLOCKS(first) (__CUDA_ARCH__ / 10 >= (first) && __CUDA_ARCH__ / 10 <= 90 ? 2 : 1)
+#else
+#define WL_LARGE_TILE_BLOCKS(first) 1
+#endif
+#ifdef __CUDACC__
+#define WL_LARGE_TILE_KERNEL(name, first, args) \
+    extern "C" __global__ void __launch_bounds__(256, WL_LARGE_TILE_BLOCKS(first)) name(const __grid_constant__ args a)
+#else
+#define WL_LARGE_TILE_KERNEL(name, first, args) WL_KERNEL(name, 256, args)
+#endif
+
 /* Which of an operand's indices is the depth: its rows or its columns. */
 enum wl_depth { WL_DEPTH_COLUMNS, WL_DEPTH_ROWS };
 

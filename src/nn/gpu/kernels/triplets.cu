@@ -79,6 +79,7 @@ WL_DEVICE void join(const struct wl_gpu_triplet_join &a, const struct star &s, c
     float4 sum[EIGHT];
 #pragma unroll
     for (int n = 0; n < EIGHT; n++) sum[n] = wl_zero4();
+#pragma unroll 1 /* ptxas spills otherwise (sm_100) */
     for (int k = 0; k < s.d; k++) {
         const float4 x = wl_load4(a.x + (int64_t)(s.first + k) * f, j, f);
         const float4 low = *(const float4 *)(weights + k * EIGHT), high = *(const float4 *)(weights + k * EIGHT + 4);
@@ -122,7 +123,7 @@ template <class T> WL_DEVICE void out(const struct wl_gpu_triplet_out &a, typena
     });
 }
 
-WL_KERNEL(triplet_out_large, 256, struct wl_gpu_triplet_out)
+WL_LARGE_TILE_KERNEL(triplet_out_large, 80, struct wl_gpu_triplet_out)
 {
     __shared__ wl_large_tile::memory m;
     out<wl_large_tile>(a, m);
@@ -144,7 +145,7 @@ template <class T> WL_DEVICE void data(const struct wl_gpu_triplet_data &a, type
     });
 }
 
-WL_KERNEL(triplet_data_large, 256, struct wl_gpu_triplet_data)
+WL_LARGE_TILE_KERNEL(triplet_data_large, 80, struct wl_gpu_triplet_data)
 {
     __shared__ wl_large_tile::memory m;
     data<wl_large_tile>(a, m);
@@ -165,7 +166,7 @@ template <class T> WL_DEVICE void weights(const struct wl_gpu_triplet_weights &a
     wl_weights_product<T>(dy, z, part, m);
 }
 
-WL_KERNEL(triplet_weights_large, 256, struct wl_gpu_triplet_weights)
+WL_LARGE_TILE_KERNEL(triplet_weights_large, 80, struct wl_gpu_triplet_weights)
 {
     __shared__ wl_large_tile::memory m;
     weights<wl_large_tile>(a, m);

@@ -7,23 +7,15 @@ static int missing(struct wl_program *p, const struct wl_node *n, struct wl_err 
     return wl_fail(e, WL_EUNAVAIL, "back-end gpu does not have this operation yet; back-end cpu has it");
 }
 
-#define MISSING(name)              const struct wl_op_rules wl_gpu_op_##name = { missing, missing }
-#define MISSING_BACKWARDLESS(name) const struct wl_op_rules wl_gpu_op_##name = { missing, NULL }
+#define MISSING(name) const struct wl_op_rules wl_gpu_op_##name = { missing, missing }
 
-MISSING_BACKWARDLESS(angular_basis);
 MISSING(attention);
-MISSING(bessel_basis);
 MISSING(complex_linear);
 MISSING(conv2d);
 MISSING(decoder);
-MISSING(dense);
-MISSING(edge_concat);
-MISSING(embed);
 MISSING(embed_tokens);
 MISSING(fft2);
-MISSING(filter_conv);
 MISSING(from_patches);
-MISSING(gate);
 MISSING(gather);
 MISSING(inverse_fft2);
 MISSING(layer_norm);
@@ -32,6 +24,3 @@ MISSING(patches);
 MISSING(position);
 MISSING(project);
 MISSING(relative_l2);
-MISSING(segment_sum);
-MISSING_BACKWARDLESS(spherical_basis);
-MISSING(triplet_conv);
