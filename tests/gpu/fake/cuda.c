@@ -3,7 +3,7 @@
  * real driver may let pass: a launch whose arguments have another size than the kernel's struct, calls without a
  * context or after a fork, pageable memory in a graph. Settings in $WATTLAW_FAKE_GPU, words separated by ';' (default):
  *
- *     init=CODE (0)  version=12080  devices=1  capability=90  multiprocessors=4  memory_mb=4096  used_mb=0  seed=1
+ *     init=CODE (0)  version=13000  devices=1  capability=90  multiprocessors=4  memory_mb=4096  used_mb=0  seed=1
  *     fault_at=N fault=CODE (719)     the GPU fails at the N-th kernel; every later call returns the code */
 #include "fake.h"
 
@@ -120,7 +120,7 @@ FAKE_API CUresult cuGetErrorString(CUresult rc, const char **out)
 
 FAKE_API CUresult cuDriverGetVersion(int *out)
 {
-    *out = (int)fake_key("version", 12080);
+    *out = (int)fake_key("version", 13000);
     return CUDA_SUCCESS;
 }
 

@@ -145,14 +145,8 @@ cufftResult cufftDestroy(cufftHandle h)
     return CUFFT_SUCCESS;
 }
 
-__attribute__((destructor)) static void check_plans(void)
-{
-    for (int i = 0; i < PLANS; i++)
-        if (plans[i]) {
-            fake_refuse_call(0, "cuFFT's plan %d was not destroyed", i);
-            abort();
-        }
-}
+/* Plans that were not destroyed when the library is closed are leaks to LeakSanitizer. */
+__attribute__((destructor)) static void forget_plans(void) { memset(plans, 0, sizeof plans); }
 
 cufftResult cufftSetAutoAllocation(cufftHandle h, int own)
 {

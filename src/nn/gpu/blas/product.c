@@ -7,7 +7,7 @@
 enum {
     WORKSPACE_BYTES = 32 << 20, /* what cuBLAS itself takes on Hopper; products of a step share the plan's arena */
     ALGORITHMS = 8,             /* asked for, of which the first that may be taken is */
-    ALIGNMENT = 256,            /* of buffers, and the most that an algorithm asks for */
+    ALIGNMENT = 256,            /* of buffers; no algorithm asks for more */
 };
 
 /* Of a step. Left and right are cublasLt's operands: b and a. */

@@ -10,17 +10,11 @@ static int missing(struct wl_program *p, const struct wl_node *n, struct wl_err 
 #define MISSING(name) const struct wl_op_rules wl_gpu_op_##name = { missing, missing }
 
 MISSING(attention);
-MISSING(complex_linear);
 MISSING(conv2d);
-MISSING(decoder);
 MISSING(embed_tokens);
-MISSING(fft2);
 MISSING(from_patches);
 MISSING(gather);
-MISSING(inverse_fft2);
 MISSING(layer_norm);
-MISSING(linear);
 MISSING(patches);
 MISSING(position);
-MISSING(project);
 MISSING(relative_l2);

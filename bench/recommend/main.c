@@ -1,19 +1,21 @@
-/* bench_recommend [SEEDS|full [VARIANT]]: are the probabilities and savings of wattlaw recommend right? Simulated
- * campaigns, SEEDS (full, the default: 63, which is 2,016 campaigns a variant) of each of 32 designs (noise of runs,
- * effects of settings, runs) in three variants: workers x cap; with batch as a third axis; noise of time and power
- * correlated. The tables of docs/accuracy.md. Ends with status 1 where a promise fails.
+/* bench_recommend [SEEDS|full [VARIANT [FOLDER]]]: are the probabilities and savings of wattlaw recommend right?
+ * Simulated campaigns, SEEDS (full, the default: 63, which is 2,016 campaigns a variant) of each of 32 designs (noise
+ * of runs, effects of settings, runs) in three variants: workers x cap; with batch as a third axis; noise of time and
+ * power correlated. The tables of docs/accuracy.md. Ends with status 1 where a promise fails. With FOLDER the counts of
+ * each design are kept there, one CSV file each, and a later run with the same number of seeds takes them from there;
+ * of all variants reliability diagrams are drawn there (gnuplot).
  */
 #include "advise/advise.h"
 
-#include "bench.h"
+#include "recommend/tally.h"
 
 #include <math.h>
 
-enum { MOST = 60, BINS = 7, VARIANTS = 3, PLAIN = 0, BATCH, CORRELATED, FULL = 63 };
-static const double edges[BINS + 1] = { 0, 0.1, 0.3, 0.5, 0.7, 0.85, 0.95, 1.01 };
+enum { MOST = 60, VARIANTS = 3, PLAIN = 0, BATCH, CORRELATED, FULL = 63 };
 static const double noises[] = { 0.01, 0.03 }, effects[] = { 0, 0.01, 0.02, 0.03 };
 static const size_t repeats[] = { 1, 2, 3, 5 };
-static const char *const variants[VARIANTS] = { "workers x cap", "workers x cap x batch", "correlated noise" };
+static const char *const variants[VARIANTS] = { "workers x cap", "workers x cap x batch", "correlated noise" },
+                         *const legend[VARIANTS] = { "cap", "cap x batch", "correlated" };
 
 struct design {
     int variant;
@@ -99,50 +101,6 @@ static struct wl_observations observe(const struct truth *x, const struct design
     return obs;
 }
 
-/* ---- what is counted ---- */
-
-struct bin {
-    double stated, kept;
-    size_t n;
-};
-
-static void count(struct bin *bins, double p, bool kept)
-{
-    size_t b = 0;
-    while (b + 1 < BINS && p >= edges[b + 1]) b++;
-    bins[b].stated += p;
-    bins[b].kept += kept;
-    bins[b].n++;
-}
-
-enum { LIMIT, NEAR_LIMIT, BUDGET, NEAR_BUDGET, WITHIN_1, WITHIN_3, FRONT, FRONT_NO_EFFECT, KINDS };
-static const char *const kinds[KINDS] = { "slowdown is kept",         "slowdown, limits next to settings",
-                                          "budget is kept",           "budget, limits next to settings",
-                                          "within 1 % of the best",   "within 3 %",
-                                          "trade-off, effects 1-3 %", "trade-off, no effects" };
-
-struct tally {
-    struct bin bins[KINDS][BINS];
-    /* Sums over campaigns. */
-    double campaigns, bias, raw_bias, covered, broken, raw_broken;
-};
-
-static void add(struct tally *to, const struct tally *from)
-{
-    for (size_t k = 0; k < KINDS; k++)
-        for (size_t b = 0; b < BINS; b++) {
-            to->bins[k][b].stated += from->bins[k][b].stated;
-            to->bins[k][b].kept += from->bins[k][b].kept;
-            to->bins[k][b].n += from->bins[k][b].n;
-        }
-    to->campaigns += from->campaigns;
-    to->bias += from->bias;
-    to->raw_bias += from->raw_bias;
-    to->covered += from->covered;
-    to->broken += from->broken;
-    to->raw_broken += from->raw_broken;
-}
-
 /* ---- one campaign ---- */
 
 struct world {
@@ -187,12 +145,12 @@ static void judge(const struct world *w, const struct wl_choose_result *r, struc
     double best = INFINITY;
     for (size_t i = 0; i < x->n; i++) {
         const size_t k = w->of[i];
-        if (k != w->ref) count(to->bins[LIMIT], r->rows[i].meets[0], x->t[k] - x->t[w->ref] <= log(w->most));
+        if (k != w->ref) tally_count(to->bins[LIMIT], r->rows[i].meets[0], x->t[k] - x->t[w->ref] <= log(w->most));
         if (r->rows[i].allowed) best = fmin(best, ln_energy(x, k));
-        count(to->bins[w->design->effect > 0 ? FRONT : FRONT_NO_EFFECT], r->rows[i].pareto, !beaten(x, k));
+        tally_count(to->bins[w->design->effect > 0 ? FRONT : FRONT_NO_EFFECT], r->rows[i].pareto, !beaten(x, k));
     }
-    count(to->bins[WITHIN_1], r->within[0], ln_energy(x, choice) <= best + log(1.01));
-    count(to->bins[WITHIN_3], r->within[1], ln_energy(x, choice) <= best + log(1.03));
+    tally_count(to->bins[WITHIN_1], r->within[0], ln_energy(x, choice) <= best + log(1.01));
+    tally_count(to->bins[WITHIN_3], r->within[1], ln_energy(x, choice) <= best + log(1.03));
     const struct wl_estimate *s = &r->saving[WL_CHOOSE_ENERGY];
     const double saved = ln_energy(x, choice) - ln_energy(x, w->ref);
     to->bias += log(s->value) - saved;
@@ -210,7 +168,7 @@ static void judge_budget(const struct world *w, struct dice *d, struct tally *to
     for (size_t i = 0; i < x->n; i++) limit[i] = budget - log(x->workers[w->of[i]]);
     wl_joint_probabilities(w->campaign.groups[0].joint, &(struct wl_joint_question) { 1, 1, WL_JOINT_ABSOLUTE, limit },
                            p, a);
-    for (size_t i = 0; i < x->n; i++) count(to->bins[BUDGET], p[i], ln_energy(x, w->of[i]) <= budget);
+    for (size_t i = 0; i < x->n; i++) tally_count(to->bins[BUDGET], p[i], ln_energy(x, w->of[i]) <= budget);
 }
 
 /* A limit next to what the campaign expects of each setting: of its time against the reference's (power 0), of its
@@ -230,7 +188,7 @@ static void judge_near(const struct world *w, size_t ref, double power, struct d
         const size_t k = w->of[i];
         const double truth = w->x.t[k] + power * w->x.p[k] - (power > 0 ? 0 : w->x.t[w->ref]);
         if (k != w->ref || power > 0)
-            count(to->bins[power > 0 ? NEAR_BUDGET : NEAR_LIMIT], stated[i], truth <= limit[i]);
+            tally_count(to->bins[power > 0 ? NEAR_BUDGET : NEAR_LIMIT], stated[i], truth <= limit[i]);
     }
 }
 
@@ -283,24 +241,9 @@ static int promise(bool holds, const char *what, const char *where, double value
     return !holds;
 }
 
-static void print_bins(const struct tally *t, const char *name)
-{
-    printf("\n%s, %.0f campaigns (stated:kept, cases)\n\n| |", name, t->campaigns);
-    for (size_t b = 0; b < BINS; b++) printf(" %g-%g |", edges[b], fmin(1, edges[b + 1]));
-    printf("\n|---|---|---|---|---|---|---|---|\n");
-    for (size_t k = 0; k < KINDS; k++) {
-        printf("| %s |", kinds[k]);
-        for (size_t b = 0; b < BINS; b++) {
-            const struct bin *v = &t->bins[k][b];
-            if (v->n < 100)
-                printf(" - |");
-            else
-                printf(" .%03.0f:.%03.0f (%zu) |", fmin(999, 1000 * v->stated / (double)v->n),
-                       fmin(999, 1000 * v->kept / (double)v->n), v->n);
-        }
-        printf("\n");
-    }
-}
+/* A limit that lies next to the true time of a setting says where that is: of this setting half of the limits are kept,
+ * whatever the campaign says. No statement from the campaign alone can be right of the middle bins. */
+static bool is_judged(enum tally_kind k, size_t b) { return k != LIMIT || b == 0 || b + 1 == BINS; }
 
 /* Bins with enough cases: kept within max(3 points, 2.5 standard errors) of the mean stated. */
 static int check_bins(const struct tally *t, const char *name)
@@ -312,20 +255,33 @@ static int check_bins(const struct tally *t, const char *name)
         bool any = false, holds = true;
         for (size_t b = 0; b < BINS; b++) {
             const struct bin *v = &t->bins[k][b];
-            if (v->n < enough) continue;
+            if (v->n < enough || !is_judged((enum tally_kind)k, b)) continue;
             const double n = (double)v->n, p = v->stated / n, off = v->kept / n - p;
             any = true;
             if (fabs(off) > fabs(worst)) worst = off;
             holds = holds && fabs(off) <= fmax(0.03, 2.5 * sqrt(p * (1 - p) / n));
         }
-        if (any) failed += promise(holds, kinds[k], name, worst);
+        if (any) failed += promise(holds, tally_kinds[k], name, worst);
     }
     return failed;
 }
 
-static int run_variant(int variant, size_t seeds, struct wl_arena *a)
+static void simulate_design(const struct design *g, uint64_t stream, size_t seeds, const char *folder, struct tally *t,
+                            struct wl_arena *a)
 {
-    struct tally all = { 0 }, repeated = { 0 };
+    const char *path = folder ? wl_strf(a, "%s/%d-noise%g-effect%g-runs%zu-seeds%zu.csv", folder, g->variant, g->noise,
+                                        g->effect, g->runs, seeds)
+                              : NULL;
+    if (path && tally_read(path, t)) return;
+    for (size_t k = 0; k < seeds; k++) simulate(g, stream + k, t);
+    if (path) tally_write(path, t, a);
+}
+
+/* *repeated: of the designs with two runs or more. */
+static int run_variant(int variant, size_t seeds, const char *folder, struct tally *repeated, struct wl_arena *a)
+{
+    struct tally all = { 0 };
+    *repeated = (struct tally) { 0 };
     printf("\n%s\n\n| noise | effects | runs | saving - truth, points (raw means) | interval holds | limit broken (raw "
            "means) |\n|---|---|---|---|---|---|\n",
            variants[variant]);
@@ -334,27 +290,26 @@ static int run_variant(int variant, size_t seeds, struct wl_arena *a)
             for (size_t r = 0; r < WL_COUNT(repeats); r++) {
                 const struct design g = { variant, noises[n], effects[f], repeats[r] };
                 struct tally t = { 0 };
-                for (size_t k = 0; k < seeds; k++)
-                    simulate(&g, ((((uint64_t)variant * 2 + n) * 4 + f) * 4 + r) * 1000000 + k, &t);
+                simulate_design(&g, ((((uint64_t)variant * 2 + n) * 4 + f) * 4 + r) * 1000000, seeds, folder, &t, a);
                 const double c = t.campaigns / 100;
                 printf("| %g %% | %g %% | %zu | %+.2f (%+.2f) | %.0f %% | %.1f %% (%.1f %%) |\n", 100 * g.noise,
                        100 * g.effect, g.runs, t.bias / c, t.raw_bias / c, t.covered / c, t.broken / c,
                        t.raw_broken / c);
                 fflush(stdout);
-                add(&all, &t);
-                if (g.runs > 1) add(&repeated, &t);
+                tally_add(&all, &t);
+                if (g.runs > 1) tally_add(repeated, &t);
             }
-    print_bins(&repeated, wl_strf(a, "%s, two runs or more", variants[variant]));
-    print_bins(&all, wl_strf(a, "%s, all", variants[variant]));
+    tally_print(repeated, wl_strf(a, "%s, two runs or more", variants[variant]));
+    tally_print(&all, wl_strf(a, "%s, all", variants[variant]));
     printf("\n");
-    const double c = repeated.campaigns;
-    const struct bin *at = &repeated.bins[NEAR_LIMIT][5];
-    int failed = check_bins(&repeated, variants[variant]);
+    const double c = repeated->campaigns;
+    const struct bin *at = &repeated->bins[NEAR_LIMIT][5];
+    int failed = check_bins(repeated, variants[variant]);
     if (c >= 500) {
-        failed += promise(fabs(repeated.bias / c) <= 0.005, "saving is unbiased to .5 points", variants[variant],
-                          repeated.bias / c);
-        failed += promise(repeated.broken / c <= 0.02, "limits are broken in at most 2 %", variants[variant],
-                          repeated.broken / c);
+        failed += promise(fabs(repeated->bias / c) <= 0.005, "saving is unbiased to .5 points", variants[variant],
+                          repeated->bias / c);
+        failed += promise(repeated->broken / c <= 0.02, "limits are broken in at most 2 %", variants[variant],
+                          repeated->broken / c);
     }
     if (at->n >= 1000)
         failed += promise(at->kept / (double)at->n >= 0.87, "stated .85 to .95: kept in 87 % or more",
@@ -366,14 +321,17 @@ int main(int argc, char **argv)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     const size_t seeds = argc > 1 && !wl_str_eq(argv[1], "full") ? strtoul(argv[1], NULL, 10) : FULL;
+    const char *folder = argc > 3 ? argv[3] : NULL;
+    struct tally repeated[VARIANTS];
     int failed = 0;
     const size_t only = argc > 2 ? strtoul(argv[2], NULL, 10) : VARIANTS;
-    if (argc > 3 || !seeds) {
-        fputs("usage: bench_recommend [SEEDS|full [0|1|2]]\n", stderr);
+    if (argc > 4 || !seeds || only > VARIANTS) {
+        fputs("usage: bench_recommend [SEEDS|full [0|1|2|3 (all) [FOLDER]]]\n", stderr);
         return 2;
     }
     for (int v = 0; v < VARIANTS; v++)
-        if (only == VARIANTS || only == (size_t)v) failed += run_variant(v, seeds, a);
+        if (only == VARIANTS || only == (size_t)v) failed += run_variant(v, seeds, folder, &repeated[v], a);
+    if (folder && only == VARIANTS) tally_draw(repeated, legend, VARIANTS, folder, a);
     wl_arena_free(a);
     return failed > 0;
 }
