@@ -102,11 +102,33 @@ int wl_cuda_trains(const struct wl_cuda *cuda, struct wl_err *e)
     return missing ? wl_fail(e, WL_ELIB, "%s has no %s, which training needs", cuda->library.path, missing) : 0;
 }
 
+/* What to do about errors that are not ours. */
+static const struct {
+    CUresult rc;
+    enum wl_code code;
+    const char *advice;
+} faults[] = {
+    { CUDA_ERROR_OUT_OF_MEMORY, WL_ENOMEM, "" },
+    { CUDA_ERROR_NO_DEVICE, WL_EUNAVAIL, "" },
+    { CUDA_ERROR_INVALID_DEVICE, WL_EUNAVAIL, "" },
+    { CUDA_ERROR_ECC_UNCORRECTABLE, WL_ELIB,
+      ": the GPU's memory has an error; reset it (nvidia-smi --gpu-reset) or the machine" },
+    { CUDA_ERROR_NVLINK_UNCORRECTABLE, WL_ELIB, ": a link between GPUs has failed" },
+    { CUDA_ERROR_ILLEGAL_ADDRESS, WL_ELIB, ": a kernel reached beyond its memory, which is a defect of this program" },
+    { CUDA_ERROR_LAUNCH_FAILED, WL_ELIB, ": the GPU has failed; the kernel's log says why (dmesg, \"Xid\")" },
+    { CUDA_ERROR_SYSTEM_NOT_READY, WL_EUNAVAIL, ": a service of the driver is not running (nvidia-fabricmanager)" },
+    { CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, WL_EUNAVAIL,
+      ": libcuda and the kernel's module are of two versions; restart the machine after an update of the driver" },
+    { CUDA_ERROR_UNKNOWN, WL_ELIB,
+      ": the GPU may have fallen off the bus; the kernel's log says why (dmesg, \"Xid\")" },
+};
+
 int wl_cuda_fail(const struct wl_cuda *cuda, const char *call, CUresult rc, struct wl_err *e)
 {
-    const char *why = NULL;
+    const char *why = NULL, *advice = "";
+    enum wl_code code = WL_ELIB;
     if (cuda->GetErrorString(rc, &why) != CUDA_SUCCESS) why = NULL;
-    bool absent = rc == CUDA_ERROR_NO_DEVICE || rc == CUDA_ERROR_INVALID_DEVICE;
-    const enum wl_code code = absent ? WL_EUNAVAIL : rc == CUDA_ERROR_OUT_OF_MEMORY ? WL_ENOMEM : WL_ELIB;
-    return wl_fail(e, code, "%s: cu%s: %s (%d)", cuda->library.path, call, why ? why : "unknown error", rc);
+    for (size_t i = 0; i < WL_COUNT(faults); i++)
+        if (faults[i].rc == rc) code = faults[i].code, advice = faults[i].advice;
+    return wl_fail(e, code, "%s: cu%s: %s (%d)%s", cuda->library.path, call, why ? why : "unknown error", rc, advice);
 }

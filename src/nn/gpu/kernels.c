@@ -27,7 +27,7 @@ static int find_file(const char **out, struct wl_arena *a, struct wl_err *e)
         if (wl_is_file(paths[i])) return *out = paths[i], 0;
     return wl_fail(
         e, WL_EUNAVAIL,
-        "the kernels of back-end gpu are neither %s nor %s: build them where nvcc is (ninja kernels.fatbin), "
+        "the kernels of back-end gpu are neither %s nor %s: build them where nvcc is (ninja kernels), "
         "and name the file in WATTLAW_KERNELS",
         paths[0], paths[1]);
 }

@@ -166,9 +166,13 @@ static int take_memory(struct wl_plan *p, struct wl_err *e)
     int rc = wl_plan_memory(p, p->memory_bytes, "the plan", &p->memory, e);
     if (!rc) rc = wl_plan_host_memory(p, staged, "inputs", &p->io.input.host, e);
     if (!rc) return take_gradients(p, e);
-    return wl_fail(e, WL_ENOMEM,
-                   "no memory: the plan needs %s, %s of them for activations, which shrink with the local batch",
-                   wl_human_bytes(p->arena, (double)f->total_bytes), wl_human_bytes(p->arena, (double)f->value_bytes));
+    if (rc != WL_ENOMEM || !e) return rc;
+    const char *why = wl_strdup(p->arena, e->msg);
+    return wl_fail(
+        e, WL_ENOMEM,
+        "no memory: the plan needs %s, %s of them for activations, which shrink with the local batch, and with "
+        "--memory by recomputation (%s)",
+        wl_human_bytes(p->arena, (double)f->total_bytes), wl_human_bytes(p->arena, (double)f->value_bytes), why);
 }
 
 /* Cuts the memory by class: values first, which then start on a huge page; the counts last. */
