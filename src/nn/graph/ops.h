@@ -333,7 +333,7 @@ union wl_op_opts {
     ROW(EMBED_TOKENS, embed_tokens, wl_flops_none, wl_check_tokens)                                                  \
     ROW(LAYER_NORM, layer_norm, wl_flops_none, wl_check_none, .reads_f32 = has_no_branch)                            \
     ROW(PROJECT, project, wl_flops_matrix, wl_check_none)                                                            \
-    ROW(ATTENTION, attention, wl_flops_attention, wl_check_none)                                                     \
+    ROW(ATTENTION, attention, wl_flops_attention, wl_check_none, .saves_output = true)                               \
     ROW(GATHER, gather, wl_flops_none, wl_check_positions)                                                           \
     ROW(DECODER, decoder, wl_flops_decoder, wl_check_none)                                                           \
     ROW(PATCHES, patches, wl_flops_none, wl_check_none)                                                              \

@@ -3,7 +3,7 @@
  *
  * Known: threadIdx, blockIdx, blockDim, gridDim; __syncthreads, __syncwarp, __shfl_sync, __shfl_xor_sync,
  * __shfl_down_sync, __shfl_up_sync, __ballot_sync, __any_sync, __all_sync by whole warps; static and dynamic shared
- * memory, which starts as NANs; mma.m16n8k16 (wl_mma); C's functions of float. Not known: atomics, parts of warps. */
+ * memory, which starts as NANs; mma.m16n8k16 (wl_sim_mma); C's functions of float. Not known: atomics, parts of warps. */
 #ifndef WL_TESTS_GPU_SIM_H
 #define WL_TESTS_GPU_SIM_H
 
@@ -145,28 +145,19 @@ template <typename T> static inline T __ldg(const T *at) { return *at; }
 template <typename T> static inline T min(T a, T b) { return b < a ? b : a; }
 template <typename T> static inline T max(T a, T b) { return a < b ? b : a; }
 
-/* d += a b for bf16 a [16,16] and b [16,8], by a warp: the fragments of mma.m16n8k16 as PTX lays them out. */
-static inline void wl_mma(float d[4], const uint32_t a[4], const uint32_t b[2])
+/* d += a b for a [16,16] and b [16,8], by a warp, in f32: the fragments of mma.m16n8k16 (kernels/mma.h). */
+static inline void wl_sim_mma(float d[4], const float a[8], const float b[4])
 {
-    const uint32_t mine[6] = { a[0], a[1], a[2], a[3], b[0], b[1] };
+    float row[4][12], column[8][12], mine[12];
+    memcpy(mine, a, 8 * sizeof(float));
+    memcpy(mine + 8, b, 4 * sizeof(float));
     const unsigned char *at = wl_sim_meet(0xffffffffu, mine, sizeof mine, WL_SIM_HERE);
-    float A[16][16], B[16][8];
-    for (int lane = 0; lane < 32; lane++) {
-        uint32_t of[6];
-        memcpy(of, at + lane * WL_SIM_SLOT, sizeof of);
-        const int g = lane / 4, t = lane % 4;
-        for (int r = 0; r < 6; r++)
-            for (int h = 0; h < 2; h++) {
-                const float v = __uint_as_float(h ? of[r] & 0xffff0000u : of[r] << 16);
-                if (r < 4)
-                    A[g + 8 * (r & 1)][2 * t + h + 8 * (r >> 1)] = v;
-                else
-                    B[2 * t + h + 8 * (r - 4)][g] = v;
-            }
-    }
-    const int g = (int)wl_sim_lane() / 4, t = (int)wl_sim_lane() % 4;
-    for (int i = 0; i < 4; i++)
-        for (int k = 0; k < 16; k++) d[i] += A[g + 8 * (i / 2)][k] * B[k][2 * t + i % 2];
+    const unsigned lane = wl_sim_lane();
+    for (unsigned i = 0; i < 4; i++) memcpy(row[i], at + (lane / 4 * 4 + i) * WL_SIM_SLOT, sizeof row[i]);
+    for (unsigned i = 0; i < 8; i++) memcpy(column[i], at + (lane % 4 * 8 + i) * WL_SIM_SLOT, sizeof column[i]);
+    for (int i = 0; i < 16; i++) /* element i/4 of d, columns of a from lane i%4 */
+        for (int k = 0; k < 4; k++)
+            d[i / 4] += row[i % 4][k / 2 * 4 + i / 8 * 2 + k % 2] * column[i / 4 % 2 * 4 + i % 4][8 + k];
 }
 
 #endif

@@ -2,20 +2,22 @@
 #ifndef WL_NN_GPU_KERNELS_COLUMN_SUMS_H
 #define WL_NN_GPU_KERNELS_COLUMN_SUMS_H
 
+#include "nn/gpu/kernels/sums.h"
 #include "nn/gpu/kernels/vector.h"
 
 /* A block of 256 threads takes the rows of part blockIdx.y and 256 columns: a warp every eighth row, a lane eight
  * columns (or, where f is not a multiple of 8, columns lane, lane + 32 ...). of.eight(at, v) gives elements at to
  * at + 7, of.one(at) a single one; each is asked for once. Then warp after warp adds its sums. `parts` may be NULL. */
-enum { WL_SUM_WARPS = 8, WL_SUM_COLUMNS = 32 * WL_PACK };
+enum { WL_SUM_WARPS = 8 };
+static_assert(WL_GPU_SUM_COLUMNS == 32 * WL_PACK, "eight columns a lane");
 
 template <typename OF>
 WL_DEVICE void wl_column_sums(const OF &of, int64_t rows, int64_t f, int64_t of_part, float *parts)
 {
-    __shared__ float sums[WL_SUM_WARPS][WL_SUM_COLUMNS];
+    __shared__ float sums[WL_SUM_WARPS][WL_GPU_SUM_COLUMNS];
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     const bool packed = f % WL_PACK == 0;
-    const int64_t from = (int64_t)blockIdx.x * WL_SUM_COLUMNS, first = (int64_t)blockIdx.y * of_part;
+    const int64_t from = (int64_t)blockIdx.x * WL_GPU_SUM_COLUMNS, first = (int64_t)blockIdx.y * of_part;
     const int64_t end = first + of_part < rows ? first + of_part : rows, apart = packed ? 1 : 32;
     const int64_t column = from + (packed ? lane * WL_PACK : lane);
     float sum[WL_PACK] = {};

@@ -9,12 +9,4 @@ static int missing(struct wl_program *p, const struct wl_node *n, struct wl_err 
 
 #define MISSING(name) const struct wl_op_rules wl_gpu_op_##name = { missing, missing }
 
-MISSING(attention);
 MISSING(conv2d);
-MISSING(embed_tokens);
-MISSING(from_patches);
-MISSING(gather);
-MISSING(layer_norm);
-MISSING(patches);
-MISSING(position);
-MISSING(relative_l2);
