@@ -96,6 +96,7 @@ int wl_train_plan(struct wl_plan **plan, const struct wl_graph *g, const struct 
     p.dry = o->dry;
     p.conv = wl_conv_algorithm_of(o->train->conv);
     p.choices = wl_choices_new(a);
+    if (o->autotune_cache) p.choices->folder = wl_path_dir(a, o->autotune_cache);
     if (is_root && p.conv == WL_CONV_AUTO) {
         cache_load(p.choices, o->autotune_cache);
         p.choices->progress = o->tuning;

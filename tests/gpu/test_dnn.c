@@ -287,10 +287,12 @@ static void test_kept(void **state)
     const char *plans = wl_strf(a, "%s/of/cudnn", mkdtemp(template));
     struct wl_gpu_dnn_plan p = plan_of(&t), again;
     assert_int_equal(wl_gpu_dnn_plan_json(&p, &json, a, &e), 0);
-    assert_null(wl_gpu_dnn_kept(plans, "one", a));
-    assert_int_equal(wl_gpu_dnn_keep(plans, "one", json, &e), 0);
-    assert_null(wl_gpu_dnn_kept(plans, "another", a));
-    assert_string_equal(wl_gpu_dnn_kept(plans, "one", a), json);
+    const struct wl_gpu_kept_plan kept = { p.engine, json };
+    assert_null(wl_gpu_dnn_kept(plans, "one", a).json);
+    assert_int_equal(wl_gpu_dnn_keep(plans, "one", &kept, &e), 0);
+    assert_null(wl_gpu_dnn_kept(plans, "another", a).json);
+    assert_string_equal(wl_gpu_dnn_kept(plans, "one", a).json, json);
+    assert_string_equal(wl_gpu_dnn_kept(plans, "one", a).engine, p.engine);
     if (wl_gpu_dnn_plan_restore(library(), json, p.engine, &again, a, &e)) fail_msg("%s", e.msg);
     wl_ref_conv(&t.conv.window, t.x.plain, t.w.plain, NULL, t.y.plain);
     must_run(&t, &again);

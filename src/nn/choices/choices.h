@@ -26,7 +26,8 @@ struct wl_choices {
     const char *machine; /* where questions are asked now; NULL: not known yet */
     struct wl_choice *v;
     size_t n, cap;
-    size_t added; /* since the file was read or written */
+    size_t added;       /* since the file was read or written */
+    const char *folder; /* of the file: what belongs to answers is kept there too (cuDNN's plans); NULL: nowhere */
 
     /* (optional) Called after each choice that is measured. */
     void (*progress)(void *context, size_t done, size_t total);

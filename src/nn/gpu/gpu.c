@@ -139,6 +139,7 @@ const struct wl_backend wl_backend_gpu = {
     .library = library,
     .device = &wl_gpu_device,
     .open = open_gpu,
+    .choose = wl_gpu_conv_autotune,
     .locate = locate,
     .rules = rules,
     .sum = wl_gpu_sum,

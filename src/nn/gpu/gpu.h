@@ -96,4 +96,8 @@ int wl_gpu_weights(struct wl_program *p, const struct wl_node *n, const struct w
 WL_OPS(WL_GPU_RULES)
 #undef WL_GPU_RULES
 
+/* (wl_backend.choose) Measures the plans of each convolution's pass that the table does not know, on memory of its own
+ * (ops/conv2d_autotune.c). */
+int wl_gpu_conv_autotune(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
+
 #endif

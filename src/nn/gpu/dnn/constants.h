@@ -1,5 +1,5 @@
-/* The constants of cuDNN's backend API that we use, by cuDNN's own names: the binary interface of version 9, which a test
- * compares with NVIDIA's headers where they are found. Source: cuDNN backend API reference 9. */
+/* The constants of cuDNN's backend API that we use, by cuDNN's own names: the binary interface of version 9, which a
+ * test compares with NVIDIA's headers where they are found. Source: cuDNN backend API reference 9. */
 #ifndef WL_NN_GPU_DNN_CONSTANTS_H
 #define WL_NN_GPU_DNN_CONSTANTS_H
 

@@ -8,9 +8,9 @@
 #ifndef WL_NN_GPU_DNN_DNN_H
 #define WL_NN_GPU_DNN_DNN_H
 
+#include "cuda/library.h"
 #include "nn/gpu/dnn/api.h"
 #include "nn/gpu/gpu.h"
-#include "cuda/library.h"
 
 /* Functions by their names in the library, without "cudnn". */
 struct wl_gpu_dnn {
@@ -29,9 +29,12 @@ struct wl_gpu_dnn {
     cudnnStatus_t (*BackendFinalize)(cudnnBackendDescriptor_t);
     cudnnStatus_t (*BackendExecute)(cudnnHandle_t, cudnnBackendDescriptor_t plan, cudnnBackendDescriptor_t pack);
 
-    int version;                     /* 92801: 9.28.1 */
-    cudnnHandle_t handle;            /* NULL: plans are made for `device` and not run */
-    cudnnBackendDescriptor_t device; /* a described GPU; NULL: the handle's */
+    int version;                      /* 92801: 9.28.1 */
+    cudnnHandle_t handle;             /* NULL: plans are made for `device` and not run */
+    cudnnBackendDescriptor_t device;  /* a described GPU; NULL: the handle's */
+    bool measures;                    /* plans are made to be compared: none is kept */
+    bool unkept;                      /* a plan could not be written to its file: said once */
+    struct wl_gpu_conv_plan *planned; /* of a program: what its passes got so far */
 };
 
 /* Opens cuDNN for the GPU's stream `compute` once, into gpu->dnn. WL_EUNAVAIL: not installed; WL_ELIB: its version does
@@ -85,6 +88,7 @@ struct wl_gpu_dnn_plan {
 struct wl_gpu_dnn_limits {
     int64_t workspace_bytes; /* at most */
     bool winograd;           /* Winograd's algorithm in 16 bits and f32: rounds otherwise */
+    bool no_fallback;        /* recommended ones alone */
     bool tf32;               /* f32 products of values rounded to 11 bits */
 };
 
@@ -112,12 +116,34 @@ int wl_gpu_dnn_pack(const struct wl_gpu_dnn *d, const struct wl_gpu_dnn_arg *arg
 /* (enqueued) Allocates nothing. */
 int wl_gpu_dnn_run(const struct wl_gpu_dnn_plan *p, cudnnBackendDescriptor_t pack, struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- which plan a pass gets (choice.c) ---- */
+
+struct wl_gpu_conv_plan {
+    struct wl_gpu_conv conv; /* of the weights' gradient with the type that it gets */
+    struct wl_gpu_dnn_plan plan;
+    const struct wl_choice *choice; /* the measurement that chose it; NULL: heuristics */
+    const char *question;
+    struct wl_gpu_conv_plan *next;
+};
+
+/* The plan of a pass: what the table of choices says, else the first of the heuristics. The weights' gradient of 16-bit
+ * values is f32 where an engine for that is recommended, else of the values' type. NULL in *out: no engine serves. */
+int wl_gpu_conv_plan(struct wl_program *p, const struct wl_gpu_conv *c, const struct wl_gpu_conv_plan **out,
+                     struct wl_err *e) WL_MUST_CHECK;
+
+/* What the table of choices is asked about a pass. */
+const char *wl_gpu_conv_question(const struct wl_gpu_dnn *d, const struct wl_gpu_conv *c, struct wl_arena *a);
+struct wl_gpu_dnn_limits wl_gpu_conv_limits(const struct wl_program *p);
+
 /* ---- kept plans (kept.c) ---- */
 
-/* Plans that were compiled once are kept in files of a folder, one each, named after what the plan is for. `key` is the
- * first line of the file: machine, version of cuDNN, question, engine. A file that is not there, is not ours, or that
- * cuDNN does not take any more: *json is NULL. */
-char *wl_gpu_dnn_kept(const char *folder, const char *key, struct wl_arena *a);
-int wl_gpu_dnn_keep(const char *folder, const char *key, const char *json, struct wl_err *e) WL_MUST_CHECK;
+/* Plans in files of a folder, one each, so that engines which cuDNN compiles are compiled once. `key` is what the plan
+ * is for: machine, version of cuDNN, question, answer. Where the file is not there or is not ours, *json is NULL. */
+struct wl_gpu_kept_plan {
+    const char *engine, *json;
+};
+struct wl_gpu_kept_plan wl_gpu_dnn_kept(const char *folder, const char *key, struct wl_arena *a);
+int wl_gpu_dnn_keep(const char *folder, const char *key, const struct wl_gpu_kept_plan *k,
+                    struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -10,19 +10,31 @@ static char *path_of(const char *folder, const char *key, struct wl_arena *a)
     return wl_strf(a, "%s/%08x.json", folder, (unsigned)wl_crc32c(0, key, strlen(key)));
 }
 
-char *wl_gpu_dnn_kept(const char *folder, const char *key, struct wl_arena *a)
+/* The line at *text, of which it is made a string; NULL: the text ends before the line does. */
+static char *cut_line(char **text)
 {
-    char *text;
-    size_t n, head = strlen(key);
-    if (wl_file_read(path_of(folder, key, a), MOST_BYTES, &text, &n, a, NULL)) return NULL;
-    const bool ours = strlen(text) == n && n > head && !memcmp(text, key, head) && text[head] == '\n';
-    return ours ? text + head + 1 : NULL;
+    char *line = *text, *end = strchr(line, '\n');
+    if (!end) return NULL;
+    *end = '\0';
+    *text = end + 1;
+    return line;
 }
 
-int wl_gpu_dnn_keep(const char *folder, const char *key, const char *json, struct wl_err *e)
+struct wl_gpu_kept_plan wl_gpu_dnn_kept(const char *folder, const char *key, struct wl_arena *a)
+{
+    const struct wl_gpu_kept_plan none = { 0 };
+    char *text;
+    size_t n;
+    if (wl_file_read(path_of(folder, key, a), MOST_BYTES, &text, &n, a, NULL) || strlen(text) != n) return none;
+    const char *of = cut_line(&text), *engine = of ? cut_line(&text) : NULL;
+    if (!engine || strcmp(of, key)) return none;
+    return (struct wl_gpu_kept_plan) { engine, text };
+}
+
+int wl_gpu_dnn_keep(const char *folder, const char *key, const struct wl_gpu_kept_plan *k, struct wl_err *e)
 {
     struct wl_arena *once = wl_arena_new(NULL);
-    const char *text = wl_strf(once, "%s\n%s", key, json);
+    const char *text = wl_strf(once, "%s\n%s\n%s", key, k->engine, k->json);
     int rc = wl_mkdirs(folder, e);
     if (!rc) rc = wl_file_write(path_of(folder, key, once), text, strlen(text), e);
     wl_arena_free(once);

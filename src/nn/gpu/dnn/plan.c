@@ -161,7 +161,7 @@ int wl_gpu_dnn_plans(const struct wl_gpu_dnn *d, const struct wl_gpu_conv *c, co
     struct wl_gpu_dnn_build b = { .dnn = d, .arena = a, .e = e };
     struct search s = { .conv = c, .limits = limits, .graph = wl_gpu_dnn_graph(&b, c), .found = out };
     search_mode(&b, &s, CUDNN_HEUR_MODE_A, most);
-    if (!s.n) search_mode(&b, &s, CUDNN_HEUR_MODE_FALLBACK, most);
+    if (!s.n && !limits->no_fallback) search_mode(&b, &s, CUDNN_HEUR_MODE_FALLBACK, most);
     *n = s.n;
     return b.rc;
 }
