@@ -226,6 +226,15 @@ FAKE_API CUresult cuModuleLoadData(CUmodule *out, const void *image)
 
 static struct CUfunc_st *functions;
 
+__attribute__((destructor)) static void free_functions(void)
+{
+    while (functions) {
+        struct CUfunc_st *f = functions;
+        functions = f->next;
+        free(f);
+    }
+}
+
 /* Functions of all modules stay to the end of the process: launches that wait may name them. */
 FAKE_API CUresult cuModuleUnload(CUmodule m)
 {
