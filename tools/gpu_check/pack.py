@@ -64,7 +64,7 @@ def tests_of(build):
         if not TESTS.fullmatch(t["name"]):
             continue
         program, *args = [x for x in t["cmd"] if os.path.basename(x) != "on-fakes"]
-        paths.add(program)
+        paths.add(os.path.join(build, program))
         tests.append({"name": t["name"], "program": os.path.basename(program), "args": args, "env": t["env"],
                       "limit_s": 4 * t["timeout"], "small": True})
     return tests, sorted(paths)

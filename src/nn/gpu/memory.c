@@ -66,12 +66,19 @@ int wl_gpu_host_memory(void *device, size_t bytes, const char *what, void **at, 
     return 0;
 }
 
+/* The last update is enqueued, and nothing has waited for it, when a plan goes. */
+static void finish_work(const struct wl_gpu *g)
+{
+    if (g->compute) g->cuda.StreamSynchronize(g->compute);
+}
+
 void wl_gpu_release(void *device, void *at, size_t bytes)
 {
     struct wl_gpu *g = device;
     struct wl_gpu_state *s = g->state;
     (void)bytes;
     if (wl_gpu_enter(g, NULL)) return; /* the GPU has failed: its memory is gone with it */
+    finish_work(g);
     for (size_t i = 0; i < s->n_allocations; i++) {
         if (s->allocations[i].at != at) continue;
         if (s->allocations[i].host)

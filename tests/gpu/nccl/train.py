@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""wattlaw-train --backend gpu on the fakes, as far as it comes before the network: train.py WATTLAW_TRAIN
+"""Workers of wattlaw-train --backend gpu on the fakes: train.py WATTLAW_TRAIN
 
-Each worker has a GPU of its own, which its start mark names; more workers than GPUs are refused."""
+Two train as one that accumulates, each on a GPU of its own, which its start mark names; more workers than GPUs are refused."""
+import json
 import os
 import re
 import shutil
@@ -32,23 +33,32 @@ def gpus_of_marks(path):
         return sorted(re.findall(r" (\d+) start .* gpu=(GPU-\S{36}) gpu_bus=(\S+) host=", f.read()))
 
 
-def marks_name_the_gpus():
+def trained(*args, **env):
+    p = train("--local-batch", "4", "--no-validate", "--json", *args, WATTLAW_FAKE_GPU="devices=2", **env)
+    expect(p.returncode == 0, f"status {p.returncode}: {p.stderr}")
+    return json.loads(p.stdout)
+
+
+def two_workers_are_one_that_accumulates():
     marks = os.path.join(WORK, "marks")
-    train("--workers", "2", WATTLAW_MARKS=marks, WATTLAW_FAKE_GPU="devices=2")
+    two, one = trained("--workers", "2", WATTLAW_MARKS=marks), trained("--accumulation", "2")
+    expect((two["comm"], one["comm"]) == ("nccl", "null"), f"communication by {two['comm']} and {one['comm']}")
+    losses = [x["epochs"][0]["train_loss"] for x in (two, one)]
+    expect(two["updates"] == one["updates"] > 2 and abs(losses[0] - losses[1]) < 1e-5 * losses[1], f"losses {losses}")
     found = gpus_of_marks(marks)
     expect([rank for rank, _, _ in found] == ["0", "1"], f"start marks of {found}")
     expect(len({uuid for _, uuid, _ in found}) == 2 and len({bus for _, _, bus in found}) == 2, f"one GPU for both: {found}")
 
 
 def more_workers_than_gpus():
-    p = train("--workers", "3", WATTLAW_FAKE_GPU="devices=2")
+    p = train("--workers", "3", "--local-batch", "1", WATTLAW_FAKE_GPU="devices=2")
     words = "there are more workers than GPUs: 3 of them on this node, where this one may use 2 GPUs, and rank 0 computes on GPU-"
     expect(p.returncode == 1 and words in p.stderr, f"status {p.returncode}: {p.stderr}")
     expect(len(p.stderr.splitlines()) == 1, f"more than one message: {p.stderr}")
 
 
 def no_driver():
-    p = train(CUDA_DRIVER_LIBRARY="/proc/nowhere/libcuda.so.1")
+    p = train("--local-batch", "1", CUDA_DRIVER_LIBRARY="/proc/nowhere/libcuda.so.1")
     expect(p.returncode == 1 and "--backend gpu" in p.stderr and "libcuda.so.1" in p.stderr, f"status {p.returncode}: {p.stderr}")
 
 
@@ -58,9 +68,9 @@ def nccl_is_for_gpus():
 
 
 try:
-    made = run("data", "qm9", "--synthetic", "molecules", "--molecules", "200", "--quiet")
+    made = run("data", "qm9", "--synthetic", "molecules", "--molecules", "30", "--quiet")
     expect(made.returncode == 0, made.stderr)
-    for case in (marks_name_the_gpus, more_workers_than_gpus, no_driver, nccl_is_for_gpus):
+    for case in (two_workers_are_one_that_accumulates, more_workers_than_gpus, no_driver, nccl_is_for_gpus):
         case()
         print(case.__name__)
 finally:
