@@ -114,7 +114,7 @@ static void test_fusion(void **state)
 {
     (void)state;
     const struct wl_plan *bf16 = plan_of((struct wl_plan_opts) { .backend = "gpu", .precision = WL_BF16 });
-    assert_int_equal(count(bf16, "conv2d", "forward, relu", "cuDNN eng2_k2=1"), 3);
+    assert_int_equal(count(bf16, "conv2d", "forward, relu", "cuDNN eng2_k2=1, workspace "), 3);
     assert_int_equal(count(bf16, "conv2d", "forward", "cuDNN eng2_k2=1"), 2);
     assert_int_equal(count(bf16, "relu", "forward", "relu"), 1);
     assert_int_equal(count(bf16, "conv2d", "backward weights", "cuDNN eng2_k2=1"), 4);

@@ -89,6 +89,13 @@ static void add_workspace(struct wl_program *p, struct wl_step *s, int64_t bytes
     if (bytes) wl_step_writes(p, s, wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(floats)));
 }
 
+/* "cuDNN eng47_k2=4, workspace 36.2 MB" */
+static const char *implementation(const struct wl_gpu_dnn_plan *plan, struct wl_arena *a)
+{
+    if (!plan->workspace_bytes) return wl_strf(a, "cuDNN %s", plan->engine);
+    return wl_strf(a, "cuDNN %s, workspace %s", plan->engine, wl_human_bytes(a, (double)plan->workspace_bytes));
+}
+
 static void emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                  const struct wl_gpu_conv_plan *plan, const struct operand *operands)
 {
@@ -107,7 +114,7 @@ static void emit(struct wl_program *p, const struct wl_node *n, const char *pass
     s->context = c;
     s->bind = call_bind;
     s->clone_context = call_copy;
-    s->implementation = wl_strf(p->arena, "cuDNN %s", plan->plan.engine);
+    s->implementation = implementation(&plan->plan, p->arena);
     s->choice = plan->choice;
 }
 
