@@ -2,6 +2,7 @@
 import concurrent.futures
 import json
 import os
+import signal
 import sys
 
 from tune_rig import TuneRig, check_choice, expect
@@ -149,6 +150,20 @@ timeout = 100s
         expect("memory" in failed["why"] or "address space" in failed["why"], f"not for memory: {failed}")
 
 
+def interrupted():
+    """Ctrl-C between two trials or within one: what ended is not run again."""
+    with FileRig() as m:
+        path = m.experiment("[measure]\nsensors = null\n[launch]\ncommand = sh -c 'sleep .5' {local_batch}\noversubscribe = yes\n[sweep]\nlocal_batch = 8,16,32")
+        p = m.start_command([wattlaw, "tune", path, "--objective", "time"])
+        first = p.stderr.readline()
+        p.send_signal(signal.SIGINT)
+        rest = p.communicate()[1]
+        expect(p.returncode == 130 and "the same command resumes the search" in rest, f"Ctrl-C: exit status {p.returncode}: {first}{rest}")
+        x = m.tuned(path, "--objective", "time")
+        trials = axis(x, "local_batch")["trials"]
+        expect(trials[0]["run"] == 1 and x["runs"] < len(trials) and x["per"] == "run", f"the search does not resume: {x}")
+
+
 TRAINING = """
 i=0
 while [ $i -lt 12 ]; do
@@ -243,6 +258,6 @@ oversubscribe = yes
 
 
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
-    for done in [pool.submit(scenario) for scenario in (caps_and_workers, out_of_memory, largest_batch, memory_of_two_ranks, batch_to_a_target, energy_to_a_target, wrong_input, a_real_job)]:
+    for done in [pool.submit(scenario) for scenario in (caps_and_workers, out_of_memory, largest_batch, memory_of_two_ranks, batch_to_a_target, energy_to_a_target, interrupted, wrong_input, a_real_job)]:
         done.result()
 print("ok")

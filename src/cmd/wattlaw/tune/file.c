@@ -27,6 +27,7 @@ int wl_tune_cmd_file(const struct wl_tune_cmd_options *o, const char *path, stru
     wl_progress_start(&view.bar, "tune");
     rc = wl_tune_experiment(&how, &x, a, e);
     wl_progress_clear(&view.bar);
+    if (rc == WL_EINTR && x.store) wl_eprint("trials are stored in %s; the same command resumes the search\n", x.store);
     if (rc < 0) return rc;
     if (o->json)
         wl_json_print(wl_tune_trials_view_json(&view, &x, a));
