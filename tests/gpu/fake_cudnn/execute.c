@@ -9,7 +9,7 @@
 
 enum { WORKSPACE_ALIGNMENT = 256 };
 
-/* An execution: the graph and where its tensors are. Lives until the process ends, since a captured one runs again. */
+/* An execution: the graph and where its tensors are. Lives as long as the library, since a captured one runs again. */
 struct execution {
     struct plan plan;
     void *at[MOST_TENSORS]; /* of virtual ones: memory while it runs */
@@ -18,6 +18,15 @@ struct execution {
 };
 
 static struct execution *executions;
+
+__attribute__((destructor)) static void free_executions(void)
+{
+    while (executions) {
+        struct execution *e = executions;
+        executions = e->next;
+        free(e);
+    }
+}
 
 /* ---- numbers ---- */
 
@@ -256,6 +265,7 @@ static enqueue_fn *enqueue_function(void)
     void *found = cuda ? dlsym(cuda, "wl_fake_enqueue") : NULL;
     enqueue_fn *f;
     memcpy(&f, &found, sizeof f);
+    if (cuda) dlclose(cuda);
     return f;
 }
 
