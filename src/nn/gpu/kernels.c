@@ -25,11 +25,10 @@ static int find_file(const char **out, struct wl_arena *a, struct wl_err *e)
     const char *const paths[] = { beside_binary(a), WL_GPU_KERNELS_DIR "/kernels.fatbin" };
     for (size_t i = 0; i < WL_COUNT(paths); i++)
         if (wl_is_file(paths[i])) return *out = paths[i], 0;
-    return wl_fail(
-        e, WL_EUNAVAIL,
-        "the kernels of back-end gpu are neither %s nor %s: build them where nvcc is (ninja kernels), "
-        "and name the file in WATTLAW_KERNELS",
-        paths[0], paths[1]);
+    return wl_fail(e, WL_EUNAVAIL,
+                   "the kernels of back-end gpu are neither %s nor %s: build them where nvcc is (ninja kernels), "
+                   "and name the file in WATTLAW_KERNELS",
+                   paths[0], paths[1]);
 }
 
 /* ---- its images ---- */

@@ -77,8 +77,7 @@ void wl_gpu_release(void *device, void *at, size_t bytes)
     struct wl_gpu *g = device;
     struct wl_gpu_state *s = g->state;
     (void)bytes;
-    if (wl_gpu_enter(g, NULL)) return; /* the GPU has failed: its memory is gone with it */
-    finish_work(g);
+    if (!wl_gpu_enter(g, NULL)) finish_work(g); /* else the GPU has failed, and nothing runs any more */
     for (size_t i = 0; i < s->n_allocations; i++) {
         if (s->allocations[i].at != at) continue;
         if (s->allocations[i].host)

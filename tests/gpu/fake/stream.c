@@ -329,16 +329,24 @@ static bool ready(const struct CUstream_st *s)
     return op && !(op->kind == FAKE_WAIT && op->event->done < op->ticket);
 }
 
-static void advance(struct CUstream_st *s)
+/* What a stream has done, or will not do since the GPU has failed. */
+static void drop_first(struct CUstream_st *s)
 {
     struct fake_op *op = s->first;
-    if (op->kind == FAKE_GRAPH ? !advance_graph(op) : (execute(op), false)) return;
     s->first = op->next;
     if (!s->first) s->last = &s->first;
     if (op->kind == FAKE_LAUNCH) free((void *)op->launch.args);
     free(op->nodes);
     free(op->done);
     free(op);
+}
+
+static void advance(struct CUstream_st *s)
+{
+    struct fake_op *op = s->first;
+    if (op->kind == FAKE_GRAPH && !advance_graph(op)) return;
+    if (op->kind != FAKE_GRAPH) execute(op);
+    drop_first(s);
 }
 
 /* A stream that can go on, drawn at random. */
@@ -383,6 +391,7 @@ FAKE_API CUresult cuStreamDestroy_v2(CUstream s)
 {
     struct CUstream_st **at = &streams;
     if (s->first && !fake_failed) wait_for(s, NULL);
+    while (s->first) drop_first(s);
     while (*at && *at != s) at = &(*at)->next;
     if (*at) *at = s->next;
     free(s);
