@@ -109,7 +109,8 @@ static int count(const struct wl_plan *p, const char *operation, const char *pas
     return n;
 }
 
-/* Bias and relu are in cuDNN's step in bf16; in f32, of which tensor cores keep too few bits, a kernel adds them. */
+/* Bias and relu are in cuDNN's step in bf16; in f32 the fake has no engine for that without TF32, and a kernel adds
+ * them. */
 static void test_fusion(void **state)
 {
     (void)state;

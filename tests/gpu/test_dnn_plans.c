@@ -126,7 +126,8 @@ static void plan_pass(const struct wl_gpu_dnn *d, const struct wl_gpu_conv *c, i
     if (p.workspace_bytes > t->workspace) t->workspace = p.workspace_bytes;
     struct wl_gpu_conv wide = *c;
     wide.dw = WL_F32;
-    if (c->pass == WL_GPU_CONV_WEIGHTS && all_shapes) t->f32_weights += plans_of(d, &wide, limit, &p, once);
+    if (c->pass == WL_GPU_CONV_WEIGHTS && c->type != WL_F32 && all_shapes)
+        t->f32_weights += plans_of(d, &wide, limit, &p, once);
     wl_arena_free(once);
 }
 
@@ -145,7 +146,6 @@ static void plan_networks(const char *gpu, enum wl_dtype type, int64_t limit)
         gpu, wl_dtype_name(type), t.planned, passes.n, t.fallback, (double)t.workspace / (double)MiB, t.f32_weights);
 }
 
-/* Bias and relu in f32 have no plan without TF32: their own kernel follows (ops/conv2d.c). */
 static void test_bf16_h100(void **state)
 {
     (void)state;
@@ -156,6 +156,12 @@ static void test_bf16_a100(void **state)
 {
     (void)state;
     plan_networks("a100", WL_BF16, 64 * MiB);
+}
+
+static void test_f32_h100(void **state)
+{
+    (void)state;
+    plan_networks("h100", WL_F32, 512 * MiB);
 }
 
 /* ---- what a plan can be made of ---- */
@@ -205,6 +211,19 @@ static void test_sums_kept(void **state)
     if (wl_gpu_dnn_plan_restore(d, json, p.engine, &again, arena, &e)) fail_msg("%s", e.msg);
     assert_int_equal(again.workspace_bytes, p.workspace_bytes);
     assert_int_equal(wl_gpu_dnn_plan_restore(d, "{}", p.engine, &again, arena, &e), WL_ELIB);
+}
+
+/* What a GPU does not have is not planned for: a V100 has no bf16. */
+static void test_v100(void **state)
+{
+    (void)state;
+    const struct wl_gpu_dnn_limits limits = { .workspace_bytes = 64 * MiB };
+    struct wl_gpu_dnn_plan p;
+    struct wl_err e = { 0 };
+    size_t n = 0;
+    int rc = wl_gpu_dnn_plans(described("v100"), &three, &limits, 1, &p, &n, arena, &e);
+    assert_int_equal(rc, 0);
+    assert_int_equal(n, 0);
 }
 
 static int set_up(void **state)
@@ -261,8 +280,10 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sums_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_v100, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bf16_h100, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bf16_a100, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_f32_h100, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
