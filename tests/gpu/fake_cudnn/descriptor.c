@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+extern FAKE_API const char wattlaw_simulated[];
+const char wattlaw_simulated[] = "simulated";
+
 static char last_error[512];
 
 cudnnStatus_t fake_fail(cudnnStatus_t status, const char *fmt, ...)
