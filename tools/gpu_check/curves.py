@@ -2,13 +2,16 @@
 import os
 import re
 import shutil
+import statistics
 import tempfile
 
 from gpu_check.report import FAILED, MISSING, PASSED
 
-# Mean over the updates of |loss - loss of cpu| / |loss of cpu|. The same precision where cpu has it, else f32.
-TOLERANCE = {"f32": 2e-3, "tf32": 5e-3, "bf16": 3e-2, "f16": 3e-2}
-UPDATES = 20
+# Of |loss - loss of cpu| / |loss of cpu|, in the same precision where cpu has it, else f32: the median of the first updates, and the
+# mean of all. Rounding grows from update to update: with these settings ref is within 1e-7 of cpu for nine updates of ResNet50 in
+# f32, and 3e-2 from it at the nineteenth.
+TOLERANCE = {"f32": (1e-4, 0.1), "tf32": (1e-3, 0.1), "bf16": (2e-2, 0.15), "f16": (2e-2, 0.15)}
+UPDATES, FIRST = 20, 5
 NOT_YET = "does not have this operation yet"  # src/nn/gpu/ops/missing.c
 # Model: data set. A local batch of 8 gives 20 updates or more.
 MODELS = {"resnet50": "images", "vgg16": "images", "inception3": "images", "schnet": "molecules", "dimenet": "molecules",
@@ -25,7 +28,7 @@ def choices(programs):
 
 
 def arguments(data, model, precision, backend, epochs=1):
-    return [model, "--size", "tiny", "--data", data, "--local-batch", 8, "--epochs", epochs, "--no-validate", "--backend", backend,
+    return [model, "--size", "tiny", "--data", data, "--local-batch", 8, "--lr", "5e-4", "--epochs", epochs, "--no-validate", "--backend", backend,
             "--precision", precision, "--quiet", "--json"]
 
 
@@ -47,12 +50,12 @@ def train(programs, args, limit_s):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def distance(mine, theirs):
-    """Mean relative difference; infinite where numbers are missing."""
-    if not mine or len(mine) != len(theirs):
-        return float("inf")
+def distances(mine, theirs):
+    """Median of the first and mean of all relative differences; infinite where numbers are missing."""
     parts = [abs(a - b) / max(abs(b), 1e-6) for a, b in zip(mine, theirs)]
-    return sum(parts) / len(parts) if all(p == p for p in parts) else float("inf")
+    if not mine or len(mine) != len(theirs) or any(p != p for p in parts):
+        return float("inf"), float("inf")
+    return statistics.median(parts[:FIRST]), sum(parts) / len(parts)
 
 
 def command(box, golden, precision, epochs=1):
@@ -70,9 +73,10 @@ def judge(mine, failed, golden, precision):
     if failed:
         return (MISSING if NOT_YET in failed.err else FAILED), failed.why(), {}
     theirs = golden["loss"].get(precision) or golden["loss"]["f32"]
-    found, limit = distance(mine, theirs), TOLERANCE[precision]
-    detail = f"{len(mine)} updates, mean relative distance from cpu {found:.2e}, limit {limit:.0e}"
-    return (PASSED if found <= limit else FAILED), detail, {"distance": found, "last_loss": mine[-1] if mine else float("nan")}
+    (first, mean), (first_limit, mean_limit) = distances(mine, theirs), TOLERANCE[precision]
+    detail = (f"relative distance from cpu: {first:.1e} in the first {FIRST} updates (limit {first_limit:.0e}), {mean:.1e} in "
+              f"{len(mine)} (limit {mean_limit:.0e})")
+    return (PASSED if first <= first_limit and mean <= mean_limit else FAILED), detail, {"first": first, "mean": mean}
 
 
 def check(box, golden, precision, left_s):

@@ -28,7 +28,7 @@ if a[0] == "vgg16":
 if a[0] == "bert":
     print("error train: the GPU has fallen off the bus", file=sys.stderr)
     sys.exit(1)
-far = 1.5 if a[0] == "dimenet" else 1.0001
+far = 1.5 if a[0] == "dimenet" else 1.00001
 with open(os.environ["WATTLAW_MARKS"], "w") as f:
     for step in range(1, 5):
         print(f"{step} 0 step step={step} samples=8 loss={far * 3 / step}", file=f)
