@@ -79,7 +79,7 @@ WL_DEVICE void store_rows(const float sum[F / 8][4], float scale, T *to, int64_t
 /* Of a warp's queries g and g + 8. */
 struct query_rows {
     float lse[2], delta[2];
-    const struct wl_mask_row *mask; /* that of g */
+    const struct wl_mask_row *mask; /* of the block */
 };
 
 /* ds of eight keys, from `key` of the tile on. */
@@ -92,14 +92,15 @@ WL_DEVICE void key_gradients(const struct wl_gpu_attention_backward &a, const st
     float d[4] = {};
     ds[0] = ds[1] = ds[2] = ds[3] = 0;
 #pragma unroll
-    for (int k = 0; k < F / 16; k++) {
-        wl_mma(ds, q.at(k), wl_tile_rows<T, F>(keys, key, k * 16));
-        wl_mma(d, dy.at(k), wl_tile_rows<T, F>(values, key, k * 16));
-    }
+    for (int k = 0; k < F / 16; k++) wl_mma(ds, q.at(k), wl_tile_rows<T, F>(keys, key, k * 16));
+#pragma unroll
+    for (int k = 0; k < F / 16; k++) wl_mma(d, dy.at(k), wl_tile_rows<T, F>(values, key, k * 16));
 #pragma unroll
     for (int i = 0; i < 4; i++) {
         const float p = key + 2 * t + i % 2 < limit ? exp2f(ds[i] * (a.scale * LOG2_E) - rows.lse[i / 2]) : 0;
-        const uint32_t mask = a.drop.drop ? rows.mask[i / 2 * 8].pair[key / 32] : 0xffffffffu;
+        const uint32_t mask = a.drop.drop
+                                  ? rows.mask[threadIdx.x / 32 * 16 + threadIdx.x % 32 / 4 + i / 2 * 8].pair[key / 32]
+                                  : 0xffffffffu;
         const float masked = mask >> (key % 32 + 2 * t + i % 2) & 1 ? d[i] * (a.drop.drop ? a.drop.scale : 1) : 0;
         ds[i] = p * (masked - rows.delta[i / 2]);
     }
@@ -145,24 +146,24 @@ template <typename T, int F> WL_DEVICE void attention_dq(const struct wl_gpu_att
     uint32_t *q_tile = sizeof(T) == 4 ? end + QUERIES * 4 : keys;
     uint32_t *dy_tile = sizeof(T) == 4 ? q_tile + QUERIES * WORDS : values;
     const struct wl_head_part head = wl_head_part_of(a.lengths, a.s, a.heads, a.f);
-    const int first = (int)blockIdx.x * QUERIES, warp_row = (int)threadIdx.x / 32 * 16, g = (int)threadIdx.x % 32 / 4;
-    const int64_t stride = 3 * (int64_t)head.width;
+    const int first = (int)blockIdx.x * QUERIES, warp_row = (int)threadIdx.x / 32 * 16;
+    const int stride = 3 * head.width;
     const T *x = (const T *)a.x + wl_head_x(head, a.s), *dy = (const T *)a.dy + head.first;
     struct held_rows<T, F> q, dya;
     float dq[F / 8][4] = {};
-    wl_tile_load<T, F>(q_tile, x + first * stride, stride, QUERIES, a.s - first, a.f, THREADS);
+    wl_tile_load<T, F>(q_tile, x + (int64_t)first * stride, stride, QUERIES, a.s - first, a.f, THREADS);
     wl_tile_load<T, F>(dy_tile, dy + (int64_t)first * head.width, head.width, QUERIES, a.s - first, a.f, THREADS);
     __syncthreads();
     q.take(q_tile, warp_row);
     dya.take(dy_tile, warp_row);
     struct query_rows rows = query_rows_of(a, head, first + warp_row);
-    rows.mask = masks + warp_row + g;
+    rows.mask = masks;
 #pragma unroll 1
     for (int at = 0; at < head.length; at += KEYS) {
         const int limit = head.length - at < KEYS ? head.length - at : KEYS;
         __syncthreads();
-        wl_tile_load<T, F>(keys, x + at * stride + head.width, stride, KEYS, limit, a.f, THREADS);
-        wl_tile_load<T, F>(values, x + at * stride + 2 * head.width, stride, KEYS, limit, a.f, THREADS);
+        wl_tile_load<T, F>(keys, x + (int64_t)at * stride + head.width, stride, KEYS, limit, a.f, THREADS);
+        wl_tile_load<T, F>(values, x + (int64_t)at * stride + 2 * head.width, stride, KEYS, limit, a.f, THREADS);
         if (a.drop.drop)
             wl_mask_table(a.drop, head.sample, (int64_t)head.head * a.s, a.s, first, at, warp_row, warp_row + 16,
                           masks);

@@ -33,16 +33,17 @@ template <typename T>
 WL_DEVICE void finish_pack(const struct wl_gpu_layer_norm &a, int64_t row, int column, float inverse,
                            const float z[WL_PACK])
 {
-    float hat[WL_PACK], y[WL_PACK], gamma[WL_PACK], beta[WL_PACK];
-    wl_load8(a.gamma + column, gamma);
-    wl_load8(a.beta + column, beta);
+    float y[WL_PACK], by[WL_PACK];
 #pragma unroll
-    for (int i = 0; i < WL_PACK; i++) {
-        hat[i] = z[i] * inverse;
-        y[i] = hat[i] * gamma[i] + beta[i];
-    }
+    for (int i = 0; i < WL_PACK; i++) y[i] = z[i] * inverse;
+    if (a.hat) wl_store8((T *)a.hat + row * a.f + column, y);
+    wl_load8(a.gamma + column, by);
+#pragma unroll
+    for (int i = 0; i < WL_PACK; i++) y[i] *= by[i];
+    wl_load8(a.beta + column, by);
+#pragma unroll
+    for (int i = 0; i < WL_PACK; i++) y[i] += by[i];
     wl_store8((T *)a.y + row * a.f + column, y);
-    if (a.hat) wl_store8((T *)a.hat + row * a.f + column, hat);
 }
 
 /* z - mean, and its inverse deviation. */
