@@ -51,10 +51,10 @@ def train(programs, args, limit_s):
 
 
 def distances(mine, theirs):
-    """Median of the first and mean of all relative differences; infinite where numbers are missing."""
+    """Median of the first and mean of all relative differences; 1e9 where numbers are missing, as JSON has no infinity."""
     parts = [abs(a - b) / max(abs(b), 1e-6) for a, b in zip(mine, theirs)]
     if not mine or len(mine) != len(theirs) or any(p != p for p in parts):
-        return float("inf"), float("inf")
+        return 1e9, 1e9
     return statistics.median(parts[:FIRST]), sum(parts) / len(parts)
 
 
