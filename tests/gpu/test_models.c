@@ -1,0 +1,107 @@
+/* The seven networks, tiny, train on simulated GPUs as in nn/ref: three optimizer steps of two micro-batches, so that
+ * captured graphs are replayed. Batch norm of few values multiplies rounding, so gradients and losses may lie as far
+ * from ref's in f32 as a multiple of what another correct implementation does: cpu in f32, ref in bf16.
+ * `test_models NAME` runs the networks whose names begin so. */
+#include "backend_compare.h"
+#include "workloads.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+enum { UPDATES = 3, MICRO_BATCHES = 2 };
+
+struct trained {
+    double loss[UPDATES]; /* mean over the samples */
+    struct floats gradients;
+};
+
+static void check(int rc, const struct workload *w, const char *backend, const struct wl_err *e)
+{
+    if (rc) fail_msg("%s on %s: %s", w->name, backend, e->msg);
+}
+
+static int update(const struct built *b, struct wl_plan *p, int u, struct trained *t, struct wl_err *e)
+{
+    struct wl_counts counts = { 0 };
+    int rc = 0;
+    for (int m = 0; m < MICRO_BATCHES && !rc; m++) {
+        b->workload->fill(b, p, (uint64_t)(1 + u + 10 * m));
+        rc = wl_plan_train(p, m == 0, m == MICRO_BATCHES - 1, &counts, e);
+    }
+    t->loss[u] = counts.loss_sum / (double)counts.samples;
+    if (!rc && u == 0) t->gradients = all_gradients(p, b->a);
+    return rc ? rc : wl_plan_update(p, 0.001, e);
+}
+
+static struct trained train(const struct workload *w, const char *backend, enum wl_dtype precision, struct wl_arena *a)
+{
+    struct trained t = { 0 };
+    struct built b = { .a = a, .workload = w };
+    struct wl_graph *g = wl_graph_new(a);
+    const struct wl_plan_opts opts = { .backend = backend,
+                                       .seed = 3,
+                                       .precision = precision,
+                                       .micro_batches = MICRO_BATCHES,
+                                       .optim = { .kind = w->pixels ? "sgd" : "adamw", .momentum = 0.9 } };
+    struct wl_plan *p = NULL;
+    struct wl_err e = { 0 };
+    int rc = w->build(&b, g, &e);
+    if (!rc) rc = wl_plan_new(&p, g, &opts, NULL, a, &e);
+    for (int u = 0; u < UPDATES && !rc; u++) rc = update(&b, p, u, &t, &e);
+    check(rc, w, backend, &e);
+    return t;
+}
+
+/* How far results may lie from the exact ones: `times` as far as `other` does, and `floor` of the exact ones. */
+struct allowance {
+    struct trained other;
+    double times, floor;
+    double loss_times, loss_floor; /* of losses: training multiplies rounding further */
+};
+
+/* Relative L2. */
+static double distance(struct trained x, struct trained y) { return sqrt(nmse(x.gradients, y.gradients)); }
+
+static void check_near(const char *what, const struct trained *x, const struct trained *exact,
+                       const struct allowance *by)
+{
+    const double found = distance(*x, *exact), other = distance(by->other, *exact);
+    if (!(found <= by->times * other + by->floor))
+        fail_msg("%s: gradients are %.3g from ref's in f32, the other's %.3g", what, found, other);
+    double most = 0;
+    for (int u = 0; u < UPDATES; u++) {
+        const double want = exact->loss[u];
+        most = fmax(most, fabs(by->other.loss[u] - want));
+        if (!(fabs(x->loss[u] - want) <= by->loss_times * most + by->loss_floor * fabs(want)))
+            fail_msg("%s: update %d: loss %.9g, ref's in f32 %.9g; the other's distance %.3g", what, u + 1, x->loss[u],
+                     want, most);
+    }
+}
+
+static void test_network(void **state)
+{
+    const struct workload *w = *state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct trained exact = train(w, "ref", WL_F32, a), f32 = train(w, "gpu", WL_F32, a),
+                         bf16 = train(w, "gpu", WL_BF16, a);
+    const struct allowance by_cpu = { train(w, "cpu", WL_F32, a), 3, 1e-4, 10, 1e-4 },
+                           by_rounding = { train(w, "ref", WL_BF16, a), 1.5, 1e-4, 3, 2e-2 };
+    check_near(wl_strf(a, "%s f32", w->name), &f32, &exact, &by_cpu);
+    check_near(wl_strf(a, "%s bf16", w->name), &bf16, &exact, &by_rounding);
+    wl_arena_free(a);
+}
+
+int main(int argc, char **argv)
+{
+    struct CMUnitTest tests[WORKLOADS];
+    for (int i = 0; i < WORKLOADS; i++)
+        tests[i] = (struct CMUnitTest) { workloads[i].name, test_network, NULL, NULL, (void *)&workloads[i] };
+    if (argc > 1 && !select_cases(tests, WL_COUNT(tests), argv[1])) return 1;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
