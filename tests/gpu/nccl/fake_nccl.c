@@ -53,11 +53,23 @@ struct ncclComm {
 };
 
 struct work {
+    struct work *next;
     ncclComm_t comm;
     const float *from;
     float *to;
     size_t n;
 };
+
+static struct work *works; /* kept until the library is closed: a graph may hold them */
+
+__attribute__((destructor)) static void free_works(void)
+{
+    while (works) {
+        struct work *w = works;
+        works = w->next;
+        free(w);
+    }
+}
 
 static char last_error[256];
 
@@ -296,8 +308,9 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t 
 {
     int (*enqueue)(struct CUstream_st *, void (*)(void *), void *) = driver("wl_fake_enqueue");
     check(comm, "ncclAllReduce");
-    struct work *w = malloc(sizeof *w); /* kept: a graph may hold it */
-    *w = (struct work) { .comm = comm, .from = from, .to = to, .n = n };
+    struct work *w = malloc(sizeof *w);
+    *w = (struct work) { .next = works, .comm = comm, .from = from, .to = to, .n = n };
+    works = w;
     const char *why = invalid(w, type, operation, stream);
     if (why) return fail(ncclInvalidArgument, why);
     if (!enqueue) die("there is no fake driver");
