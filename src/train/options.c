@@ -62,7 +62,7 @@ static const struct wl_opt shared_rows[] = {
     { "pin", WL_FLAG, AT(pin), .help = "bind each worker to one CPU core per thread (default no)" },
     { "comm", WL_CHOICE, AT(comm), "auto", .choices = "auto", .help = "communication between ranks" },
     { "backend", WL_CHOICE, AT(backend), "auto", .choices = "auto",
-      .help = "compute back-end; auto: the first available that is not for tests" },
+      .help = "compute back-end; auto: the first of these that was built, but boxed and gpu by name only" },
 
     { "conv", WL_CHOICE, AT(conv), "auto", .choices = "auto|direct|winograd",
       .help = "convolution algorithm; auto: the faster one for each shape, measured once and cached" },

@@ -1,6 +1,6 @@
 /* Where NVIDIA's libraries are found: argv[1] and argv[2] are built as versions 13.1.2 and 12.0.0 of one. */
 #include "base/base.h"
-#include "nn/gpu/library.h"
+#include "cuda/library.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
 #define WL_NN_GPU_BLAS_BLAS_H
 
 #include "nn/gpu/gpu.h"
-#include "nn/gpu/library.h"
+#include "cuda/library.h"
 
 /* Which cublasLt there is, without a GPU; `cuda` and the codes as wl_gpu_library_open. */
 int wl_gpu_blas_find(int cuda, struct wl_gpu_library_facts *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

@@ -3,7 +3,7 @@
 #define WL_NN_GPU_FFT_FFT_H
 
 #include "nn/gpu/gpu.h"
-#include "nn/gpu/library.h"
+#include "cuda/library.h"
 
 /* Which cuFFT there is, without a GPU; `cuda` and the codes as wl_gpu_library_open. */
 int wl_gpu_fft_find(int cuda, struct wl_gpu_library_facts *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
