@@ -1,27 +1,31 @@
 #!/usr/bin/env python3
 """Training steps on a GPU: wattlaw's in turns with PyTorch 2, seven networks at full size on inputs in memory.
 
-    bench/gpu_step.py --own build/bench [--model resnet50,vgg16,...] [--batch N] [--precision bf16|f32] [--python python3]
-        [--molecules FOLDER] [--warmup 10] [--steps 30] [--compiled] [--json FILE]
+    bench/gpu_step.py --own build/bench [--model resnet50,vgg16,...] [--batch N] [--precision bf16|tf32|f32] [--python python3]
+        [--molecules FOLDER] [--warmup 10] [--steps 30] [--compiled] [--json FILE] [--device gpu|cpu]
 
-Each contestant is a process that builds its network once and makes a step when asked; the order within a round rotates. PyTorch runs
-eagerly with channels_last, autocast and the fused optimizer; --compiled adds torch.compile. Where --python has no PyTorch with CUDA,
-ours runs alone and that is said. SchNet and DimeNet train in f32 on the molecules of a folder (wattlaw-train data qm9 --synthetic
-FOLDER --molecules 128), against PyTorch Geometric. The last line is JSON: medians in ms, samples a second, ratios.
-Exit 0; 1: a contestant failed; 77: no back-end gpu, or no GPU.
+Each contestant is a process that builds its network once and makes a step when asked; the order within a round rotates, and a step ends
+when its loss is known and the GPU is idle. PyTorch runs eagerly with channels_last, autocast and the fused optimizer, its inputs stay
+on the GPU (ours are uploaded in each step); --compiled adds torch.compile. Both must have as many parameters and samples. Where
+--python has no PyTorch with CUDA, or PyTorch cannot make a row, ours runs alone and the reason is said. SchNet and DimeNet train in f32
+on all molecules of a folder (wattlaw-train data qm9 --synthetic FOLDER --molecules 128), against PyTorch Geometric. bertN has sequences
+of N tokens, fourcastnetN fields of N x 2N points. --device cpu tries all of this out without a GPU.
+The last line is JSON: medians in ms, samples a second, ratios. Exit 0; 1: a contestant failed; 77: no back-end gpu, or no GPU.
 """
 import argparse
 import glob
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BATCHES = {"resnet50": 256, "vgg16": 256, "inception3": 256, "bert512": 8, "fourcastnet720": 1, "schnet": 128, "dimenet": 128}
 MOLECULES = ("schnet", "dimenet")
-SKIPPED = 77
+OWN, SKIPPED = "wattlaw", 77
 
 
 class Failure(Exception):
@@ -31,31 +35,39 @@ class Failure(Exception):
 class Contestant:
     def __init__(self, name, command):
         self.name, self.wall_s = name, []
+        self.errors = tempfile.TemporaryFile("w+", errors="replace")  # a pipe that nobody reads would fill
         self.process = subprocess.Popen(command, universal_newlines=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+                                        stderr=self.errors)
 
     def answer(self):
-        line = self.process.stdout.readline()
-        if line:
-            return json.loads(line)
-        said = self.process.stderr.read().strip().splitlines()
-        raise Failure(f"{self.name}: exit status {self.process.wait()}: {said[-1] if said else 'nothing was said'}")
+        for line in self.process.stdout:
+            if line.startswith("{"):
+                return json.loads(line)
+        status = self.process.wait()
+        self.errors.seek(0)
+        said = self.errors.read().strip().splitlines()
+        raise Failure(f"{self.name}: exit status {status}: {said[-1] if said else 'nothing was said'}")
 
     def step(self, keep):
-        self.process.stdin.write("step\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write("step\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass  # answer() says why
         wall_s = self.answer()["wall_s"]
         if keep:
             self.wall_s.append(wall_s)
 
     def end(self):
         self.process.kill()
-        self.process.wait()
+        self.process.communicate()
+        self.errors.close()
 
 
-def has_torch(python):
-    """Why it has no PyTorch with CUDA; "": it has."""
-    ask = "import torch, sys; sys.exit(0 if torch.cuda.is_available() and int(torch.__version__[0]) >= 2 else 3)"
+def has_torch(python, device):
+    """Why it has no PyTorch 2 for the device; "": it has."""
+    usable = "True" if device == "cpu" else "torch.cuda.is_available()"
+    ask = f"import torch, sys; sys.exit(0 if {usable} and int(torch.__version__[0]) >= 2 else 3)"
     try:
         p = subprocess.run([python, "-c", ask], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=120)
     except (OSError, subprocess.TimeoutExpired) as error:
@@ -73,23 +85,38 @@ def packed(folder):
 def own_command(args, model, batch, precision):
     binary = os.path.join(args.own, "bench_molecules" if model in MOLECULES else "bench_train_step")
     shape = [model, packed(args.molecules), "1"] if model in MOLECULES else [model, precision, str(batch), "1", "1", "auto", "keep"]
-    return [*args.prefix.split(), binary, *shape, "gpu"]
+    return [*args.prefix.split(), binary, *shape, args.device]
 
 
-def contestants(args, model, batch, precision, why):
-    """Starts them; those that were started are ended where one cannot be."""
-    started = [Contestant("wattlaw", own_command(args, model, batch, precision))]
-    hows = [] if why else ["eager"] + (["compiled"] if args.compiled else [])
-    for how in hows:
-        data = args.molecules if model in MOLECULES else "-"
-        command = [args.python, os.path.join(HERE, "torch_gpu_step.py"), model, precision, str(batch), how, data]
-        started.append(Contestant(f"torch_{how}", command))
-    return started
+def start(args, model, batch, precision, how):
+    data = args.molecules if model in MOLECULES else "-"
+    device = "cuda" if args.device == "gpu" else args.device
+    command = [args.python, os.path.join(HERE, "torch_gpu_step.py"), model, precision, str(batch), how, data, device]
+    return Contestant(f"torch_{how}", command)
+
+
+def check_same(own, its, name):
+    """Another network or another batch would make the ratio worthless."""
+    for what in ("parameters", "samples"):
+        if own[what] != its[what]:
+            raise Failure(f"{name} has {its[what]} {what}, {OWN} {own[what]}")
+
+
+def join(all_of_them, row, own, contestant):
+    """Puts a contestant among the others once its network is built; else the row says why it is not."""
+    all_of_them.append(contestant)  # to be ended
+    try:
+        its = contestant.answer()
+        contestant.step(False)
+    except Failure as error:
+        all_of_them.remove(contestant)
+        contestant.end()
+        row["alone" if contestant.name == "torch_eager" else contestant.name] = str(error)
+        return
+    check_same(own, its, contestant.name)
 
 
 def take_turns(all_of_them, warmup, steps):
-    for c in all_of_them:
-        c.answer()
     for turn in range(warmup + steps):
         first = turn % len(all_of_them)
         for c in all_of_them[first:] + all_of_them[:first]:
@@ -97,19 +124,23 @@ def take_turns(all_of_them, warmup, steps):
 
 
 def measure(args, model, why):
-    batch, precision = args.batch or BATCHES[model], "f32" if model in MOLECULES else args.precision
-    all_of_them = contestants(args, model, batch, precision, why)
+    precision = "f32" if model in MOLECULES else args.precision
+    batch = args.batch or BATCHES.get(model, 1)
+    row = {"model": model, "precision": precision, **({"alone": why} if why else {})}
+    all_of_them = [Contestant(OWN, own_command(args, model, batch, precision))]
     try:
+        own = all_of_them[0].answer()
+        for how in [] if why else ["eager"] + (["compiled"] if args.compiled else []):
+            join(all_of_them, row, own, start(args, model, batch, precision, how))
         take_turns(all_of_them, args.warmup, args.steps)
     finally:
         for c in all_of_them:
             c.end()
     medians = {c.name: statistics.median(c.wall_s) for c in all_of_them}
-    own_s = medians["wattlaw"]
-    found = {"model": model, "precision": precision, "batch": batch, "samples_per_s": batch / own_s}
-    found.update({f"{name}_ms": 1e3 * s for name, s in medians.items()})
-    found.update({f"ratio_{name}": s / own_s for name, s in medians.items() if name != "wattlaw"})
-    return found if not why else {**found, "alone": why}
+    row.update({"batch": own["samples"], "parameters": own["parameters"], "samples_per_s": own["samples"] / medians[OWN]})
+    row.update({f"{name}_ms": 1e3 * s for name, s in medians.items()})
+    row.update({f"ratio_{name}": s / medians[OWN] for name, s in medians.items() if name != OWN})
+    return row
 
 
 def show(row):
@@ -123,38 +154,43 @@ def parse():
     p.add_argument("--prefix", default="", help="words before our programs, such as a loader")
     p.add_argument("--model", default=",".join(BATCHES))
     p.add_argument("--batch", type=int, default=0)
-    p.add_argument("--precision", default="bf16", choices=("f32", "bf16"))
+    p.add_argument("--precision", default="bf16", choices=("f32", "tf32", "bf16"))
     p.add_argument("--python", default="python3")
-    p.add_argument("--molecules", default=os.path.join(os.path.dirname(HERE), "data", "molecules"))
+    p.add_argument("--molecules", default=os.path.join(os.path.dirname(HERE), "data", "bench"))
     p.add_argument("--warmup", type=int, default=10)
     p.add_argument("--steps", type=int, default=30)
     p.add_argument("--compiled", action="store_true")
+    p.add_argument("--device", default="gpu", choices=("gpu", "cpu"))
     p.add_argument("--json", default="")
     args = p.parse_args()
     args.models = args.model.split(",")
     for model in args.models:
-        if model not in BATCHES:
+        if model not in BATCHES and not re.fullmatch(r"(bert|fourcastnet)\d+", model):
             p.error(f"--model {model}: expected some of {', '.join(BATCHES)}")
+    if args.warmup < 0 or args.steps < 1:
+        p.error(f"--warmup {args.warmup} --steps {args.steps}: expected at least 0 and 1")
     return args
 
 
 def main():
     args = parse()
-    why, rows = has_torch(args.python), []
+    why, rows, status = has_torch(args.python, args.device), [], 0
     if why:
         print(f"gpu_step: ours runs alone: {args.python}: {why}", file=sys.stderr)
-    try:
-        for model in args.models:
+    for model in args.models:
+        try:
             rows.append(measure(args, model, why))
             show(rows[-1])
-    except (Failure, OSError, ValueError, KeyError) as error:
-        print(f"gpu_step: {error}", file=sys.stderr)
-        return SKIPPED if "back-end" in str(error) else 1
+        except (Failure, OSError, ValueError, KeyError) as error:
+            print(f"gpu_step: {model}: {error}", file=sys.stderr)
+            if "back-end" in str(error):
+                return SKIPPED
+            status = 1
     if args.json:
         with open(args.json, "w", encoding="utf-8") as f:
             json.dump(rows, f, indent=1)
     print(json.dumps(rows[0] if len(rows) == 1 else rows))
-    return 0
+    return status
 
 
 if __name__ == "__main__":

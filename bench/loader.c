@@ -1,5 +1,5 @@
-/* Images per second that one core reads, decodes, crops, resizes and normalises, against decoding alone (the same files
- * decoded at full size by libjpeg-turbo), and against the same images from TFRecord shards with verified checksums.
+/* Images per second that one core reads, decodes, crops and resizes, against decoding alone (the same files decoded at
+ * full size by libjpeg-turbo), and against the same images from TFRecord shards with verified checksums.
  * Rounds alternate; medians of 5, and their ratios. */
 #include "data/loader/loader.h"
 #include "data/images/images.h"
@@ -70,7 +70,7 @@ static void measure(const struct setting *s, const char *root, struct wl_arena *
     struct wl_jpeg *j;
     double folders[ROUNDS], tfrecord[ROUNDS], decoded[ROUNDS];
     int32_t labels[BATCH];
-    void *inputs[] = { wl_alloc(a, sizeof(float) * (size_t)(BATCH * 3 * s->image_size * s->image_size)), labels };
+    void *inputs[] = { wl_alloc(a, (size_t)(BATCH * 3 * s->image_size * s->image_size)), labels };
     shards.dir = wl_strf(a, "%s-shards", synth.dir);
     shards.tfrecord = true;
     struct wl_loader *from_folders = open_feed(s, &synth, a), *from_shards = open_feed(s, &shards, a);

@@ -1,10 +1,10 @@
-/* bench_molecules schnet|dimenet FILE THREADS [BACKEND]: training steps of a network at full size on all molecules of a
- * packed file (wattlaw-train data qm9), one for each line "step" on stdin. Answers with lines of JSON: "ready", then
- * for each step its wall-clock time and that of each operation. bench/molecules.py runs it in turns with PyTorch
- * Geometric. */
+/* bench_molecules schnet|dimenet FILE THREADS [BACKEND [times]]: training steps of a network at full size on all
+ * molecules of a packed file (wattlaw-train data qm9), one for each line "step" on stdin. Answers with lines of JSON:
+ * "ready", then for each step its wall-clock time and that of each operation (with `times` of each step of the plan
+ * too). bench/molecules.py runs it in turns with PyTorch Geometric. */
 #include "data/data.h"
 #include "models/models.h"
-#include "nn/plan/internal.h"
+#include "step_times.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +17,7 @@ struct bench {
     struct wl_molecule_model_io net;
     struct wl_plan *plan;
     const char *backend; /* NULL: the best on processors */
+    bool times;
 };
 
 static bool has_triplets(const struct bench *b) { return b->model == &wl_dimenet; }
@@ -83,7 +84,7 @@ static int make_plan(struct bench *b, int threads, struct wl_err *e)
     (has_triplets(b) ? fill_edges : fill_pairs)(b, counts);
     float *target = wl_plan_input(b->plan, b->net.target);
     for (int64_t i = 0; i < b->data.molecules; i++) target[i] = (float)wl_random_normal(1, 1, (uint64_t)i);
-    if (!wl_backend_on_gpus(b->backend)) /* where times of steps would keep it from replaying a graph */
+    if (b->times || !wl_backend_on_gpus(b->backend)) /* where times of steps would keep it from replaying a graph */
         b->plan->step_s = wl_new_array(b->arena, double, b->plan->program.n_steps);
     return 0;
 }
@@ -112,9 +113,11 @@ static int step(struct bench *b, struct wl_err *e)
     const int64_t start_ns = wl_now_ns();
     int rc = wl_plan_train(b->plan, true, true, &counts, e);
     if (!rc) rc = wl_plan_update(b->plan, 1e-3, e);
+    if (!rc) rc = wait_for_update(b->plan, e);
     struct wl_json *answer = wl_json_root_object(a);
     wl_json_add_real(answer, "wall_s", (double)(wl_now_ns() - start_ns) / (double)WL_NS_PER_S);
     if (b->plan->step_s) add_kinds(b, answer, a);
+    if (b->times) add_step_times(b->plan, answer, a);
     if (!rc) puts(wl_json_text(answer, 0, a));
     fflush(stdout);
     wl_arena_free(a);
@@ -124,10 +127,13 @@ static int step(struct bench *b, struct wl_err *e)
 static int run(struct bench *b, char **argv, struct wl_err *e)
 {
     b->backend = argv[4];
+    b->times = argv[4] && argv[5] && wl_str_eq(argv[5], "times");
     b->model = wl_str_eq(argv[1], wl_schnet.name) ? &wl_schnet : &wl_dimenet;
     int rc = wl_qm9_open(&b->data, argv[2], b->arena, e);
     if (!rc) rc = make_plan(b, atoi(argv[3]), e);
-    if (!rc) puts("{\"ready\": true}");
+    if (!rc)
+        printf("{\"ready\": true, \"parameters\": %lld, \"samples\": %lld}\n",
+               (long long)wl_plan_info(b->plan).parameters, (long long)b->data.molecules);
     fflush(stdout);
     for (char line[16]; !rc && fgets(line, sizeof line, stdin);) rc = step(b, e);
     return rc;
@@ -137,8 +143,8 @@ int main(int argc, char **argv)
 {
     struct bench b = { .arena = wl_arena_new(NULL) };
     struct wl_err e = { 0 };
-    if (argc < 4 || argc > 5) {
-        fprintf(stderr, "usage: %s schnet|dimenet FILE THREADS [BACKEND]\n", argv[0]);
+    if (argc < 4 || argc > 6) {
+        fprintf(stderr, "usage: %s schnet|dimenet FILE THREADS [BACKEND [times]]\n", argv[0]);
         return 2;
     }
     int rc = run(&b, argv, &e);

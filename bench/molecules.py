@@ -10,6 +10,7 @@ the rounds but the first, and the median of their ratios.
 """
 import argparse
 import glob
+import importlib.util
 import json
 import os
 import statistics
@@ -37,11 +38,20 @@ def molecules(folder):
     return numbers, positions, owner
 
 
+def load_oracle():
+    """tools/oracle/molecules.py, under another name than this module's."""
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "oracle")
+    sys.path.insert(0, folder)  # of its own imports
+    spec = importlib.util.spec_from_file_location("oracle_molecules", os.path.join(folder, "molecules.py"))
+    oracle = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(oracle)
+    return oracle
+
+
 class Peer:
     def __init__(self, model, folder, threads, device="cpu"):
         import torch
-        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools", "oracle"))
-        import molecules as oracle
+        oracle = load_oracle()
         from torch_geometric.nn import DimeNet, SchNet
         torch.set_num_threads(threads)
         torch.manual_seed(1)

@@ -23,7 +23,7 @@ class Filter(nn.Module):
         n, h, w, c = x.shape
         wide = x if x.dtype == torch.float64 else x.float()
         s = torch.fft.rfft2(wide, dim=(1, 2), norm="ortho")[:, :, :h // 2 + 1].reshape(n, h, -1, self.blocks, c // self.blocks)
-        with torch.autocast("cpu", enabled=False):
+        with torch.autocast(x.device.type, enabled=False):
             re, im = self.layer(s.real, s.imag, self.w1, self.b1)
             re, im = self.layer(F.relu(re), F.relu(im), self.w2, self.b2)
         s = torch.complex(F.softshrink(re, self.shrink), F.softshrink(im, self.shrink)).reshape(n, h, -1, c)

@@ -1,14 +1,15 @@
-/* bench_train_step MODEL PRECISION BATCH THREADS RANKS [auto|direct|winograd [keep|again [BACKEND]]]: training steps of
- * a network at full size on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20 channels of
- * 360 x 720 points), one for each line "step" on stdin; finally the convolution algorithm, whether activations are kept
- * for the backward pass or recomputed, and the back-end (default: the best on processors).
+/* bench_train_step MODEL PRECISION BATCH THREADS RANKS [auto|direct|winograd [keep|again [BACKEND [times]]]]: training
+ * steps of a network at full size on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20
+ * channels of 360 x 720 points), one for each line "step" on stdin; finally the convolution algorithm, whether
+ * activations are kept for the backward pass or recomputed, and the back-end (default: the best on processors). With
+ * `times` an answer has each step of the plan, on a GPU too, which then does not replay a graph.
  *
  * Answers with lines of JSON: first the network, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
  * those of mpirun. bench/train_step.py runs it in turns with PyTorch; the ratios are what counts.
  */
 #include "models/models.h"
-#include "nn/plan/internal.h"
+#include "step_times.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,9 +42,11 @@ struct bench {
     int64_t batch;
     int threads;
     enum wl_dtype precision;
+    bool tf32;
     enum wl_conv_algorithm conv;
     bool again;
     const char *backend; /* NULL: the best on processors */
+    bool times;
 };
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
@@ -124,21 +127,35 @@ static int find_network(struct bench *b, const char *name, struct wl_err *e)
     return b->model || b->size > 0 ? 0 : wl_fail(e, WL_EUSAGE, "no model %s", name);
 }
 
+/* What was measured before, in the file that $WATTLAW_BENCH_CHOICES names, beside which cuDNN's plans are kept. */
+static struct wl_choices *load_choices(const struct bench *b, const char *path, struct wl_err *e)
+{
+    struct wl_choices *c = wl_choices_new(b->arena);
+    if (!path) return c;
+    c->folder = wl_path_dir(b->arena, path);
+    return wl_choices_load(c, path, e) ? NULL : c;
+}
+
 static int make_plan(struct bench *b, struct wl_err *e)
 {
+    const char *path = getenv("WATTLAW_BENCH_CHOICES");
+    struct wl_choices *choices = load_choices(b, path, e);
+    if (!choices) return e->code;
     struct wl_graph *g = wl_graph_new(b->arena);
     struct wl_plan_opts opts = { .backend = b->backend,
                                  .threads = b->threads,
                                  .precision = b->precision,
+                                 .tf32 = b->tf32,
                                  .conv = b->conv,
                                  .recompute = b->again,
-                                 .choices = wl_choices_new(b->arena),
+                                 .choices = choices,
                                  .optim = b->network->optim };
     int rc = b->network->build(b, g, e);
     if (!rc) rc = wl_plan_new(&b->plan, g, &opts, b->comm, b->arena, e);
+    if (!rc && path && b->comm->rank == 0) rc = wl_choices_save(choices, path, e);
     if (rc) return rc;
     b->network->fill(b);
-    if (!wl_backend_on_gpus(b->backend)) /* where times of steps would keep it from replaying a graph */
+    if (b->times || !wl_backend_on_gpus(b->backend)) /* where times of steps would keep it from replaying a graph */
         b->plan->step_s = wl_new_array(b->arena, double, b->plan->program.n_steps);
     return 0;
 }
@@ -148,6 +165,8 @@ static void describe(const struct bench *b)
     struct wl_plan_info f = wl_plan_info(b->plan);
     struct wl_json *j = wl_json_root_object(b->arena);
     wl_json_add_str(j, "library", f.library);
+    wl_json_add_int(j, "parameters", f.parameters);
+    wl_json_add_int(j, "samples", b->batch);
     wl_json_add_real(j, "plan_bytes", (double)f.total_bytes * b->comm->size);
     wl_json_add_real(j, "again_flop", f.recompute_flops * (double)b->batch * b->comm->size);
     wl_json_add_real(j, "train_flop", f.train_flops * (double)b->batch * b->comm->size);
@@ -221,6 +240,7 @@ static int step(struct bench *b, struct wl_err *e)
     int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_clock_process_cpu_ns();
     int rc = wl_plan_train(b->plan, true, true, &counts, e);
     if (!rc) rc = wl_plan_update(b->plan, b->network->lr, e);
+    if (!rc) rc = wait_for_update(b->plan, e);
     double cpu_s = (double)(wl_clock_process_cpu_ns() - start_cpu_ns) / (double)WL_NS_PER_S;
     if (!rc) rc = b->comm->ops->all_reduce_sum_f64(b->comm, &cpu_s, 1, e);
     double wall_s = seconds_since(start_ns);
@@ -230,6 +250,7 @@ static int step(struct bench *b, struct wl_err *e)
         wl_json_add_real(answer, "cpu_s", cpu_s);
         wl_json_add_real(answer, "loss", counts.loss_sum / (double)counts.samples);
         if (b->plan->step_s) add_kinds(b, &before, answer, a);
+        if (b->times) add_step_times(b->plan, answer, a);
         puts(wl_json_text(answer, 0, a));
         fflush(stdout);
     }
@@ -254,11 +275,13 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
 {
     const int64_t ranks = atoll(argv[5]);
     b->precision = wl_str_eq(argv[2], "bf16") ? WL_BF16 : WL_F32;
+    b->tf32 = wl_str_eq(argv[2], "tf32");
     b->batch = atoll(argv[3]);
     b->threads = atoi(argv[4]);
     b->conv = wl_conv_algorithm_of(argv[6] ? argv[6] : "auto");
     b->again = argv[6] && argv[7] && wl_str_eq(argv[7], "again");
     b->backend = argv[6] && argv[7] ? argv[8] : NULL;
+    b->times = b->backend && argv[9] && wl_str_eq(argv[9], "times");
     int rc = find_network(b, argv[1], e);
     if (rc) return rc;
     const struct wl_comm_opts comm = { .backend = "auto", .workers = ranks, .on_gpus = wl_backend_on_gpus(b->backend) };
@@ -274,11 +297,10 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
 
 int main(int argc, char **argv)
 {
-    if (argc < 6 || argc > 9) {
+    if (argc < 6 || argc > 10) {
         fprintf(stderr,
-                "usage: %s MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again [BACKEND]]]    (RANKS "
-                "1 under "
-                "mpirun)\n",
+                "usage: %s MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again [BACKEND [times]]]]    "
+                "(RANKS 1 under mpirun)\n",
                 argv[0]);
         return 2;
     }

@@ -11,6 +11,7 @@
 #include "base/csv.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/half.h"
 #include "base/host.h"
 #include "base/ini.h"
 #include "base/json.h"

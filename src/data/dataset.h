@@ -27,12 +27,10 @@ struct wl_dataset_ops {
     /* (optional) The state of one thread: decoders, scratch memory. It dies with the arena. */
     int (*open_thread)(const struct wl_dataset *s, void **thread, struct wl_arena *a, struct wl_err *e);
 
-    /* For samples of equal size. `write_sample` writes sample `index`, to buffers[k] of each buffer k. `copy_out` moves
-     * a sample from the prefetch ring to the inputs, in the consumer's call (optional: without it the bytes are
-     * copied). `pad` marks an entry of the inputs as padding, which counts nowhere. */
+    /* For samples of equal size. `write_sample` writes sample `index`, to buffers[k] of each buffer k. `pad`
+     * marks an entry of the inputs as padding, which counts nowhere. */
     int (*write_sample)(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, int64_t index,
                         void *const *buffers, struct wl_err *e);
-    void (*copy_out)(const struct wl_dataset *s, void *const *from, void *const *to);
     void (*pad)(const struct wl_dataset *s, void *const *buffers);
 
     /* For batches that are more than samples side by side: writes the samples index[0..n) of a batch, 1 <= n <= B, and
@@ -48,9 +46,8 @@ struct wl_dataset {
     const char *name; /* for messages: "images/train" */
     int64_t samples;
     int buffers; /* number of inputs */
-    /* Bytes of each buffer: for a sample with `write_sample`, for a whole batch with `write_batch`. slot_bytes: in the
-     * prefetch ring, where `copy_out` converts; 0: the same. */
-    size_t bytes[WL_DATASET_MAX_BUFFERS], slot_bytes[WL_DATASET_MAX_BUFFERS];
+    /* Bytes of each buffer: for a sample with `write_sample`, for a whole batch with `write_batch`. */
+    size_t bytes[WL_DATASET_MAX_BUFFERS];
     void *data; /* of the ops */
 };
 

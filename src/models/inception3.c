@@ -231,15 +231,14 @@ static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, str
                  struct wl_err *e)
 {
     const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
-    const int64_t n = opts->batch, size = opts->image_size;
+    const int64_t size = opts->image_size;
     if (size < s->min_image)
         return wl_fail(e, WL_EINVAL,
                        "inception3: images of %lld pixels; expected at least %lld, for its auxiliary head",
                        (long long)size, (long long)s->min_image);
-    io->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
-    io->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
+    struct wl_tensor *images = wl_image_model_inputs(g, opts, io);
     struct wl_tensor *aux;
-    network((struct net) { g, s }, io->images, opts->classes, &io->logits, &aux);
+    network((struct net) { g, s }, images, opts->classes, &io->logits, &aux);
     wl_cross_entropy(g, "aux_loss", aux, io->labels, (struct wl_loss) { .weight = 0.4, .auxiliary = true });
     io->loss = wl_cross_entropy(g, "loss", io->logits, io->labels, (struct wl_loss) { .weight = 1 });
     return wl_graph_check(g, e);

@@ -55,13 +55,12 @@ static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, str
                  struct wl_err *e)
 {
     const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
-    const int64_t n = opts->batch, size = opts->image_size;
+    const int64_t size = opts->image_size;
     if (size < 32)
         return wl_fail(e, WL_EINVAL, "resnet50: images of %lld pixels; expected at least 32", (long long)size);
-    io->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
-    io->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
+    struct wl_tensor *images = wl_image_model_inputs(g, opts, io);
 
-    struct wl_tensor *x = wl_conv2d(g, "conv1", io->images, conv(s->width, 7, 2)); /* [N,64,112,112] at full size */
+    struct wl_tensor *x = wl_conv2d(g, "conv1", images, conv(s->width, 7, 2)); /* [N,64,112,112] at full size */
     x = wl_batch_norm(g, "bn1", x, norm_relu);
     x = wl_max_pool(g, "maxpool", x, (struct wl_pool) { .kernel = { 3, 3 }, .stride = { 2, 2 }, .pad = { 1, 1 } });
     for (int i = 0; i < 4; i++) x = stage(g, x, s, i); /* 256 x 56x56, 512 x 28x28, 1024 x 14x14, 2048 x 7x7 */

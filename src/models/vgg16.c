@@ -81,13 +81,12 @@ static int build(struct wl_graph *g, const struct wl_image_model_opts *opts, str
                  struct wl_err *e)
 {
     const struct shape *s = wl_str_eq(opts->size, "tiny") ? &tiny : &full;
-    const int64_t n = opts->batch, size = opts->image_size;
+    const int64_t size = opts->image_size;
     int rc = check_image(s, size, e);
     if (rc) return rc;
-    io->images = wl_input(g, "images", WL_F32, WL_DIMS(n, 3, size, size));
-    io->labels = wl_input(g, "labels", WL_I32, WL_DIMS(n));
+    struct wl_tensor *images = wl_image_model_inputs(g, opts, io);
 
-    struct wl_tensor *x = to_grid(g, features(g, io->images, s), s); /* [N,512,7,7] at full size */
+    struct wl_tensor *x = to_grid(g, features(g, images, s), s); /* [N,512,7,7] at full size */
     x = wl_relu(g, "classifier.1", linear(g, "classifier.0", x, s->hidden, s));
     x = wl_dropout(g, "classifier.2", x, 0.5);
     x = wl_relu(g, "classifier.4", linear(g, "classifier.3", x, s->hidden, s));

@@ -2,7 +2,8 @@
 
 #include "nn/program/backend.h"
 
-const struct wl_backend *const wl_backends[] = { &wl_backend_cpu, &wl_backend_ref, &wl_backend_boxed, &wl_backend_gpu, NULL };
+const struct wl_backend *const wl_backends[] = { &wl_backend_cpu, &wl_backend_ref, &wl_backend_boxed, &wl_backend_gpu,
+                                                 NULL };
 
 const struct wl_backend_row *wl_backend_row(size_t i)
 {
@@ -31,9 +32,18 @@ int wl_backend_precision(const char *name, enum wl_dtype precision, bool slow_bf
     const struct wl_backend *backend = NULL;
     int rc = wl_backend_find(name, &backend, e);
     if (rc) return rc;
-    if (precision != WL_F32 && precision != WL_BF16)
-        return wl_fail(e, WL_EINVAL, "precision is %s, expected f32 or bf16", wl_dtype_name(precision));
+    if (precision == WL_I32) return wl_fail(e, WL_EINVAL, "precision is i32, expected f32, bf16 or f16");
+    if (precision == WL_F16 && !backend->f16)
+        return wl_fail(e, WL_EUNAVAIL, "back-end %s does not have f16; ref and gpu do", backend->row.name);
     return backend->precision ? backend->precision(precision, slow_bf16, e) : 0;
+}
+
+int wl_backend_tf32(const char *name, struct wl_err *e)
+{
+    const struct wl_backend *backend = NULL;
+    int rc = wl_backend_find(name, &backend, e);
+    if (rc || backend->tf32) return rc;
+    return wl_fail(e, WL_EUNAVAIL, "back-end %s does not have tf32; gpu does", backend->row.name);
 }
 
 bool wl_backend_on_gpus(const char *name)

@@ -8,13 +8,16 @@
 struct wl_backend_row {
     const char *name, *unavailable;
     const char *help; /* one line */
-    bool by_name;   /* chosen by name alone */
+    bool by_name;     /* chosen by name alone */
     bool gpus;        /* computes on GPUs, each rank on one of its own */
 };
 const struct wl_backend_row *wl_backend_row(size_t i);
 
 /* Can a back-end (NULL: the best that was built) compute so on this machine? 0, or WL_EUNAVAIL with the reason. */
 int wl_backend_precision(const char *backend, enum wl_dtype precision, bool slow_bf16, struct wl_err *e) WL_MUST_CHECK;
+
+/* Does it have products of f32 in TF32? 0, or WL_EUNAVAIL. Whether the GPU has them shows when a plan is made. */
+int wl_backend_tf32(const char *backend, struct wl_err *e) WL_MUST_CHECK;
 
 /* Does a back-end (NULL: the best that was built) compute on GPUs? False where it is not known. */
 bool wl_backend_on_gpus(const char *backend);

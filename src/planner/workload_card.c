@@ -60,7 +60,10 @@ static int fill_memory(const struct filler *f, const struct wl_json *m, double b
 
 static const char *dtype_of(const char *precision)
 {
-    return wl_str_eq(precision, "bf16") ? "bf16" : wl_str_eq(precision, "f32") ? "f32" : NULL;
+    static const char *const names[] = { "f32", "tf32", "bf16", "f16" };
+    for (size_t i = 0; i < WL_COUNT(names); i++)
+        if (wl_str_eq(precision, names[i])) return names[i];
+    return NULL;
 }
 
 static int fill_all(const struct filler *f, const struct wl_json *root, double batch, struct wl_err *e)

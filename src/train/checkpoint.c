@@ -4,6 +4,17 @@
 #include <float.h>
 #include <math.h>
 
+/* Of f16, and of what continues it: the updates that were skipped count for Adam. */
+static void describe_loss_scale(const struct wl_plan *plan, struct wl_json *head)
+{
+    const struct wl_loss_scale s = wl_plan_loss_scale(plan);
+    if (!wl_plan_scales_loss(plan) && !s.skipped) return;
+    struct wl_json *o = wl_json_add_object(head, "loss_scale");
+    wl_json_add_real(o, "scale", s.scale);
+    wl_json_add_int(o, "good", s.good);
+    wl_json_add_int(o, "skipped", s.skipped);
+}
+
 static void describe(const struct wl_trainer *t, struct wl_json *head, struct wl_arena *once)
 {
     const struct wl_train_opts *o = t->opts;
@@ -27,6 +38,7 @@ static void describe(const struct wl_trainer *t, struct wl_json *head, struct wl
     wl_json_add_int(at, "top1", c->top1);
     wl_json_add_int(at, "top5", c->top5);
 
+    describe_loss_scale(t->plan, head);
     wl_train_autotune_describe(t->plan, head, once);
 
     struct wl_json *schedule = wl_json_add_object(head, "schedule");
@@ -108,14 +120,26 @@ static int read_updates(const struct reader *r, const struct wl_trainer *t, stru
                     &p->updates);
 }
 
-/* Of the epoch so far: a sample counts once, or each of its units. */
-static int read_counts(const struct reader *r, const struct wl_trainer *t, struct wl_train_position *p)
+/* Powers of two; a checkpoint without one: the start. */
+static int read_loss_scale(const struct reader *r, const struct wl_train_position *p, struct wl_loss_scale *s)
+{
+    int exponent;
+    *s = WL_LOSS_SCALE_START;
+    if (!wl_json_get(r->file->head, r->name)) return 0;
+    int rc = read_real(r, "scale", WL_LOSS_SCALE_LEAST, WL_LOSS_SCALE_MOST, &s->scale);
+    if (!rc && frexp(s->scale, &exponent) != 0.5) rc = unexpected(r, "scale", "a power of two");
+    if (!rc) rc = read_int(r, "good", 0, WL_LOSS_SCALE_GOOD - 1, &s->good);
+    return rc ? rc : read_int(r, "skipped", 0, p->updates, &s->skipped);
+}
+
+/* Of the epoch so far: a sample counts once, or each of its units; none of updates that were skipped need count. */
+static int read_counts(const struct reader *r, const struct wl_trainer *t, bool skipped, struct wl_train_position *p)
 {
     struct wl_counts *c = &p->counts;
     const double units = fmax(t->task->units_per_sample, 1);
     const int64_t most = (int64_t)((double)(p->epoch_updates * t->global_batch) * units);
     const double largest = p->epoch_updates > 0 ? DBL_MAX : 0;
-    int rc = read_int(r, "samples", p->epoch_updates > 0, most, &c->samples);
+    int rc = read_int(r, "samples", p->epoch_updates > 0 && !skipped, most, &c->samples);
     if (!rc) rc = read_int(r, "top1", 0, c->samples, &c->top1);
     if (!rc) rc = read_int(r, "top5", 0, c->samples, &c->top5);
     return rc ? rc : read_real(r, "loss_sum", -largest, largest, &c->loss_sum);
@@ -142,20 +166,24 @@ static int read_schedule(const struct reader *r, const struct wl_train_position 
 
 /* Between epochs the global batch may change; within one it determines the position in the order of samples. An epoch
  * whose evaluation failed has all of its updates. */
-static int read_position(struct wl_trainer *t, const struct wl_checkpoint *c, struct wl_err *e)
+static int read_position(struct wl_trainer *t, const struct wl_checkpoint *c, struct wl_loss_scale *scale,
+                         struct wl_err *e)
 {
-    const struct reader at = { c, "at", t->arena, e }, schedule = { c, "schedule", t->arena, e };
+    const struct reader at = { c, "at", t->arena, e }, schedule = { c, "schedule", t->arena, e },
+                        loss_scale = { c, "loss_scale", t->arena, e };
     struct wl_train_position *p = &t->position;
     int rc = read_int(&at, "epoch", 1, WL_TRAIN_MAX_EPOCHS + 1, &p->epoch);
     if (!rc && wl_json_int(value_of(&at, "epoch_updates"), 0) > 0)
         rc = wl_checkpoint_check_int(c, "global_batch", t->global_batch, -1, e);
     if (!rc) rc = read_int(&at, "epoch_updates", 0, t->epoch_updates, &p->epoch_updates);
     if (!rc) rc = read_updates(&at, t, p);
-    if (!rc) rc = read_counts(&at, t, p);
+    if (!rc) rc = read_loss_scale(&loss_scale, p, scale);
+    if (!rc) rc = read_counts(&at, t, scale->skipped > 0, p);
     return rc ? rc : read_schedule(&schedule, p, &t->schedule);
 }
 
-static int find(struct wl_trainer *t, struct wl_checkpoint *c, bool *found, struct wl_err *e)
+static int find(struct wl_trainer *t, struct wl_checkpoint *c, struct wl_loss_scale *scale, bool *found,
+                struct wl_err *e)
 {
     const char *dir = t->opts->checkpoint_dir;
     bool any;
@@ -165,7 +193,7 @@ static int find(struct wl_trainer *t, struct wl_checkpoint *c, bool *found, stru
     if (!*found)
         return wl_fail(e, WL_EINVAL, "%s: none of its checkpoints can be read; remove them to start anew", dir);
     rc = check_same(t, c, e);
-    return rc ? rc : read_position(t, c, e);
+    return rc ? rc : read_position(t, c, scale, e);
 }
 
 /* Rank 0 reads the position and broadcasts it. */
@@ -175,10 +203,11 @@ int wl_train_checkpoint_resume(struct wl_trainer *t, struct wl_err *e)
     struct {
         struct wl_train_position position;
         struct wl_lr_schedule schedule;
+        struct wl_loss_scale loss_scale;
         bool found;
     } message = { 0 };
     int rc = 0;
-    if (t->comm->rank == 0) rc = find(t, &c, &message.found, e);
+    if (t->comm->rank == 0) rc = find(t, &c, &message.loss_scale, &message.found, e);
     rc = wl_comm_agree(t->comm, rc, e);
     t->error_is_collective = rc != 0;
     message.position = t->position;
@@ -195,6 +224,7 @@ int wl_train_checkpoint_resume(struct wl_trainer *t, struct wl_err *e)
     rc = wl_checkpoint_restore(&c, t->plan, t->comm, t->arena, e);
     t->error_is_collective = rc != 0;
     wl_plan_set_updates(t->plan, t->position.updates);
+    wl_plan_set_loss_scale(t->plan, &message.loss_scale);
     if (rc || t->comm->rank > 0) return rc;
     wl_train_autotune_compare(t->plan, c.head, t->arena);
     wl_log(WL_INFO, "train", "resuming from %s: epoch %lld, update %lld", c.path, (long long)t->position.epoch,

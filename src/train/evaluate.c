@@ -6,6 +6,14 @@ const char *const wl_train_phase_names[WL_PHASES] = {
     [WL_PHASE_TRAIN] = "train", [WL_PHASE_VAL] = "val", [WL_PHASE_EVAL_TRAIN] = "eval_train"
 };
 
+static int eval(struct wl_trainer *t, struct wl_loader *feed, struct wl_counts *counts, struct wl_err *e)
+{
+    int rc = wl_plan_start_eval(t->plan, counts, e);
+    if (rc) return rc;
+    wl_train_batch_prepare(t, feed, false);
+    return wl_plan_finish(t->plan, e);
+}
+
 /* The feed gives each sample to exactly one rank, and every rank the same number of calls. The last may bring less than
  * a batch, or nothing; padding does not count. */
 static int evaluate_local(struct wl_trainer *t, struct wl_loader *feed, struct wl_counts *counts, double *custom_sums,
@@ -14,11 +22,12 @@ static int evaluate_local(struct wl_trainer *t, struct wl_loader *feed, struct w
     const struct wl_workload *w = t->task->workload;
     const struct wl_dataset *set = feed == t->val_feed ? t->task->val : t->task->train;
     int rc = wl_loader_start_epoch(feed, 0, 0, e);
+    wl_train_batch_drop(t);
     while (rc == 0) {
         int64_t n;
-        int got = wl_loader_next(feed, t->inputs, &n, e);
+        int got = wl_train_batch_take(t, feed, &n, e);
         if (got <= 0) return got;
-        if (n > 0 && wl_plan_eval(t->plan, counts, e)) rc = wl_err_prefix(e, "%s", set->name);
+        if (n > 0 && eval(t, feed, counts, e)) rc = wl_err_prefix(e, "%s", set->name);
         if (n > 0 && !rc && w->add_metrics) w->add_metrics(t->task, t->plan, n, custom_sums);
     }
     return rc;

@@ -5,6 +5,8 @@
 
 /* ---- one update ------------------------------------------------------------------------------------------------- */
 
+static bool is_last_update(const struct wl_trainer *t) { return t->position.epoch_updates + 1 == t->epoch_updates; }
+
 /* A rank whose input fails finishes the update with what its buffers hold, so that the ranks stay in step; then all of
  * them drop the update. `input` keeps that rank's error. */
 static int compute(struct wl_trainer *t, struct wl_counts *counts, struct wl_err *input, struct wl_err *e)
@@ -12,9 +14,11 @@ static int compute(struct wl_trainer *t, struct wl_counts *counts, struct wl_err
     const int64_t last = t->opts->accumulation - 1;
     for (int64_t m = 0; m <= last; m++) {
         int64_t n;
-        int got = input->code ? 1 : wl_loader_next(t->train_feed, t->inputs, &n, input);
+        int got = input->code ? 1 : wl_train_batch_take(t, t->train_feed, &n, input);
         WL_CHECK(got != 0); /* the feed has enough batches for the updates of an epoch */
-        int rc = wl_plan_train(t->plan, m == 0, m == last, counts, e);
+        int rc = wl_plan_start_train(t->plan, m == 0, m == last, counts, e);
+        if (!rc && !input->code && (m < last || !is_last_update(t))) wl_train_batch_prepare(t, t->train_feed, true);
+        if (!rc) rc = wl_plan_finish(t->plan, e);
         if (rc) return rc;
     }
     return 0;
@@ -42,12 +46,15 @@ static int reduce_update(struct wl_trainer *t, const struct wl_counts *local, co
     return rc;
 }
 
+/* A loss that is not finite belongs to an update that was skipped. */
 static void count(struct wl_train_position *p, const struct update_sums *global)
 {
-    p->counts.loss_sum += global->loss_sum;
-    p->counts.samples += (int64_t)global->samples;
-    p->counts.top1 += (int64_t)global->top1;
-    p->counts.top5 += (int64_t)global->top5;
+    if (isfinite(global->loss_sum)) {
+        p->counts.loss_sum += global->loss_sum;
+        p->counts.samples += (int64_t)global->samples;
+        p->counts.top1 += (int64_t)global->top1;
+        p->counts.top5 += (int64_t)global->top5;
+    }
     p->epoch_updates++;
     p->updates++;
 }
@@ -57,6 +64,22 @@ static double learning_rate(const struct wl_trainer *t, int64_t update)
 {
     double done = (double)(t->position.epoch - 1) + (double)update / (double)t->epoch_updates;
     return wl_lr_schedule_at(&t->schedule, done);
+}
+
+/* With loss scaling a loss that is not finite skips the update, as gradients do that are not. */
+static int apply(struct wl_trainer *t, double loss, double lr, struct wl_err *e)
+{
+    const long long epoch = t->position.epoch, update = t->position.updates + 1;
+    if (!isfinite(loss) && !wl_plan_scales_loss(t->plan)) {
+        t->error_is_collective = true;
+        return wl_fail(e, WL_EJOB, "epoch %lld, update %lld: the loss is %s; the learning rate %g may be too large",
+                       epoch, update, isnan(loss) ? "not a number" : "infinite", lr);
+    }
+    if (!isfinite(loss)) wl_plan_reject_gradients(t->plan);
+    const int rc = wl_plan_update(t->plan, lr, e);
+    if (rc != WL_EJOB) return rc;
+    t->error_is_collective = true;
+    return wl_err_prefix(e, "epoch %lld, update %lld, learning rate %g", epoch, update, lr);
 }
 
 /* One optimizer step over a global batch. *stop: some rank was asked to stop. */
@@ -75,17 +98,12 @@ static int update(struct wl_trainer *t, bool *stop, struct wl_err *e)
         *e = input;
         return wl_comm_agree(t->comm, input.code, e);
     }
-    if (!isfinite(loss)) {
-        t->error_is_collective = true;
-        return wl_fail(e, WL_EJOB, "epoch %lld, update %lld: the loss is %s; the learning rate %g may be too large",
-                       (long long)t->position.epoch, (long long)t->position.updates + 1,
-                       isnan(loss) ? "not a number" : "infinite", lr);
-    }
-    rc = wl_plan_update(t->plan, lr, e);
+    rc = apply(t, loss, lr, e);
     if (rc) return rc;
     count(&t->position, &global);
     *stop = global.stop > 0;
-    if (t->comm->rank == 0) wattlaw_mark_step(t->position.updates, (long long)t->global_batch, loss);
+    if (t->comm->rank == 0)
+        wattlaw_mark_step(t->position.updates, (long long)t->global_batch, isfinite(loss) ? loss : NAN);
     return 0;
 }
 
@@ -94,6 +112,7 @@ static int update(struct wl_trainer *t, bool *stop, struct wl_err *e)
 /* A training that was stopped within an epoch resumes after the batches that it has seen. */
 static int start_epoch(struct wl_trainer *t, struct wl_err *e)
 {
+    wl_train_batch_drop(t);
     int rc =
         wl_loader_start_epoch(t->train_feed, t->position.epoch, t->position.epoch_updates * t->opts->accumulation, e);
     rc = wl_comm_agree(t->comm, rc, e);
@@ -186,6 +205,7 @@ static void mark_metrics(const struct wl_train_task *j, const struct wl_train_ep
 static int timed_pass(struct wl_trainer *t, struct wl_train_epoch *r, bool *stop, struct wl_err *e)
 {
     const struct wl_train_position from = t->position;
+    const int64_t skipped = wl_plan_loss_scale(t->plan).skipped;
     bool is_root = t->comm->rank == 0;
     int rc = t->comm->ops->barrier(t->comm, e);
     if (rc) return rc;
@@ -196,6 +216,7 @@ static int timed_pass(struct wl_trainer *t, struct wl_train_epoch *r, bool *stop
     if (rc) return rc;
     r->time_s = (double)(wl_now_ns() - start) / WL_NS_PER_S;
     r->updates = t->position.updates - from.updates;
+    r->skipped = wl_plan_loss_scale(t->plan).skipped - skipped;
     r->samples = r->updates * t->global_batch;
     if (r->complete && is_root && t->position.epoch_updates == t->epoch_updates)
         wattlaw_mark_epoch_end(r->epoch, r->samples, r->updates);

@@ -65,7 +65,9 @@ static const struct wl_opt shared_rows[] = {
       .help = "compute back-end; auto: the first of these that was built, but boxed and gpu by name only" },
 
     { "conv", WL_CHOICE, AT(conv), "auto", .choices = "auto|direct|winograd",
-      .help = "convolution algorithm; auto: the faster one for each shape, measured once and cached" },
+      .help = "convolution algorithm; auto: the faster one for each shape, measured once and cached, on a GPU of "
+              "matrix products "
+              "too" },
     { "allow-slow-bf16", WL_FLAG, AT(allow_slow_bf16),
       .help = "allow bf16 on a processor without bf16 instructions (slower than f32) (default no)" },
 #define SETTING_CHOICE(name, option, def, choices_, help_, ...) \

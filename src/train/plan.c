@@ -10,6 +10,17 @@ const char *wl_train_backend(const struct wl_train_opts *o)
     return wl_str_eq(o->backend, "auto") ? NULL : o->backend;
 }
 
+/* Of TF32 the values. */
+static enum wl_dtype precision_of(const char *name)
+{
+    if (wl_str_eq(name, "tf32")) return WL_F32;
+    static const enum wl_dtype types[] = { WL_F32, WL_BF16, WL_F16 };
+    for (size_t i = 0; i < WL_COUNT(types); i++)
+        if (wl_str_eq(name, wl_dtype_name(types[i]))) return types[i];
+    WL_CHECK(false); /* a row of options has checked it */
+    return WL_F32;
+}
+
 /* The options of one rank. */
 static struct wl_plan_opts plan_opts(const struct wl_train_opts *o)
 {
@@ -17,7 +28,8 @@ static struct wl_plan_opts plan_opts(const struct wl_train_opts *o)
         .backend = wl_train_backend(o),
         .batch = o->local_batch,
         .threads = (int)o->threads,
-        .precision = wl_str_eq(o->precision, "bf16") ? WL_BF16 : WL_F32,
+        .precision = precision_of(o->precision),
+        .tf32 = wl_str_eq(o->precision, "tf32"),
         .slow_bf16 = o->allow_slow_bf16,
         .seed = (uint64_t)o->seed,
         .micro_batches = (int)o->accumulation,
@@ -39,9 +51,9 @@ int wl_train_check_backend(const struct wl_train_opts *o, struct wl_err *e)
     const struct wl_plan_opts p = plan_opts(o);
     int rc = wl_backend_precision(p.backend, WL_F32, false, e);
     if (rc) return wl_err_prefix(e, "--backend %s", o->backend);
-    rc = wl_backend_precision(p.backend, p.precision, p.slow_bf16, e);
+    rc = p.tf32 ? wl_backend_tf32(p.backend, e) : wl_backend_precision(p.backend, p.precision, p.slow_bf16, e);
     if (!rc) return 0;
-    bool slow_runs = !wl_backend_precision(p.backend, p.precision, true, NULL);
+    bool slow_runs = !p.tf32 && !wl_backend_precision(p.backend, p.precision, true, NULL);
     return wl_err_prefix(e, "--precision %s%s", o->precision, slow_runs ? " without --allow-slow-bf16" : "");
 }
 
@@ -63,10 +75,10 @@ static void cache_save(struct wl_choices *c, const char *path, double took_s)
     if (!path)
         wl_fail(&e, WL_ENOENT, "there is no cache folder (neither XDG_CACHE_HOME nor HOME is set)");
     else if (wl_choices_save(c, path, &e) == 0)
-        wl_log(WL_INFO, "train", "%zu convolution shapes measured in %.1f s; results saved in %s", added, took_s, path);
+        wl_log(WL_INFO, "train", "%zu shapes measured in %.1f s; results saved in %s", added, took_s, path);
     if (e.code)
-        wl_log(WL_WARN, "train", "%zu convolution shapes measured in %.1f s; results not saved for later runs: %s",
-               added, took_s, e.msg);
+        wl_log(WL_WARN, "train", "%zu shapes measured in %.1f s; results not saved for later runs: %s", added, took_s,
+               e.msg);
 }
 
 static bool is_winograd(const struct wl_plan_step *s)
@@ -94,6 +106,7 @@ int wl_train_plan(struct wl_plan **plan, const struct wl_graph *g, const struct 
     const bool is_root = !o->comm || o->comm->rank == 0;
     struct wl_plan_opts p = plan_opts(o->train);
     p.dry = o->dry;
+    p.room = o->room;
     p.conv = wl_conv_algorithm_of(o->train->conv);
     p.choices = wl_choices_new(a);
     if (o->autotune_cache) p.choices->folder = wl_path_dir(a, o->autotune_cache);
@@ -138,7 +151,7 @@ void wl_train_autotune_compare(const struct wl_plan *plan, const struct wl_json 
     if (same < known)
         wl_log(
             WL_WARN, "train",
-            "%zu convolution passes use another algorithm than before the checkpoint (another machine, another oneDNN, "
-            "or a new measurement): results agree up to rounding, not bit for bit",
+            "%zu passes use another algorithm than before the checkpoint (another machine, another library, or a new "
+            "measurement): results agree up to rounding, not bit for bit",
             known - same);
 }

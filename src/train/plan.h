@@ -15,6 +15,7 @@ struct wl_train_plan_opts {
     const struct wl_train_opts *train;
     struct wl_comm *comm;       /* the ranks that train together; NULL: one process */
     bool dry;                   /* plan without memory */
+    size_t *room;               /* (optional) as in struct wl_plan_opts */
     const char *autotune_cache; /* file of earlier measurements; NULL: neither read nor written */
     /* (optional) Called on rank 0 after each convolution that was measured. */
     void (*tuning)(void *data, size_t done, size_t total);

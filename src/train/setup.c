@@ -1,3 +1,4 @@
+#include "train/fit.h"
 #include "train/internal.h"
 
 #include <math.h>
@@ -92,15 +93,15 @@ static int build(struct wl_trainer *t, struct wl_graph *g, struct wl_err *e)
 }
 
 /* The inputs of the plan, which the feeds fill. Their sizes match the buffers of the data sets. */
-static void find_inputs(struct wl_trainer *t)
+static void check_inputs(struct wl_trainer *t)
 {
     const struct wl_train_task *j = t->task;
     for (int i = 0; i < j->train->buffers; i++) {
         const size_t bytes = wl_plan_input_bytes(t->plan, j->inputs[i]);
         WL_CHECK(wl_dataset_batch_bytes(j->train, i, t->opts->local_batch) == bytes);
         WL_CHECK(!j->val || wl_dataset_batch_bytes(j->val, i, t->opts->local_batch) == bytes);
-        t->inputs[i] = wl_plan_input(t->plan, j->inputs[i]);
     }
+    wl_train_find_inputs(t);
 }
 
 static int init_weights(struct wl_trainer *t, struct wl_err *e)
@@ -115,13 +116,16 @@ static int init_weights(struct wl_trainer *t, struct wl_err *e)
 static int plan(struct wl_trainer *t, const struct wl_graph *g, struct wl_err *e)
 {
     const bool notify = t->comm->rank == 0 && t->events;
+    size_t room = 0;
     const struct wl_train_plan_opts p = { .train = t->opts,
+                                          .room = &room,
                                           .comm = t->comm,
                                           .autotune_cache = t->autotune_cache,
                                           .tuning = notify ? t->events->tuning : NULL,
                                           .data = t->events_data };
     int rc = wl_train_plan(&t->plan, g, &p, t->arena, e);
     if (notify && t->events->planned) t->events->planned(t->events_data);
+    if (rc == WL_ENOMEM && room) wl_train_add_what_fits(t->task, room, e);
     return rc;
 }
 
@@ -152,7 +156,7 @@ int wl_train_setup(struct wl_trainer *t, struct wl_err *e)
     }
     rc = plan(t, g, e);
     if (rc) return rc;
-    find_inputs(t);
+    check_inputs(t);
     t->epochs = wl_new_array(t->arena, struct wl_train_epoch, (size_t)o->epochs);
     t->position = (struct wl_train_position) { .epoch = 1 };
     return init_weights(t, e);

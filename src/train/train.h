@@ -23,6 +23,7 @@ extern const char *const wl_train_phase_names[WL_PHASES]; /* prefix of a metric'
 /* One epoch's results, the same on every rank. Missing: NAN. */
 struct wl_train_epoch {
     int64_t epoch, samples, updates;
+    int64_t skipped;           /* of the updates, by loss scaling */
     double time_s;             /* of the training pass, on this rank's clock */
     double input_wait_s;       /* time that a rank waited for data, mean over ranks */
     double *metric[WL_PHASES]; /* [n_metrics] of the task, for each phase */
@@ -51,6 +52,14 @@ struct wl_train_events {
     bool (*stop)(void *data);
 };
 
+/* What wl_loader_next gave for the next run. */
+struct wl_train_batch {
+    bool there;
+    int got;
+    int64_t n;
+    struct wl_err error;
+};
+
 /* The caller sets the first group, wl_train_run the rest. */
 struct wl_trainer {
     struct wl_train_task *task;
@@ -64,8 +73,9 @@ struct wl_trainer {
     struct wl_backend_device device;         /* the GPU of this rank; empty texts: it computes on processors */
     struct wl_err no_device;                 /* why there is none; code 0: there is */
     struct wl_loader *train_feed, *val_feed; /* val_feed NULL: no validation */
-    struct wl_loader *eval_train_feed; /* the training set, read as validation reads its own; NULL: not evaluated */
-    void *inputs[WL_DATASET_MAX_BUFFERS];
+    struct wl_loader *eval_train_feed;    /* the training set, read as validation reads its own; NULL: not evaluated */
+    void *inputs[WL_DATASET_MAX_BUFFERS]; /* of the plan: the slot to be filled */
+    struct wl_train_batch batch;
     struct wl_plan *plan; /* NULL: set-up failed before there was one */
     struct wl_lr_schedule schedule;
     int64_t global_batch;  /* workers x local batch x accumulation */

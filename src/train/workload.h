@@ -106,6 +106,10 @@ struct wl_workload {
     /* Called instead of `open` for --explain: assumes values that the data would give. */
     void (*assume_data)(struct wl_train_task *j);
 
+    /* (optional: there is nothing to do) After `open`, makes `build` serve another opts->local_batch. Batches are not
+     * resized: the task can only be planned from then on. */
+    int (*resize)(struct wl_train_task *j, struct wl_err *e);
+
     /* Adds the network for opts->local_batch samples to an empty graph. */
     int (*build)(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e);
 

@@ -4,6 +4,7 @@
 #include "nn/graph/graph.h"
 #include "nn/nn.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -129,6 +130,19 @@ static void test_fusion(void **state)
     assert_int_equal(count(f32, "relu", "forward", "relu"), 1);
 }
 
+/* TF32 rounds what is multiplied to 11 bits: near f32, and not f32. */
+static void test_tf32(void **state)
+{
+    (void)state;
+    const struct wl_plan_opts o = { .backend = "gpu", .tf32 = true, .micro_batches = 2 };
+    struct wl_plan *p = plan_of(o);
+    const struct floats exact = gradients("ref", WL_F32, WL_CONV_DIRECT, NULL), tf32 = gradients_of(p);
+    const double distance = sqrt(nmse(tf32, exact));
+    if (!(distance > 1e-5 && distance < 1e-3)) fail_msg("%.3g from the reference", distance);
+    assert_int_equal(count(p, "conv2d", "backward data", "cuDNN eng2_k2=1"), 4);
+    assert_true(equal(tf32, gradients_of(plan_of(o))));
+}
+
 /* ---- the table of choices, and plans in files ---- */
 
 static size_t files_in(const char *folder)
@@ -195,10 +209,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(test_equals_ref),
-        TEST(test_fusion),
-        TEST(test_measured_once),
-        TEST(test_damaged_files),
+        TEST(test_equals_ref), TEST(test_tf32), TEST(test_fusion), TEST(test_measured_once), TEST(test_damaged_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -103,13 +103,18 @@ static void test_memory_starts_as_zeros(void **state)
 
 /* ---- runs ---- */
 
-static float train(struct wl_plan *p, float scale)
+static void fill(struct wl_plan *p, float scale)
 {
     const struct wl_graph *g = p->program.graph;
-    struct wl_counts c = { 0 };
-    struct wl_err e;
     for (size_t i = 0; i < 2; i++)
         for (int k = 0; k < 12; k++) ((float *)wl_plan_input(p, g->tensors[i]))[k] = scale * (float)(k - 4) + (float)i;
+}
+
+static float train(struct wl_plan *p, float scale)
+{
+    struct wl_counts c = { 0 };
+    struct wl_err e;
+    fill(p, scale);
     if (wl_plan_train(p, true, true, &c, &e)) fail_msg("%s", e.msg);
     assert_int_equal(c.samples, 4);
     return (float)(c.loss_sum / 4);
@@ -137,6 +142,48 @@ static void test_runs_are_captured_and_replayed(void **state)
     assert_int_equal(count("graphs") - graphs, 3);
     assert_int_equal(count("allocations"), allocations);
     assert_int_equal(count("waits") - waits, 3);
+}
+
+/* Inputs of a run are filled and go up while the run before it computes, in training and in evaluation: no allocation,
+ * and no wait that has to wait. */
+static void test_inputs_go_up_while_a_run_computes(void **state)
+{
+    (void)state;
+    struct wl_plan *p = plan();
+    struct wl_counts c[2] = { { 0 } };
+    struct wl_err e;
+    assert_true(wl_plan_overlaps(p));
+    fill(p, 1);
+    for (int i = 1; i < 12; i++) {
+        const long launches = count("launches");
+        c[0] = (struct wl_counts) { 0 };
+        if (i % 4 ? wl_plan_start_train(p, true, true, c, &e) : wl_plan_start_eval(p, c, &e)) fail_msg("%s", e.msg);
+        assert_int_equal(wl_plan_start_eval(p, &c[1], &e), WL_EINVAL);
+        const float *read = wl_plan_run_input(p, p->program.graph->tensors[0]);
+        assert_true(read[5] == (float)i);
+        if (wl_plan_next_inputs(p, &e)) fail_msg("%s", e.msg);
+        fill(p, (float)(i + 1));
+        if (i % 3 && wl_plan_upload(p, (i + 1) % 4, &e)) fail_msg("%s", e.msg);
+        assert_int_equal(count("launches"), launches); /* nobody has waited for the run */
+        if (wl_plan_finish(p, &e)) fail_msg("%s", e.msg);
+        assert_true(read[5] == (float)i);
+        assert_true(fabs(c[0].loss_sum / 4 - (double)expected((float)i)) < 1e-3);
+        if (i % 2 && i % 4 && wl_plan_update(p, 0.1, &e)) fail_msg("%s", e.msg);
+    }
+    if (wl_plan_upload(p, true, &e)) fail_msg("%s", e.msg); /* which no run reads: the plan's end waits for it */
+}
+
+/* A slot whose copy no run has taken: the host may fill it when the copy is done, which the fake checks. */
+static void test_a_slot_is_filled_after_its_upload(void **state)
+{
+    (void)state;
+    struct wl_plan *p = plan();
+    struct wl_err e;
+    for (int i = 1; i < 5; i++) {
+        fill(p, (float)i);
+        if (wl_plan_upload(p, true, &e) || wl_plan_next_inputs(p, &e)) fail_msg("%s", e.msg);
+    }
+    assert_true(fabsf(train(p, 5) - expected(5)) < 1e-3f);
 }
 
 struct sums {
@@ -300,7 +347,7 @@ static void test_refusals_say_why(void **state)
     check_refusal("init=100", WL_EUNAVAIL, "no CUDA-capable device is detected (100)");
     check_refusal("init=803", WL_EUNAVAIL, "restart the machine after an update of the driver");
     check_refusal("devices=0", WL_EUNAVAIL, "no CUDA-capable device");
-    check_refusal("capability=70", WL_EUNAVAIL, "compute capability 7.0; f32 needs 7.5");
+    check_refusal("capability=60", WL_EUNAVAIL, "compute capability 6.0; f32 needs 7.0");
     check_refusal("used_mb=4096", WL_ENOMEM, "0 B of 4.29 GB free on simulated GPU");
 }
 
@@ -333,6 +380,28 @@ static void test_no_kernels_says_where_they_were_looked_for(void **state)
     setenv("WATTLAW_KERNELS", kernels, 1);
 }
 
+/* kernels.fatbin has images of a V100 beside those of nvcc. */
+static void test_images_for_other_gpus_are_passed_over(void **state)
+{
+    (void)state;
+    static const uint8_t other[] = { 0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 4, 0, 0, 0, 0, 0, 0, 0, 'c', 'o', 'd', 'e' };
+    const char *kernels = wl_strdup(a, getenv("WATTLAW_KERNELS")), *both = "both.kernels";
+    char *sim;
+    size_t n;
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_file_read(kernels, 1 << 20, &sim, &n, a, &e), 0);
+    FILE *f = fopen(both, "wb");
+    assert_true(f && fwrite(other, sizeof other, 1, f) == 1 && fwrite(sim, n, 1, f) == 1 && !fclose(f));
+    setenv("WATTLAW_KERNELS", both, 1);
+    train(plan(), 1);
+    assert_int_equal(truncate(both, sizeof other), 0);
+    struct wl_plan *p;
+    assert_int_equal(new_plan(&p, &e), WL_EUNAVAIL);
+    assert_string_equal(e.msg, "both.kernels: no kernels for simulated GPU (compute capability 9.0) in it");
+    setenv("WATTLAW_KERNELS", kernels, 1);
+    assert_int_equal(unlink(both), 0);
+}
+
 /* The run that meets the failure says so, and so do all that follow; what the host holds stays. The last test: the fake
  * GPU does not recover. */
 static void test_a_gpu_that_fails_in_a_step(void **state)
@@ -351,18 +420,41 @@ static void test_a_gpu_that_fails_in_a_step(void **state)
     assert_int_equal(wl_plan_eval(p, &c, &e), WL_ELIB);
 }
 
+/* A slot that is filled before its upload is done: the fakes find it. In a process of its own: the GPU fails. */
+static void test_a_slot_that_is_filled_too_early(void **state)
+{
+    (void)state;
+    const pid_t pid = fork();
+    int status;
+    if (pid == 0) {
+        struct wl_plan *p = plan();
+        struct wl_err e;
+        fill(p, 1);
+        int rc = wl_plan_upload(p, true, &e);
+        fill(p, 2);
+        rc = rc ? 2 : wl_plan_train(p, true, true, &(struct wl_counts) { 0 }, &e) == WL_ELIB ? 0 : 3;
+        _exit(rc);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_a_slot_that_is_filled_too_early, set_up, tear_down), /* before cuInit */
         cmocka_unit_test_setup_teardown(test_host_touch_of_device_memory_faults, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_memory_starts_as_zeros, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_runs_are_captured_and_replayed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_inputs_go_up_while_a_run_computes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_slot_is_filled_after_its_upload, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_copies_within_a_run_arrive, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_steps_are_timed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_optimizers_equal_those_of_the_host, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_statistics_move_towards_the_mean, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals_say_why, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_driver_says_what_to_install, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_images_for_other_gpus_are_passed_over, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_no_kernels_says_where_they_were_looked_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_gpu_that_fails_in_a_step, set_up, tear_down),
     };

@@ -4,8 +4,8 @@
 #include "models/models.h"
 #include "nn/gpu/dnn/dnn.h"
 #include "nn/graph/graph.h"
+#include "real_cudnn.h"
 
-#include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -25,11 +25,7 @@ static struct wl_gpu_dnn *described(const char *gpu)
 {
     struct wl_gpu_dnn *d = NULL;
     struct wl_err e = { 0 };
-    char *json;
-    size_t n;
-    if (wl_file_read(wl_strf(arena, "%s/%s.json", fixtures, gpu), MiB, &json, &n, arena, &e) ||
-        wl_gpu_dnn_describe(&d, json, arena, &e))
-        fail_msg("%s", e.msg);
+    if (describe_gpu(&d, fixtures, gpu, arena, &e)) fail_msg("%s", e.msg);
     return d;
 }
 
@@ -42,7 +38,7 @@ struct passes {
 
 static bool same(const struct wl_gpu_conv *a, const struct wl_gpu_conv *b)
 {
-    return a->pass == b->pass && a->bias == b->bias && a->relu == b->relu &&
+    return a->pass == b->pass && a->bias == b->bias && a->relu == b->relu && a->sums == b->sums &&
            !memcmp(&a->window, &b->window, sizeof a->window);
 }
 
@@ -70,7 +66,18 @@ static void add_node(struct passes *to, const struct wl_graph *g, const struct w
     if (c.bias || c.relu) add(to, &c);
 }
 
-static void add_network(struct passes *to, const struct wl_image_model *m, enum wl_dtype type)
+/* The passes that also sum for a batch norm. */
+static void add_sums(struct passes *to, const struct wl_graph *g, const struct wl_node *n, enum wl_dtype type)
+{
+    const struct wl_node *reader = wl_only_reader(g, n->out);
+    struct wl_gpu_conv c = { .window = wl_conv_window(n), .type = type, .dw = type, .sums = true };
+    c.window.c = (c.window.c + 7) / 8 * 8;
+    if (reader && reader->op == WL_OP_BATCH_NORM) add(to, &c);
+}
+
+typedef void add_node_fn(struct passes *to, const struct wl_graph *g, const struct wl_node *n, enum wl_dtype type);
+
+static void add_network(struct passes *to, const struct wl_image_model *m, enum wl_dtype type, add_node_fn *add_passes)
 {
     const struct wl_image_model_opts opts = {
         .size = "full", .batch = BATCH, .image_size = m->image_size, .classes = 1000
@@ -80,15 +87,44 @@ static void add_network(struct passes *to, const struct wl_image_model *m, enum 
     struct wl_err e = { 0 };
     if (m->build(g, &opts, &io, &e)) fail_msg("%s: %s", m->name, e.msg);
     for (size_t i = 0; i < g->n_nodes; i++)
-        if (g->nodes[i]->op == WL_OP_CONV) add_node(to, g, g->nodes[i], type);
+        if (g->nodes[i]->op == WL_OP_CONV) add_passes(to, g, g->nodes[i], type);
 }
 
 static void networks(struct passes *to, enum wl_dtype type)
 {
     to->n = 0;
-    add_network(to, &wl_resnet50, type);
-    add_network(to, &wl_vgg16, type);
-    add_network(to, &wl_inception3, type);
+    add_network(to, &wl_resnet50, type, add_node);
+    add_network(to, &wl_vgg16, type, add_node);
+    add_network(to, &wl_inception3, type, add_node);
+}
+
+/* The projections with gelu of BERT, base and large, of 8 samples of 512 tokens. */
+static void add_gelu(struct passes *to, int64_t features)
+{
+    enum { TOKENS = 8 * 512, TIMES = 4 };
+    to->v[to->n++] = (struct wl_gpu_conv) { .type = WL_BF16,
+                                            .dw = WL_BF16,
+                                            .bias = true,
+                                            .gelu = true,
+                                            .window = { .n = 1,
+                                                        .c = features,
+                                                        .h = TOKENS,
+                                                        .w = 1,
+                                                        .k = TIMES * features,
+                                                        .p = TOKENS,
+                                                        .q = 1,
+                                                        .r = 1,
+                                                        .s = 1,
+                                                        .stride = { 1, 1 } } };
+}
+
+static void fusions(struct passes *to)
+{
+    to->n = 0;
+    add_network(to, &wl_resnet50, WL_BF16, add_sums);
+    add_network(to, &wl_inception3, WL_BF16, add_sums);
+    add_gelu(to, 768);
+    add_gelu(to, 1024);
 }
 
 /* ---- planning ---- */
@@ -96,9 +132,9 @@ static void networks(struct passes *to, enum wl_dtype type)
 static const char *text_of(const struct wl_gpu_conv *c)
 {
     const struct wl_window *v = &c->window;
-    return wl_strf(arena, "%s%s%s x [%d,%d,%d,%d] w [%d,%d,%d,%d]", wl_gpu_conv_pass_name(c->pass),
-                   c->bias ? ", bias" : "", c->relu ? ", relu" : "", (int)v->n, (int)v->c, (int)v->h, (int)v->w,
-                   (int)v->k, (int)v->c, (int)v->r, (int)v->s);
+    return wl_strf(arena, "%s%s%s%s%s x [%d,%d,%d,%d] w [%d,%d,%d,%d]", wl_gpu_conv_pass_name(c->pass),
+                   c->bias ? ", bias" : "", c->relu ? ", relu" : "", c->gelu ? ", gelu" : "", c->sums ? ", sums" : "",
+                   (int)v->n, (int)v->c, (int)v->h, (int)v->w, (int)v->k, (int)v->c, (int)v->r, (int)v->s);
 }
 
 static size_t plans_of(const struct wl_gpu_dnn *d, const struct wl_gpu_conv *c, int64_t workspace,
@@ -144,6 +180,31 @@ static void plan_networks(const char *gpu, enum wl_dtype type, int64_t limit)
         "%s %s: %zu passes of %zu shapes, %zu by fallback, at most %.1f MiB of workspace; f32 gradients of %zu "
         "weights\n",
         gpu, wl_dtype_name(type), t.planned, passes.n, t.fallback, (double)t.workspace / (double)MiB, t.f32_weights);
+}
+
+/* Engines for these are compiled, for a second or more each. */
+static void plan_fusions(const char *gpu)
+{
+    static struct passes passes;
+    const struct wl_gpu_dnn *d = described(gpu);
+    struct tally t = { 0 };
+    fusions(&passes);
+    assert_true(passes.n > 60);
+    for (size_t i = all_shapes ? 0 : passes.n - 1; i < passes.n; i++) plan_pass(d, &passes.v[i], 64 * MiB, &t);
+    print_message("%s: %zu fused steps of %zu shapes, %zu by fallback, at most %.1f MiB of workspace\n", gpu, t.planned,
+                  passes.n, t.fallback, (double)t.workspace / (double)MiB);
+}
+
+static void test_fusions_h100(void **state)
+{
+    (void)state;
+    plan_fusions("h100");
+}
+
+static void test_fusions_a100(void **state)
+{
+    (void)state;
+    plan_fusions("a100");
 }
 
 static void test_bf16_h100(void **state)
@@ -213,6 +274,19 @@ static void test_sums_kept(void **state)
     assert_int_equal(wl_gpu_dnn_plan_restore(d, "{}", p.engine, &again, arena, &e), WL_ELIB);
 }
 
+/* In TF32 another engine serves than in f32, whose products are exact. */
+static void test_tf32(void **state)
+{
+    (void)state;
+    struct wl_gpu_conv c = three;
+    struct wl_gpu_dnn_plan f32, tf32;
+    c.type = c.dw = WL_F32;
+    assert_int_equal(plans_of(described("h100"), &c, 512 * MiB, &f32, arena), 1);
+    c.tf32 = true;
+    assert_int_equal(plans_of(described("h100"), &c, 512 * MiB, &tf32, arena), 1);
+    assert_string_not_equal(f32.engine, tf32.engine);
+}
+
 /* What a GPU does not have is not planned for: a V100 has no bf16. */
 static void test_v100(void **state)
 {
@@ -240,57 +314,23 @@ static int tear_down(void **state)
     return 0;
 }
 
-/* Is cuDNN there? It finds the loaded libcuda by its name. */
-/* The loader may find the fake one, whose folder is the test's. */
-static bool is_fake(void)
-{
-    void *found = dlopen("libcudnn.so.9", RTLD_LAZY | RTLD_NOLOAD);
-    const bool fake = found && dlsym(found, "wattlaw_simulated");
-    if (found) dlclose(found);
-    return fake;
-}
-
-static bool installed(const char *libcuda, struct wl_err *e)
-{
-    struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_gpu_dnn *d;
-    if (!dlopen(libcuda, RTLD_NOW | RTLD_GLOBAL)) fprintf(stderr, "%s\n", dlerror());
-    int rc = wl_gpu_dnn_describe(&d, "{}", a, e);
-    if (rc != WL_EUNAVAIL && is_fake()) rc = wl_fail(e, WL_EUNAVAIL, "no cuDNN but that of the tests");
-    wl_arena_free(a);
-    return rc != WL_EUNAVAIL;
-}
-
-/* AddressSanitizer opens libraries in the caller's place, so cuDNN does not find its own, which are beside it. */
-#if defined(__has_feature)
-#define HAS_FEATURE(x) __has_feature(x)
-#else
-#define HAS_FEATURE(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || HAS_FEATURE(address_sanitizer)
-enum { SANITIZED = true };
-#else
-enum { SANITIZED = false };
-#endif
-
 int main(int argc, char **argv)
 {
     struct wl_err e = { 0 };
-    if (SANITIZED) {
-        printf("SKIP: cuDNN does not load under AddressSanitizer\n");
-        return 77;
-    }
     WL_CHECK(argc > 2);
     fixtures = argv[2];
     all_shapes = argc > 3 && wl_str_eq(argv[3], "all");
-    if (!installed(argv[1], &e)) {
+    if (!cudnn_is_installed(argv[1], &e)) {
         printf("SKIP: %s\n", e.msg);
         return 77;
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_named, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_sums_kept, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tf32, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_v100, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fusions_h100, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_fusions_a100, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bf16_h100, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_bf16_a100, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_f32_h100, set_up, tear_down),

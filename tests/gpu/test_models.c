@@ -1,7 +1,8 @@
 /* The seven networks, tiny, train on simulated GPUs as in nn/ref: three optimizer steps of two micro-batches, so that
  * captured graphs are replayed. Batch norm of few values multiplies rounding, so gradients and losses may lie as far
  * from ref's in f32 as a multiple of what another correct implementation does: cpu in f32, ref in bf16.
- * `test_models NAME` runs the networks whose names begin so. */
+ * `test_models NAME` runs the networks whose names begin so, `test_models f16 [NAME]` in f16; `test_models fused
+ * [NAME]` those that have fused steps, forced, in bf16. */
 #include "backend_compare.h"
 #include "workloads.h"
 
@@ -11,10 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
-enum { UPDATES = 3, MICRO_BATCHES = 2 };
+enum { UPDATES = 3, MICRO_BATCHES = 2, F16_SCALE = 64 /* cuDNN writes weights' gradients in f16: to 300 here */ };
 
 struct trained {
     double loss[UPDATES]; /* mean over the samples */
@@ -39,7 +41,8 @@ static int update(const struct built *b, struct wl_plan *p, int u, struct traine
     return rc ? rc : wl_plan_update(p, 0.001, e);
 }
 
-static struct trained train(const struct workload *w, const char *backend, enum wl_dtype precision, struct wl_arena *a)
+static struct trained train_as(const struct workload *w, const char *backend, enum wl_dtype precision,
+                               enum wl_fuse fuse, struct wl_arena *a)
 {
     struct trained t = { 0 };
     struct built b = { .a = a, .workload = w };
@@ -47,15 +50,23 @@ static struct trained train(const struct workload *w, const char *backend, enum 
     const struct wl_plan_opts opts = { .backend = backend,
                                        .seed = 3,
                                        .precision = precision,
+                                       .fuse = fuse,
                                        .micro_batches = MICRO_BATCHES,
                                        .optim = { .kind = w->pixels ? "sgd" : "adamw", .momentum = 0.9 } };
     struct wl_plan *p = NULL;
     struct wl_err e = { 0 };
     int rc = w->build(&b, g, &e);
     if (!rc) rc = wl_plan_new(&p, g, &opts, NULL, a, &e);
+    if (!rc) wl_plan_set_loss_scale(p, &(struct wl_loss_scale) { .scale = F16_SCALE });
     for (int u = 0; u < UPDATES && !rc; u++) rc = update(&b, p, u, &t, &e);
     check(rc, w, backend, &e);
+    assert_int_equal(wl_plan_loss_scale(p).skipped, 0);
     return t;
+}
+
+static struct trained train(const struct workload *w, const char *backend, enum wl_dtype precision, struct wl_arena *a)
+{
+    return train_as(w, backend, precision, WL_FUSE_MEASURED, a);
 }
 
 /* How far results may lie from the exact ones: `times` as far as `other` does, and `floor` of the exact ones. */
@@ -97,11 +108,45 @@ static void test_network(void **state)
     wl_arena_free(a);
 }
 
+static void test_f16(void **state)
+{
+    const struct workload *w = *state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct trained exact = train(w, "ref", WL_F32, a), f16 = train(w, "gpu", WL_F16, a);
+    const struct allowance by_rounding = { train(w, "ref", WL_F16, a), 1.5, 1e-4, 3, 2e-2 };
+    check_near(wl_strf(a, "%s f16", w->name), &f16, &exact, &by_rounding);
+    wl_arena_free(a);
+}
+
+static void test_fused(void **state)
+{
+    const struct workload *w = *state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct trained exact = train(w, "ref", WL_F32, a), fused = train_as(w, "gpu", WL_BF16, WL_FUSE_ALWAYS, a),
+                         separate = train_as(w, "gpu", WL_BF16, WL_FUSE_NEVER, a);
+    const struct allowance by_rounding = { train(w, "ref", WL_BF16, a), 1.5, 1e-4, 3, 2e-2 };
+    check_near(wl_strf(a, "%s, fused", w->name), &fused, &exact, &by_rounding);
+    assert_true(distance(fused, separate) > 0);
+    wl_arena_free(a);
+}
+
+/* Batch norms, or projections with gelu. */
+static bool has_fusions(const struct workload *w) { return !w->molecules && strcmp(w->name, "vgg16"); }
+
+static CMUnitTestFunction test_of(const char *kind)
+{
+    if (!strcmp(kind, "f16")) return test_f16;
+    return !strcmp(kind, "fused") ? test_fused : test_network;
+}
+
 int main(int argc, char **argv)
 {
-    struct CMUnitTest tests[WORKLOADS];
+    const CMUnitTestFunction test = test_of(argc > 1 ? argv[1] : "");
+    const char *only = argv[test == test_network ? 1 : 2]; /* argv ends with NULL */
+    struct CMUnitTest tests[WORKLOADS] = { 0 };
     for (int i = 0; i < WORKLOADS; i++)
-        tests[i] = (struct CMUnitTest) { workloads[i].name, test_network, NULL, NULL, (void *)&workloads[i] };
-    if (argc > 1 && !select_cases(tests, WL_COUNT(tests), argv[1])) return 1;
+        if (test != test_fused || has_fusions(&workloads[i]))
+            tests[i] = (struct CMUnitTest) { workloads[i].name, test, NULL, NULL, (void *)&workloads[i] };
+    if (argc > 1 && only && !select_cases(tests, WL_COUNT(tests), only)) return 1;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,6 +4,7 @@
 #include "nn/graph/graph.h"
 #include "nn/nn.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -101,6 +102,21 @@ static void gradients_in_place_are_those_of_ref(void **state)
     }
 }
 
+/* A product of TF32 lies near f32's, and is not f32. */
+static void products_in_tf32(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(builds); i++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct wl_plan_opts o = { .backend = "gpu", .tf32 = true, .micro_batches = MICRO_BATCHES };
+        const struct floats tf32 = gradients(builds[i], o, a);
+        o.tf32 = false;
+        const double distance = sqrt(nmse(tf32, gradients(builds[i], o, a)));
+        if (!(distance > 1e-5 && distance < 1e-3)) fail_msg("graph %zu: %.3g from f32", i, distance);
+        wl_arena_free(a);
+    }
+}
+
 static void every_product_names_its_algorithm(void **state)
 {
     (void)state;
@@ -115,6 +131,89 @@ static void every_product_names_its_algorithm(void **state)
         products += !strcmp(s.implementation, "cublasLt 66, tile 20");
     }
     assert_int_equal(products, 8); /* three forward, three by weights, two by data */
+    wl_arena_free(a);
+}
+
+/* ---- measured algorithms ---- */
+
+static void set_slow(const char *microseconds)
+{
+    if (microseconds)
+        setenv("WATTLAW_FAKE_CUBLASLT_SLOW_US", microseconds, 1);
+    else
+        unsetenv("WATTLAW_FAKE_CUBLASLT_SLOW_US");
+}
+
+/* A plan's products: all have this kernel; how many were chosen by measurement. */
+static int chosen_products(struct wl_plan *plan, const char *kernel, struct wl_arena *a)
+{
+    int chosen = 0;
+    for (size_t i = 0; i < wl_plan_step_count(plan); i++) {
+        const struct wl_plan_step s = wl_plan_step(plan, i, a);
+        if (!wl_str_starts(s.implementation, "cublasLt")) continue;
+        assert_string_equal(s.implementation, kernel);
+        chosen += s.choice != NULL;
+        if (s.choice && !(s.choice->answer_s < s.choice->runner_up_s))
+            fail_msg("%s took %g s, %s %g", s.choice->answer, s.choice->answer_s, s.choice->runner_up,
+                     s.choice->runner_up_s);
+    }
+    return chosen;
+}
+
+static void the_fastest_algorithm_is_taken(void **state)
+{
+    (void)state;
+    static const char heuristic[] = "cublasLt 66, tile 20", fast[] = "cublasLt 66, tile 20, stages 4",
+                      middling[] = "cublasLt 66, tile 20, stages 5";
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_choices *choices = wl_choices_new(a);
+    struct wl_plan_opts o = { .backend = "gpu", .conv = WL_CONV_AUTO, .choices = choices, .micro_batches = 2 };
+    struct wl_plan *plan;
+    struct wl_err e = { 0 };
+    set_slow("2000");
+    if (new_plan(&plan, branches, o, a, &e)) fail_msg("%s", e.msg);
+    set_slow(NULL);
+    assert_int_equal(chosen_products(plan, fast, a), 8);
+    assert_int_equal(choices->n, 6); /* a and b have two passes alike */
+    assert_int_equal(choices->added, choices->n);
+    for (size_t i = 0; i < choices->n; i++) assert_string_equal(choices->v[i].runner_up, middling);
+    assert_non_null(
+        strstr(choices->v[0].question, "product f32 [13,37] by f32 [24,37]' to f32 [13,24] bias, cublasLt"));
+
+    /* What is known is not measured; without measurement the heuristic's first one is taken. */
+    if (new_plan(&plan, branches, o, a, &e)) fail_msg("%s", e.msg);
+    assert_int_equal(chosen_products(plan, fast, a), 8);
+    assert_int_equal(choices->added, choices->n);
+    o.conv = WL_CONV_DIRECT;
+    if (new_plan(&plan, branches, o, a, &e)) fail_msg("%s", e.msg);
+    assert_int_equal(chosen_products(plan, heuristic, a), 0);
+
+    /* An answer that the library does not give any more is measured again. */
+    o.conv = WL_CONV_AUTO;
+    for (size_t i = 0; i < choices->n; i++) choices->v[i].answer = "cublasLt 99";
+    set_slow("2000");
+    if (new_plan(&plan, branches, o, a, &e)) fail_msg("%s", e.msg);
+    set_slow(NULL);
+    assert_int_equal(chosen_products(plan, fast, a), 8);
+    assert_int_equal(choices->n, 6);
+    wl_arena_free(a);
+}
+
+/* All of them give the same numbers here. The lowering that lists the products leaves nothing. */
+static void measured_plans_compute_the_same(void **state)
+{
+    (void)state;
+    static const enum wl_dtype precisions[] = { WL_F32, WL_BF16 };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t i = 0; i < WL_COUNT(precisions); i++) {
+        struct wl_plan_opts o = { .backend = "gpu", .precision = precisions[i], .micro_batches = MICRO_BATCHES };
+        const struct floats first = gradients(branches, o, a);
+        o.conv = WL_CONV_AUTO;
+        o.choices = wl_choices_new(a);
+        const struct floats measured = gradients(branches, o, a);
+        assert_true(o.choices->n > 4);
+        assert_memory_equal(first.v, measured.v, first.n * sizeof(float));
+    }
     wl_arena_free(a);
 }
 
@@ -142,6 +241,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(gradients_in_place_are_those_of_ref),
         cmocka_unit_test(every_product_names_its_algorithm),
+        cmocka_unit_test(the_fastest_algorithm_is_taken),
+        cmocka_unit_test(measured_plans_compute_the_same),
+        cmocka_unit_test(products_in_tf32),
         cmocka_unit_test(a_missing_library_is_named),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

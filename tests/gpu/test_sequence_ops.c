@@ -101,6 +101,20 @@ static void test_heads_are_of_64_features_at_most(void **state)
     wl_arena_free(a);
 }
 
+static void test_rows_of_a_norm_are_of_8192_features_at_most(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_graph *g = wl_graph_new(a);
+    struct wl_tensor *y = norm(g, "op", wl_input(g, "x", WL_F32, WL_DIMS(2, 8193)), NULL);
+    struct wl_plan *p = NULL;
+    struct wl_err e = { 0 };
+    wl_mean_square(g, "loss", y, wl_input(g, "target", WL_F32, *wl_tensor_dims(y)), (struct wl_loss) { .weight = 1 });
+    assert_int_equal(wl_plan_new(&p, g, &(struct wl_plan_opts) { .backend = "gpu" }, NULL, a, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "op (layer_norm): rows of 8193 features; back-end gpu normalises rows of at most 8192");
+    wl_arena_free(a);
+}
+
 /* The error is found on the device and named when the run ends; the next run is fine. */
 static void test_a_target_of_zeros_is_an_error(void **state)
 {
@@ -133,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_full_size_rows_and_heads),
         cmocka_unit_test(test_heads_are_of_64_features_at_most),
+        cmocka_unit_test(test_rows_of_a_norm_are_of_8192_features_at_most),
         cmocka_unit_test(test_a_target_of_zeros_is_an_error),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

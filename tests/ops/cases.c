@@ -107,6 +107,7 @@ struct twin case_twin(const struct op_family *f, const struct op_case *op, uint6
         skip();
     }
     if (rc) fail_msg("%s", e.msg);
+    wl_plan_set_loss_scale(t.plan, &(struct wl_loss_scale) { .scale = 4 }); /* no overflow: losses weigh 100 */
     fill_inputs(t.plan, t.g, number, 2);
     fill_state(t.plan, number);
     if (t.rows) fill_padding(&t);
@@ -194,7 +195,7 @@ void run_backend_case(const struct op_family *f, const struct op_case *op, uint6
                       enum wl_dtype precision)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    const bool bf16 = precision == WL_BF16, cpu = !strcmp(backend, "cpu");
+    const bool bf16 = wl_dtype_bytes(precision) == 2, cpu = !strcmp(backend, "cpu");
     const struct wl_plan_opts on_ref = { .backend = "ref", .precision = precision };
     const struct wl_plan_opts on_it = { .backend = backend, .precision = precision, .threads = 2 };
     struct twin it = case_twin(f, op, number, on_it, a), ref = case_twin(f, op, number, on_ref, a);

@@ -1,7 +1,8 @@
 /* Every operation: gradients against finite differences, and a back-end against nn/ref, on random shapes: test_ops
- * [cpu|gpu]. gpu is given the fakes of CUDA by the environment. A failure prints the line that runs its case alone:
- * test_ops OPERATION NUMBER gradient|f32|bf16|gpu-f32|gpu-bf16. */
+ * [cpu|gpu [CASES|all]]. gpu is given the fakes of CUDA by the environment. A failure prints the line that runs its
+ * case alone: test_ops OPERATION NUMBER gradient|f32|bf16|gpu-f32|gpu-bf16|gpu-f16. */
 #include "cases.h"
+#include "cuda/cuda.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +11,14 @@
 static const struct op_family *const families[] = { &image_ops, &field_ops, &sequence_ops, &row_ops, &loss_ops };
 
 /* What is tested of an operation. */
-enum test { TEST_GRADIENT, TEST_F32, TEST_BF16, TEST_GPU_F32, TEST_GPU_BF16, TESTS };
+enum test { TEST_GRADIENT, TEST_F32, TEST_BF16, TEST_GPU_F32, TEST_GPU_BF16, TEST_GPU_F16, TESTS };
 static const struct {
     const char *name, *backend; /* backend NULL: ref alone */
     enum wl_dtype precision;
 } tests[TESTS] = {
     [TEST_GRADIENT] = { "gradient", NULL, WL_F32 },   [TEST_F32] = { "f32", "cpu", WL_F32 },
     [TEST_BF16] = { "bf16", "cpu", WL_BF16 },         [TEST_GPU_F32] = { "gpu-f32", "gpu", WL_F32 },
-    [TEST_GPU_BF16] = { "gpu-bf16", "gpu", WL_BF16 },
+    [TEST_GPU_BF16] = { "gpu-bf16", "gpu", WL_BF16 }, [TEST_GPU_F16] = { "gpu-f16", "gpu", WL_F16 },
 };
 
 /* A case, or all of an operation. */
@@ -25,7 +26,7 @@ struct subject {
     enum test test;
     const struct op_family *family;
     const struct op_case *op;
-    uint64_t number;
+    uint64_t number; /* alone: of the case; of gpu: how many */
 };
 
 /* Under AddressSanitizer and by clang every third shape; gcc's optimised build runs them all. */
@@ -35,8 +36,9 @@ enum { EVERY = 3 };
 enum { EVERY = 1 };
 #endif
 
-/* Of gpu the first cases from 1 on: a simulated kernel takes long. */
-enum { GPU_CASES = 3 };
+/* Of gpu the first cases from 1 on, where there are as many: a simulated kernel takes long. Of f16 fewer: its kernels
+ * are those of bf16 for another type. */
+enum { GPU_CASES = 3, F16_CASES = 1 };
 
 static bool on_gpu(enum test test) { return test >= TEST_GPU_F32; }
 
@@ -56,12 +58,18 @@ static void run(const struct subject *s, uint64_t number)
         run_gradient_case(s->family, s->op, number);
 }
 
+static uint64_t cases_of(const struct subject *s)
+{
+    return s->test == TEST_GPU_F16 && s->number == GPU_CASES ? F16_CASES : s->number;
+}
+
 static void test_op(void **state)
 {
     const struct subject *s = *state;
     const bool gpu = on_gpu(s->test);
+    const uint64_t end = gpu && s->number < s->family->cases ? 1 + cases_of(s) : s->family->cases;
     need(s->test);
-    for (uint64_t i = gpu; i < (gpu ? 1 + GPU_CASES : s->family->cases); i += gpu ? 1 : EVERY) run(s, i);
+    for (uint64_t i = gpu; i < end; i += gpu ? 1 : EVERY) run(s, i);
 }
 
 static void test_alone(void **state)
@@ -109,17 +117,32 @@ static int run_alone(const char *name, const char *number, const char *test)
 }
 
 /* Of all operations; returns how many. */
-static size_t add_tests(struct CMUnitTest *to, enum test test, struct wl_arena *a)
+static size_t add_tests(struct CMUnitTest *to, enum test test, uint64_t gpu_cases, struct wl_arena *a)
 {
     size_t n = 0;
     for (size_t i = 0; i < WL_COUNT(families); i++)
         for (size_t k = 0; k < families[i]->n_ops; k++) {
             struct subject *s = wl_new(a, struct subject);
-            *s = (struct subject) { test, families[i], &families[i]->ops[k], 0 };
+            *s = (struct subject) { test, families[i], &families[i]->ops[k], gpu_cases };
             const char *name = wl_strf(a, "%s %s", s->op->name, tests[test].name);
             to[n++] = (struct CMUnitTest) { name, test_op, NULL, NULL, s };
         }
     return n;
+}
+
+/* "all": more than there are. */
+static uint64_t gpu_cases_of(const char *text)
+{
+    if (!text) return GPU_CASES;
+    return strcmp(text, "all") ? strtoull(text, NULL, 10) : UINT64_MAX;
+}
+
+/* A GPU makes a context in a good part of a second, and ends it with the last plan: it is kept between cases. */
+static void keep_context(struct wl_arena *a)
+{
+    struct wl_cuda cuda;
+    CUcontext context;
+    if (!wl_cuda_open(&cuda, NULL, a, NULL) && !cuda.Init(0)) cuda.DevicePrimaryCtxRetain(&context, 0);
 }
 
 int main(int argc, char **argv)
@@ -129,11 +152,13 @@ int main(int argc, char **argv)
     size_t n = 1;
     for (size_t i = 0; i < WL_COUNT(families); i++) n += TESTS * families[i]->n_ops;
     struct wl_arena *a = wl_arena_new(NULL);
+    if (gpu) keep_context(a);
     struct CMUnitTest *all = wl_new_array(a, struct CMUnitTest, n);
     all[0] = (struct CMUnitTest)cmocka_unit_test(test_each_operation_of_the_table_has_a_case);
     size_t at = 1;
     for (int test = 0; test < TESTS; test++)
-        if (on_gpu((enum test)test) == gpu) at += add_tests(all + at, (enum test)test, a);
+        if (on_gpu((enum test)test) == gpu)
+            at += add_tests(all + at, (enum test)test, gpu_cases_of(argc > 2 ? argv[2] : NULL), a);
     int failed = _cmocka_run_group_tests("cases", all, at, NULL, NULL);
     wl_arena_free(a);
     return failed;

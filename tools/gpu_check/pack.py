@@ -12,11 +12,13 @@ from gpu_check import curves
 from gpu_check.programs import Programs, run
 
 NAME, MAX_BYTES = "wattlaw-gpu-check", 60_000_000
-PROGRAMS = ("src/cmd/wattlaw", "src/cmd/wattlaw-train", "bench/bench_train_step", "bench/bench_molecules")
+PROGRAMS = ("src/cmd/wattlaw", "src/cmd/wattlaw-train", "bench/bench_train_step", "bench/bench_molecules",
+            "bench/bench_gpu_limits")
 GLIBC = re.compile(r"(ld-linux|libc\.so|libm\.so|libdl\.so|libpthread\.so|librt\.so|libresolv\.so|libutil\.so|libmvec\.so)")
-TESTS = re.compile(r"gpu-(image-)?ops|gpu-rows|gpu-bases")  # of the build, which also run on a real GPU, without the fakes
+TESTS = re.compile(r"gpu-((image-|sequence-)?ops|rows|bases|models)")  # of the build, which also run on a real GPU, without the fakes
 DATA = {"images": ("imagenet", "--classes", 4, "--images", 160, "--val-images", 32, "--image-size", 64),
-        "molecules": ("qm9", "--molecules", 200), "tokens": ("wikitext", "--sequence", 32, "--words", 8000),
+        "molecules": ("qm9", "--molecules", 200), "bench": ("qm9", "--molecules", 128),  # bench: as bench/gpu_step.py takes
+         "tokens": ("wikitext", "--sequence", 32, "--words", 8000),
         "weather": ("era5", "--times", 180, "--years", 1, "--height", 16, "--width", 32)}
 
 
@@ -65,8 +67,9 @@ def tests_of(build):
             continue
         program, *args = [x for x in t["cmd"] if os.path.basename(x) != "on-fakes"]
         paths.add(os.path.join(build, program))
-        tests.append({"name": t["name"], "program": os.path.basename(program), "args": args, "env": t["env"],
-                      "limit_s": 4 * t["timeout"], "small": True})
+        of_ops = program.endswith("test_ops")
+        tests.append({"name": t["name"], "program": os.path.basename(program), "args": args + (["all"] if of_ops else []),
+                      "env": t["env"], "limit_s": 4 * t["timeout"], "small": True, "smallest": args + (["1"] if of_ops else [])})
     return tests, sorted(paths)
 
 
@@ -88,8 +91,8 @@ def make_data(programs, stage):
             raise Failure(f"data set {name}: {r.why()}")
         packed = [f for f in os.listdir(folder) if f.endswith(".molecules")]
         at[name] = os.path.join(name, packed[0]) if packed else name
-        for f in os.listdir(folder) if packed else []:
-            if f.endswith(".xyz") and int(re.sub(r"\D", "", f) or 0) > 128:  # bench_molecules takes 128
+        for f in os.listdir(folder) if name == "molecules" else []:
+            if f.endswith(".xyz"):  # packed
                 os.unlink(os.path.join(folder, f))
     return at
 

@@ -5,10 +5,11 @@ import math
 import os
 import platform
 import shutil
+import signal
 import sys
 import time
 
-from gpu_check import curves, programs
+from gpu_check import curves, programs, roofline
 from gpu_check.report import FAILED, MISSING, NO_GPU, PASSED, Report
 
 MEASURE_S, APART = 12, 0.1
@@ -20,24 +21,24 @@ class Box:
 
     def __init__(self, root, folder):
         self.programs, self.folder = programs.Programs(root), folder
+        self.programs.env["WATTLAW_BENCH_CHOICES"] = os.path.join(folder, "choices", "autotune")
         self.manifest = {}
         path = os.path.join(root, "manifest.json")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as f:
                 self.manifest = json.load(f)
         self.choices = curves.choices(self.programs)
+        self.limits = None  # (what the GPU attains, why that is not known), once it is measured
 
 
 def missing(why):
     return lambda left_s: (MISSING, why, {})
 
 
-def by_status(name, *args):
-    """A check that a program of the archive ends with status 0."""
-    def check(box, left_s):
-        r = box.programs.run(name, *args, limit_s=left_s)
-        return (PASSED, "", {}) if r.status == 0 else (FAILED, r.why(), {})
-    return check
+def keep_log(box, name, result):
+    """All that a program said, where the report has one line."""
+    with open(os.path.join(box.folder, name.replace(" ", "-") + ".log"), "w", encoding="utf-8") as f:
+        f.write(result.out + result.err)
 
 
 # ---- the phases ----
@@ -58,8 +59,10 @@ def facts(box):
     smi = shutil.which("nvidia-smi")
     yield "driver", keep_output(box, "nvidia-smi.txt", [smi, "-q"]) if smi else missing("this machine has no nvidia-smi")
     yield "doctor", keep_output(box, "doctor.json", box.programs.command("wattlaw", "doctor", "--json"), box.programs.env)
-    yield "copy and matmul ceilings", missing("this build has no program that measures them")
-    yield "description of the device for cuDNN", missing("this build has no program that writes it")
+    usable = box.programs.has("bench_gpu_limits")
+    absent = missing("the archive has no bin/bench_gpu_limits")
+    yield "copy and matmul ceilings", roofline.ceilings(box) if usable else absent
+    yield "cuDNN's description of the GPU", roofline.description(box) if usable else absent
 
 
 def one_test(box, test):
@@ -67,6 +70,7 @@ def one_test(box, test):
         env = {k: v.replace("{root}", box.programs.root) for k, v in test["env"].items() if k not in programs.FAKES}
         args = [a.replace("{root}", box.programs.root) for a in test["args"]]
         r = box.programs.run(test["program"], *args, limit_s=min(left_s, test["limit_s"]), env=env, cwd=box.folder)
+        keep_log(box, test["name"], r)
         if r.status == NO_GPU:
             return MISSING, r.why(), {}
         return (PASSED, "", {}) if r.status == 0 else (FAILED, r.why(), {})
@@ -83,7 +87,7 @@ def operations(box):
 
 def training(box):
     for golden in box.manifest.get("curves", []):
-        for precision in ("f32", "bf16", "f16"):
+        for precision in curves.TOLERANCE:
             yield (f"{golden['model']} {precision}",
                    lambda left_s, g=golden, p=precision: curves.check(box, g, p, left_s))
     if not box.manifest.get("curves"):
@@ -98,6 +102,8 @@ def resuming(box):
 def models(box):
     yield from training(box)
     yield from resuming(box)
+    for golden in box.manifest.get("curves", [])[:1]:
+        yield f"{golden['model']} bf16, autotuned", lambda left_s, g=golden: curves.check(box, g, "bf16", left_s, "auto")
 
 
 def sanitizer(box):
@@ -109,12 +115,14 @@ def sanitizer(box):
         elif not tests:
             yield kind, missing("the archive has no test of kernels of small shapes")
         for test in tests if tool else []:
-            argv = [tool, "--tool", kind, "--error-exitcode", "9", *box.programs.command(test["program"], *test["args"])]
-            yield f"{kind} {test['name']}", (lambda left_s, a=argv: sanitized(box, a, left_s))
+            argv = [tool, "--tool", kind, "--error-exitcode", "9"]
+            argv += box.programs.command(test["program"], *test.get("smallest", test["args"]))
+            yield f"{kind} {test['name']}", (lambda left_s, a=argv, n=f"{kind} {test['name']}": sanitized(box, n, a, left_s))
 
 
-def sanitized(box, argv, left_s):
+def sanitized(box, name, argv, left_s):
     r = programs.run(argv, left_s, box.programs.env, box.folder)
+    keep_log(box, name, r)
     return (PASSED, "", {}) if r.status == 0 else (FAILED, r.why(), {})
 
 
@@ -138,9 +146,13 @@ def full_sizes(box):
                                          missing("this build has no back-end gpu, or the archive no bench/gpu_step.py"))
 
 
-def roofline(box):
-    del box
-    yield "steps against bytes and flop", missing("this build does not time the steps of a GPU plan by events")
+def rooflines(box):
+    """The times of a full-size model's steps, by events, against what the GPU attains."""
+    for model, batch in FULL.items():
+        argv = roofline.program(box, model, batch)
+        usable = "gpu" in box.choices["backend"] and all(box.programs.has(x) for x in ("bench_gpu_limits", argv[0]))
+        yield f"{model} batch {batch}", (roofline.timed_steps(box, model, argv) if usable else
+                                         missing(f"this build has no back-end gpu, or the archive no bin/{argv[0]}"))
 
 
 def measured(box, name, command):
@@ -179,22 +191,30 @@ def harness(box):
     yield "idle", measured(box, "idle", ["sleep", str(MEASURE_S)])
     golden = next(iter(box.manifest.get("curves", [])), None)
     if golden and "gpu" in box.choices["backend"]:
-        yield "under load", measured(box, "load", curves.command(box, golden, "f32", epochs=20))
+        yield "under load", measured(box, "load", curves.load(box, golden))
     else:
         yield "under load", missing("this build has no back-end gpu")
 
 
-# Shares of the time, of 10 minutes together.
-PHASES = {"facts": (facts, 0.3), "operations": (operations, 1.7), "models": (models, 1.8), "sanitizer": (sanitizer, 0.7),
-          "full-size": (full_sizes, 3.5), "roofline": (roofline, 1.0), "harness": (harness, 1.0)}
+# Shares of the time, of 10 minutes together. Of phases in EVEN no check takes more than twice its share of what is left.
+PHASES = {"facts": (facts, 0.3), "operations": (operations, 1.7), "models": (models, 2.0), "sanitizer": (sanitizer, 0.7),
+          "full-size": (full_sizes, 3.5), "roofline": (rooflines, 0.9), "harness": (harness, 0.9)}
+
+EVEN = ("models", "full-size", "roofline")
+
+
+def time_for(left_s, checks, even):
+    return min(left_s, 2 * left_s / checks) if even else left_s
 
 
 def run_phase(report, box, name, limit_s):
     """Checks that the time does not reach have failed: a report without them would look better than it is."""
     end = time.monotonic() + limit_s
     report.begin(name, limit_s)
-    for check, made in PHASES[name][0](box):
-        start, left_s = time.monotonic(), end - time.monotonic()
+    checks = list(PHASES[name][0](box))
+    for number, (check, made) in enumerate(checks):
+        start = time.monotonic()
+        left_s = time_for(end - start, len(checks) - number, name in EVEN)
         try:
             status, detail, numbers = made(left_s) if left_s > 0 else (FAILED, "not reached: the phase's time was over", {})
         except Exception as error:  # whatever is wrong with one check, the others are made
@@ -217,6 +237,7 @@ def main(root, minutes, only, folder):
         print(f"gpu-check: {root} is not an unpacked archive of `gpu-check pack`: bin/wattlaw-train is missing", file=sys.stderr)
         return 2
     folder = os.path.abspath(folder or f"gpu-check-{platform.node()}-{time.strftime('%Y%m%d-%H%M%S')}")
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(1))  # ends what runs, too
     report = Report(folder, {"host": platform.node(), "system": platform.platform(), "gpus": ", ".join(names)})
     box = Box(root, folder)
     for name in only or PHASES:

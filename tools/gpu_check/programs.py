@@ -1,4 +1,5 @@
 """How gpu-check runs programs: with a time limit, as groups that are killed whole, and from an archive with its own libraries."""
+import ctypes
 import os
 import signal
 import subprocess
@@ -10,6 +11,8 @@ LOADER = os.path.join("lib", "glibc", "ld-linux-x86-64.so.2")
 FAKES = ("CUDA_DRIVER_LIBRARY", "FAKE_LIBCUDA", "WATTLAW_KERNELS", "WATTLAW_CUDA_PATH",
          "WATTLAW_FAKE_GPU", "WATTLAW_FAKE_NCCL", "WATTLAW_FAKE_CUDA", "WATTLAW_FAKE_NVML")
 TAIL = 400  # characters of a message
+PR_SET_PDEATHSIG = 1  # linux/prctl.h
+LIBC = ctypes.CDLL(None)
 
 
 class Result:
@@ -32,15 +35,24 @@ def kill_group(process):
         pass
 
 
-def run(argv, limit_s, env=None, cwd=None):
-    start = time.monotonic()
+def die_with(parent):
+    """In a child: a program that outlived gpu-check, killed, would keep the GPU busy."""
+    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)  # killed before
+
+
+def run(argv, limit_s, env=None, cwd=None, text=""):
+    """`text`: its standard input."""
+    start, me = time.monotonic(), os.getpid()
     try:
-        p = subprocess.Popen(argv, env=env, cwd=cwd, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                             universal_newlines=True, errors="replace", start_new_session=True)
+        p = subprocess.Popen(argv, env=env, cwd=cwd, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             universal_newlines=True, errors="replace", start_new_session=True,
+                             preexec_fn=lambda: die_with(me))
     except OSError as error:
         return Result(127, "", str(error), 0.0, False)
     try:
-        out, err = p.communicate(timeout=max(limit_s, 0.01))
+        out, err = p.communicate(text, timeout=max(limit_s, 0.01))
         return Result(p.returncode, out, err, time.monotonic() - start, False)
     except subprocess.TimeoutExpired:
         kill_group(p)
@@ -81,8 +93,8 @@ class Programs:
     def command(self, name, *args):
         return [*self.prefix, self.path("bin", name), *map(str, args)]
 
-    def run(self, name, *args, limit_s, env=None, cwd=None):
-        return run(self.command(name, *args), limit_s, {**self.env, **(env or {})}, cwd)
+    def run(self, name, *args, limit_s, env=None, cwd=None, text=""):
+        return run(self.command(name, *args), limit_s, {**self.env, **(env or {})}, cwd, text)
 
 
 DRIVER = """

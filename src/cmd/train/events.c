@@ -11,7 +11,7 @@ static void tuning(void *data, size_t done, size_t total)
     struct wl_cmd_train_progress *p = data;
     if (!p->active) wl_progress_start(&p->bar, "planning");
     p->active = true;
-    if (total) wl_progress_update(&p->bar, (double)done, (double)total, -1, "convolutions measured");
+    if (total) wl_progress_update(&p->bar, (double)done, (double)total, -1, "shapes measured");
 }
 
 static void clear(struct wl_cmd_train_progress *p)

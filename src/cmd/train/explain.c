@@ -25,6 +25,7 @@ static const struct class
     { "statistics", "statistic_bytes", offsetof(struct wl_plan_info, statistic_bytes) },
     { "input", "input_bytes", offsetof(struct wl_plan_info, input_bytes) },
     { "output", "output_bytes", offsetof(struct wl_plan_info, output_bytes) },
+    { "copies", "copy_bytes", offsetof(struct wl_plan_info, copy_bytes) },
     { "values", "value_bytes", offsetof(struct wl_plan_info, value_bytes) },
     { "total", "total_bytes", offsetof(struct wl_plan_info, total_bytes) },
 };
@@ -34,23 +35,50 @@ static size_t bytes_of(const struct explain *x, const struct class *c)
     return *(const size_t *)((const char *)&x->info + c->offset);
 }
 
-/* The main result of a step: the largest tensor that it writes, preferring tensors of several dimensions to scratch
- * memory and vectors of statistics. */
+/* The main result of a step: the largest tensor that it writes, preferring what others read to scratch memory, and
+ * tensors of several dimensions to vectors of statistics. */
+static int rank_of(const struct wl_plan_buffer *b) { return 2 * !b->scratch + (b->dims.n > 1); }
+
 static const struct wl_plan_buffer *result(const struct wl_plan_step *s)
 {
     const struct wl_plan_buffer *best = NULL;
     for (size_t i = 0; i < s->n_buffers; i++) {
         const struct wl_plan_buffer *b = &s->buffers[i];
         if (!b->written) continue;
-        bool tensor = b->dims.n > 1, better = !best || tensor > (best->dims.n > 1);
-        if (better || (tensor && b->bytes > best->bytes)) best = b;
+        const int more = best ? rank_of(b) - rank_of(best) : 1;
+        if (more > 0 || (!more && b->dims.n > 1 && b->bytes > best->bytes)) best = b;
     }
     return best;
+}
+
+static double scratch_bytes(const struct wl_plan_step *s)
+{
+    double sum = 0;
+    for (size_t i = 0; i < s->n_buffers; i++)
+        if (s->buffers[i].scratch) sum += (double)s->buffers[i].bytes;
+    return sum;
 }
 
 static const char *when(const struct wl_plan_step *s)
 {
     return s->training && s->evaluation ? "both" : s->training ? "train" : "eval";
+}
+
+static const char *bound_by(const struct wl_plan_step *s) { return s->bound_by_flops ? "flop" : "memory"; }
+
+/* The shortest times of an optimizer step of one micro-batch, s, by what bounds them; NAN: not known. */
+struct bound {
+    double memory_s, flops_s;
+};
+
+static struct bound bound(const struct explain *x)
+{
+    struct bound sum = { .memory_s = x->info.update_bound_s };
+    for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
+        const struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
+        if (s.training) *(s.bound_by_flops ? &sum.flops_s : &sum.memory_s) += s.bound_s;
+    }
+    return sum;
 }
 
 /* Multiplications of a step relative to one without recomputation; NAN: the network's are not counted. */
@@ -65,7 +93,20 @@ static double work_ratio(const struct wl_plan_info *f)
 static void print_choice(struct wl_table *t, const struct wl_choice *c)
 {
     wl_table_real(t, c ? c->answer_s * 1e3 : NAN, 3);
-    if (c) wl_table_cellf(t, "%s %.3g", c->runner_up, c->runner_up_s * 1e3);
+    if (c)
+        wl_table_cellf(t, "%s %.3g", c->runner_up, c->runner_up_s * 1e3);
+    else
+        wl_table_cell(t, NULL);
+}
+
+static void print_bound(struct wl_table *t, const struct wl_plan_step *s)
+{
+    const bool known = !isnan(s->bound_s);
+    const double scratch = scratch_bytes(s);
+    wl_table_aligned(t, known && scratch > 0 ? scratch * 1e-6 : NAN);
+    wl_table_aligned(t, known ? s->moved_bytes * 1e-6 : NAN);
+    wl_table_aligned(t, s->bound_s * 1e6);
+    wl_table_cell(t, known ? bound_by(s) : NULL);
 }
 
 static void print_steps(const struct explain *x)
@@ -78,6 +119,9 @@ static void print_steps(const struct explain *x)
     static const char *const numbers[] = { "Mflop/sample", "ms/sample" };
     for (size_t i = 0; i < WL_COUNT(numbers); i++) wl_table_column(&t, numbers[i], true);
     wl_table_column(&t, "chosen before", false);
+    static const char *const bounds[] = { "scratch MB", "moved MB", "at least us" };
+    for (size_t i = 0; i < WL_COUNT(bounds); i++) wl_table_real_column(&t, bounds[i], 4);
+    wl_table_column(&t, "bound by", false);
     for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
         struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
         const struct wl_plan_buffer *b = result(&s);
@@ -90,10 +134,27 @@ static void print_steps(const struct explain *x)
             wl_table_cellf(&t, "%zu", b->bytes);
             wl_table_real(&t, s.flops > 0 ? s.flops * 1e-6 : NAN, 4);
             print_choice(&t, s.choice);
+            print_bound(&t, &s);
         }
         wl_table_row(&t);
     }
     wl_table_print(&t, WL_STDOUT, 0);
+}
+
+/* The roofline of the whole step. */
+static void print_bound_of_step(const struct explain *x)
+{
+    const struct wl_device_peaks *p = &x->info.peaks;
+    const struct bound b = bound(x);
+    const double s = b.memory_s + b.flops_s;
+    if (isnan(s)) return;
+    const char *tf32 = isnan(p->flop_per_s_tf32) ? "" : wl_strf(x->arena, ", of TF32 %.3g", p->flop_per_s_tf32 * 1e-12);
+    wl_print(
+        "\na step and its update take at least %.4g ms (%s samples/s), %.4g ms for memory and %.4g ms for products\n"
+        "estimated of %s: %.3g TB/s, products of 16 bits %.3g%s and of f32 %.3g TFLOP/s\n",
+        s * 1e3, wl_number_text(round((double)x->task->opts->local_batch / s), x->arena), b.memory_s * 1e3,
+        b.flops_s * 1e3, p->device, p->bytes_per_s * 1e-12, p->flop_per_s_16bit * 1e-12, tf32,
+        p->flop_per_s_f32 * 1e-12);
 }
 
 static void print_memory(const struct explain *x)
@@ -160,8 +221,8 @@ static void print_text(const struct explain *x)
     const struct wl_plan_info *f = &x->info;
     wl_print("%s (%s), local batch %lld, %s: %lld parameters\n", x->task->workload->name, x->task->opts->size,
              (long long)x->task->opts->local_batch, x->task->sample_text, (long long)f->parameters);
-    wl_print("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library,
-             wl_dtype_name(f->precision), f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
+    wl_print("%s, %s, %d thread%s; %d operations in %d steps, %d of them reorders\n", f->library, f->precision_name,
+             f->threads, f->threads == 1 ? "" : "s", f->operations, f->steps, f->reorders);
     if (isnan(f->train_flops))
         wl_print("the flop count of a %s depends on its size: train with data and --json to see it\n\n",
                  x->task->workload->noun);
@@ -169,6 +230,7 @@ static void print_text(const struct explain *x)
         wl_print("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
                  f->train_flops * 1e-9);
     print_steps(x);
+    print_bound_of_step(x);
     wl_print("\n");
     print_memory(x);
     print_recompute(x);
@@ -188,6 +250,7 @@ static void add_buffer(struct wl_json *list, const struct wl_plan_buffer *b)
     wl_json_add_str(o, "layout", b->layout);
     wl_json_add_int(o, "bytes", (int64_t)b->bytes);
     wl_json_add_bool(o, "written", b->written);
+    wl_json_add_bool(o, "scratch", b->scratch);
 }
 
 static void add_choice(struct wl_json *o, const struct wl_choice *c)
@@ -209,9 +272,27 @@ static void add_step(struct wl_json *list, const struct wl_plan_step *s)
     wl_json_add_bool(o, "evaluation", s->evaluation);
     wl_json_add_bool(o, "again", s->recompute);
     wl_json_add_real(o, "flops_per_sample", s->flops);
+    wl_json_add_real(o, "moved_bytes", s->moved_bytes);
+    wl_json_add_real(o, "bound_s", s->bound_s);
+    wl_json_add_str(o, "bound_by", isnan(s->bound_s) ? NULL : bound_by(s));
     if (s->choice) add_choice(wl_json_add_object(o, "choice"), s->choice);
     struct wl_json *buffers = wl_json_add_array(o, "buffers");
     for (size_t i = 0; i < s->n_buffers; i++) add_buffer(buffers, &s->buffers[i]);
+}
+
+static void add_bound(struct wl_json *o, const struct explain *x)
+{
+    const struct wl_device_peaks *p = &x->info.peaks;
+    const struct bound b = bound(x);
+    wl_json_add_str(o, "device", p->device);
+    wl_json_add_real(o, "bytes_per_s", p->bytes_per_s);
+    wl_json_add_real(o, "flops_per_s_16bit", p->flop_per_s_16bit);
+    wl_json_add_real(o, "flops_per_s_tf32", p->flop_per_s_tf32);
+    wl_json_add_real(o, "flops_per_s_f32", p->flop_per_s_f32);
+    wl_json_add_real(o, "memory_s", b.memory_s);
+    wl_json_add_real(o, "flops_s", b.flops_s);
+    wl_json_add_real(o, "update_bytes", x->info.update_bytes);
+    wl_json_add_real(o, "update_s", x->info.update_bound_s);
 }
 
 static void add_recompute(struct wl_json *o, const struct explain *x)
@@ -239,7 +320,7 @@ static void print_json(const struct explain *x)
     wl_json_add_str(o, "wattlaw", WL_VERSION);
     wl_json_add_str(o, "backend", f->backend);
     wl_json_add_str(o, "library", f->library);
-    wl_json_add_str(o, "precision", wl_dtype_name(f->precision));
+    wl_json_add_str(o, "precision", f->precision_name);
     wl_opts_json(x->task->rows, x->task->opts, wl_json_add_object(o, "options"));
     wl_json_add_int(o, "parameters", f->parameters);
     wl_json_add_int(o, "operations", f->operations);
@@ -254,6 +335,7 @@ static void print_json(const struct explain *x)
     wl_json_add_int(memory, "in_place_bytes", (int64_t)f->in_place_bytes);
     wl_json_add_int(memory, "keeping_bytes", (int64_t)f->keeping_bytes);
     add_recompute(wl_json_add_object(o, "recompute"), x);
+    if (f->peaks.device) add_bound(wl_json_add_object(o, "bound"), x);
     struct wl_json *steps = wl_json_add_array(o, "steps");
     for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
         struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);

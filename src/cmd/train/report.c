@@ -3,7 +3,7 @@
 #include <math.h>
 
 struct totals {
-    int64_t samples, updates;
+    int64_t samples, updates, skipped;
     double time_s, input_wait_s;
 };
 
@@ -13,6 +13,7 @@ static struct totals sum_up(const struct wl_trainer *t)
     for (size_t i = 0; i < t->n_epochs; i++) {
         s.samples += t->epochs[i].samples;
         s.updates += t->epochs[i].updates;
+        s.skipped += t->epochs[i].skipped;
         s.time_s += t->epochs[i].time_s;
         s.input_wait_s += t->epochs[i].input_wait_s;
     }
@@ -108,6 +109,9 @@ void wl_cmd_train_log_epoch(const struct wl_trainer *t, const struct wl_train_ep
     struct wl_text text = WL_TEXT(once);
     add_values(&text, ":", t->task, r->metric[WL_PHASE_TRAIN]);
     add_values(&text, "; validation", t->task, r->metric[WL_PHASE_VAL]);
+    if (r->skipped)
+        wl_text_addf(&text, "; %lld of %lld updates skipped (loss scale %g)", (long long)r->skipped,
+                     (long long)r->updates, wl_plan_loss_scale(t->plan).scale);
     wl_log(WL_INFO, "train", "epoch %lld/%lld%s; %.2f s, %s", (long long)r->epoch, (long long)t->opts->epochs, text.s,
            r->time_s, speed(t->task, (double)r->samples, r->time_s, once));
     wl_arena_free(once);
@@ -174,6 +178,9 @@ static void print_text(const struct wl_trainer *t, bool interrupted)
     wl_print("\n%s %zu epoch%s: %lld updates, %lld samples in %s, %s\n", interrupted ? "interrupted after" : "trained",
              t->n_epochs, t->n_epochs == 1 ? "" : "s", (long long)s.updates, (long long)s.samples,
              wl_human_time(t->arena, s.time_s), speed(j, (double)s.samples, s.time_s, t->arena));
+    if (wl_plan_scales_loss(t->plan))
+        wl_print("loss scale %g; %lld of %lld updates skipped: gradients were not finite\n",
+                 wl_plan_loss_scale(t->plan).scale, (long long)s.skipped, (long long)s.updates);
     wl_print("memory %s per worker, %s of it in huge pages\n", wl_human_bytes(t->arena, (double)info.total_bytes),
              wl_human_bytes(t->arena, (double)wl_plan_huge_bytes(t->plan)));
     if (info.segments)
@@ -195,6 +202,7 @@ static void add_epoch(struct wl_json *list, const struct wl_train_task *j, const
     wl_json_add_bool(o, "whole", r->complete);
     wl_json_add_int(o, "samples", r->samples);
     wl_json_add_int(o, "updates", r->updates);
+    wl_json_add_int(o, "skipped_updates", r->skipped);
     wl_json_add_real(o, "time_s", r->time_s);
     wl_json_add_real(o, "input_wait_s", r->input_wait_s);
     wl_json_add_real(o, "lr", r->lr);
@@ -257,6 +265,8 @@ static void print_json(const struct wl_trainer *t, bool interrupted)
     struct wl_json *list = wl_json_add_array(o, "epochs");
     for (size_t i = 0; i < t->n_epochs; i++) add_epoch(list, j, &t->epochs[i], t->arena);
     wl_json_add_int(o, "updates", s.updates);
+    wl_json_add_int(o, "skipped_updates", s.skipped);
+    if (wl_plan_scales_loss(t->plan)) wl_json_add_real(o, "loss_scale", wl_plan_loss_scale(t->plan).scale);
     wl_json_add_int(o, "samples", s.samples);
     wl_json_add_real(o, "time_s", s.time_s);
     wl_json_add_real(o, "samples_per_s", rate((double)s.samples, s.time_s));

@@ -1,4 +1,4 @@
-/* The threads crop and resize to bytes; the consumer converts them to normalised floats in the graph's input. */
+/* The threads crop and resize; the network normalises. */
 #include "data/images/images.h"
 
 #include "data/images/resize.h"
@@ -41,7 +41,7 @@ static struct wl_crop crop_of(const struct wl_images *l, const struct wl_epoch_k
     return wl_crop_random(width, height, &d);
 }
 
-/* buffers: pixels [3,S,S] of bytes, label */
+/* buffers: pixels [3,S,S], label */
 static int write_sample(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, int64_t index,
                         void *const *buffers, struct wl_err *e)
 {
@@ -56,20 +56,6 @@ static int write_sample(const struct wl_dataset *s, void *thread, const struct w
     rc = wl_jpeg_decode(r->jpeg, wl_crop_scale_denominator(&crop, (int)l->size), &pixels, e);
     *(int32_t *)buffers[1] = r->sample.class_index;
     return rc == 0 ? wl_resize(r->resize, &pixels, &crop, buffers[0], e) : rc;
-}
-
-/* x = (v/255 - mean) / std, planes of R, G, B; mean and std of ImageNet as in torchvision. */
-static void copy_out(const struct wl_dataset *s, void *const *from, void *const *to)
-{
-    static const float mean[3] = { 0.485f, 0.456f, 0.406f }, std[3] = { 0.229f, 0.224f, 0.225f };
-    const size_t size = images_of(s)->size, plane = size * size;
-    const uint8_t *pixels = from[0];
-    float *x = to[0];
-    for (size_t c = 0; c < 3; c++) {
-        float scale = 1 / (255 * std[c]), shift = -mean[c] / std[c];
-        for (size_t i = 0; i < plane; i++) x[c * plane + i] = (float)pixels[c * plane + i] * scale + shift;
-    }
-    *(int32_t *)to[1] = *(const int32_t *)from[1];
 }
 
 /* A label below 0 marks padding; the pixels do not matter. */
@@ -101,7 +87,6 @@ static const struct wl_dataset_ops ops = {
     .bad_sample_hint = "--skip-bad skips such images",
     .open_thread = open_thread,
     .write_sample = write_sample,
-    .copy_out = copy_out,
     .pad = pad,
 };
 
@@ -137,8 +122,7 @@ int wl_images_open(struct wl_images **out, const struct wl_images_opts *o, struc
                                    .name = l->source.dir,
                                    .samples = l->source.n,
                                    .buffers = 2,
-                                   .bytes = { pixels * sizeof(float), sizeof(int32_t) },
-                                   .slot_bytes = { pixels },
+                                   .bytes = { pixels, sizeof(int32_t) },
                                    .data = l };
     *out = l;
     return 0;

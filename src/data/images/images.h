@@ -23,7 +23,7 @@ struct wl_images_opts {
 };
 
 /* One part of the data. Its buffers:
- *   x [B,3,S,S] f32: (v/255 - mean) / std with ImageNet's mean and std, RGB    y [B] i32 class index, -1: padding
+ *   x [B,3,S,S] u8, RGB    y [B] i32 class index, -1: padding
  * Crop and flip depend only on (seed, epoch, sample). */
 struct wl_images;
 

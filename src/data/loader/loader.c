@@ -55,7 +55,7 @@ static int allocate_slots(struct wl_loader *f, struct wl_arena *a, struct wl_err
         slot->index = wl_new_array(a, int64_t, batch);
         slot->good = wl_new_array(a, bool, batch);
         for (int k = 0; k < s->buffers; k++) {
-            slot->buffer[k] = wl_try_alloc(a, units * wl_loader_slot_bytes(s, k), 64, "prefetched batches", e);
+            slot->buffer[k] = wl_try_alloc(a, units * s->bytes[k], 64, "prefetched batches", e);
             if (!slot->buffer[k]) return WL_ENOMEM;
         }
     }
@@ -152,18 +152,9 @@ int wl_loader_start_epoch(struct wl_loader *f, int64_t epoch, int64_t first_batc
     return 0;
 }
 
-static void buffers_at(const struct wl_dataset *s, void *const *buffer, int64_t i, bool ring, void **at)
+static void *sample_at(const struct wl_dataset *s, void *const *buffer, int k, int64_t i)
 {
-    for (int k = 0; k < s->buffers; k++)
-        at[k] = (char *)buffer[k] + (size_t)i * (ring ? wl_loader_slot_bytes(s, k) : s->bytes[k]);
-}
-
-static void copy_sample(const struct wl_dataset *s, void *const *from, void *const *to)
-{
-    if (s->ops->copy_out)
-        s->ops->copy_out(s, from, to);
-    else
-        for (int k = 0; k < s->buffers; k++) memcpy(to[k], from[k], s->bytes[k]);
+    return (char *)buffer[k] + (size_t)i * s->bytes[k];
 }
 
 /* Copies the good ones of the first `count` samples to the inputs, and pads the rest; returns how many. slot NULL:
@@ -172,16 +163,16 @@ static int64_t copy_good_samples(const struct wl_loader *f, const struct wl_load
                                  void *const *inputs)
 {
     const struct wl_dataset *s = f->set;
-    void *from[WL_DATASET_MAX_BUFFERS], *to[WL_DATASET_MAX_BUFFERS];
     int64_t n = 0;
     for (int64_t i = 0; i < count; i++) {
         if (!slot->good[i]) continue;
-        buffers_at(s, slot->buffer, i, true, from);
-        buffers_at(s, inputs, n++, false, to);
-        copy_sample(s, from, to);
+        for (int k = 0; k < s->buffers; k++)
+            memcpy(sample_at(s, inputs, k, n), sample_at(s, slot->buffer, k, i), s->bytes[k]);
+        n++;
     }
     for (int64_t i = n; i < f->o.batch; i++) {
-        buffers_at(s, inputs, i, false, to);
+        void *to[WL_DATASET_MAX_BUFFERS];
+        for (int k = 0; k < s->buffers; k++) to[k] = sample_at(s, inputs, k, i);
         s->ops->pad(s, to);
     }
     return n;

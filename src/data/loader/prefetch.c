@@ -1,10 +1,5 @@
 #include "data/loader/prefetch.h"
 
-size_t wl_loader_slot_bytes(const struct wl_dataset *s, int k)
-{
-    return s->slot_bytes[k] ? s->slot_bytes[k] : s->bytes[k];
-}
-
 struct wl_loader_slot *wl_loader_slot_at(struct wl_loader *f, int64_t step) { return &f->ring[step % f->o.ring]; }
 
 /* An item as its thread sees it. */
@@ -39,8 +34,7 @@ static int write_sample(struct wl_loader_thread *t, const struct item *it, struc
     struct wl_loader *f = t->feed;
     const struct wl_dataset *s = f->set;
     void *at[WL_DATASET_MAX_BUFFERS];
-    for (int k = 0; k < s->buffers; k++)
-        at[k] = (char *)it->slot->buffer[k] + (size_t)it->position * wl_loader_slot_bytes(s, k);
+    for (int k = 0; k < s->buffers; k++) at[k] = (char *)it->slot->buffer[k] + (size_t)it->position * s->bytes[k];
     int64_t tries = f->o.skip_bad && f->o.training ? s->samples : 1;
     it->slot->good[it->position] = true;
     for (int64_t i = 0; i < tries; i++) {

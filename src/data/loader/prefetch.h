@@ -48,9 +48,6 @@ struct wl_loader {
     int64_t started;
 };
 
-/* Bytes of one unit, sample or batch, of buffer k in the ring. */
-size_t wl_loader_slot_bytes(const struct wl_dataset *s, int k);
-
 struct wl_loader_slot *wl_loader_slot_at(struct wl_loader *f, int64_t step);
 
 /* The threads run this until f->stop. */

@@ -20,8 +20,9 @@ struct call {
     const struct wl_step *step;
     void *to;
     const void *from;
-    size_t n;     /* floats; bytes of a copy */
-    size_t event; /* of a copy */
+    enum wl_dtype type; /* of a rounding */
+    size_t n;           /* floats; bytes of a copy */
+    size_t event;       /* of a copy */
     wl_device_sum_fn *sum;
     void *sum_of;
 };
@@ -145,8 +146,20 @@ static int check_uses(const struct wl_step *s, struct wl_err *e)
 static int check_io(const struct wl_device_io *io, struct wl_err *e)
 {
     int rc = check_alignment(io->input.at, "the input", e);
+    if (!rc) rc = check_alignment(io->landing, "the uploaded input", e);
     if (!rc) rc = check_alignment(io->output.at, "the output", e);
     return rc ? rc : check_alignment(io->counts, "the block of counts", e);
+}
+
+static int upload(void *device, const struct wl_device_io *io, struct wl_err *e)
+{
+    return put(device, io->landing, io->input.host, io->input.bytes, e);
+}
+
+static int wait_upload(void *device, int slot, struct wl_err *e)
+{
+    (void)device, (void)slot, (void)e;
+    return 0;
 }
 
 static int begin(void *device, const struct wl_run *r, const struct wl_device_io *io, const struct wl_counts *counts,
@@ -160,7 +173,9 @@ static int begin(void *device, const struct wl_run *r, const struct wl_device_io
     for (size_t i = 0; i < b->n_copies; i++) b->copies[i].enqueued = false;
     unlock(b);
     *b->block = *r;
-    return locked(b, wl_host_device.begin(device, r, io, counts, e));
+    struct wl_device_io landed = *io;
+    landed.input.host = io->landing;
+    return locked(b, wl_host_device.begin(device, r, &landed, counts, e));
 }
 
 /* Calls of one variant are the same only if `training` and `first` are. */
@@ -229,7 +244,7 @@ static int execute(struct boxed *b, const struct call *c, struct wl_err *e)
         return rc ? rc : c->step->run(c->step, b->block, e);
     }
     case ADD: return wl_host_device.add(b, c->to, c->from, c->n, e);
-    case ROUND: return wl_host_device.round_to_bf16(b, c->to, c->n, e);
+    case ROUND: return wl_host_device.round(b, c->to, c->n, c->type, e);
     case GET: return enqueue_copy(b, c, e);
     case SUM: return enqueue_sum(b, c), 0;
     case JOIN: return join(b, e);
@@ -240,7 +255,7 @@ static int execute(struct boxed *b, const struct call *c, struct wl_err *e)
 static bool same_call(const struct call *x, const struct call *y)
 {
     return x->kind == y->kind && x->step == y->step && x->to == y->to && x->from == y->from && x->n == y->n &&
-           x->event == y->event && x->sum == y->sum && x->sum_of == y->sum_of;
+           x->type == y->type && x->event == y->event && x->sum == y->sum && x->sum_of == y->sum_of;
 }
 
 static int compare(struct boxed *b, const struct call *c, struct wl_err *e)
@@ -318,9 +333,9 @@ static int add(void *device, float *to, const float *part, size_t n, struct wl_e
     return enqueue(device, (struct call) { .kind = ADD, .to = to, .from = part, .n = n }, e);
 }
 
-static int round_to_bf16(void *device, float *v, size_t n, struct wl_err *e)
+static int round_floats(void *device, float *v, size_t n, enum wl_dtype type, struct wl_err *e)
 {
-    return enqueue(device, (struct call) { .kind = ROUND, .to = v, .n = n }, e);
+    return enqueue(device, (struct call) { .kind = ROUND, .to = v, .n = n, .type = type }, e);
 }
 
 static int get_async(void *device, void *to, const void *from, size_t bytes, size_t event, struct wl_err *e)
@@ -345,6 +360,14 @@ static int sum(void *device, wl_device_sum_fn *make, void *of, float *at, size_t
 }
 
 static int join_sums(void *device, struct wl_err *e) { return enqueue(device, (struct call) { .kind = JOIN }, e); }
+
+static int check_finite(void *device, const float *v, size_t n, const struct wl_device_io *io, struct wl_err *e)
+{
+    const struct boxed *b = device;
+    if (!b->running || b->recording) return wl_fail(e, WL_EINVAL, "gradients are checked outside of a run");
+    unlock(b);
+    return locked(b, wl_host_device.check_finite(device, v, n, io, e));
+}
 
 static void lap(void *device, double *seconds) { wl_host_device.lap(device, seconds); }
 
@@ -405,17 +428,20 @@ static const struct wl_device_ops device = {
     .huge_bytes = huge_bytes,
     .put = put,
     .get = get,
+    .upload = upload,
+    .wait_upload = wait_upload,
     .begin = begin,
     .run = run,
     .end = end,
     .step = step,
     .add = add,
-    .round_to_bf16 = round_to_bf16,
+    .round = round_floats,
     .get_async = get_async,
     .wait = wait,
     .sum_stream = sum_stream,
     .sum = sum,
     .join_sums = join_sums,
+    .check_finite = check_finite,
     .lap = lap,
     .sum_moments = sum_moments,
     .update = update,
@@ -453,7 +479,7 @@ const struct wl_backend wl_backend_boxed = {
     .device = &device,
     .open = open_boxed,
     .rules = wl_ref_rules,
-    .emulates_bf16 = true,
+    .emulates_16_bits = true,
     .sum = wl_ref_sum,
     .reorder = wl_ref_reorder,
 };

@@ -13,31 +13,16 @@ enum { LENGTH = 8, MOST_HEADER = 100000000 /* the reference's limit */ };
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-static float of_bits(uint32_t bits)
-{
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
-}
-
 static void read_f32(const uint8_t *from, size_t n, float *to) { memcpy(to, from, n * sizeof *to); }
 
 static void read_bf16(const uint8_t *from, size_t n, float *to)
 {
-    for (size_t i = 0; i < n; i++) to[i] = of_bits((uint32_t)from[2 * i] << 16 | (uint32_t)from[2 * i + 1] << 24);
+    for (size_t i = 0; i < n; i++) to[i] = wl_bf16_to_f32((uint16_t)(from[2 * i] | from[2 * i + 1] << 8));
 }
 
-/* Sign, 5 bits of exponent, 10 of mantissa; below 2^-14 steps of 2^-24. */
 static void read_f16(const uint8_t *from, size_t n, float *to)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint32_t h = (uint32_t)from[2 * i] | (uint32_t)from[2 * i + 1] << 8;
-        uint32_t sign = (h & 0x8000) << 16, exponent = h >> 10 & 0x1f, mantissa = h & 0x3ff;
-        if (exponent == 0)
-            to[i] = of_bits(sign | 0x3f800000) * (float)mantissa * 0x1p-24f;
-        else
-            to[i] = of_bits(sign | (exponent == 31 ? 255 : exponent + 112) << 23 | mantissa << 13);
-    }
+    for (size_t i = 0; i < n; i++) to[i] = wl_f16_to_f32((uint16_t)(from[2 * i] | from[2 * i + 1] << 8));
 }
 
 static void read_f64(const uint8_t *from, size_t n, float *to)

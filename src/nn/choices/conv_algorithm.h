@@ -10,6 +10,14 @@ enum wl_conv_algorithm {
     WL_CONV_WINOGRAD, /* wherever the library has it */
     WL_CONV_AUTO      /* the faster one by pass and shape: what `choices` says, measured now where it says nothing */
 };
+
+/* Do operations share a step where a library has an engine for them together? Those that share one in any case are not
+ * concerned. */
+enum wl_fuse {
+    WL_FUSE_MEASURED, /* where `choices` says that it is faster; nowhere without WL_CONV_AUTO */
+    WL_FUSE_NEVER,
+    WL_FUSE_ALWAYS, /* wherever there is an engine */
+};
 const char *wl_conv_algorithm_name(enum wl_conv_algorithm a);  /* "direct", "winograd", "auto" */
 enum wl_conv_algorithm wl_conv_algorithm_of(const char *name); /* another name: WL_CONV_AUTO */
 

@@ -15,7 +15,10 @@ struct wl_comm_opts;
 /* A device that sums in its own memory, one for each plan: GPUs. */
 struct wl_comm_device {
     void *stream; /* that its sums are enqueued on: a CUstream of the context that is current */
-    void *sums;   /* the communicator's; set by attach */
+    /* (optional) Makes the device that of the calling thread: attach may go on in a thread of its own. */
+    int (*enter)(void *of, struct wl_err *e);
+    void *of;
+    void *sums; /* the communicator's; set by attach */
 };
 
 /* A back-end. */

@@ -58,7 +58,7 @@ static void end_sums(void *of)
     if (s->comm && !s->aborted) s->of->api.CommDestroy(s->comm);
 }
 
-/* Rank 0's id, on all ranks, which are all there then: joining is a call that waits without a time limit. */
+/* Rank 0's id, on all ranks, which are all there then. */
 static int share_id(struct wl_comm *c, ncclUniqueId *id, struct wl_err *e)
 {
     const struct wl_nccl_api *api = &((struct wl_nccl *)c->state)->api;
@@ -69,14 +69,13 @@ static int share_id(struct wl_comm *c, ncclUniqueId *id, struct wl_err *e)
     return rc ? rc : c->ops->barrier(c, e);
 }
 
-static int join(struct wl_comm *c, struct wl_nccl_sums *s, struct wl_err *e)
+static int join(struct wl_comm *c, const struct wl_comm_device *d, struct wl_nccl_sums *s, struct wl_err *e)
 {
     ncclUniqueId id;
     int rc = share_id(c, &id, e);
     if (rc) return rc;
-    const ncclResult_t joined = s->of->api.CommInitRank(&s->comm, c->size, id, c->rank);
-    if (joined) rc = wl_nccl_fail(&s->of->api, NULL, "CommInitRank", joined, e);
-    return wl_comm_agree(c, rc, e);
+    rc = wl_nccl_join(c, d, &id, &s->comm, e);
+    return rc == WL_EJOB ? rc : wl_comm_agree(c, rc, e); /* else a rank that is lost is waited for once more */
 }
 
 static void log_version(const struct wl_comm *c)
@@ -99,7 +98,7 @@ static int attach(struct wl_comm *c, struct wl_comm_device *d, struct wl_arena *
     n->sums = s;
     wl_defer(a, end_sums, s);
     d->sums = s;
-    rc = join(c, s, e);
+    rc = join(c, d, s, e);
     if (!rc) log_version(c);
     return rc;
 }

@@ -1,4 +1,5 @@
-/* Sums on GPUs by NCCL, from inside: nccl.c the communicator, nccl_watch.c the watchdog. */
+/* Sums on GPUs by NCCL, from inside: nccl.c the communicator, nccl_join.c how ranks join it,
+ * nccl_watch.c the watchdog. */
 #ifndef WL_NN_COMM_NCCL_H
 #define WL_NN_COMM_NCCL_H
 
@@ -29,6 +30,11 @@ struct wl_nccl_sums {
     int64_t since_ns;    /* watching */
     struct wl_err found; /* code 0: nothing */
 };
+
+/* This rank's end of a communicator of all ranks, which call it together, on the device d. WL_EJOB: a rank of this node
+ * was lost, or one does not come for timeout_ns. *out stays NULL where it fails. */
+int wl_nccl_join(const struct wl_comm *c, const struct wl_comm_device *d, const ncclUniqueId *id, ncclComm_t *out,
+                 struct wl_err *e) WL_MUST_CHECK;
 
 int wl_nccl_watch_start(struct wl_nccl_sums *s, struct wl_err *e) WL_MUST_CHECK;
 void wl_nccl_watch_stop(struct wl_nccl_sums *s);

@@ -1,5 +1,5 @@
-/* Runs. Inputs go up on gpu->copies while nothing computes yet; steps are enqueued on gpu->compute, by the plan, or by
- * the graph that was captured of them at the variant's second run: the first one sets up what libraries set up late.
+/* Runs. Inputs go up on gpu->copies while the run before computes; steps are enqueued on gpu->compute, by the plan, or
+ * by the graph that was captured of them at the variant's second run: the first one sets up what libraries set up late.
  * Copies of gradients to the host go on gpu->reductions. Only end, wait, put and get wait. */
 #include "nn/gpu/internal.h"
 
@@ -9,9 +9,34 @@ static CUdeviceptr on_device(const void *at) { return (CUdeviceptr)(uintptr_t)at
 
 /* ---- begin ---- */
 
-static int upload(struct wl_gpu *g, CUdeviceptr to, const void *from, size_t bytes, struct wl_err *e)
+static int upload(void *device, const struct wl_device_io *io, struct wl_err *e)
 {
-    if (bytes) WL_CUDA_CALL(&g->cuda, MemcpyHtoDAsync, to, from, bytes, g->copies);
+    struct wl_gpu *g = device;
+    const struct wl_staging *in = &io->input;
+    int rc = wl_gpu_enter(g, e);
+    if (rc) return rc;
+    WL_CUDA_CALL(&g->cuda, StreamWaitEvent, g->copies, g->state->taken, 0);
+    if (in->bytes) WL_CUDA_CALL(&g->cuda, MemcpyHtoDAsync, on_device(io->landing), in->host, in->bytes, g->copies);
+    WL_CUDA_CALL(&g->cuda, EventRecord, g->state->uploaded[io->slot], g->copies);
+    return 0;
+}
+
+static int wait_upload(void *device, int slot, struct wl_err *e)
+{
+    struct wl_gpu *g = device;
+    int rc = wl_gpu_enter(g, e);
+    if (rc) return rc;
+    WL_CUDA_CALL(&g->cuda, EventSynchronize, g->state->uploaded[slot]);
+    return 0;
+}
+
+static int take_inputs(struct wl_gpu *g, const struct wl_device_io *io, struct wl_err *e)
+{
+    WL_CUDA_CALL(&g->cuda, StreamWaitEvent, g->compute, g->state->uploaded[io->slot], 0);
+    if (io->input.bytes)
+        WL_CUDA_CALL(&g->cuda, MemcpyDtoDAsync, on_device(io->input.at), on_device(io->landing), io->input.bytes,
+                     g->compute);
+    WL_CUDA_CALL(&g->cuda, EventRecord, g->state->taken, g->compute);
     return 0;
 }
 
@@ -24,7 +49,7 @@ static int begin(void *device, const struct wl_run *r, const struct wl_device_io
     int rc = wl_gpu_enter(g, e);
     if (rc) return rc;
     *s->block = (struct wl_gpu_block) {
-        .run = { .update = r->update, .first_sample = r->first_sample },
+        .run = { .update = r->update, .first_sample = r->first_sample, .loss_scale = r->loss_scale },
         .counts = { .loss_sum = counts->loss_sum,
                     .samples = counts->samples,
                     .top1 = counts->top1,
@@ -34,12 +59,9 @@ static int begin(void *device, const struct wl_run *r, const struct wl_device_io
     s->training = r->training;
     s->first = r->first;
     s->n_laps = 0;
-    rc = upload(g, s->block_at, s->block, sizeof *s->block, e);
-    if (!rc) rc = upload(g, on_device(io->input.at), io->input.host, io->input.bytes, e);
-    if (rc) return rc;
-    WL_CUDA_CALL(&g->cuda, EventRecord, s->uploaded, g->copies);
-    WL_CUDA_CALL(&g->cuda, StreamWaitEvent, g->compute, s->uploaded, 0);
-    return 0;
+    WL_CUDA_CALL(&g->cuda, MemcpyHtoDAsync, s->block_at, s->block, sizeof *s->block, g->compute);
+    rc = take_inputs(g, io, e);
+    return rc || s->copies_current ? rc : wl_gpu_copy_parameters(g, e);
 }
 
 /* ---- run ---- */
@@ -183,6 +205,8 @@ static int wait(void *device, size_t event, struct wl_err *e)
 
 /* ---- sums over ranks ---- */
 
+static int enter(void *device, struct wl_err *e) { return wl_gpu_enter(device, e); }
+
 static void *sum_stream(void *device) { return ((struct wl_gpu *)device)->reductions; }
 
 static int sum(void *device, wl_device_sum_fn *make, void *of, float *at, size_t n, struct wl_err *e)
@@ -245,7 +269,9 @@ static int end(void *device, const struct wl_device_io *io, struct wl_counts *co
     add_laps(g);
     const struct wl_gpu_counts *c = &s->block->counts;
     if (c->error) return fail_step(g, e);
-    *counts = (struct wl_counts) { .loss_sum = c->loss_sum, .samples = c->samples, .top1 = c->top1, .top5 = c->top5 };
+    *counts = (struct wl_counts) {
+        .loss_sum = c->loss_sum, .samples = c->samples, .top1 = c->top1, .top5 = c->top5, .overflow = c->overflow
+    };
     return 0;
 }
 
@@ -274,26 +300,32 @@ const struct wl_device_ops wl_gpu_device = {
     .memory = wl_gpu_memory,
     .host_memory = wl_gpu_host_memory,
     .release = wl_gpu_release,
+    .available = wl_gpu_available,
     .huge_bytes = huge_bytes,
     .put = wl_gpu_put,
     .get = wl_gpu_get,
+    .upload = upload,
+    .wait_upload = wait_upload,
     .begin = begin,
     .run = run,
     .end = end,
     .step = step,
     .add = wl_gpu_add,
-    .round_to_bf16 = wl_gpu_round_to_bf16,
+    .round = wl_gpu_round,
     .get_async = get_async,
     .wait = wait,
+    .enter = enter,
     .sum_stream = sum_stream,
     .sum = sum,
     .join_sums = join_sums,
+    .check_finite = wl_gpu_check_finite,
     .lap = lap,
     .sum_moments = wl_gpu_sum_moments,
     .update = wl_gpu_update,
     .update_statistics = wl_gpu_update_statistics,
     .threads = threads,
     .machine = machine,
+    .peaks = wl_gpu_peaks,
 };
 
 /* ---- open ---- */
@@ -309,7 +341,7 @@ static void close_state(void *gpu)
     for (size_t i = 0; i < s->n_fetches; i++)
         if (s->fetches[i].done) g->cuda.EventDestroy(s->fetches[i].done);
     for (size_t i = 0; i < s->made_laps; i++) g->cuda.EventDestroy(s->laps[i].at);
-    const CUevent events[] = { s->uploaded, s->forked, s->joined };
+    const CUevent events[] = { s->uploaded[0], s->uploaded[1], s->taken, s->forked, s->joined };
     for (size_t i = 0; i < WL_COUNT(events); i++)
         if (events[i]) g->cuda.EventDestroy(events[i]);
     const CUstream streams[] = { g->compute, g->copies, g->reductions };
@@ -321,7 +353,7 @@ static int make_streams(struct wl_gpu *g, struct wl_err *e)
 {
     struct wl_gpu_state *s = g->state;
     CUstream *const streams[] = { &g->compute, &g->copies, &g->reductions };
-    CUevent *const events[] = { &s->uploaded, &s->forked, &s->joined };
+    CUevent *const events[] = { &s->uploaded[0], &s->uploaded[1], &s->taken, &s->forked, &s->joined };
     for (size_t i = 0; i < WL_COUNT(streams); i++)
         WL_CUDA_CALL(&g->cuda, StreamCreate, streams[i], CU_STREAM_NON_BLOCKING);
     for (size_t i = 0; i < WL_COUNT(events); i++)

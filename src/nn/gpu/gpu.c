@@ -70,12 +70,12 @@ static int open_device(struct wl_gpu *g, struct wl_err *e)
     return read_facts(g, e);
 }
 
-static int check_capability(const struct wl_gpu *g, enum wl_dtype precision, struct wl_err *e)
+static int check_capability(const struct wl_gpu *g, const struct wl_program *p, struct wl_err *e)
 {
-    const int least = precision == WL_BF16 ? 80 : 75;
+    const int least = p->precision == WL_BF16 || p->tf32 ? 80 : 70;
     if (g->capability >= least) return 0;
     return wl_fail(e, WL_EUNAVAIL, "%s has compute capability %d.%d; %s needs %d.%d", g->name, g->capability / 10,
-                   g->capability % 10, wl_dtype_name(precision), least / 10, least % 10);
+                   g->capability % 10, p->tf32 ? "tf32" : wl_dtype_name(p->precision), least / 10, least % 10);
 }
 
 static int open_gpu(struct wl_program *p, int threads, struct wl_err *e)
@@ -89,7 +89,7 @@ static int open_gpu(struct wl_program *p, int threads, struct wl_err *e)
     int count, rc = open_driver(g, e);
     if (!rc) rc = find_device(g, p->node_rank, &count, e);
     if (!rc) rc = open_device(g, e);
-    if (!rc) rc = check_capability(g, p->precision, e);
+    if (!rc) rc = check_capability(g, p, e);
     if (!rc) rc = wl_gpu_load_kernels(g, e);
     return rc ? rc : wl_gpu_open_state(g, e);
 }
@@ -137,11 +137,14 @@ const struct wl_backend wl_backend_gpu = {
              .by_name = true,
              .gpus = true },
     .library = library,
+    .f16 = true,
+    .tf32 = true,
     .device = &wl_gpu_device,
     .open = open_gpu,
-    .choose = wl_gpu_conv_autotune,
+    .choose = wl_gpu_autotune,
     .locate = locate,
     .rules = rules,
+    .own_kernel = "own kernel",
     .sum = wl_gpu_sum,
     .reorder = wl_gpu_reorder,
     .layout_name = wl_gpu_layout_name,

@@ -2,7 +2,9 @@
  *
  * gpu.c       the row of wl_backends, open, what is missing     kernels.c  the module of own kernels, launches
  * device.c    struct wl_device_ops: copies, runs                 memory.c   device and page-locked memory
+ * peaks.c     what a GPU reaches at most
  * layout.c    NHWC and KRSC, copies between layouts and types    update.c   optimizers, running statistics
+ * weights.c   copies of parameters in 16 bits
  * ops/        a rule per operation                               kernels/   their kernels (.cu) and arguments (.h)
  * blas/ dnn/ fft/  cublasLt, cuDNN and cuFFT, opened at run time
  *
@@ -33,6 +35,7 @@ struct wl_gpu {
     struct wl_gpu_blas *blas; /* opened by the first rule that asks (blas/blas.h, dnn/dnn.h, fft/fft.h) */
     struct wl_gpu_dnn *dnn;
     struct wl_gpu_fft *fft;
+    struct wl_gpu_open_product **open_products; /* a list that products are put on, to be measured; NULL: none is */
     /* ... of the device's own: captured graphs, page-locked memory, events: device.c */
     struct wl_gpu_state *state;
 };
@@ -86,18 +89,21 @@ int wl_gpu_nhwc_input(struct wl_program *p, const struct wl_node *n, int i, stru
 /* A buffer of class VALUE for the result of node n in NHWC, in the program's precision. */
 struct wl_buf *wl_gpu_nhwc_result(struct wl_program *p, const struct wl_node *n);
 
-/* A parameter in type t and layout: f32 masters are copied once a run where they are read in 16 bits; the update writes
- * such copies itself (update.c). */
+/* A parameter in type t and layout: the f32 master, or its copy in 16 bits, which the update writes too (weights.c). */
 int wl_gpu_weights(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, enum wl_dtype type,
                    const struct wl_gpu_layout *layout, struct wl_buf **out, struct wl_err *e) WL_MUST_CHECK;
+
+/* Copies of parameters are those of programs lowered from now on: the one before never runs as a whole. */
+void wl_gpu_forget_weights(struct wl_gpu *g);
 
 /* The rules: wl_gpu_op_NAME, in ops/NAME.c. */
 #define WL_GPU_RULES(op, name, ...) extern const struct wl_op_rules wl_gpu_op_##name;
 WL_OPS(WL_GPU_RULES)
 #undef WL_GPU_RULES
 
-/* (wl_backend.choose) Measures the plans of each convolution's pass that the table does not know, on memory of its own
- * (ops/conv2d_autotune.c). */
-int wl_gpu_conv_autotune(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
+/* (wl_backend.choose) Measures which plans passes of convolutions get, then which algorithms products get, then which
+ * fused steps there are, as far as the table does not know, on memory of its own (ops/conv2d_autotune.c,
+ * ops/product_autotune.c, ops/fusion_autotune.c). */
+int wl_gpu_autotune(struct wl_program *p, struct wl_choices *choices, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -1,56 +1,12 @@
 /* Own kernels: nvcc turns each file of kernels/ into a fatbin, and kernels.fatbin is these one after the other. */
+#include "cuda/kernels_file.h"
 #include "nn/gpu/internal.h"
 
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
-
-/* ---- the file ---- */
-
-static char *beside_binary(struct wl_arena *a)
-{
-    char path[4096];
-    const ssize_t n = readlink("/proc/self/exe", path, sizeof path - 1);
-    path[n < 0 ? 0 : n] = 0;
-    return wl_path_join(a, wl_path_dir(a, path), "kernels.fatbin");
-}
-
-static int find_file(const char **out, struct wl_arena *a, struct wl_err *e)
-{
-    const char *named = getenv("WATTLAW_KERNELS");
-    if (named && *named) {
-        *out = named;
-        return wl_is_file(named) ? 0 : wl_fail(e, WL_EUNAVAIL, "$WATTLAW_KERNELS: %s is not a file", named);
-    }
-    const char *const paths[] = { beside_binary(a), WL_GPU_KERNELS_DIR "/kernels.fatbin" };
-    for (size_t i = 0; i < WL_COUNT(paths); i++)
-        if (wl_is_file(paths[i])) return *out = paths[i], 0;
-    return wl_fail(e, WL_EUNAVAIL,
-                   "the kernels of back-end gpu are neither %s nor %s: build them where nvcc is (ninja kernels), "
-                   "and name the file in WATTLAW_KERNELS",
-                   paths[0], paths[1]);
-}
 
 /* ---- its images ---- */
 
-/* The head of a fatbin, as nvcc of CUDA 7 to 13 writes it: magic 0xba55ed50, version, bytes of the head, bytes after
- * it. What begins otherwise is one image: PTX, or a cubin. */
-struct fatbin_head {
-    uint32_t magic;
-    uint16_t version, head_bytes;
-    uint64_t bytes;
-};
-
-static size_t image_bytes(const uint8_t *at, size_t n)
-{
-    struct fatbin_head h;
-    if (n < sizeof h) return n;
-    memcpy(&h, at, sizeof h);
-    if (h.magic != 0xba55ed50u || h.bytes > n - sizeof h || h.head_bytes + h.bytes > n) return n;
-    return h.head_bytes + (size_t)h.bytes;
-}
-
-/* A copy, which is aligned and ends with a 0. */
+/* A copy, which is aligned and ends with a 0. *out is NULL where the image is for other GPUs. */
 static int load_image(struct wl_gpu *g, const uint8_t *at, size_t n, CUmodule *out, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
@@ -59,9 +15,7 @@ static int load_image(struct wl_gpu *g, const uint8_t *at, size_t n, CUmodule *o
     if (!rc) memcpy(image, at, n);
     const CUresult cu = rc ? CUDA_SUCCESS : g->cuda.ModuleLoadData(out, image);
     wl_arena_free(a);
-    if (cu == CUDA_ERROR_NO_BINARY_FOR_GPU || cu == CUDA_ERROR_INVALID_IMAGE)
-        return wl_fail(e, WL_EUNAVAIL, "no kernels for %s (compute capability %d.%d) in it", g->name,
-                       g->capability / 10, g->capability % 10);
+    if (cu == CUDA_ERROR_NO_BINARY_FOR_GPU) return *out = NULL, 0;
     return cu ? wl_cuda_fail(&g->cuda, "ModuleLoadData", cu, e) : rc;
 }
 
@@ -76,18 +30,23 @@ int wl_gpu_load_kernels(struct wl_gpu *g, struct wl_err *e)
     struct wl_file_mapping file;
     const char *path = NULL;
     size_t cap = 0;
-    int rc = find_file(&path, g->arena, e);
+    int rc = wl_gpu_kernels_find(&path, g->arena, e);
     if (!rc) rc = wl_file_map(path, "the kernels", &file, g->arena, e);
     if (rc) return rc;
     wl_defer(g->arena, unload, g);
     for (size_t at = 0; at < file.n && !rc;) {
-        const size_t n = image_bytes(file.p + at, file.n - at);
+        size_t n;
+        rc = wl_gpu_image_bytes(file.p + at, file.n - at, &n, e);
+        if (rc) break;
         WL_GROW(g->arena, g->modules, g->n_modules, cap);
         rc = load_image(g, file.p + at, n, &g->modules[g->n_modules], e);
-        if (!rc) g->n_modules++;
+        if (!rc && g->modules[g->n_modules]) g->n_modules++;
         at += n;
     }
-    if (!rc && !g->n_modules) rc = wl_fail(e, WL_EUNAVAIL, "empty");
+    if (!rc && !file.n) rc = wl_fail(e, WL_EUNAVAIL, "empty");
+    if (!rc && !g->n_modules)
+        rc = wl_fail(e, WL_EUNAVAIL, "no kernels for %s (compute capability %d.%d) in it", g->name, g->capability / 10,
+                     g->capability % 10);
     return rc ? wl_err_prefix(e, "%s", path) : 0;
 }
 

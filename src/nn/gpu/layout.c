@@ -127,7 +127,12 @@ int wl_gpu_emit_channels(struct wl_program *p, const struct wl_node *n, const ch
                                         .of_to = what->to,
                                         .channels = what->channels };
     c->grid = wl_gpu_tiles_grid(&c->args.channels.tiles, PIXELS_EACH, MOST_BLOCKS);
-    return emit_copy(p, n, pass, "copy_channels", c, from, to, e);
+    int rc = emit_copy(p, n, pass, "copy_channels", c, from, to, e);
+    if (rc) return rc;
+    struct wl_use *uses = p->steps[p->n_steps - 1]->uses;
+    uses[0].moved_bytes = (size_t)(wl_gpu_pixels(from) * what->channels) * wl_dtype_bytes(from->dtype);
+    uses[1].moved_bytes = (size_t)(wl_gpu_pixels(to) * what->width) * wl_dtype_bytes(to->dtype);
+    return 0;
 }
 
 /* ---- reorders ---- */
@@ -224,32 +229,6 @@ int wl_gpu_gradient_add(struct wl_program *p, const struct wl_node *n, const str
     return rc ? rc : wl_gradient_add(p, n, x, dx, e);
 }
 
-/* ---- parameters ---- */
-
-/* The copy that an operation before this one has made of the parameter, in the same runs; NULL: there is none. */
-static struct wl_buf *existing_copy(const struct wl_program *p, const struct wl_buf *from, enum wl_dtype type)
-{
-    for (size_t i = 0; i < p->n_steps; i++) {
-        const struct wl_step *s = p->steps[i];
-        if (s->uses[0].buf == from && wl_str_eq(s->pass, "copy of parameter") && s->uses[1].buf->dtype == type &&
-            (s->when & p->passes) == p->passes)
-            return s->uses[1].buf;
-    }
-    return NULL;
-}
-
-int wl_gpu_weights(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, enum wl_dtype type,
-                   const struct wl_gpu_layout *layout, struct wl_buf **out, struct wl_err *e)
-{
-    struct wl_buf *master = wl_buf_param(p, t, layout, wl_gpu_layout_bytes(WL_F32, layout, &t->dims));
-    *out = master;
-    if (type == WL_F32 || (*out = existing_copy(p, master, type))) return 0;
-    *out = new_value(p, type, layout, &t->dims);
-    int rc = wl_gpu_reorder(p, n, master, *out, e);
-    if (!rc) p->steps[p->n_steps - 1]->pass = "copy of parameter";
-    return rc;
-}
-
 /* ---- outside of steps: states, kept values ---- */
 
 const char *wl_gpu_layout_name(const void *layout, struct wl_arena *a)
@@ -261,10 +240,8 @@ const char *wl_gpu_layout_name(const void *layout, struct wl_arena *a)
 static float widened(const void *at, enum wl_dtype type, int64_t i)
 {
     if (type == WL_F32) return ((const float *)at)[i];
-    const uint32_t bits = (uint32_t)((const uint16_t *)at)[i] << 16;
-    float f;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+    const uint16_t bits = ((const uint16_t *)at)[i];
+    return type == WL_F16 ? wl_f16_to_f32(bits) : wl_bf16_to_f32(bits);
 }
 
 /* Where number i of a plain [N,C,area] is in the buffer. */

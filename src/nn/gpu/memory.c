@@ -28,6 +28,13 @@ static int no_memory(struct wl_gpu *g, size_t bytes, const char *what, struct wl
                    wl_human_bytes(g->arena, (double)total), g->name);
 }
 
+size_t wl_gpu_available(void *device)
+{
+    const struct wl_gpu *g = device;
+    size_t available = 0, total = 0;
+    return wl_gpu_enter(g, NULL) || g->cuda.MemGetInfo(&available, &total) ? 0 : available;
+}
+
 static int zero(struct wl_gpu *g, CUdeviceptr at, size_t bytes, struct wl_err *e)
 {
     WL_CUDA_CALL(&g->cuda, MemsetD8Async, at, 0, bytes, g->compute);
@@ -66,10 +73,11 @@ int wl_gpu_host_memory(void *device, size_t bytes, const char *what, void **at, 
     return 0;
 }
 
-/* The last update is enqueued, and nothing has waited for it, when a plan goes. */
+/* When a plan goes nothing has waited for the last update, nor for inputs that went up and no run has read. */
 static void finish_work(const struct wl_gpu *g)
 {
     if (g->compute) g->cuda.StreamSynchronize(g->compute);
+    if (g->copies) g->cuda.StreamSynchronize(g->copies);
 }
 
 void wl_gpu_release(void *device, void *at, size_t bytes)
@@ -106,6 +114,7 @@ int wl_gpu_put(void *device, void *to, const void *from, size_t bytes, struct wl
     struct wl_gpu *g = device;
     int rc = wl_gpu_enter(g, e);
     if (rc || !bytes) return rc;
+    g->state->copies_current = false; /* of parameters, if it is one */
     WL_CUDA_CALL(&g->cuda, MemcpyHtoDAsync, on_device(to), from, bytes, g->compute);
     WL_CUDA_CALL(&g->cuda, StreamSynchronize, g->compute);
     return 0;

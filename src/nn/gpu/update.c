@@ -13,9 +13,11 @@ int wl_gpu_find_update_kernels(struct wl_gpu *g, struct wl_err *e)
     const struct {
         const char *name;
         struct wl_gpu_kernel *to;
-    } all[] = { { "add_f32_f32_f32", &s->add }, { "round_to_bf16", &s->round },
+    } all[] = { { "add_f32_f32_f32", &s->add }, { "round_bf16", &s->round_bf16 },
+                { "round_f16", &s->round_f16 }, { "check_finite", &s->check_finite },
                 { "sum_moments", &s->moments }, { "sgd", &s->sgd },
-                { "adam", &s->adam },           { "update_statistics", &s->statistics } };
+                { "adam", &s->adam },           { "update_statistics", &s->statistics },
+                { "copy_parameters", &s->copy } };
     int rc = 0;
     for (size_t i = 0; i < WL_COUNT(all) && !rc; i++) rc = wl_gpu_kernel(g, all[i].name, all[i].to, e);
     return rc;
@@ -31,12 +33,22 @@ int wl_gpu_add(void *device, float *to, const float *part, size_t n, struct wl_e
     return WL_GPU_LAUNCH(&g->state->add, &grid, &a, e);
 }
 
-int wl_gpu_round_to_bf16(void *device, float *v, size_t n, struct wl_err *e)
+int wl_gpu_round(void *device, float *v, size_t n, enum wl_dtype type, struct wl_err *e)
 {
     const struct wl_gpu *g = device;
     const struct wl_gpu_cast a = { .from = v, .to = v, .n = (int64_t)n };
     const struct wl_gpu_grid grid = wl_gpu_grid_for(g, a.n, THREADS, EACH);
-    return WL_GPU_LAUNCH(&g->state->round, &grid, &a, e);
+    return WL_GPU_LAUNCH(type == WL_F16 ? &g->state->round_f16 : &g->state->round_bf16, &grid, &a, e);
+}
+
+/* On the stream of the run, whose end copies the counts: the host does not wait for it otherwise. */
+int wl_gpu_check_finite(void *device, const float *v, size_t n, const struct wl_device_io *io, struct wl_err *e)
+{
+    (void)io;
+    const struct wl_gpu *g = device;
+    const struct wl_gpu_finite a = { .v = v, .n = (int64_t)n, .counts = g->counts };
+    const struct wl_gpu_grid grid = wl_gpu_grid_for(g, a.n, THREADS, EACH);
+    return WL_GPU_LAUNCH(&g->state->check_finite, &grid, &a, e);
 }
 
 int wl_gpu_sum_moments(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -55,66 +67,85 @@ int wl_gpu_sum_moments(const struct wl_step *s, const struct wl_run *r, struct w
 
 /* ---- between runs ---- */
 
+static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+
+/* Where an update is: number `at` of *span. */
+struct cursor {
+    const struct wl_optim_span *span, *end;
+    size_t at;
+};
+
+static struct wl_gpu_span next_span(struct wl_gpu_state *g, struct cursor *c)
+{
+    const struct wl_optim_span *s = c->span;
+    const size_t at = c->at;
+    struct wl_gpu_span to = { .w = s->w + at, .g = s->g + at, .decay = s->decay };
+    for (int k = 0; k < 2; k++) to.slot[k] = s->slot[k] ? s->slot[k] + at : NULL;
+    wl_gpu_cut_span(g, s->n - at, &to);
+    c->at += (size_t)to.n;
+    if (to.copy) c->at = round_up(c->at, wl_gpu_device.align / sizeof(float)); /* padding, which is 0 */
+    if (c->at < s->n) return to;
+    c->span++;
+    c->at = 0;
+    return to;
+}
+
 /* Spans that one launch takes: returns how many, and their blocks. */
-static size_t fill_spans(struct wl_gpu_span *to, const struct wl_optim_span *s, size_t n, unsigned *blocks)
+static int32_t fill_spans(struct wl_gpu_state *g, struct wl_gpu_span *to, struct cursor *c, unsigned *blocks)
 {
-    int64_t at = 0;
-    if (n > WL_GPU_SPANS) n = WL_GPU_SPANS;
-    for (size_t i = 0; i < n; i++) {
-        to[i] = (struct wl_gpu_span) { .w = s[i].w,
-                                       .g = s[i].g,
-                                       .slot = { s[i].slot[0], s[i].slot[1] },
-                                       .n = (int64_t)s[i].n,
-                                       .decay = s[i].decay,
-                                       .first_block = (int32_t)at };
-        at += ((int64_t)s[i].n + WL_GPU_SPAN_BLOCK - 1) / WL_GPU_SPAN_BLOCK;
+    int64_t block = 0;
+    int32_t n = 0;
+    for (; n < WL_GPU_SPANS && c->span < c->end; n++) {
+        to[n] = next_span(g, c);
+        to[n].first_block = (int32_t)block;
+        block += (to[n].n + WL_GPU_SPAN_BLOCK - 1) / WL_GPU_SPAN_BLOCK;
     }
-    *blocks = (unsigned)at;
+    *blocks = (unsigned)block;
     return n;
 }
 
-static size_t launch_sgd(const struct wl_gpu *g, const struct wl_optim *o, const struct wl_optim_span *s, size_t n,
-                         double lr, int *rc, struct wl_err *e)
+/* The next spans. */
+static int launch_sgd(struct wl_gpu_state *g, const struct wl_optim *o, struct cursor *c, double lr, struct wl_err *e)
 {
-    struct wl_gpu_sgd a = {
-        .nesterov = o->nesterov, .scale = s->scale, .momentum = (float)o->momentum, .rate = (float)lr
-    };
-    struct wl_gpu_grid grid = { .threads = THREADS };
-    n = fill_spans(a.span, s, n, &grid.x);
-    a.spans = (int32_t)n;
-    *rc = WL_GPU_LAUNCH(&g->state->sgd, &grid, &a, e);
-    return n;
+    struct wl_gpu_sgd a = { .f16 = wl_gpu_copies_in_f16(g),
+                            .nesterov = o->nesterov,
+                            .scale = c->span->scale,
+                            .momentum = (float)o->momentum,
+                            .rate = (float)lr };
+    struct wl_gpu_grid grid = { .threads = WL_GPU_SPAN_THREADS };
+    a.spans = fill_spans(g, a.span, c, &grid.x);
+    return WL_GPU_LAUNCH(&g->sgd, &grid, &a, e);
 }
 
-static size_t launch_adam(const struct wl_gpu *g, const struct wl_optim *o, const struct wl_optim_span *s, size_t n,
-                          double lr, bool shrinks, int *rc, struct wl_err *e)
+static int launch_adam(struct wl_gpu_state *g, const struct wl_optim *o, struct cursor *c, double lr, bool shrinks,
+                       struct wl_err *e)
 {
-    const double t = (double)s->step;
-    struct wl_gpu_adam a = { .shrinks = shrinks,
-                             .scale = s->scale,
+    const double t = (double)c->span->step;
+    struct wl_gpu_adam a = { .f16 = wl_gpu_copies_in_f16(g),
+                             .shrinks = shrinks,
+                             .scale = c->span->scale,
                              .beta = { (float)o->beta1, (float)o->beta2 },
                              .rest = { (float)(1 - o->beta1), (float)(1 - o->beta2) },
                              .lr = (float)lr,
                              .rate = (float)(lr / (1 - pow(o->beta1, t))),
                              .root = (float)(1 / sqrt(1 - pow(o->beta2, t))),
                              .eps = (float)o->eps };
-    struct wl_gpu_grid grid = { .threads = THREADS };
-    n = fill_spans(a.span, s, n, &grid.x);
-    a.spans = (int32_t)n;
-    *rc = WL_GPU_LAUNCH(&g->state->adam, &grid, &a, e);
-    return n;
+    struct wl_gpu_grid grid = { .threads = WL_GPU_SPAN_THREADS };
+    a.spans = fill_spans(g, a.span, c, &grid.x);
+    return WL_GPU_LAUNCH(&g->adam, &grid, &a, e);
 }
 
 int wl_gpu_update(void *device, const struct wl_optim_ops *kind, const struct wl_optim *o,
                   const struct wl_optim_span *s, size_t n, double lr, struct wl_err *e)
 {
     struct wl_gpu *g = device;
+    struct cursor c = { s, s + n, 0 };
     int rc = wl_gpu_enter(g, e);
-    for (size_t i = 0; i < n && !rc;) {
+    while (c.span < c.end && !rc) {
         if (kind->kind == WL_OPTIM_SGD)
-            i += launch_sgd(g, o, s + i, n - i, lr, &rc, e);
+            rc = launch_sgd(g->state, o, &c, lr, e);
         else
-            i += launch_adam(g, o, s + i, n - i, lr, kind->kind == WL_OPTIM_ADAMW, &rc, e);
+            rc = launch_adam(g->state, o, &c, lr, kind->kind == WL_OPTIM_ADAMW, e);
     }
     return rc;
 }

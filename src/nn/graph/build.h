@@ -26,7 +26,7 @@ void wl_scope_reuse(struct wl_graph *g, const char *fmt, ...) WL_PRINTF(2, 3);
 /* 0, or WL_EINVAL with the message of the first operation that did not fit: "layer1.0.add: add of [..] and [..]". */
 int wl_graph_check(const struct wl_graph *g, struct wl_err *e) WL_MUST_CHECK;
 
-/* A tensor that the caller fills before each run. f32 or i32. */
+/* A tensor that the caller fills before each run. f32, i32 or u8. */
 struct wl_tensor *wl_input(struct wl_graph *g, const char *name, enum wl_dtype type, struct wl_dims dims);
 
 /* Also computes the gradient of the loss by this input (off by default: images need none). */

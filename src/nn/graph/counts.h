@@ -9,6 +9,7 @@ struct wl_counts {
     int64_t samples; /* without padding */
     int64_t top1;    /* samples whose label has the largest logit */
     int64_t top5;    /* ... is among the five largest */
+    bool overflow;   /* the sums of gradients that the last run completed are not finite; looked for in f16 alone */
 };
 
 #endif

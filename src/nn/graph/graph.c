@@ -26,11 +26,17 @@ char *wl_dims_text(struct wl_arena *a, const struct wl_dims *d)
     return t.s;
 }
 
-size_t wl_dtype_bytes(enum wl_dtype t) { return t == WL_BF16 ? 2 : 4; }
+size_t wl_dtype_bytes(enum wl_dtype t)
+{
+    static const size_t bytes[] = { [WL_F32] = 4, [WL_BF16] = 2, [WL_F16] = 2, [WL_I32] = 4, [WL_U8] = 1 };
+    return bytes[t];
+}
 
 const char *wl_dtype_name(enum wl_dtype t)
 {
-    static const char *const names[] = { [WL_F32] = "f32", [WL_BF16] = "bf16", [WL_I32] = "i32" };
+    static const char *const names[] = {
+        [WL_F32] = "f32", [WL_BF16] = "bf16", [WL_F16] = "f16", [WL_I32] = "i32", [WL_U8] = "u8"
+    };
     return names[t];
 }
 
@@ -162,8 +168,8 @@ struct wl_tensor *wl_tensor_new(struct wl_graph *g, const char *name, enum wl_dt
 
 struct wl_tensor *wl_input(struct wl_graph *g, const char *name, enum wl_dtype type, struct wl_dims dims)
 {
-    if (type != WL_F32 && type != WL_I32)
-        wl_graph_fail(g, "%s: an input is f32 or i32, not %s", name, wl_dtype_name(type));
+    if (type != WL_F32 && type != WL_I32 && type != WL_U8)
+        wl_graph_fail(g, "%s: an input is f32, i32 or u8, not %s", name, wl_dtype_name(type));
     return wl_tensor_new(g, wl_strdup(g->arena, name), type, WL_ROLE_INPUT, &dims);
 }
 

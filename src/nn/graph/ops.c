@@ -72,6 +72,27 @@ static bool window_out(struct wl_graph *g, const struct wl_node *n, const int64_
     return true;
 }
 
+static bool check_bytes(struct wl_graph *g, const struct wl_node *n)
+{
+    const struct wl_tensor *x = n->in[0];
+    if (x->dtype == WL_U8 && x->dims.n == 4 && x->dims.d[1] <= WL_MAX_PIXEL_CHANNELS) return true;
+    wl_graph_fail(g, "%s: %s reads u8 [N,C,H,W] of at most %d channels, %s is %s %s", n->name, wl_op_name(n->op),
+                  WL_MAX_PIXEL_CHANNELS, x->name, wl_dtype_name(x->dtype), dims_text(g, x));
+    return false;
+}
+
+struct wl_tensor *wl_pixels(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_pixels pixels)
+{
+    struct wl_node *n = wl_node_new(g, WL_OP_PIXELS, name, x, NULL);
+    if (!check_bytes(g, n)) return wl_node_failed(g, n);
+    n->u.pixels = pixels;
+    for (int64_t c = 0; c < x->dims.d[1]; c++)
+        if (!(pixels.deviation[c] > 0))
+            wl_graph_fail(g, "%s: the deviation of channel %lld is %g, expected more than 0", n->name, (long long)c,
+                          (double)pixels.deviation[c]);
+    return wl_node_out(g, n, &x->dims);
+}
+
 struct wl_tensor *wl_conv2d(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_conv conv)
 {
     struct wl_node *n = wl_node_new(g, WL_OP_CONV, name, x, NULL);
@@ -316,6 +337,18 @@ struct wl_channels wl_channels_of(const struct wl_tensor *x)
 {
     const int64_t *d = x->dims.d;
     return (struct wl_channels) { .n = d[0], .c = d[1], .area = d[2] * d[3] };
+}
+
+struct wl_pixel_map wl_pixel_map(const struct wl_node *n)
+{
+    const struct wl_channels x = wl_channels_of(n->out);
+    const struct wl_pixels *o = &n->u.pixels;
+    struct wl_pixel_map m = { .n = x.n, .c = x.c, .area = x.area };
+    for (int64_t c = 0; c < m.c; c++) {
+        m.scale[c] = 1 / (255 * o->deviation[c]);
+        m.shift[c] = -o->mean[c] / o->deviation[c];
+    }
+    return m;
 }
 
 int64_t wl_concat_offset(const struct wl_node *n, int i)

@@ -11,6 +11,14 @@ struct wl_tensor;
 
 /* ---- images ---- */
 
+/* y [N,C,H,W] = (x/255 - mean)/deviation by channel, of bytes x [N,C,H,W], u8: f32(f32(x scale) + shift) with scale =
+ * 1/(255 deviation) and shift = -mean/deviation, so that all back-ends give the same bits. */
+enum { WL_MAX_PIXEL_CHANNELS = 4 };
+struct wl_pixels {
+    float mean[WL_MAX_PIXEL_CHANNELS], deviation[WL_MAX_PIXEL_CHANNELS];
+};
+struct wl_tensor *wl_pixels(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_pixels pixels);
+
 /* y [N,K,P,Q] = conv(x [N,C,H,W], w [K,C,R,S]) + b [K], cross-correlation; P = (H + 2*pad - R)/stride + 1.
  * w starts as He's normal with fan-out K*R*S, b as U(+-1/sqrt(C*R*S)). */
 struct wl_conv {
@@ -296,6 +304,7 @@ struct wl_tensor *wl_relative_l2(struct wl_graph *g, const char *name, struct wl
 
 /* What a node keeps of how its operation was called. */
 union wl_op_opts {
+    struct wl_pixels pixels;
     struct wl_conv conv;
     struct wl_batch_norm_opts norm;
     struct wl_pool pool;
@@ -316,6 +325,7 @@ union wl_op_opts {
 /* ROW(OP, name, flop of the forward pass, check of inputs, other fields of struct wl_op_info ...). op_table.h declares
  * the functions; those of one operation are beside its constructor. */
 #define WL_OPS(ROW)                                                                                                  \
+    ROW(PIXELS, pixels, wl_flops_none, wl_check_none, .no_backward = true)                                           \
     ROW(CONV, conv2d, wl_flops_matrix, wl_check_none)                                                                \
     ROW(BATCH_NORM, batch_norm, wl_flops_none, wl_check_none)                                                        \
     ROW(RELU, relu, wl_flops_none, wl_check_none, .saves_output = true)                                              \

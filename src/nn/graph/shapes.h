@@ -45,6 +45,13 @@ struct wl_heads {
 };
 struct wl_heads wl_heads_of(const struct wl_node *n);
 
+/* Pixels sees x as [N,C,area]: y = x scale[c] + shift[c]. */
+struct wl_pixel_map {
+    int64_t n, c, area;
+    float scale[WL_MAX_PIXEL_CHANNELS], shift[WL_MAX_PIXEL_CHANNELS];
+};
+struct wl_pixel_map wl_pixel_map(const struct wl_node *n);
+
 /* Batch norm sees x as [N,C,area]. */
 struct wl_channels {
     int64_t n, c, area;

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-enum wl_dtype { WL_F32, WL_BF16, WL_I32 };
+enum wl_dtype { WL_F32, WL_BF16, WL_F16, WL_I32, WL_U8 };
 
 enum { WL_MAX_DIMS = 5 };
 struct wl_dims {

@@ -80,18 +80,13 @@ static int add(void *device, float *restrict to, const float *restrict part, siz
     return 0;
 }
 
-/* To the nearest bf16, the upper half of an f32; of two as near the even one. A NAN stays one. */
-static int round_to_bf16(void *device, float *v, size_t n, struct wl_err *e)
+static int round_floats(void *device, float *v, size_t n, enum wl_dtype type, struct wl_err *e)
 {
     (void)device, (void)e;
+    const bool f16 = type == WL_F16;
 #pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < n; i++) {
-        uint32_t bits;
-        if (isnan(v[i])) continue;
-        memcpy(&bits, &v[i], sizeof bits);
-        bits = (bits + 0x7fff + (bits >> 16 & 1)) & 0xffff0000;
-        memcpy(&v[i], &bits, sizeof bits);
-    }
+    for (size_t i = 0; i < n; i++)
+        v[i] = f16 ? wl_f16_to_f32(wl_f32_to_f16(v[i])) : wl_bf16_to_f32(wl_f32_to_bf16(v[i]));
     return 0;
 }
 
@@ -104,6 +99,16 @@ static int get_async(void *device, void *to, const void *from, size_t bytes, siz
 static int wait(void *device, size_t event, struct wl_err *e)
 {
     (void)device, (void)event, (void)e;
+    return 0;
+}
+
+static int check_finite(void *device, const float *v, size_t n, const struct wl_device_io *io, struct wl_err *e)
+{
+    (void)device, (void)e;
+    size_t bad = 0;
+#pragma omp parallel for schedule(static) reduction(+ : bad)
+    for (size_t i = 0; i < n; i++) bad += !isfinite(v[i]);
+    if (bad) io->counts->overflow = true;
     return 0;
 }
 
@@ -195,9 +200,10 @@ const struct wl_device_ops wl_host_device = {
     .end = end,
     .step = step,
     .add = add,
-    .round_to_bf16 = round_to_bf16,
+    .round = round_floats,
     .get_async = get_async,
     .wait = wait,
+    .check_finite = check_finite,
     .lap = lap,
     .sum_moments = sum_moments,
     .update = update,

@@ -1,27 +1,11 @@
 #include "nn/lowering/kernels.h"
+#include "nn/lowering/spherical_bessel.h"
 
 #include <math.h>
 
 double wl_spherical_bessel(int order, double t)
 {
-    if (t < order + 1) { /* the series; the recurrence would lose digits */
-        double term = 1, sum = 1;
-        for (int l = 1; l <= order; l++) term *= t / (2 * l + 1);
-        const double first = term;
-        term = 1;
-        for (int k = 1; fabs(term) > 1e-18; k++) {
-            term *= -t * t / 2 / (k * (2 * (order + k) + 1));
-            sum += term;
-        }
-        return first * sum;
-    }
-    double before = cos(t) / t, j = sin(t) / t; /* orders -1 and 0 */
-    for (int l = 0; l < order; l++) {
-        const double next = (2 * l + 1) / t * j - before;
-        before = j;
-        j = next;
-    }
-    return j;
+    return t < order + 1 ? wl_bessel_series(order, t) : wl_bessel_recurrence(order, t, cos(t), sin(t));
 }
 
 /* The zero between two places of different sign, by bisection to the last bit. */

@@ -20,8 +20,8 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
 {
     (void)e;
     const int64_t n = s->node->in[0]->dims.d[0];
-    kernels(s)->backward(n, wl_step_input_count(s) / n, s->node->u.loss.weight, wl_step_use_f32(s, r, 0),
-                         wl_step_use_f32(s, r, 1), wl_step_use_f32(s, r, 2));
+    kernels(s)->backward(n, wl_step_input_count(s) / n, s->node->u.loss.weight * (double)r->loss_scale,
+                         wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1), wl_step_use_f32(s, r, 2));
     return 0;
 }
 

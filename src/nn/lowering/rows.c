@@ -108,7 +108,7 @@ int wl_lower_rows(struct wl_program *p, const struct wl_node *n, struct wl_err *
 static bool adds_in_place(const struct wl_program *p, const struct wl_tensor *x)
 {
     const struct wl_buf *g = p->gradient[x->id];
-    return g && !p->keep_values && g->references == 1 && g->dtype == WL_F32 && !g->layout && !g->rounded;
+    return g && !p->keep_values && g->references == 1 && g->dtype == WL_F32 && !g->layout && g->holds == WL_F32;
 }
 
 /* The buffer that backward writes the gradient of input i to. */

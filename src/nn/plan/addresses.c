@@ -78,6 +78,9 @@ static void set_addresses(struct wl_plan *p, char *const base[WL_MEM_CLASSES])
     }
 }
 
+/* Of inputs: on the host, and in the device's memory. */
+static size_t slots(const struct wl_plan *p) { return p->ops->host_addressable ? 1 : 2; }
+
 void wl_plan_assign_memory(struct wl_plan *p, size_t bucket_bytes)
 {
     struct wl_plan_info *f = &p->info;
@@ -88,17 +91,18 @@ void wl_plan_assign_memory(struct wl_plan *p, size_t bucket_bytes)
         f->optim_bytes = (size_t)p->optim_ops->slots * f->param_bytes;
         f->gradient_bytes = f->param_bytes;
     }
-    f->input_bytes = place_in_order(p, WL_MEM_INPUT);
+    f->input_bytes = place_in_order(p, WL_MEM_INPUT) * slots(p);
     f->output_bytes = place_in_order(p, WL_MEM_OUTPUT);
     size_t statistics = place_in_order(p, WL_MEM_STATISTIC), sums = place_in_order(p, WL_MEM_STATISTIC_SUM);
     p->statistic_floats = statistics / sizeof(float);
     f->statistic_bytes = statistics + sums;
+    f->copy_bytes = place_in_order(p, WL_MEM_COPY);
     const struct wl_memory_bytes values = wl_memory_assign_values(&p->program);
     f->value_bytes = values.total;
     f->live_bytes = values.live;
     f->unshared_bytes = values.unshared;
     f->total_bytes = f->param_bytes + f->gradient_bytes + f->optim_bytes + f->input_bytes + f->output_bytes +
-                     f->statistic_bytes + f->value_bytes;
+                     f->statistic_bytes + f->copy_bytes + f->value_bytes;
 }
 
 static int bind_steps(struct wl_plan *p, struct wl_err *e)
@@ -157,6 +161,14 @@ static int take_gradients(struct wl_plan *p, struct wl_err *e)
     return p->gradient ? 0 : e ? e->code : WL_ENOMEM;
 }
 
+/* With what the plan has taken so far. */
+static void note_room(const struct wl_plan *p)
+{
+    if (!p->room || !p->ops->available) return;
+    *p->room = p->ops->available(p->program.device);
+    if (*p->room && p->memory) *p->room += p->memory_bytes;
+}
+
 static int take_memory(struct wl_plan *p, struct wl_err *e)
 {
     const struct wl_plan_info *f = &p->info;
@@ -164,9 +176,10 @@ static int take_memory(struct wl_plan *p, struct wl_err *e)
     p->memory_bytes = f->total_bytes - f->gradient_bytes + sizeof(struct wl_counts);
     if (p->ops->host_addressable) p->memory_bytes -= staged;
     int rc = wl_plan_memory(p, p->memory_bytes, "the plan", &p->memory, e);
-    if (!rc) rc = wl_plan_host_memory(p, staged, "inputs", &p->io.input.host, e);
-    if (!rc) return take_gradients(p, e);
+    if (!rc) rc = wl_plan_host_memory(p, staged, "inputs", (void **)&p->input_slots, e);
+    if (!rc) rc = take_gradients(p, e);
     if (rc != WL_ENOMEM || !e) return rc;
+    note_room(p);
     const char *why = wl_strdup(p->arena, e->msg);
     return wl_fail(
         e, WL_ENOMEM,
@@ -186,13 +199,14 @@ static void cut_memory(struct wl_plan *p, char *base[WL_MEM_CLASSES])
     base[WL_MEM_PARAM] = at += f->value_bytes;
     base[WL_MEM_STATISTIC] = at += f->param_bytes + f->optim_bytes;
     base[WL_MEM_STATISTIC_SUM] = at + p->statistic_floats * sizeof(float);
-    at += f->statistic_bytes;
-    io->input.bytes = f->input_bytes;
-    io->output = (struct wl_staging) { .host = (char *)io->input.host + f->input_bytes, .bytes = f->output_bytes };
-    io->input.at = io->input.host;
+    base[WL_MEM_COPY] = at += f->statistic_bytes;
+    at += f->copy_bytes;
+    io->input = (struct wl_staging) { .at = p->input_slots, .bytes = f->input_bytes / slots(p) };
+    io->output = (struct wl_staging) { .host = p->input_slots + f->input_bytes, .bytes = f->output_bytes };
     io->output.at = io->output.host;
     if (!p->ops->host_addressable) {
         io->input.at = at;
+        io->landing = at + io->input.bytes;
         io->output.at = at += f->input_bytes;
         at += f->output_bytes;
     }
@@ -226,10 +240,12 @@ static void make_spans(struct wl_plan *p)
     }
 }
 
-static void find_inputs(struct wl_plan *p)
+void wl_plan_use_slot(struct wl_plan *p, int slot)
 {
     const struct wl_graph *g = p->program.graph;
-    p->input_at = wl_new_array(p->arena, const void *, g->n_tensors);
+    p->io.slot = slot;
+    p->io.input.host = p->input_slots + (size_t)slot * p->io.input.bytes;
+    p->uploaded = 0;
     for (size_t i = 0; i < g->n_tensors; i++)
         if (p->program.input[i]) p->input_at[i] = (char *)p->io.input.host + p->program.input[i]->offset;
 }
@@ -247,6 +263,8 @@ int wl_plan_bind(struct wl_plan *p, struct wl_err *e)
     p->statistic_sum = (float *)base[WL_MEM_STATISTIC_SUM];
     set_addresses(p, base);
     if (p->program.train) make_spans(p);
-    find_inputs(p);
+    p->input_at = wl_new_array(p->arena, const void *, p->program.graph->n_tensors);
+    wl_plan_use_slot(p, 0);
+    p->run_slot = p->input_slots;
     return bind_steps(p, e);
 }

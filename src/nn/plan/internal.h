@@ -21,6 +21,17 @@ struct wl_bucket {
     int ready;
 };
 
+/* A run of the plan, which the device has enqueued. */
+struct wl_plan_job {
+    struct wl_plan *plan;
+    struct wl_run run;
+    unsigned pass;
+    bool completes;                   /* the gradients of an optimizer step */
+    bool reduces;                     /* them over the ranks */
+    struct wl_counts *counts, nobody; /* nobody: the counts that a caller does not want */
+    int64_t start_ns;
+};
+
 struct wl_plan {
     struct wl_arena *arena;
     struct wl_program program;
@@ -31,7 +42,11 @@ struct wl_plan {
     int threads, micro_batches;
     int micro_batches_done; /* since `first` */
     int64_t updates;        /* optimizer steps of the training so far */
-    bool dry;               /* has no memory */
+    struct wl_loss_scale loss_scale;
+    float gradient_scale; /* that of the gradients in memory */
+    bool overflow;        /* they are not finite, or the caller rejects them */
+    bool dry;             /* has no memory */
+    size_t *room;         /* (optional) of struct wl_plan_opts */
 
     struct wl_plan_param *params; /* by offset */
     size_t n_params;
@@ -49,7 +64,12 @@ struct wl_plan {
     float *statistic, *statistic_sum; /* statistic_floats each */
     size_t statistic_floats;
     struct wl_device_io io;
-    const void **input_at; /* of the host, by tensor id: what the caller fills; NULL for other tensors */
+    char *input_slots;     /* of the host: one where the device uses inputs in place, else two */
+    const char *run_slot;  /* which the last run reads */
+    const void **input_at; /* by tensor id: what the caller fills; NULL for other tensors */
+    unsigned uploaded;     /* the slot, checked for this pass; 0: it is not */
+    struct wl_plan_job job;
+    bool in_progress; /* the job, until wl_plan_finish */
     /* Of the host, where there are other ranks: statistics to be averaged; gradients to be reduced, where the
      * device's memory is not the host's and the communicator cannot sum there. */
     float *statistic_staging, *gradient_staging;
@@ -72,7 +92,11 @@ int wl_plan_host_memory(struct wl_plan *p, size_t bytes, const char *what, void 
 /* Places every buffer in its class and counts the bytes, anew when the program has changed; then gives it its address
  * and binds the steps (addresses.c). */
 void wl_plan_assign_memory(struct wl_plan *p, size_t bucket_bytes);
+
+/* Fills in what the info says of the device's peaks and of the update (explain.c). */
+void wl_plan_bound_update(struct wl_plan *p);
 int wl_plan_bind(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+void wl_plan_use_slot(struct wl_plan *p, int slot);
 
 /* The list of states, and their first values (state.c). */
 int wl_plan_init_states(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;

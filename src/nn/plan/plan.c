@@ -77,12 +77,14 @@ static void fill_info(struct wl_plan *p)
     f->backend = p->program.backend->row.name;
     f->library = p->program.backend->library(p->arena);
     f->precision = p->program.precision;
+    f->precision_name = p->program.tf32 ? "tf32" : wl_dtype_name(f->precision);
     f->threads = p->threads;
     f->operations = (int)g->n_nodes;
     f->steps = (int)p->program.n_steps;
     f->reorders = p->program.reorders;
     f->buckets = (int)p->n_buckets;
     count_in_place_writes(p);
+    wl_plan_bound_update(p);
     for (size_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i]->role == WL_ROLE_PARAM) f->parameters += wl_dims_count(&g->tensors[i]->dims);
     f->segments = (int)p->recomputed.n;
@@ -128,6 +130,12 @@ static int start(struct wl_plan *p, struct wl_err *e)
     return rc;
 }
 
+static int check_tf32(const struct wl_plan_opts *o, struct wl_err *e)
+{
+    if (o->precision == WL_F32) return wl_backend_tf32(o->backend, e);
+    return wl_fail(e, WL_EINVAL, "tf32 with values in %s, expected f32", wl_dtype_name(o->precision));
+}
+
 int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_plan_opts *opts, struct wl_comm *comm,
                 struct wl_arena *a, struct wl_err *e)
 {
@@ -138,11 +146,14 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     if (!rc && !opts->eval_only) rc = check_loss(g, e);
     if (!rc) rc = wl_backend_find(opts->backend, &backend, e);
     if (!rc) rc = wl_backend_precision(opts->backend, opts->precision, opts->slow_bf16, e);
+    if (!rc && opts->tf32) rc = check_tf32(opts, e);
     if (rc) return rc;
     struct wl_plan *p = wl_new(a, struct wl_plan);
     p->arena = a;
     p->comm = comm && comm->size > 1 ? comm : NULL;
     p->optim = opts->optim;
+    p->loss_scale = WL_LOSS_SCALE_START;
+    p->gradient_scale = 1;
     p->seed = opts->seed;
     p->ops = backend->device;
     p->micro_batches = opts->micro_batches ? opts->micro_batches : 1;
@@ -155,8 +166,11 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
         .backend = backend,
         .align = backend->device->align,
         .seed = opts->seed,
+        .batch = p->info.batch,
         .precision = opts->precision,
+        .tf32 = opts->tf32,
         .conv = opts->conv,
+        .fuse = opts->fuse,
         .choices = opts->choices,
         .train = !opts->eval_only,
         .keep_values = opts->keep_values,
@@ -171,6 +185,7 @@ int wl_plan_new(struct wl_plan **out, const struct wl_graph *g, const struct wl_
     if (rc) return rc;
     rc = place(p, opts, e);
     p->dry = opts->dry;
+    p->room = opts->room;
     if (!rc && !p->dry) rc = start(p, e);
     if (rc) return rc;
     fill_info(p);
@@ -187,6 +202,12 @@ void *wl_plan_input(struct wl_plan *p, const struct wl_tensor *input)
 {
     WL_CHECK(input->role == WL_ROLE_INPUT);
     return staged(&p->io.input, p->program.input[input->id]);
+}
+
+const void *wl_plan_run_input(const struct wl_plan *p, const struct wl_tensor *input)
+{
+    WL_CHECK(input->role == WL_ROLE_INPUT);
+    return p->run_slot + p->program.input[input->id]->offset;
 }
 
 size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *input)
@@ -210,7 +231,7 @@ size_t wl_plan_huge_bytes(const struct wl_plan *p)
     if (!p->memory) return 0;
     size_t n = p->ops->huge_bytes(device, p->memory, p->memory_bytes);
     if (p->gradient) n += p->ops->huge_bytes(device, p->gradient, f->gradient_bytes);
-    return n + p->ops->huge_bytes(device, p->io.input.host, f->input_bytes + f->output_bytes);
+    return n + p->ops->huge_bytes(device, p->input_slots, f->input_bytes + f->output_bytes);
 }
 
 struct wl_plan_times wl_plan_times(const struct wl_plan *p) { return p->times; }

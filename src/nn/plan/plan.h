@@ -7,7 +7,9 @@
 #include "nn/comm/comm.h"
 #include "nn/graph/build.h"
 #include "nn/graph/counts.h"
+#include "nn/optim/loss_scale.h"
 #include "nn/optim/optim.h"
+#include "nn/program/peaks.h"
 #include "nn/recompute/plan_segment.h"
 
 struct wl_plan_opts {
@@ -15,11 +17,14 @@ struct wl_plan_opts {
     int64_t batch;       /* samples of a micro-batch; 0: the first dimension of the first input */
     int threads;         /* 0: as OpenMP says (OMP_NUM_THREADS or all cores) */
     uint64_t seed;       /* of the parameters */
-    /* WL_F32, or WL_BF16: values, their gradients and the copies of weights that convolutions and matrix products read
-     * are bf16; parameters, their gradients, optimizer, statistics and losses stay f32, so states are the same. */
+    /* WL_F32, or WL_BF16 or WL_F16: values, their gradients and the copies of weights that convolutions and matrix
+     * products read are of that type; parameters, their gradients, optimizer, statistics and losses stay f32, so states
+     * are the same. WL_F16: with loss scaling. */
     enum wl_dtype precision;
+    bool tf32;      /* with WL_F32: products and convolutions round their operands to TF32 (11 bits) and sum in f32 */
     bool slow_bf16; /* bf16 also where the processor only imitates it */
     enum wl_conv_algorithm conv;
+    enum wl_fuse fuse;          /* on a GPU */
     struct wl_choices *choices; /* for WL_CONV_AUTO; must outlive the plan. What is measured is added */
     int micro_batches;          /* largest M of a step; 0 counts as 1. M > 1 needs room for one gradient more */
     size_t bucket_bytes;        /* gradients are reduced in pieces of about this; 0: as the device has them */
@@ -29,6 +34,7 @@ struct wl_plan_opts {
      * most so many bytes, 0: any. Neither goes with eval_only or keep_values. */
     bool recompute;
     size_t memory_bytes;
+    size_t *room;     /* (optional) on WL_ENOMEM: the bytes that the device has for a plan; 0: not known */
     bool eval_only;   /* no backward pass, no gradients */
     bool dry;         /* for wl_plan_info and wl_plan_step only: allocates nothing, cannot run */
     bool keep_values; /* every value and gradient keeps a place of its own, for wl_plan_value: much memory */
@@ -54,7 +60,30 @@ size_t wl_plan_input_bytes(const struct wl_plan *p, const struct wl_tensor *inpu
  * bucket of gradients is summed over the ranks as soon as it is final, while the rest of the backward pass runs. */
 int wl_plan_train(struct wl_plan *p, bool first, bool last, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
 
-/* One optimizer step on the mean gradient over ranks and micro-batches since `first`; moves the running statistics. */
+/* The same in two halves, between which the caller fills the next inputs, where the device computes beside the host
+ * (wl_plan_overlaps; else a run is over when it has been started, and there is one slot for inputs):
+ *
+ *     wl_plan_start_train(p, ...);
+ *     wl_plan_next_inputs(p, &e);  fill wl_plan_input(...), which is another slot now;  wl_plan_upload(p, true, &e);
+ *     wl_plan_finish(p, &e);
+ *
+ * Counts are there, and errors of the run are known, after wl_plan_finish, before which no other run may start.
+ * wl_plan_upload checks what was filled and sends it; without it the next run does. What it has sent must stay as it is
+ * until that run. wl_plan_next_inputs waits for the slot's last upload. */
+bool wl_plan_overlaps(const struct wl_plan *p);
+int wl_plan_start_train(struct wl_plan *p, bool first, bool last, struct wl_counts *counts,
+                        struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_start_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_finish(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_next_inputs(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+int wl_plan_upload(struct wl_plan *p, bool training, struct wl_err *e) WL_MUST_CHECK;
+
+/* What the run that was started last read there; valid until that slot is filled again. */
+const void *wl_plan_run_input(const struct wl_plan *p, const struct wl_tensor *input);
+
+/* One optimizer step on the mean gradient over ranks and micro-batches since `first`; moves the running statistics.
+ * In f16, where the gradients' sums over all ranks are not finite, it is skipped on all of them: parameters, the
+ * optimizer's memory and statistics keep their bits, and the loss scale is halved. WL_EJOB: it cannot be. */
 int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e) WL_MUST_CHECK;
 
 /* Forward only, with the running statistics. Leaves gradients, parameters and statistics alone. */
@@ -63,6 +92,14 @@ int wl_plan_eval(struct wl_plan *p, struct wl_counts *counts, struct wl_err *e) 
 /* What the last wl_plan_eval left in a tensor of wl_output: f32, plain layout, whatever the plan's layouts and
  * precision are. It stays until the next one; training does not touch it. */
 const float *wl_plan_output(const struct wl_plan *p, const struct wl_tensor *output);
+
+/* Loss scaling (f16). A checkpoint keeps its state, which a plan of any precision takes: Adam's bias correction does
+ * not count updates that were skipped. `reject_gradients` makes the next update a skipped one, for a caller who sees
+ * that the loss is not finite; on all ranks or on none. */
+bool wl_plan_scales_loss(const struct wl_plan *p);
+struct wl_loss_scale wl_plan_loss_scale(const struct wl_plan *p);
+void wl_plan_set_loss_scale(struct wl_plan *p, const struct wl_loss_scale *s);
+void wl_plan_reject_gradients(struct wl_plan *p);
 
 /* Optimizer steps of the training so far: 0 in a new plan, one more with each wl_plan_update. A training that goes on
  * from a checkpoint sets it, so that dropout draws the masks that it would have drawn. */
@@ -90,7 +127,7 @@ int wl_plan_state_read(struct wl_plan *p, size_t i, float *to, struct wl_err *e)
 int wl_plan_state_write(struct wl_plan *p, size_t i, const float *from, struct wl_err *e) WL_MUST_CHECK;
 
 /* The gradient of state i (a parameter) after wl_plan_train: the sum over micro-batches, and over ranks
- * after the last one. */
+ * after the last one. Without the loss scale. */
 int wl_plan_gradient_read(struct wl_plan *p, size_t i, float *to, struct wl_err *e) WL_MUST_CHECK;
 
 /* With keep_values: the value of a tensor in the last run, and the loss's gradient by it. WL_ENOENT: there is none. */
@@ -102,10 +139,12 @@ int wl_plan_value_gradient(struct wl_plan *p, const struct wl_tensor *t, float *
 struct wl_plan_info {
     const char *backend, *library; /* "cpu", "oneDNN 2.6.3" */
     enum wl_dtype precision;
+    const char *precision_name; /* "tf32" too */
     int threads;
     int64_t batch;      /* samples of a micro-batch */
     int64_t parameters; /* elements, without padding of layouts */
     size_t param_bytes, gradient_bytes, optim_bytes, statistic_bytes, input_bytes, output_bytes;
+    size_t copy_bytes;     /* of parameters in 16 bits, where the back-end keeps them */
     size_t value_bytes;    /* the arena of values, their gradients and scratch, shared by live range */
     size_t live_bytes;     /* the maximum alive at one step: no placement could take less */
     size_t unshared_bytes; /* what it would take without sharing */
@@ -118,6 +157,9 @@ struct wl_plan_info {
     /* of a sample: 2 x multiply-adds of convolutions and matrix products; NAN where wl_mean_rows was not called */
     double forward_flops, train_flops;
     double recompute_flops; /* of a sample: those of forward operations that run again, beside train_flops */
+    struct wl_device_peaks peaks;
+    double update_bytes;   /* that an optimizer step moves */
+    double update_bound_s; /* its bound, as wl_plan_step.bound_s */
 };
 struct wl_plan_info wl_plan_info(const struct wl_plan *p);
 
@@ -138,6 +180,7 @@ struct wl_plan_buffer {
     const char *memory; /* "input", "output", "parameter", "gradient", "statistic", "value" */
     size_t bytes;       /* with the layout's padding */
     bool written;
+    bool scratch; /* memory for this step alone: a workspace, parts of sums */
 };
 struct wl_plan_step {
     const char *operation, *name;   /* "conv2d", "layer1.0.conv1" */
@@ -147,6 +190,9 @@ struct wl_plan_step {
     bool recompute;                 /* the forward step of this name once more, for the backward pass */
     double flops;                   /* a sample: 2 x multiply-adds of convolutions and matrix products */
     const struct wl_choice *choice; /* the algorithm was chosen by measurement; NULL: there was no choice */
+    double moved_bytes;             /* of a micro-batch: what it reads and what it writes, without its scratch memory */
+    double bound_s; /* no run is shorter: the larger of moved_bytes and flops by the device's peaks; NAN: unknown */
+    bool bound_by_flops; /* and not by memory */
     const struct wl_plan_buffer *buffers;
     size_t n_buffers; /* in the order read, written */
 };

@@ -137,6 +137,11 @@ int wl_plan_state_write(struct wl_plan *p, size_t i, const float *from, struct w
     return write_buf(p, &p->state_bufs[i], from, e);
 }
 
+static void undo_scale(const struct wl_plan *p, float *gradient, size_t n)
+{
+    for (size_t i = 0; i < n; i++) gradient[i] /= p->gradient_scale;
+}
+
 int wl_plan_gradient_read(struct wl_plan *p, size_t i, float *to, struct wl_err *e)
 {
     WL_CHECK(i < p->n_states);
@@ -144,7 +149,9 @@ int wl_plan_gradient_read(struct wl_plan *p, size_t i, float *to, struct wl_err 
         return wl_fail(e, WL_ENOENT, "%s has no gradient in this plan", p->states[i].name);
     struct wl_buf b = p->state_bufs[i];
     b.at = (char *)p->gradient + b.offset;
-    return read_buf(p, &b, to, e);
+    int rc = read_buf(p, &b, to, e);
+    if (!rc) undo_scale(p, to, p->states[i].count);
+    return rc;
 }
 
 static int read_kept(struct wl_plan *p, const struct wl_tensor *t, const struct wl_buf *b, const char *what, float *to,
@@ -162,5 +169,7 @@ int wl_plan_value(struct wl_plan *p, const struct wl_tensor *t, float *to, struc
 
 int wl_plan_value_gradient(struct wl_plan *p, const struct wl_tensor *t, float *to, struct wl_err *e)
 {
-    return read_kept(p, t, p->program.gradient[t->id], "gradient", to, e);
+    int rc = read_kept(p, t, p->program.gradient[t->id], "gradient", to, e);
+    if (!rc) undo_scale(p, to, (size_t)wl_dims_count(&t->dims));
+    return rc;
 }

@@ -27,8 +27,10 @@ struct wl_backend {
     /* (optional: it computes on processors) As wl_backend_locate. */
     int (*locate)(int node_rank, struct wl_backend_device *out, struct wl_err *e);
     const struct wl_op_rules *const *rules; /* WL_OP_COUNT of them */
-    bool emulates_bf16;                     /* bf16 numbers stay in f32 buffers (`rounded`) */
-    /* (optional: f32 and bf16 always) As wl_backend_precision. */
+    const char *own_kernel;                 /* (optional: "plain C") what a step's kernel is called that has no name */
+    bool emulates_16_bits;                  /* such numbers stay in f32 buffers (wl_buf.holds) */
+    bool f16, tf32;                         /* f32 and bf16 are there in any case */
+    /* (optional: on any processor) As wl_backend_precision. */
     int (*precision)(enum wl_dtype precision, bool slow_bf16, struct wl_err *e);
     /* Emits a step dst = a + b; all of one layout, dst may be a or b. */
     int (*sum)(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,

@@ -11,6 +11,8 @@
 #define WL_NN_PROGRAM_DEVICE_H
 
 #include "base/base.h"
+#include "nn/graph/tensor.h"
+#include "nn/program/peaks.h"
 
 struct wl_buf;
 struct wl_counts;
@@ -27,9 +29,14 @@ struct wl_staging {
     size_t bytes;
 };
 
+/* Where it is not host_addressable the host has two slots for inputs, of which it fills one while a run reads the
+ * other's copy, and the device has `landing`, where copies arrive, beside what steps read: captured runs have fixed
+ * addresses (docs/adr/133). */
 struct wl_device_io {
-    struct wl_staging input, output;
-    struct wl_counts *counts; /* one, in the device's memory: losses add to it */
+    struct wl_staging input, output; /* input.host: the slot to be filled now */
+    int slot;                        /* 0 or 1: which it is */
+    void *landing;                   /* input.bytes of the device's memory; NULL where host_addressable */
+    struct wl_counts *counts;        /* one, in the device's memory: losses add to it */
 };
 
 /* Runs of one variant enqueue the same calls with the same arguments, so a device may record the calls of one and
@@ -59,7 +66,8 @@ struct wl_device_ops {
     /* Zeroed memory of the device; of the host for inputs, outputs and counts. `what` is named in the message. */
     int (*memory)(void *device, size_t bytes, const char *what, void **at, struct wl_err *e);
     int (*host_memory)(void *device, size_t bytes, const char *what, void **at, struct wl_err *e);
-    void (*release)(void *device, void *at, size_t bytes);            /* both kinds */
+    void (*release)(void *device, void *at, size_t bytes); /* both kinds */
+    size_t (*available)(void *device);                     /* (optional) what `memory` could give now; 0: not known */
     size_t (*huge_bytes)(void *device, const void *at, size_t bytes); /* in huge pages now; 0 where there are none */
 
     /* Copies from and to plain host memory: states, gradients. */
@@ -68,7 +76,11 @@ struct wl_device_ops {
 
     /* ---- a run ---- */
 
-    /* Takes copies of what the steps of this run read: the inputs, `r`, and the counts so far. */
+    /* (both: not where host_addressable; upload: enqueued) Copies the slot to `landing` for the next begin, while a run
+     * may be in progress. wait_upload returns when the last copy of a slot is done, so that it may be filled. */
+    int (*upload)(void *device, const struct wl_device_io *io, struct wl_err *e);
+    int (*wait_upload)(void *device, int slot, struct wl_err *e);
+    /* Takes copies of what the steps of this run read: the inputs that were uploaded, `r`, and the counts so far. */
     int (*begin)(void *device, const struct wl_run *r, const struct wl_device_io *io, const struct wl_counts *counts,
                  struct wl_err *e);
     /* Calls all(of), which enqueues the run, or replays what an earlier call of the variant enqueued. */
@@ -77,11 +89,11 @@ struct wl_device_ops {
      * values. Called after every begin that succeeded, also where `run` failed. */
     int (*end)(void *device, const struct wl_device_io *io, struct wl_counts *counts, struct wl_err *e);
 
-    /* (enqueued) One step, on the device's copy of what begin took; to += part, n floats; n floats to the nearest
-     * bf16. */
+    /* (enqueued) One step, on the device's copy of what begin took; to += part, n floats; n floats
+     * to the nearest number of a type of 16 bits. */
     int (*step)(void *device, const struct wl_step *s, struct wl_err *e);
     int (*add)(void *device, float *to, const float *part, size_t n, struct wl_err *e);
-    int (*round_to_bf16)(void *device, float *v, size_t n, struct wl_err *e);
+    int (*round)(void *device, float *v, size_t n, enum wl_dtype type, struct wl_err *e);
     /* (enqueued) A copy to memory of the host that wl_comm_ops sums: gradients that are final. `event` numbers the
      * copies of a run from 0. */
     int (*get_async)(void *device, void *to, const void *from, size_t bytes, size_t event, struct wl_err *e);
@@ -90,6 +102,8 @@ struct wl_device_ops {
 
     /* ---- (optional, all three: sums go through get_async) sums over ranks in the device's memory ---- */
 
+    /* (optional, with those) Makes the device that of the calling thread. */
+    int (*enter)(void *device, struct wl_err *e);
     /* The stream that a communicator enqueues sums on (struct wl_comm_device), the device's context being current. */
     void *(*sum_stream)(void *device);
     /* (enqueued) Calls sum(of, at, n) so that the sum on that stream comes after all that was enqueued so far. What is
@@ -97,6 +111,9 @@ struct wl_device_ops {
     int (*sum)(void *device, wl_device_sum_fn *sum, void *of, float *at, size_t n, struct wl_err *e);
     /* (enqueued) What is enqueued from here on, and the end of the run, come after the sums. */
     int (*join_sums)(void *device, struct wl_err *e);
+
+    /* (enqueued, after `run`) Sets the run's counts->overflow where one of n floats is not finite. */
+    int (*check_finite)(void *device, const float *v, size_t n, const struct wl_device_io *io, struct wl_err *e);
 
     /* (enqueued) Adds the time since the last lap of this run to *seconds, by the end of the run; NULL: only a lap. */
     void (*lap)(void *device, double *seconds);
@@ -117,6 +134,7 @@ struct wl_device_ops {
     int (*threads)(void *device); /* of the host that compute */
     /* What measured choices hold for, `library` being the back-end's: processor, library, threads. */
     const char *(*machine)(void *device, const char *library, struct wl_arena *a);
+    struct wl_device_peaks (*peaks)(void *device); /* (optional: not known) */
 };
 
 #endif

@@ -24,9 +24,9 @@ struct wl_buf *wl_buf_plain(struct wl_program *p, enum wl_class class, enum wl_d
 
 struct wl_buf *wl_buf_value(struct wl_program *p, const struct wl_dims *dims)
 {
-    bool rounded = p->precision == WL_BF16 && p->backend->emulates_bf16;
-    struct wl_buf *b = wl_buf_plain(p, WL_MEM_VALUE, rounded ? WL_F32 : p->precision, dims);
-    b->rounded = rounded;
+    const bool emulated = wl_dtype_bytes(p->precision) == 2 && p->backend->emulates_16_bits;
+    struct wl_buf *b = wl_buf_plain(p, WL_MEM_VALUE, emulated ? WL_F32 : p->precision, dims);
+    if (emulated) b->holds = p->precision;
     return b;
 }
 
@@ -39,7 +39,7 @@ struct wl_buf *wl_buf_result(struct wl_program *p, const struct wl_node *n)
 struct wl_buf *wl_buf_like(struct wl_program *p, const struct wl_buf *b)
 {
     struct wl_buf *like = wl_buf_new(p, WL_MEM_VALUE, b->dtype, &b->dims, b->layout, b->bytes);
-    like->rounded = b->rounded;
+    like->holds = b->holds;
     return like;
 }
 
@@ -63,7 +63,7 @@ static void use(struct wl_program *p, struct wl_step *s, struct wl_buf *b, bool 
     int now = (int)p->n_steps - 1;
     if (b->first < 0) b->first = now;
     b->last = now;
-    s->uses[s->n_uses++] = (struct wl_use) { .buf = b, .write = write };
+    s->uses[s->n_uses++] = (struct wl_use) { .buf = b, .write = write, .moved_bytes = b->bytes };
 }
 
 void wl_step_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b) { use(p, s, b, false); }
@@ -151,7 +151,7 @@ int wl_gradient_add_plain(struct wl_program *p, const struct wl_node *n, const s
                           struct wl_err *e)
 {
     const struct wl_buf *value = p->value[t->id];
-    if (value->layout || value->dtype != b->dtype || value->rounded != b->rounded) {
+    if (value->layout || value->dtype != b->dtype || value->holds != b->holds) {
         struct wl_buf *to = wl_buf_like(p, value);
         int rc = p->backend->reorder(p, n, b, to, e);
         if (rc) return rc;
@@ -215,7 +215,7 @@ static bool *evaluated_tensors(const struct wl_program *p)
 
 static bool needs_rounding(const struct wl_program *p, const struct wl_buf *value)
 {
-    return p->precision == WL_BF16 && value->dtype == WL_F32 && !value->rounded;
+    return wl_dtype_bytes(p->precision) == 2 && value->dtype == WL_F32 && value->holds == WL_F32;
 }
 
 /* What operations read and write is of the plan's precision: f32 inputs are copied before the first operation that

@@ -24,6 +24,7 @@ enum wl_class {
     WL_MEM_GRADIENT,      /* of parameters: side by side in the order in which they become final */
     WL_MEM_STATISTIC,     /* running statistics, side by side */
     WL_MEM_STATISTIC_SUM, /* a step's sums of the micro-batches' statistics */
+    WL_MEM_COPY,          /* of parameters, in another type: always live, written by the device between steps */
     WL_MEM_VALUE,         /* activations, their gradients, scratch: share one arena by live range */
     WL_MEM_CLASSES
 };
@@ -36,9 +37,11 @@ struct wl_buf {
     size_t bytes;
     int id;          /* index in the program */
     int first, last; /* steps; first < 0: not used yet */
-    bool rounded;    /* f32 that holds bf16 numbers: rounded after each step that writes it */
-    int references;  /* of a gradient: tensors that still need it */
-    size_t offset;   /* in its class */
+    /* Of an f32 buffer that holds numbers of 16 bits: their type, to which each step that writes it is followed by a
+     * rounding; else WL_F32. */
+    enum wl_dtype holds;
+    int references; /* of a gradient: tensors that still need it */
+    size_t offset;  /* in its class */
     void *at;
 };
 
@@ -47,6 +50,7 @@ struct wl_run {
     bool first;               /* of the micro-batches: overwrite gradients and sums of statistics */
     int64_t update;           /* optimizer steps of the training before this one */
     int64_t first_sample;     /* index of the first sample among those of this optimizer step, of all ranks */
+    float loss_scale;         /* by which losses multiply their gradients; 1 but in f16 */
     struct wl_counts *counts; /* in the device's memory */
 };
 
@@ -55,6 +59,7 @@ struct wl_use {
     struct wl_buf *partial; /* written instead of a parameter's gradient that has a value already, then added to it */
     bool accumulates;       /* there is always one: an earlier step has written it */
     bool write;
+    size_t moved_bytes; /* to or from the device's memory: fewer where a part is used, more where it is read twice */
 };
 
 enum { WL_TRAIN = 1, WL_EVAL = 2 };
@@ -67,6 +72,7 @@ struct wl_step {
     const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
     unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
     double flops_share;             /* of the pass's flops; less than 1: one step of several that take a part each */
+    int tf32;                       /* f32 numbers are multiplied as so many products of TF32; 0: as they are */
     bool recompute;                 /* a forward step that runs once more for the backward pass (recompute/) */
     int n_uses;
     struct wl_use uses[WL_MAX_USES];
@@ -107,15 +113,18 @@ struct wl_program {
     int node_rank;           /* of the ranks of this machine: which of its devices */
     size_t align;            /* of buffers, in bytes */
     uint64_t seed;           /* of what is random in a step */
+    int64_t batch;           /* samples of a micro-batch */
     enum wl_dtype precision; /* of values and their gradients */
+    bool tf32;               /* of f32 values: convolutions and matrix products round what they multiply to TF32 */
     enum wl_conv_algorithm conv;
+    enum wl_fuse fuse;
     const struct wl_choices *choices; /* for WL_CONV_AUTO */
     bool train, keep_values, accumulate;
     unsigned passes; /* WL_TRAIN, WL_EVAL or both: in which of them the steps that are emitted now may run */
     struct wl_buf **value, **gradient; /* of each tensor; of a parameter: in PARAM and GRADIENT */
-    struct wl_buf **input;             /* of each input: what the caller fills; its value is that or a bf16 copy */
-    struct wl_buf **output;            /* of each output: its copy for the caller */
-    struct wl_saved *saved;            /* of each tensor that a node makes */
+    struct wl_buf **input;  /* of each input: what the caller fills; its value is that or a copy of 16 bits */
+    struct wl_buf **output; /* of each output: its copy for the caller */
+    struct wl_saved *saved; /* of each tensor that a node makes */
     struct wl_buf **bufs;
     struct wl_step **steps;
     struct wl_statistic *statistics;

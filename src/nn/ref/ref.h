@@ -10,6 +10,9 @@
 #include "nn/graph/counts.h"
 #include "nn/lowering/kernels.h"
 
+/* y = x scale[c] + shift[c].  x, y [N,C,area] */
+void wl_ref_pixels(const struct wl_pixel_map *m, const uint8_t *x, wl_real *y);
+
 /* y = conv(x, w) + b (cross-correlation).  x [N,C,H,W]  w [K,C,R,S]  b [K] or NULL  y [N,K,P,Q] */
 void wl_ref_conv(const struct wl_window *v, const wl_real *x, const wl_real *w, const wl_real *b, wl_real *y);
 void wl_ref_conv_backward_data(const struct wl_window *v, const wl_real *dy, const wl_real *w, wl_real *dx);

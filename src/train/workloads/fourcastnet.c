@@ -138,8 +138,8 @@ static void add_metrics(const struct wl_train_task *j, struct wl_plan *plan, int
 {
     const struct weather *w = j->state;
     for (int64_t i = 0; i < w->net.steps; i++)
-        wl_weather_metrics_add(&w->forecasts, i, n, wl_plan_input(plan, w->net.fields),
-                               wl_plan_input(plan, w->net.target[i]), wl_plan_output(plan, w->net.prediction[i]),
+        wl_weather_metrics_add(&w->forecasts, i, n, wl_plan_run_input(plan, w->net.fields),
+                               wl_plan_run_input(plan, w->net.target[i]), wl_plan_output(plan, w->net.prediction[i]),
                                custom_sums);
 }
 

@@ -138,7 +138,8 @@ static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
     struct wl_image_model_opts m = { .size = j->opts->size,
                                      .batch = j->opts->local_batch,
                                      .image_size = options_of(j)->image_size,
-                                     .classes = state->classes };
+                                     .classes = state->classes,
+                                     .bytes = true };
     int rc = state->model->build(g, &m, &net, e);
     if (rc) return rc;
     j->inputs[0] = net.images;

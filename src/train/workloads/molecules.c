@@ -99,7 +99,8 @@ static int configure(struct wl_train_task *j, struct wl_err *e)
 static void add_metrics(const struct wl_train_task *j, struct wl_plan *plan, int64_t n, double *custom_sums)
 {
     const struct molecules *state = j->state;
-    const float *target = wl_plan_input(plan, state->net.target), *found = wl_plan_output(plan, state->net.prediction);
+    const float *target = wl_plan_run_input(plan, state->net.target),
+                *found = wl_plan_output(plan, state->net.prediction);
     for (int64_t i = 0; i < n; i++)
         custom_sums[0] +=
             fabs((double)found[i] - (double)target[i]) * state->part.scale * state->property->display_factor;
@@ -107,10 +108,10 @@ static void add_metrics(const struct wl_train_task *j, struct wl_plan *plan, int
 
 /* ---- data and graph ---------------------------------------------------------------------------------------------- */
 
-static int open_data(struct wl_train_task *j, struct wl_err *e)
+static int split(const struct wl_train_task *j, struct wl_qm9_splits *part, struct wl_err *e)
 {
     const struct options *o = options_of(j);
-    struct molecules *state = j->state;
+    const struct molecules *state = j->state;
     const struct wl_qm9_split_opts how = { .seed = (uint64_t)o->split_seed,
                                            .train_molecules = o->train_molecules,
                                            .val_molecules = o->val_molecules,
@@ -118,11 +119,31 @@ static int open_data(struct wl_train_task *j, struct wl_err *e)
                                            .cutoff = state->model->cutoff(o->train.size),
                                            .triplets = state->model == &wl_dimenet,
                                            .batch = o->train.local_batch };
+    return wl_qm9_split(part, &state->data, &how, j->arena, e);
+}
+
+static struct wl_molecule_capacity room_of(const struct wl_qm9_splits *part)
+{
+    const int64_t *room = part->capacity;
+    return (struct wl_molecule_capacity) { room[0], room[1], room[2], room[3] };
+}
+
+static int resize(struct wl_train_task *j, struct wl_err *e)
+{
+    struct wl_qm9_splits part;
+    int rc = split(j, &part, e);
+    if (!rc) ((struct molecules *)j->state)->room = room_of(&part);
+    return rc;
+}
+
+static int open_data(struct wl_train_task *j, struct wl_err *e)
+{
+    const struct options *o = options_of(j);
+    struct molecules *state = j->state;
     int rc = wl_qm9_open(&state->data, o->data, j->arena, e);
-    if (!rc) rc = wl_qm9_split(&state->part, &state->data, &how, j->arena, e);
+    if (!rc) rc = split(j, &state->part, e);
     if (rc) return rc;
-    const int64_t *room = state->part.capacity;
-    state->room = (struct wl_molecule_capacity) { room[0], room[1], room[2], room[3] };
+    state->room = room_of(&state->part);
     for (int k = 0; k < WL_ROW_KINDS; k++) state->mean_rows[k] = state->part.mean_batch[k];
     j->train = &state->part.train;
     j->val = o->train.validate ? &state->part.val : NULL;
@@ -185,6 +206,7 @@ static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
         .configure = configure,                                                      \
         .open = open_data,                                                           \
         .assume_data = assume_data,                                                  \
+        .resize = resize,                                                            \
         .build = build,                                                              \
         .add_metrics = add_metrics,                                                  \
     }

@@ -93,7 +93,7 @@ def choices():
         f.writelines("\t".join(turn.get(w, w) for w in r) + "\n" for r in rows)
     more = ["--epochs", 2, "--checkpoint-dir", f"{WORK}/a", "--resume"]
     p = run(*loud, *more)
-    assert p.returncode == 0 and f"{len(chosen)} convolution passes use another algorithm" in p.stderr, p.stderr
+    assert p.returncode == 0 and f"{len(chosen)} passes use another algorithm" in p.stderr, p.stderr
 
     with open(file, "a") as f:
         f.write("half a li")

@@ -1,11 +1,13 @@
 /* A cublasLt without a GPU: products by columns in plain C, on the streams of the fake libcuda.
  *
- * It is stricter than the real one. The first algorithms that the heuristic gives may not be taken: one adds the parts
- * of its sums in place, in any order, and one has failed. An algorithm serves the product alone that it was found for,
+ * It is stricter than the real one. The first algorithms that the heuristic gives may not be taken: one has failed, and
+ * one adds the parts of its sums in place, in any order. Of the others the first is slow where
+ * $WATTLAW_FAKE_CUBLASLT_SLOW_US says by how much. An algorithm serves the product alone that it was found for,
  * with addresses as aligned as the preference said, and a workspace of its own, which is overwritten. Operands may not
  * overlap the result. What is left when the last handle is destroyed ends the process. Sums are in float, in order. */
 #include "enqueue.h"
 
+#include "base/half.h"
 #include "nn/gpu/blas/api.h"
 
 #define DECLARE(result, name, parameters) FAKE_EXPORT result cublasLt##name parameters;
@@ -13,7 +15,7 @@ WL_CUBLASLT_FUNCTIONS(DECLARE)
 #undef DECLARE
 
 enum { WORKSPACE = 4096, ALIGNMENT = 256, MAGIC = 0x6c74 };
-enum { FAILED, IN_PLACE, GOOD, ALGORITHMS }; /* in the order in which the heuristic gives them */
+enum { FAILED, IN_PLACE, SLOW, TWIN, FAST, MIDDLING, ALGORITHMS }; /* in the order in which the heuristic gives them */
 
 struct cublasLtContext {
     int unused;
@@ -51,64 +53,18 @@ struct product {
     const void *c_at;
     void *d, *workspace;
     float alpha, beta;
+    uint32_t kind;
 };
 
 static int handles, objects; /* that exist; objects: descriptions, layouts and preferences */
 
 /* ---- numbers ---- */
 
-static float widened(uint16_t bits, cudaDataType_t type)
-{
-    const uint32_t sign = (uint32_t)(bits & 0x8000u) << 16, exponent = bits >> 10 & 0x1fu, mantissa = bits & 0x3ffu;
-    uint32_t wide = (uint32_t)bits << 16;
-    float f;
-    if (type == CUDA_R_16F) {
-        f = (float)mantissa * 0x1p-24f;
-        if (!exponent) return sign ? -f : f;
-        wide = exponent == 0x1f ? sign | 0x7f800000u | mantissa << 13 : sign | (exponent + 112) << 23 | mantissa << 13;
-    }
-    memcpy(&f, &wide, sizeof f);
-    return f;
-}
-
-static uint16_t narrowed_bf16(float f)
-{
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    if ((u & 0x7fffffffu) > 0x7f800000u) return (uint16_t)(u >> 16 | 0x40u);
-    return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
-}
-
-static uint16_t narrowed_f16(float f)
-{
-    const float size = f < 0 ? -f : f;
-    const uint16_t sign = f < 0 ? 0x8000u : 0;
-    uint32_t u;
-    if (size != size) return 0x7e00u;
-    if (size >= 65520) return (uint16_t)(sign | 0x7c00u);
-    if (size < 0x1p-14f) { /* a multiple of 2^-24, rounded by the sum */
-        const float sum = size + 0.5f;
-        memcpy(&u, &sum, sizeof u);
-        return (uint16_t)(sign | (u - 0x3f000000u));
-    }
-    memcpy(&u, &size, sizeof u);
-    u -= 0x38000000u;
-    return (uint16_t)(sign | (u + 0xfffu + (u >> 13 & 1)) >> 13);
-}
-
-/* As tensor cores read f32: 10 bits after the point. */
-static float tf32(float f)
-{
-    uint32_t u;
-    memcpy(&u, &f, sizeof u);
-    u = (u + 0xfffu + (u >> 13 & 1)) & ~0x1fffu;
-    memcpy(&f, &u, sizeof f);
-    return f;
-}
-
 static float number(const void *at, cudaDataType_t type, int64_t i)
 {
-    return type == CUDA_R_32F ? ((const float *)at)[i] : widened(((const uint16_t *)at)[i], type);
+    if (type == CUDA_R_32F) return ((const float *)at)[i];
+    const uint16_t bits = ((const uint16_t *)at)[i];
+    return type == CUDA_R_16F ? wl_f16_to_f32(bits) : wl_bf16_to_f32(bits);
 }
 
 static void set_number(void *at, cudaDataType_t type, int64_t i, float v)
@@ -116,7 +72,7 @@ static void set_number(void *at, cudaDataType_t type, int64_t i, float v)
     if (type == CUDA_R_32F)
         ((float *)at)[i] = v;
     else
-        ((uint16_t *)at)[i] = type == CUDA_R_16F ? narrowed_f16(v) : narrowed_bf16(v);
+        ((uint16_t *)at)[i] = type == CUDA_R_16F ? wl_f32_to_f16(v) : wl_f32_to_bf16(v);
 }
 
 /* ---- the product ---- */
@@ -133,7 +89,7 @@ static float factor(const struct product *p, int side, int64_t z, uint64_t outer
     const bool inner_is_row = (side == 0) == (p->desc.transposed[side] == CUBLAS_OP_T);
     const float v =
         number(p->at[side], l->type, inner_is_row ? index_of(l, z, inner, outer) : index_of(l, z, outer, inner));
-    return p->desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && l->type == CUDA_R_32F ? tf32(v) : v;
+    return p->desc.compute == CUBLAS_COMPUTE_32F_FAST_TF32 && l->type == CUDA_R_32F ? wl_f32_to_tf32(v) : v;
 }
 
 static float element(const struct product *p, int64_t z, uint64_t r, uint64_t c, uint64_t depth)
@@ -146,9 +102,18 @@ static float element(const struct product *p, int64_t z, uint64_t r, uint64_t c,
     return sum;
 }
 
+/* TWIN would be the fastest, but is called as SLOW is. */
+static void spend(uint32_t kind)
+{
+    static const long share[ALGORITHMS] = { [SLOW] = 4, [FAST] = 1, [MIDDLING] = 2 };
+    const char *us = getenv("WATTLAW_FAKE_CUBLASLT_SLOW_US");
+    if (us) fake_spend(atol(us) * 1000 / 4 * share[kind]);
+}
+
 static void multiply(void *arg)
 {
     const struct product *p = arg;
+    spend(p->kind);
     const uint64_t depth = p->desc.transposed[0] == CUBLAS_OP_T ? p->a.rows : p->a.columns;
     memset(p->workspace, 0xff, WORKSPACE);
     for (int64_t z = 0; z < p->c.batch; z++)
@@ -348,10 +313,15 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *
     struct algorithm x;
     memcpy(&x, a, sizeof x);
     const uint32_t reduction = x.kind == IN_PLACE ? CUBLASLT_REDUCTION_SCHEME_INPLACE : CUBLASLT_REDUCTION_SCHEME_NONE;
-    const uint32_t value = what == CUBLASLT_ALGO_CONFIG_ID                 ? 66
-                           : what == CUBLASLT_ALGO_CONFIG_TILE_ID          ? 20
-                           : what == CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME ? reduction
-                                                                           : 1;
+    uint32_t value = 0;
+    switch (what) {
+    case CUBLASLT_ALGO_CONFIG_ID: value = 66; break;
+    case CUBLASLT_ALGO_CONFIG_TILE_ID: value = 20; break;
+    case CUBLASLT_ALGO_CONFIG_STAGES_ID: value = x.kind >= FAST ? x.kind : 0; break;
+    case CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME: value = reduction; break;
+    case CUBLASLT_ALGO_CONFIG_SPLITK_NUM: value = 1; break;
+    default: break;
+    }
     if (n != sizeof value) return CUBLAS_STATUS_INVALID_VALUE;
     memcpy(to, &value, n);
     *written = n;
@@ -371,7 +341,7 @@ static const char *why_not(const struct product *p, const cublasLtMatmulAlgo_t *
 {
     struct algorithm x;
     memcpy(&x, a, sizeof x);
-    if (x.magic != MAGIC || x.kind != GOOD) return "an algorithm that may not be taken";
+    if (x.magic != MAGIC || x.kind < SLOW) return "an algorithm that may not be taken";
     if (x.shape != shape_of(&p->desc, &p->a, &p->b, &p->c)) return "an algorithm that was found for another product";
     if (!fake_aligned(p->at[0], x.alignment[0]) || !fake_aligned(p->at[1], x.alignment[1]) ||
         !fake_aligned(p->c_at, x.alignment[2]) || !fake_aligned(p->d, x.alignment[3]))
@@ -397,7 +367,10 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, const 
                               const void *c, cublasLtMatrixLayout_t lc, void *to, cublasLtMatrixLayout_t lto,
                               const cublasLtMatmulAlgo_t *algorithm, void *workspace, size_t n, CUstream stream)
 {
-    const struct product p = { .desc = *d,
+    struct algorithm x;
+    memcpy(&x, algorithm, sizeof x);
+    const struct product p = { .kind = x.kind,
+                               .desc = *d,
                                .a = *la,
                                .b = *lb,
                                .c = *lc,

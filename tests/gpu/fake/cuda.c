@@ -4,6 +4,8 @@
  * context or after a fork, pageable memory in a graph. Settings in $WATTLAW_FAKE_GPU, words separated by ';' (default):
  *
  *     init=CODE (0)  version=13000  devices=1  capability=90  multiprocessors=4  memory_mb=4096  used_mb=0  seed=1
+ *     clock_khz=1980000  memory_khz=2619000  bus_bits=5120
+ *     lacks_kernels=1                 modules have no functions
  *     fault_at=N fault=CODE (719)     the GPU fails at the N-th kernel; every later call returns the code */
 #include "fake.h"
 
@@ -171,6 +173,9 @@ FAKE_API CUresult cuDeviceGetAttribute(int *out, int attribute, CUdevice d)
     const long capability = fake_key("capability", 90);
     switch (attribute) {
     case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *out = (int)fake_key("multiprocessors", 4); return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_CLOCK_RATE: *out = (int)fake_key("clock_khz", 1980000); return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE: *out = (int)fake_key("memory_khz", 2619000); return CUDA_SUCCESS;
+    case CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH: *out = (int)fake_key("bus_bits", 5120); return CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *out = (int)(capability / 10); return CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *out = (int)(capability % 10); return CUDA_SUCCESS;
     case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *out = (int)shared_limit(); return CUDA_SUCCESS;
@@ -248,7 +253,7 @@ FAKE_API CUresult cuModuleGetFunction(CUfunction *out, CUmodule m, const char *n
     snprintf(symbol, sizeof symbol, "wl_sim_kernel_%s", name);
     const struct wl_sim_kernel *kernel = dlsym(m->library, symbol);
     *out = NULL;
-    if (!kernel) return CUDA_ERROR_NOT_FOUND;
+    if (!kernel || fake_key("lacks_kernels", 0)) return CUDA_ERROR_NOT_FOUND;
     for (struct CUfunc_st *f = functions; f; f = f->next)
         if (f->kernel == kernel) return *out = f, CUDA_SUCCESS;
     *out = calloc(1, sizeof **out);
@@ -331,6 +336,9 @@ FAKE_API CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void *from, size_t 
 {
     if (!fake_on_device(at(to), n) || fake_on_device(from, 1))
         return fake_refuse(CUDA_ERROR_INVALID_VALUE, "a copy of %zu bytes to what is not the device's memory", n);
+    if (fake_page_locked(from, n) && !fake_stream_captured(s))
+        return fake_push(s, (struct fake_op) {
+                                .kind = FAKE_COPY, .to = at(to), .from = from, .n = n, .hash = fake_hash(from, n) });
     return copy(s, at(to), from, n, from);
 }
 

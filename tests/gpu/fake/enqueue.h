@@ -16,6 +16,7 @@
 #define FAKE_EXPORT __attribute__((visibility("default")))
 
 typedef CUresult fake_enqueue_fn(CUstream, void (*)(void *), void *);
+typedef void fake_spend_fn(int64_t);
 
 struct fake_job {
     struct fake_job *next;
@@ -32,22 +33,31 @@ __attribute__((destructor)) static void fake_free_jobs(void)
     }
 }
 
-/* wl_fake_enqueue of the libcuda that the program has opened. */
-static inline fake_enqueue_fn *fake_driver(void)
+/* A function of the libcuda that the program has opened; NULL: it is not a fake. */
+static inline void *fake_driver(const char *function)
 {
     const char *path = getenv("CUDA_DRIVER_LIBRARY");
     void *driver = path ? dlopen(path, RTLD_NOW | RTLD_NOLOAD) : NULL;
-    fake_enqueue_fn *f = NULL;
-    void *found = driver ? dlsym(driver, "wl_fake_enqueue") : NULL;
-    memcpy(&f, &found, sizeof f);
+    void *found = driver ? dlsym(driver, function) : NULL;
     if (driver) dlclose(driver);
-    return f;
+    return found;
+}
+
+/* Of work that runs: it takes that much of the GPU's time. */
+static inline void fake_spend(int64_t ns)
+{
+    fake_spend_fn *spend = NULL;
+    void *found = fake_driver("wl_fake_spend");
+    memcpy(&spend, &found, sizeof spend);
+    if (spend) spend(ns);
 }
 
 /* Enqueues f on a copy of arg. 0, or -1 where no fake libcuda is loaded or it refuses. */
 static inline int fake_enqueue(CUstream s, void (*f)(void *), const void *arg, size_t bytes)
 {
-    fake_enqueue_fn *enqueue = fake_driver();
+    fake_enqueue_fn *enqueue = NULL;
+    void *found = fake_driver("wl_fake_enqueue");
+    memcpy(&enqueue, &found, sizeof enqueue);
     struct fake_job *job = enqueue ? malloc(sizeof *job + bytes) : NULL;
     if (!job) return -1;
     memcpy(job->arg, arg, bytes);

@@ -1,5 +1,5 @@
 /* A libcuda without a GPU, stricter than a real one (cuda.c says how). What its files share; and what the fakes of
- * NVIDIA's other libraries use of it: wl_fake_enqueue, by dlsym. */
+ * NVIDIA's other libraries use of it: wl_fake_enqueue and wl_fake_spend, by dlsym. */
 #ifndef WL_TESTS_GPU_FAKE_FAKE_H
 #define WL_TESTS_GPU_FAKE_FAKE_H
 
@@ -15,6 +15,9 @@
 /* Enqueues f(arg) on a stream: it runs with the device's memory open when the stream gets there, again each time that a
  * graph which captured it is launched. It may not call CUDA. `arg` is the caller's and stays valid. */
 FAKE_API CUresult wl_fake_enqueue(CUstream s, void (*f)(void *), void *arg);
+
+/* To be called by work while it runs: it takes that much of the GPU's time more. */
+FAKE_API void wl_fake_spend(int64_t ns);
 
 /* How many calls there were: "allocations", "waits", "launches", "graphs". -1: not a name. */
 FAKE_API long wl_fake_count(const char *what);
@@ -39,6 +42,7 @@ extern struct fake_counts {
 void fake_open_memory(bool open);
 bool fake_on_device(const void *at, size_t n); /* wholly in one allocation */
 bool fake_page_locked(const void *at, size_t n);
+uint64_t fake_hash(const void *at, size_t n); /* not 0 */
 
 /* ---- stream.c ---- */
 
@@ -52,6 +56,7 @@ struct fake_op {
     void *to;
     const void *from;
     size_t n;
+    uint64_t hash; /* of a copy from page-locked memory: what it held when it was enqueued; 0: not known */
     int byte;
     CUevent event;
     uint64_t ticket; /* the record that a wait waits for */

@@ -54,6 +54,14 @@ static bool within(const struct pieces *p, const void *at, size_t n)
 bool fake_on_device(const void *at, size_t n) { return within(&device, at, n); }
 bool fake_page_locked(const void *at, size_t n) { return within(&host, at, n); }
 
+/* FNV-1a. */
+uint64_t fake_hash(const void *at, size_t n)
+{
+    uint64_t hash = 0xcbf29ce484222325u;
+    for (size_t i = 0; i < n; i++) hash = (hash ^ ((const unsigned char *)at)[i]) * 0x100000001b3u;
+    return hash | 1;
+}
+
 /* n bytes that end at a page nobody may touch; filled with NANs. */
 static CUresult take(struct pieces *p, size_t n, void **out)
 {

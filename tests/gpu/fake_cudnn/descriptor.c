@@ -83,6 +83,8 @@ static const struct rule rules[] = {
     { CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, DESCRIPTOR, 0, 1 },
     { CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 0,
       1 << 20 },
+    { CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, 1 },
+    { CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, 0, 1 << 16 },
     { CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS, INT64, 1, MOST_TENSORS },
     { CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, 1,
       MOST_TENSORS },
@@ -207,6 +209,16 @@ static cudnnStatus_t check_complete(const struct descriptor *d)
     return 0;
 }
 
+/* Of the GPU of its handle. */
+static cudnnStatus_t describe_device(struct descriptor *d)
+{
+    static const char json[] = "{\"deviceName\":\"fake\",\"deviceVer\":900}";
+    const struct attribute a = { CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, sizeof json - 1,
+                                 strdup(json) };
+    d->v[d->n++] = a;
+    return 0;
+}
+
 static cudnnStatus_t finalize_graph(struct descriptor *d)
 {
     d->resolved = calloc(1, sizeof(struct graph));
@@ -216,6 +228,7 @@ static cudnnStatus_t finalize_graph(struct descriptor *d)
 static cudnnStatus_t resolve(struct descriptor *d)
 {
     switch (d->kind) {
+    case CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR: return describe_device(d);
     case CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR: return finalize_graph(d);
     case CUDNN_BACKEND_ENGINE_DESCRIPTOR: return fake_finalize_engine(d);
     case CUDNN_BACKEND_ENGINECFG_DESCRIPTOR: return fake_finalize_config(d);

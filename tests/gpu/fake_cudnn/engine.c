@@ -1,22 +1,21 @@
-/* Engines. The heuristics recommend, in this order, one whose bits vary, one that has no plan after all, one of tensor
- * cores that wants too large a workspace, the same with a small one, and a plain one; the fallback knows a slow one.
- * Operations that are fused are served by the tensor cores alone; the weights' gradient in f32 of 16-bit values by the
- * plain one where kernels are 1x1, by the fallback elsewhere. */
+/* Engines. The heuristics recommend, in this order, one whose bits vary, one that has no plan after all, one that
+ * narrows f32 to f16, one of tensor cores that wants too large a workspace, the same with a small one, and a plain one;
+ * the fallback knows a slow one. Operations that are fused are served by the tensor cores alone; the weights' gradient
+ * in f32 of 16-bit values by the plain one where kernels are 1x1, by the fallback elsewhere. */
 #include "fake.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { VARIES, BROKEN, TENSOR_CORES, PLAIN, SLOW, ENGINES };
+enum { VARIES, BROKEN, TENSOR_CORES, PLAIN, SLOW, NARROWS, ENGINES };
 enum { TILE = 2 /* the setting of TENSOR_CORES */, LARGE = 0, SMALL = 1 };
 
 struct config {
     int64_t engine, tile;
 };
-static const struct config recommended[] = {
-    { VARIES, -1 }, { BROKEN, -1 }, { TENSOR_CORES, LARGE }, { TENSOR_CORES, SMALL }, { PLAIN, -1 }
-};
+static const struct config recommended[] = { { VARIES, -1 },          { BROKEN, -1 },          { NARROWS, -1 },
+                                             { TENSOR_CORES, LARGE }, { TENSOR_CORES, SMALL }, { PLAIN, -1 } };
 static const struct config fallback[] = { { VARIES, -1 }, { SLOW, -1 } };
 
 /* The weights' gradient is wider than the values. */
@@ -37,6 +36,7 @@ static bool serves(int64_t engine, const struct graph *g)
 {
     if (g->n_operations > 1) return engine == TENSOR_CORES || engine == VARIES;
     if (is_wide(g)) return engine == SLOW || engine == VARIES || (engine == PLAIN && is_point(g));
+    if (engine == NARROWS) return g->tensors[g->operations->x].type == CUDNN_DATA_FLOAT;
     return engine >= 0 && engine < ENGINES;
 }
 
@@ -51,6 +51,7 @@ static struct plan *plan_of(const struct graph *g, const struct config *c)
 {
     struct plan *p = calloc(1, sizeof *p);
     *p = (struct plan) { .graph = *g, .engine = c->engine, .tile = c->tile, .workspace = workspace_of(c, g) };
+    p->tf32 = c->engine == TENSOR_CORES;
     return p;
 }
 
@@ -170,8 +171,11 @@ static cudnnStatus_t results(const struct descriptor *d, int64_t room, int64_t *
 
 static cudnnStatus_t notes(const struct plan *p, int64_t room, int64_t *n, int *v)
 {
-    *n = p->engine == VARIES || p->engine == TENSOR_CORES;
-    if (*n && room) *v = p->engine == VARIES ? CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC : CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
+    static const int of[ENGINES] = { [VARIES] = CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC,
+                                     [TENSOR_CORES] = CUDNN_NUMERICAL_NOTE_TENSOR_CORE,
+                                     [NARROWS] = CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS };
+    *n = p->engine == VARIES || p->engine == TENSOR_CORES || p->engine == NARROWS;
+    if (*n && room) *v = of[p->engine];
     return 0;
 }
 

@@ -1,6 +1,10 @@
 /* Running a plan: tensors are checked when it is enqueued, and the graph is interpreted when the stream gets there.
- * Sums are taken in double. */
+ * Sums are taken in double. What an operation reads of the one before it is f32, even where it is also stored in fewer
+ * bits: NVIDIA does not say which of the two it is, so what we compute must be right with the one that nn/ref does not
+ * have. */
 #include "fake.h"
+
+#include "base/half.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -12,7 +16,8 @@ enum { WORKSPACE_ALIGNMENT = 256 };
 /* An execution: the graph and where its tensors are. Lives as long as the library, since a captured one runs again. */
 struct execution {
     struct plan plan;
-    void *at[MOST_TENSORS]; /* of virtual ones: memory while it runs */
+    void *at[MOST_TENSORS];    /* of virtual ones: memory while it runs */
+    float *wide[MOST_TENSORS]; /* while it runs, of those that are written: before rounding */
     void *workspace;
     struct execution *next;
 };
@@ -32,30 +37,37 @@ __attribute__((destructor)) static void free_executions(void)
 
 static double load(const struct tensor *t, const void *at, int64_t i)
 {
-    uint32_t bits;
-    float f;
-    if (t->type == CUDNN_DATA_FLOAT) return ((const float *)at)[i];
-    bits = (uint32_t)((const uint16_t *)at)[i] << 16;
-    memcpy(&f, &bits, sizeof f);
-    return f;
+    switch (t->type) {
+    case CUDNN_DATA_FLOAT: return (double)((const float *)at)[i];
+    case CUDNN_DATA_HALF: return (double)wl_f16_to_f32(((const uint16_t *)at)[i]);
+    default: return (double)wl_bf16_to_f32(((const uint16_t *)at)[i]);
+    }
 }
 
 static void store(const struct tensor *t, void *at, int64_t i, double v)
 {
     const float f = (float)v;
-    uint32_t bits;
-    if (t->type == CUDNN_DATA_FLOAT) {
+    if (t->type == CUDNN_DATA_FLOAT)
         ((float *)at)[i] = f;
-        return;
-    }
-    memcpy(&bits, &f, sizeof bits);
-    const uint32_t rounded = isnan(f) ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1);
-    ((uint16_t *)at)[i] = (uint16_t)(rounded >> 16);
+    else
+        ((uint16_t *)at)[i] = t->type == CUDNN_DATA_HALF ? wl_f32_to_f16(f) : wl_f32_to_bf16(f);
 }
 
 static int64_t at_nhwc(const struct tensor *t, int64_t n, int64_t c, int64_t h, int64_t w)
 {
     return n * t->strides[0] + c + h * t->strides[2] + w * t->strides[3];
+}
+
+/* Element i of a tensor by its index. */
+static double read(const struct execution *e, int tensor, int64_t i)
+{
+    return e->wide[tensor] ? (double)e->wide[tensor][i] : load(&e->plan.graph.tensors[tensor], e->at[tensor], i);
+}
+
+static void write(const struct execution *e, int tensor, int64_t i, double v)
+{
+    store(&e->plan.graph.tensors[tensor], e->at[tensor], i, v);
+    e->wide[tensor][i] = (float)v;
 }
 
 /* ---- operations ---- */
@@ -65,12 +77,20 @@ struct convolution {
     const struct operation *o;
     const struct tensor *x, *w, *y;
     void *at_x, *at_w, *at_y;
+    bool tf32;
 };
+
+static double factor(const struct convolution *c, const struct tensor *t, const void *at, int64_t i)
+{
+    const double v = load(t, at, i);
+    return c->tf32 && t->type == CUDNN_DATA_FLOAT ? (double)wl_f32_to_tf32((float)v) : v;
+}
 
 static struct convolution convolution_of(const struct execution *e, const struct operation *o)
 {
     const struct tensor *t = e->plan.graph.tensors;
-    return (struct convolution) { o, &t[o->x], &t[o->w], &t[o->y], e->at[o->x], e->at[o->w], e->at[o->y] };
+    return (
+        struct convolution) { o, &t[o->x], &t[o->w], &t[o->y], e->at[o->x], e->at[o->w], e->at[o->y], e->plan.tf32 };
 }
 
 /* The line of x that line p of y reads with line r of the kernel; -1: padding. */
@@ -89,7 +109,8 @@ static double forward_at(const struct convolution *c, int64_t n, int64_t k, int6
             const int64_t w = line_of(q, s, c->o->stride[1], c->o->pad[1], c->x->dims[3]);
             if (h < 0 || w < 0) continue;
             for (int64_t i = 0; i < c->x->dims[1]; i++)
-                sum += load(c->x, c->at_x, at_nhwc(c->x, n, i, h, w)) * load(c->w, c->at_w, at_nhwc(c->w, k, i, r, s));
+                sum += factor(c, c->x, c->at_x, at_nhwc(c->x, n, i, h, w)) *
+                       factor(c, c->w, c->at_w, at_nhwc(c->w, k, i, r, s));
         }
     return sum;
 }
@@ -110,7 +131,8 @@ static double data_at(const struct convolution *c, int64_t n, int64_t i, int64_t
             const int64_t q = reader_of(w, s, c->o->stride[1], c->o->pad[1], c->y->dims[3]);
             if (p < 0 || q < 0) continue;
             for (int64_t k = 0; k < c->y->dims[1]; k++)
-                sum += load(c->y, c->at_y, at_nhwc(c->y, n, k, p, q)) * load(c->w, c->at_w, at_nhwc(c->w, k, i, r, s));
+                sum += factor(c, c->y, c->at_y, at_nhwc(c->y, n, k, p, q)) *
+                       factor(c, c->w, c->at_w, at_nhwc(c->w, k, i, r, s));
         }
     return sum;
 }
@@ -124,32 +146,39 @@ static double weights_at(const struct convolution *c, int64_t k, int64_t i, int6
                 const int64_t h = line_of(p, r, c->o->stride[0], c->o->pad[0], c->x->dims[2]);
                 const int64_t w = line_of(q, s, c->o->stride[1], c->o->pad[1], c->x->dims[3]);
                 if (h < 0 || w < 0) continue;
-                sum += load(c->y, c->at_y, at_nhwc(c->y, n, k, p, q)) * load(c->x, c->at_x, at_nhwc(c->x, n, i, h, w));
+                sum += factor(c, c->y, c->at_y, at_nhwc(c->y, n, k, p, q)) *
+                       factor(c, c->x, c->at_x, at_nhwc(c->x, n, i, h, w));
             }
     return sum;
 }
 
 typedef double element_fn(const struct convolution *c, int64_t a, int64_t b, int64_t h, int64_t w);
 
-static void convolve(const struct convolution *c, const struct tensor *to, void *at, element_fn *element)
+static void convolve(const struct execution *e, const struct convolution *c, int tensor, element_fn *element)
 {
+    const struct tensor *to = &e->plan.graph.tensors[tensor];
     for (int64_t a = 0; a < to->dims[0]; a++)
         for (int64_t h = 0; h < to->dims[2]; h++)
             for (int64_t w = 0; w < to->dims[3]; w++)
                 for (int64_t b = 0; b < to->dims[1]; b++)
-                    store(to, at, at_nhwc(to, a, b, h, w), element(c, a, b, h, w));
+                    write(e, tensor, at_nhwc(to, a, b, h, w), element(c, a, b, h, w));
 }
 
 static int64_t count_of(const struct tensor *t) { return fake_tensor_bytes(t) / (int64_t)fake_type_bytes(t->type); }
 
+static double pointwise_at(const struct execution *e, const struct operation *o, int64_t i)
+{
+    const double v = read(e, o->x, i);
+    switch (o->mode) {
+    case CUDNN_POINTWISE_ADD: return v + read(e, o->extra, i % e->plan.graph.tensors[o->x].dims[1]);
+    case CUDNN_POINTWISE_GELU_FWD: return v * 0.5 * (1 + erf(v * sqrt(0.5)));
+    default: return v < 0 ? 0 : v;
+    }
+}
+
 static void pointwise(const struct execution *e, const struct operation *o)
 {
-    const struct tensor *t = e->plan.graph.tensors, *x = &t[o->x], *y = &t[o->y];
-    for (int64_t i = 0; i < count_of(x); i++) {
-        const double v = load(x, e->at[o->x], i);
-        store(y, e->at[o->y], i,
-              o->extra < 0 ? (v < 0 ? 0 : v) : v + load(&t[o->extra], e->at[o->extra], i % x->dims[1]));
-    }
+    for (int64_t i = 0; i < count_of(&e->plan.graph.tensors[o->x]); i++) write(e, o->y, i, pointwise_at(e, o, i));
 }
 
 static void sums(const struct execution *e, const struct operation *o)
@@ -158,12 +187,12 @@ static void sums(const struct execution *e, const struct operation *o)
     for (int64_t c = 0; c < x->dims[1]; c++) {
         double sum = 0, squares = 0;
         for (int64_t i = c; i < count_of(x); i += x->dims[1]) {
-            const double v = load(x, e->at[o->x], i);
+            const double v = read(e, o->x, i);
             sum += v;
             squares += v * v;
         }
-        store(&t[o->y], e->at[o->y], c, sum);
-        store(&t[o->extra], e->at[o->extra], c, squares);
+        write(e, o->y, c, sum);
+        write(e, o->extra, c, squares);
     }
 }
 
@@ -171,11 +200,35 @@ static void interpret(const struct execution *e, const struct operation *o)
 {
     const struct convolution c = o->w >= 0 ? convolution_of(e, o) : (struct convolution) { 0 };
     switch (o->kind) {
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR: convolve(&c, c.y, c.at_y, forward_at); break;
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR: convolve(&c, c.x, c.at_x, data_at); break;
-    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR: convolve(&c, c.w, c.at_w, weights_at); break;
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR: convolve(e, &c, o->y, forward_at); break;
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR: convolve(e, &c, o->x, data_at); break;
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR: convolve(e, &c, o->w, weights_at); break;
     case CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR: pointwise(e, o); break;
     default: sums(e, o);
+    }
+}
+
+/* The tensor that an operation writes; sums write another. */
+static int written(const struct operation *o)
+{
+    switch (o->kind) {
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR: return o->x;
+    case CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR: return o->w;
+    default: return o->y;
+    }
+}
+
+static void make_wide(struct execution *e, int tensor)
+{
+    e->wide[tensor] = malloc((size_t)count_of(&e->plan.graph.tensors[tensor]) * sizeof(float));
+}
+
+static void make_all_wide(struct execution *e)
+{
+    const struct graph *g = &e->plan.graph;
+    for (int i = 0; i < g->n_operations; i++) {
+        make_wide(e, written(&g->operations[i]));
+        if (g->operations[i].kind == CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR) make_wide(e, g->operations[i].extra);
     }
 }
 
@@ -187,9 +240,13 @@ static void run(void *execution)
     if (e->plan.workspace) memset(e->workspace, 0xff, (size_t)e->plan.workspace);
     for (int i = 0; i < g->n_tensors; i++)
         if (g->tensors[i].is_virtual) e->at[i] = malloc((size_t)fake_tensor_bytes(&g->tensors[i]));
+    make_all_wide(e);
     for (int i = 0; i < g->n_operations; i++) interpret(e, &g->operations[i]);
-    for (int i = 0; i < g->n_tensors; i++)
+    for (int i = 0; i < g->n_tensors; i++) {
         if (g->tensors[i].is_virtual) free(e->at[i]);
+        free(e->wide[i]);
+        e->wide[i] = NULL;
+    }
 }
 
 /* ---- enqueueing ---- */

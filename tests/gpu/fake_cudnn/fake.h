@@ -75,6 +75,7 @@ struct plan {
     struct graph graph;
     int64_t engine, tile; /* tile: -1: it has none */
     int64_t workspace;
+    bool tf32; /* f32 numbers are multiplied as tensor cores read them */
 };
 
 cudnnStatus_t fake_finalize_engine(struct descriptor *d);

@@ -1,4 +1,4 @@
-/* Operation graphs: convolutions, additions, relu, sums by channel, and whether their tensors fit each other. */
+/* Operation graphs: convolutions, additions, relu, gelu, sums by channel, and whether their tensors fit each other. */
 #include "fake.h"
 
 #include <string.h>
@@ -103,6 +103,8 @@ static cudnnStatus_t read_pointwise(struct graph *g, struct operation *o, const 
     o->y = index_of(g, fake_child(d, CUDNN_ATTR_OPERATION_POINTWISE_YDESC, 0), &status);
     if (status) return status;
     const struct tensor *x = &g->tensors[o->x], *y = &g->tensors[o->y];
+    if (o->mode != CUDNN_POINTWISE_ADD && o->mode != CUDNN_POINTWISE_RELU_FWD && o->mode != CUDNN_POINTWISE_GELU_FWD)
+        return fake_fail(CUDNN_STATUS_NOT_SUPPORTED, "pointwise operations of mode %d", o->mode);
     if (memcmp(x->dims, y->dims, sizeof x->dims) || (other != NULL) != (o->mode == CUDNN_POINTWISE_ADD) ||
         (other && !has_dims(&g->tensors[o->extra], 1, x->dims[1], 1, 1)))
         return fake_fail(CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH, "a pointwise operation's tensors do not fit");

@@ -7,13 +7,16 @@
  * Keys in $WATTLAW_FAKE_NCCL, words separated by ';':
  *     version=20805       what ncclGetVersion says
  *     fail_at=3           the sum with that number, from 1, fails when it is enqueued
- *     async_at=3          ... when it runs: an asynchronous error */
+ *     async_at=3          ... when it runs: an asynchronous error
+ *     dies_joining=1      the rank with that number is killed in ncclCommInitRank
+ *     hangs_joining=1     ... waits there for ever */
 #include "nn/comm/nccl_api.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +53,7 @@ struct ncclComm {
     size_t enqueued, executed;
     _Atomic int aborted, state; /* state: what ncclCommGetAsyncError says */
     char path[NCCL_UNIQUE_ID_BYTES];
+    struct ncclComm *next; /* of those that were aborted */
 };
 
 struct work {
@@ -62,8 +66,20 @@ struct work {
 
 static struct work *works; /* kept until the library is closed: a graph may hold them */
 
-__attribute__((destructor)) static void free_works(void)
+static struct ncclComm *_Atomic aborted; /* likewise: a later use is seen */
+
+static void unmap(struct ncclComm *c)
 {
+    munmap(c->shared, sizeof *c->shared);
+    free(c);
+}
+
+__attribute__((destructor)) static void free_all(void)
+{
+    for (struct ncclComm *c = aborted, *next; c; c = next) {
+        next = c->next;
+        unmap(c);
+    }
     while (works) {
         struct work *w = works;
         works = w->next;
@@ -198,6 +214,8 @@ static ncclResult_t join(struct ncclComm *c)
 ncclResult_t ncclCommInitRank(ncclComm_t *out, int size, ncclUniqueId id, int rank)
 {
     if (size < 1 || size > MAX_RANKS || rank < 0 || rank >= size) return fail(ncclInvalidArgument, "rank or size");
+    if (rank == key("dies_joining=", -1)) raise(SIGKILL);
+    while (rank == key("hangs_joining=", -1)) pause();
     const int fd = open(id.internal, O_RDWR | O_CLOEXEC);
     if (fd < 0) return fail(ncclInvalidArgument, "an id that ncclGetUniqueId has not made");
     struct ncclComm *c = calloc(1, sizeof *c);
@@ -217,12 +235,6 @@ static void check(const struct ncclComm *c, const char *call)
     if (!c || c->aborted) die(text);
 }
 
-static void unmap(struct ncclComm *c)
-{
-    munmap(c->shared, sizeof *c->shared);
-    free(c);
-}
-
 ncclResult_t ncclCommDestroy(ncclComm_t c)
 {
     check(c, "ncclCommDestroy");
@@ -231,11 +243,13 @@ ncclResult_t ncclCommDestroy(ncclComm_t c)
     return ncclSuccess;
 }
 
-/* The memory stays, so that a later use is seen. */
 ncclResult_t ncclCommAbort(ncclComm_t c)
 {
     check(c, "ncclCommAbort");
     atomic_store(&c->aborted, 1);
+    c->next = aborted;
+    while (!atomic_compare_exchange_weak(&aborted, &c->next, c)) {
+    }
     return ncclSuccess;
 }
 

@@ -273,6 +273,33 @@ static void test_errors(void **state)
     unsetenv("WATTLAW_FAKE_NCCL");
 }
 
+/* ---- joining ---- */
+
+static int joins(struct wl_comm *c, struct report *r, struct wl_err *e)
+{
+    struct wl_comm_device d;
+    (void)r;
+    return attach(c, &d, e);
+}
+
+static void test_lost_while_joining(void **state)
+{
+    (void)state;
+    const int64_t start_ns = wl_now_ns();
+    setenv("WATTLAW_FAKE_NCCL", "dies_joining=1", 1);
+    struct report *r = run_ranks_as(3, &by_name, joins);
+    assert_false(r[1].came_back);
+    for (int k = 0; k < 3; k += 2) {
+        assert_int_equal(r[k].rc, WL_EJOB);
+        if (!strstr(r[k].msg, "rank 1 (process ")) fail_msg("%s", r[k].msg);
+    }
+    setenv("WATTLAW_FAKE_NCCL", "hangs_joining=1", 1);
+    const struct wl_comm_opts brief = { .backend = "nccl", .on_gpus = true, .timeout_s = 0.3 };
+    all_said(run_ranks_as(2, &brief, joins), 2, WL_EJOB, "ncclCommInitRank has not ended in 0.3 s");
+    unsetenv("WATTLAW_FAKE_NCCL");
+    assert_true(wl_now_ns() - start_ns < 10 * WL_NS_PER_S);
+}
+
 static void test_one_rank_needs_no_nccl(void **state)
 {
     (void)state;
@@ -290,9 +317,13 @@ static void test_one_rank_needs_no_nccl(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),           cmocka_unit_test(test_missing_library),
-        cmocka_unit_test(test_wrong_versions), cmocka_unit_test(test_lost_ranks),
-        cmocka_unit_test(test_errors),         cmocka_unit_test(test_one_rank_needs_no_nccl),
+        cmocka_unit_test(test_sums),
+        cmocka_unit_test(test_missing_library),
+        cmocka_unit_test(test_wrong_versions),
+        cmocka_unit_test(test_lost_ranks),
+        cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_lost_while_joining),
+        cmocka_unit_test(test_one_rank_needs_no_nccl),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

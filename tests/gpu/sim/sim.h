@@ -3,7 +3,9 @@
  *
  * Known: threadIdx, blockIdx, blockDim, gridDim; __syncthreads, __syncwarp, __shfl_sync, __shfl_xor_sync,
  * __shfl_down_sync, __shfl_up_sync, __ballot_sync, __any_sync, __all_sync by whole warps; static and dynamic shared
- * memory, which starts as NANs; mma.m16n8k16 (wl_sim_mma); C's functions of float. Not known: atomics, parts of warps. */
+ * memory, which starts as NANs; mma.m16n8k16 (wl_sim_mma) and mma.m16n8k8 of TF32 (wl_sim_mma_tf32); C's functions of
+ * float. Not known: atomics, parts of warps.
+ */
 #ifndef WL_TESTS_GPU_SIM_H
 #define WL_TESTS_GPU_SIM_H
 
@@ -126,6 +128,9 @@ static inline double cospi(double x) { return cos(M_PI * fmod(x, 2)); }
 static inline float sinpif(float x) { return (float)sinpi((double)x); }
 static inline float cospif(float x) { return (float)cospi((double)x); }
 static inline void sincospif(float x, float *s, float *c) { *s = sinpif(x), *c = cospif(x); }
+/* Never fused: nor does the host's compiler, for processors of x86-64 without extensions. */
+static inline float __fmul_rn(float x, float y) { return x * y; }
+static inline float __fadd_rn(float x, float y) { return x + y; }
 static inline int __popc(unsigned x) { return __builtin_popcount(x); }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 static inline int __clz(int x) { return x ? __builtin_clz((unsigned)x) : 32; }
@@ -158,6 +163,23 @@ static inline void wl_sim_mma(float d[4], const float a[8], const float b[4])
     for (int i = 0; i < 16; i++) /* element i/4 of d, columns of a from lane i%4 */
         for (int k = 0; k < 4; k++)
             d[i / 4] += row[i % 4][k / 2 * 4 + i / 8 * 2 + k % 2] * column[i / 4 % 2 * 4 + i % 4][8 + k];
+}
+
+/* d += a b for a [16,8] and b [8,8] of TF32: the fragments of mma.m16n8k8 (kernels/tf32.h). Bits that TF32 does not
+ * have are not read. */
+static inline void wl_sim_mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+    float row[4][6], column[8][6], mine[6];
+    for (int i = 0; i < 6; i++) {
+        const uint32_t bits = (i < 4 ? a[i] : b[i - 4]) & ~0x1fffu;
+        memcpy(&mine[i], &bits, sizeof bits);
+    }
+    const unsigned char *at = wl_sim_meet(0xffffffffu, mine, sizeof mine, WL_SIM_HERE);
+    const unsigned lane = wl_sim_lane();
+    for (unsigned i = 0; i < 4; i++) memcpy(row[i], at + (lane / 4 * 4 + i) * WL_SIM_SLOT, sizeof row[i]);
+    for (unsigned i = 0; i < 8; i++) memcpy(column[i], at + (lane % 4 * 8 + i) * WL_SIM_SLOT, sizeof column[i]);
+    for (int i = 0; i < 4; i++) /* row i / 2, column i % 2 of this lane's */
+        for (int k = 0; k < 8; k++) d[i] += row[k % 4][i / 2 + k / 4 * 2] * column[i % 2 * 4 + k % 4][4 + k / 4];
 }
 
 #endif

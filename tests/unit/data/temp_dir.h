@@ -92,7 +92,7 @@ static inline int image_loader_open(struct image_loader *l, const struct image_l
     return rc ? rc : wl_loader_open(&l->feed, wl_images_dataset(l->images), &o->feed, a, e);
 }
 
-static inline int image_loader_next(const struct image_loader *l, float *x, int32_t *y, int64_t *n, struct wl_err *e)
+static inline int image_loader_next(const struct image_loader *l, uint8_t *x, int32_t *y, int64_t *n, struct wl_err *e)
 {
     return wl_loader_next(l->feed, (void *const[]) { x, y }, n, e);
 }

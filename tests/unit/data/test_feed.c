@@ -199,7 +199,7 @@ static void failed_batch_is_an_error_in_order(void **state)
     assert_string_equal(e.msg, "bags: bag 9 is torn");
 }
 
-/* Samples are copied if the data set has no copy_out, and missing ones are padded. */
+/* Samples are copied, and missing ones are padded. */
 static void samples_are_copied_and_padded(void **state)
 {
     (void)state;

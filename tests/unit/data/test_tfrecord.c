@@ -40,7 +40,7 @@ static void refuse(const struct temp_dir *p, const struct image_loader_opts *o, 
 /* The loader opens, and an epoch ends with an error. */
 static void fails(const struct temp_dir *p, const struct image_loader_opts *o, const char *cause, const char *cause2)
 {
-    static float x[4 * PIXELS];
+    static uint8_t x[4 * PIXELS];
     struct image_loader *l = open_images(p, o);
     struct wl_err e = { 0 };
     int32_t y[4];
@@ -141,7 +141,7 @@ static void example_round_trip(void **state)
 static void read_all(const struct temp_dir *p, const struct image_loader_opts *o, struct wl_text *to)
 {
     struct image_loader *l = open_images(p, o);
-    float *x = malloc(4 * PIXELS * sizeof *x);
+    uint8_t *x = malloc(4 * PIXELS * sizeof *x);
     int32_t y[4];
     int64_t n;
     struct wl_err e = { 0 };
@@ -320,7 +320,7 @@ static void damaged_data_are_an_error_with_checksums(void **state)
     o.feed.skip_bad = true;
     wl_log_init(WL_ERROR, -1);
     struct image_loader *l = open_images(p, &o);
-    static float x[4 * PIXELS];
+    static uint8_t x[4 * PIXELS];
     int32_t y[4];
     int64_t n, total = 0;
     assert_int_equal(wl_loader_start_epoch(l->feed, 1, 0, &e), 0);

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -95,3 +96,5 @@ double oracle_distance(const char *name, const float *x, size_t n, const struct 
     }
     return sqrt(squares / projections);
 }
+
+const char *oracle_backend(void) { return getenv("TEST_BACKEND"); }

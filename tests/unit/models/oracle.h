@@ -29,4 +29,7 @@ enum { ORACLE_PROJECTIONS = 8 };
 /* The distance of x [n] from the tensor of that print, estimated. */
 double oracle_distance(const char *name, const float *x, size_t n, const struct wl_json *golden);
 
+/* $TEST_BACKEND, the only one whose gradients are compared; NULL: the default one, and all tests of the file. */
+const char *oracle_backend(void);
+
 #endif

@@ -27,15 +27,27 @@ static void fill_below(struct wl_plan *p, const struct wl_tensor *t, uint64_t sh
         x[i] = (int32_t)wl_random_below(shard, stream, i, limit);
 }
 
+/* Near a normal distribution when normalised. */
+static void fill_bytes(struct wl_plan *p, const struct wl_tensor *t, uint64_t shard)
+{
+    uint8_t *x = wl_plan_input(p, t);
+    const uint64_t stream = wl_hash_fnv1a(wl_tensor_name(t));
+    for (uint64_t i = 0; i < wl_plan_input_bytes(p, t); i++)
+        x[i] = (uint8_t)fmax(0, fmin(255, 116 + 58 * wl_random_normal(shard, stream, i)));
+}
+
 static int build_images(struct built *b, struct wl_graph *g, struct wl_err *e)
 {
-    const struct wl_image_model_opts o = { "tiny", BATCH, b->workload->pixels, CLASSES };
+    const struct wl_image_model_opts o = { "tiny", BATCH, b->workload->pixels, CLASSES, b->workload->bytes };
     return wl_image_model_find(b->workload->name)->build(g, &o, &b->net.images, e);
 }
 
 static void fill_images(const struct built *b, struct wl_plan *p, uint64_t shard)
 {
-    fill_normal(p, b->net.images.images, shard);
+    if (b->workload->bytes)
+        fill_bytes(p, b->net.images.images, shard);
+    else
+        fill_normal(p, b->net.images.images, shard);
     fill_below(p, b->net.images.labels, shard, CLASSES);
 }
 
@@ -87,8 +99,8 @@ static void fill_fields(const struct built *b, struct wl_plan *p, uint64_t shard
 
 /* The molecules of seed 126 have 10, 8 and 6 atoms: the time of DimeNet grows with the cube of their number. */
 const struct workload workloads[WORKLOADS] = {
-    { "resnet50", build_images, fill_images, .pixels = 32 },
-    { "vgg16", build_images, fill_images, .pixels = 32 },
+    { "resnet50", build_images, fill_images, .pixels = 32, .bytes = true },
+    { "vgg16", build_images, fill_images, .pixels = 32, .bytes = true },
     { "inception3", build_images, fill_images, .pixels = 96 },
     { "bert", build_tokens, fill_tokens, .pixels = 0 },
     { "schnet", build_molecules, fill_molecule_batch, .molecules = &wl_schnet, .seed = 1 },

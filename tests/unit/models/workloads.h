@@ -23,6 +23,7 @@ struct workload {
     const struct wl_molecule_model *molecules;
     uint64_t seed; /* of the molecules */
     int64_t pixels;
+    bool bytes; /* of images: else f32 */
     int steps;
 };
 

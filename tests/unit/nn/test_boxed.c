@@ -149,7 +149,7 @@ static int roundings(void *of, struct wl_err *e)
 {
     struct device *d = of;
     int rc = 0;
-    for (int i = 0; i < d->calls && !rc; i++) rc = d->ops->round_to_bf16(d->of, d->plan->param + i, 1, e);
+    for (int i = 0; i < d->calls && !rc; i++) rc = d->ops->round(d->of, d->plan->param + i, 1, WL_BF16, e);
     return rc;
 }
 

@@ -99,7 +99,7 @@ static void check_device(const struct wl_device_ops *d)
     assert_non_null(d);
     assert_true(d->align >= WL_ALIGN && (d->align & (d->align - 1)) == 0);
     assert_true(d->memory && d->host_memory && d->release && d->huge_bytes && d->put && d->get);
-    assert_true(d->begin && d->run && d->end && d->step && d->add && d->round_to_bf16 && d->sum_moments);
+    assert_true(d->begin && d->run && d->end && d->step && d->add && d->round && d->sum_moments);
     assert_true(d->get_async && d->wait && d->lap);
     assert_true(d->update && d->update_statistics && d->threads && d->machine);
 }
@@ -237,7 +237,8 @@ static void test_running_statistics_move_towards_the_mean(void **state)
 {
     (void)state;
     for (size_t i = 0; wl_backend_row(i); i++)
-        if (!wl_backend_row(i)->unavailable && !wl_backend_row(i)->gpus) running_statistics_move_on(wl_backend_row(i)->name);
+        if (!wl_backend_row(i)->unavailable && !wl_backend_row(i)->gpus)
+            running_statistics_move_on(wl_backend_row(i)->name);
 }
 
 static void test_info_equals_hand_computation(void **state)

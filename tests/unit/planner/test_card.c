@@ -122,14 +122,14 @@ static void bad_cards_say_what_is_wrong(void **state)
 
 /* What wattlaw-train --explain --json prints, with a number of ours in it. */
 static const char *workload_text(const char *batch, const char *parameters, const char *flops, const char *bytes,
-                                 struct wl_arena *a)
+                                 const char *precision, struct wl_arena *a)
 {
     return wl_strf(a,
                    "{\"options\":{\"local_batch\":%s},\"parameters\":%s,\"train_flops_per_sample\":%s,"
-                   "\"precision\":\"f32\",\"steps\":[{\"training\":true,\"buffers\":[{\"memory\":\"value\","
+                   "\"precision\":\"%s\",\"steps\":[{\"training\":true,\"buffers\":[{\"memory\":\"value\","
                    "\"bytes\":%s}]}],\"memory\":{\"parameter_bytes\":1000,\"gradient_bytes\":1000,"
                    "\"optimizer_bytes\":0,\"statistic_bytes\":0,\"total_bytes\":5000}}",
-                   batch, parameters, flops, bytes);
+                   batch, parameters, flops, precision, bytes);
 }
 
 /* A workload of which no key was given. */
@@ -151,7 +151,7 @@ static void workload_cards_fill_in_what_no_key_gives(void **state)
     struct wl_planner_workload w = unset();
     struct wl_err e;
     w.parameters = 7;
-    const char *good = workload_text("4", "100", "2e9", "8e6", a);
+    const char *good = workload_text("4", "100", "2e9", "8e6", "f32", a);
     if (wl_planner_workload_card_parse("net.json", good, &w, a, &e)) fail_msg("%s", e.msg);
     assert_float_equal(w.parameters, 7, 0); /* the key comes first */
     assert_float_equal(w.gflop, 2, 1e-15);
@@ -159,9 +159,13 @@ static void workload_cards_fill_in_what_no_key_gives(void **state)
     assert_float_equal(w.sample_memory_mb, 3000 / 1e6 / 4, 1e-15);
     assert_string_equal(w.dtype, "f32");
     w = unset();
-    if (wl_planner_workload_card_parse("net.json", workload_text("4", "100", "null", "8e6", a), &w, a, &e))
+    if (wl_planner_workload_card_parse("net.json", workload_text("4", "100", "null", "8e6", "f32", a), &w, a, &e))
         fail_msg("%s", e.msg);
     assert_true(isnan(w.gflop));
+    w = unset();
+    const char *tf32 = workload_text("4", "100", "2e9", "8e6", "tf32", a);
+    if (wl_planner_workload_card_parse("net.json", tf32, &w, a, &e)) fail_msg("%s", e.msg);
+    assert_string_equal(w.dtype, "tf32");
     wl_arena_free(a);
 }
 
@@ -186,7 +190,7 @@ static void numbers_of_workload_cards_are_bounded(void **state)
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
         struct wl_planner_workload w = unset();
         struct wl_err e = { 0 };
-        const char *text = workload_text(cases[i].batch, cases[i].parameters, cases[i].flops, cases[i].bytes, a);
+        const char *text = workload_text(cases[i].batch, cases[i].parameters, cases[i].flops, cases[i].bytes, "f32", a);
         assert_int_equal(wl_planner_workload_card_parse("net.json", text, &w, a, &e), WL_EINVAL);
         if (!wl_str_starts(e.msg, cases[i].message)) fail_msg("%s, not %s", e.msg, cases[i].message);
     }

@@ -2,6 +2,8 @@
 #include "../checkpoint/forge.h"
 #include "walks_run.h"
 
+#include <math.h>
+
 /* ---- forged checkpoints ---- */
 
 /* The checkpoint of a training whose validation failed: it has all updates of the first of two epochs. */
@@ -116,6 +118,76 @@ static void unreadable_checkpoints_are_refused(void **state)
     assert_non_null(strstr(said, "none of its checkpoints can be read"));
 }
 
+/* ---- loss scaling ---- */
+
+#define F16 "--backend ref --precision f16 --far 5"
+
+static double number(const struct wl_json *results, const char *key) { return wl_json_real(wl_json_get(results, key)); }
+
+/* Once an epoch at least the loss is not finite, on one rank where there are two: that update is skipped, and counts
+ * nowhere else. */
+static void updates_are_skipped_and_counted(void **state)
+{
+    struct temp_dir *p = *state;
+    static const char *const batches[] = { "--local-batch 8", "--local-batch 4 --workers 2",
+                                           "--local-batch 4 --accumulation 2" };
+    for (size_t k = 0; k < WL_COUNT(batches); k++) {
+        const struct wl_json *r = walks_results(p, wl_strf(p->arena, F16 " --epochs 2 %s", batches[k]));
+        double skipped = 0;
+        for (size_t i = 0; i < 2; i++) {
+            const double of_epoch = walks_of_epoch(r, i, "skipped_updates"), loss = walks_of_epoch(r, i, "train_loss");
+            assert_true(of_epoch >= 1 && of_epoch <= 2);
+            assert_true(loss > 0 && loss < 10);
+            skipped += of_epoch;
+        }
+        assert_true(number(r, "updates") == 2 * WALKS_TRAIN / 8 && number(r, "skipped_updates") == skipped);
+        assert_true(number(r, "loss_scale") == ldexp(WL_LOSS_SCALE_FIRST, -(int)skipped));
+    }
+}
+
+/* Through f32 and back; a training that began in f32 starts with the first scale. */
+static void the_loss_scale_goes_on(void **state)
+{
+    struct temp_dir *p = *state;
+    const char *kept = wl_strf(p->arena, "--resume --local-batch 8 --checkpoint-dir %s/kept", p->dir);
+    static const double scale[] = { 2, NAN, 4, NAN, 8 }, other[] = { NAN, 2 };
+    for (size_t i = 0; i < WL_COUNT(scale); i++) {
+        const struct wl_json *r = walks_results(p, wl_strf(p->arena, "%s --epochs %zu %s",
+                                                           isnan(scale[i]) ? "--backend ref" : F16, i + 1, kept));
+        assert_true(isnan(scale[i]) || number(r, "loss_scale") == WL_LOSS_SCALE_FIRST / scale[i]);
+        assert_true(number(r, "skipped_updates") == !isnan(scale[i]));
+    }
+    kept = wl_strf(p->arena, "--resume --local-batch 8 --checkpoint-dir %s/other", p->dir);
+    for (size_t i = 0; i < WL_COUNT(other); i++) {
+        const struct wl_json *r = walks_results(p, wl_strf(p->arena, "%s --epochs %zu %s",
+                                                           isnan(other[i]) ? "--backend ref" : F16, i + 1, kept));
+        assert_true(isnan(other[i]) || number(r, "loss_scale") == WL_LOSS_SCALE_FIRST / other[i]);
+    }
+}
+
+static void forged_loss_scales_are_refused(void **state)
+{
+    struct temp_dir *p = *state;
+    static const struct forgery forgeries[] = {
+        { "\"scale\"", "0", "loss_scale.scale is 0, expected a number from 1 to 1.67772e+07" },
+        { "\"scale\"", "0.5", "loss_scale.scale is 0.5, expected a number from 1" },
+        { "\"scale\"", "-2", "loss_scale.scale is -2, expected a number from 1" },
+        { "\"scale\"", "3", "loss_scale.scale is 3, expected a power of two" },
+        { "\"scale\"", "33554432", "loss_scale.scale is 33554432, expected a number from 1" },
+        { "\"scale\"", "1e300", "expected a number from 1" },
+        { "\"scale\"", "null", "loss_scale.scale is null, expected a number from 1" },
+        { "\"good\"", "-1", "loss_scale.good is -1, expected 0 to 1999" },
+        { "\"good\"", "2000", "loss_scale.good is 2000, expected 0 to 1999" },
+        { "\"skipped\"", "-1", "loss_scale.skipped is -1, expected 0 to 8" },
+        { "\"skipped\"", "9", "loss_scale.skipped is 9, expected 0 to 8" },
+        { "\"loss_scale\"", "5, \"x\": { \"y\": 1", "loss_scale.scale is missing, expected a number from 1" },
+    };
+    const char *file = wl_strf(p->arena, "%s/c/checkpoint-%010d.wlc", p->dir, WALKS_TRAIN / 8);
+    walks_run(p, wl_strf(p->arena, F16 " --data here --quiet --epochs 1 --local-batch 8 --checkpoint-dir %s/c", p->dir),
+              0);
+    for (size_t i = 0; i < WL_COUNT(forgeries); i++) refuse(p, file, &forgeries[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +195,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(counts_before_an_epoch_are_refused, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(failed_validation_keeps_the_epoch, temp_dir_setup, temp_dir_teardown),
         cmocka_unit_test_setup_teardown(unreadable_checkpoints_are_refused, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(updates_are_skipped_and_counted, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(the_loss_scale_goes_on, temp_dir_setup, temp_dir_teardown),
+        cmocka_unit_test_setup_teardown(forged_loss_scales_are_refused, temp_dir_setup, temp_dir_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static void write_features(const struct walk *w, float *x, float *target)
 struct walks {
     struct wl_tensor *prediction, *target;
     struct wl_dataset train, val;
-    int64_t batch, bad_val;
+    int64_t batch, bad_val, far;
 };
 
 static int write_batch(const struct wl_dataset *s, void *thread, const struct wl_epoch_key *key, const int64_t *index,
@@ -63,6 +63,7 @@ static int write_batch(const struct wl_dataset *s, void *thread, const struct wl
             struct walk w = walk_of(s == &state->val, index[i]);
             if (w.n != steps) continue;
             write_features(&w, x + at * INPUTS, target + at);
+            if (s == &state->train && index[i] == state->far - 1) x[at * INPUTS] = 1e6f;
             at++;
         }
     }
@@ -86,6 +87,8 @@ static const struct wl_opt rows[] = {
     { "bias", WL_REAL, .offset = offsetof(struct walks_options, bias), .help = "of the answer, at the start" },
     { "bad-val", WL_INT, .offset = offsetof(struct walks_options, bad_val), "0", 0, WALKS_VAL,
       .help = "a walk of validation that cannot be read" },
+    { "far", WL_INT, .offset = offsetof(struct walks_options, far), "0", 0, WALKS_TRAIN,
+      .help = "a walk of training whose length is infinite in f16" },
     { "save", WL_STR, .offset = offsetof(struct walks_options, save), .help = "file for that bias at the end" },
     WL_OPT_END,
 };
@@ -106,6 +109,7 @@ static int configure(struct wl_train_task *j, struct wl_err *e)
     struct walks *state = wl_new(j->arena, struct walks);
     state->batch = j->opts->local_batch;
     state->bad_val = o->bad_val;
+    state->far = o->far;
     j->state = state;
     j->sample_text = "walks";
     j->data = o->data;
@@ -179,7 +183,7 @@ static int export_weights(const struct wl_train_task *j, struct wl_plan *plan, s
 static void add_metrics(const struct wl_train_task *j, struct wl_plan *plan, int64_t n, double *custom_sums)
 {
     const struct walks *state = j->state;
-    const float *prediction = wl_plan_output(plan, state->prediction), *target = wl_plan_input(plan, state->target);
+    const float *prediction = wl_plan_output(plan, state->prediction), *target = wl_plan_run_input(plan, state->target);
     for (int64_t i = 0; i < n; i++) custom_sums[0] += fabs((double)prediction[i] - target[i]);
     custom_sums[1] += (double)n;
 }

@@ -10,7 +10,8 @@ enum { WALKS_TRAIN = 64, WALKS_VAL = 26 }; /* samples */
 struct walks_options {
     struct wl_train_opts train;
     const char *data, *save;
-    int64_t hidden, bad_val; /* bad_val: a walk of validation that cannot be read, from 1; 0: none */
+    int64_t hidden;
+    int64_t bad_val, far; /* from 1; 0: none. A walk of validation that cannot be read; one of training, out of f16 */
     double bias;
 };
 

@@ -95,6 +95,7 @@ static int find(struct wl_doctor_findings *f, const struct doctor_options *o, st
     wl_doctor_caps_find(&f->caps, &o->cap, &o->power, a);
     wl_doctor_machine_read(&f->machine, a);
     f->n_programs = wl_doctor_programs_find(&f->programs, a);
+    wl_doctor_training_find(&f->training, o->calibration.cuda_library, a);
     return 0;
 }
 

@@ -33,10 +33,37 @@ void wl_doctor_caps_find(struct wl_doctor_caps *c, const struct wl_cap_opts *opt
 void wl_doctor_caps_print(const struct wl_doctor_caps *c, struct wl_arena *a);
 void wl_doctor_caps_json(const struct wl_doctor_caps *c, struct wl_json *root);
 
+/* What wattlaw-train needs on GPUs, part by part. */
+struct wl_doctor_part {
+    const char *name, *path;
+    char version[24]; /* "13.1.0"; empty: not known */
+    const char *why;  /* it does not serve, and what to install; NULL: it serves */
+};
+struct wl_doctor_gpu {
+    char name[96];
+    int capability;                  /* 90: 9.0; 0: not known */
+    double memory_bytes, free_bytes; /* NAN: not known */
+    bool has_kernels;                /* machine code or PTX that serve it, if the kernels are there */
+};
+enum { WL_DOCTOR_PARTS = 6 }; /* the driver, four libraries, the kernels */
+struct wl_doctor_training {
+    struct wl_doctor_part part[WL_DOCTOR_PARTS];
+    struct wl_strs targets; /* of the kernels: "sm_90", "compute_90" */
+    const struct wl_doctor_gpu *gpus;
+    int n_gpus;
+    const char *no_gpus; /* why there are none, though the driver is there; NULL: there are, or no driver */
+};
+
+/* Opens the driver (`library` as in wl_cuda_open), a context of each GPU for its free memory, and the libraries. */
+void wl_doctor_training_find(struct wl_doctor_training *t, const char *library, struct wl_arena *a);
+void wl_doctor_training_print(const struct wl_doctor_training *t, struct wl_arena *a);
+void wl_doctor_training_json(const struct wl_doctor_training *t, struct wl_json *root);
+
 /* All findings, complete before anything is printed. */
 struct wl_doctor_findings {
     struct wl_doctor_machine machine;
     struct wl_doctor_caps caps;
+    struct wl_doctor_training training;
     const struct wl_doctor_program *programs;
     size_t n_programs;
     const struct wl_sensors *sensors;

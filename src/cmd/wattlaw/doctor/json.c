@@ -119,5 +119,6 @@ void wl_doctor_print_json(const struct wl_doctor_findings *f, struct wl_arena *a
     wl_doctor_caps_json(&f->caps, root);
     wl_json_add_str(root, "energy_from", f->basis);
     json_sampler(f, root);
+    wl_doctor_training_json(&f->training, root);
     wl_json_print(root);
 }

@@ -153,4 +153,5 @@ void wl_doctor_print(const struct wl_doctor_findings *f, struct wl_arena *a)
     print_sampler(f);
     print_jobs(&f->machine);
     print_programs(f);
+    wl_doctor_training_print(&f->training, a);
 }

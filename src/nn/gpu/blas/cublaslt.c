@@ -1,17 +1,10 @@
 /* cublasLt, opened at run time. */
+#include "cuda/libraries.h"
 #include "nn/gpu/blas/internal.h"
 
 #define FN(result, name, parameters) { offsetof(struct wl_gpu_blas, name), "cublasLt" #name, NULL, true },
 static const struct wl_symbol symbols[] = { WL_CUBLASLT_FUNCTIONS(FN) };
 #undef FN
-
-/* GetStatusString is of 11.4; attributes and types that we use are of 12.0. */
-static const struct wl_gpu_file files[] = {
-    { "libcublasLt.so.13", 13, "nvidia-cublas", 130000 },
-    { "libcublasLt.so.12", 12, "nvidia-cublas-cu12", 120000 },
-    { 0 },
-};
-static const struct wl_gpu_library spec = { "cublasLt", files, symbols, WL_COUNT(symbols) };
 
 static void close_handle(void *of)
 {
@@ -21,9 +14,10 @@ static void close_handle(void *of)
 
 int wl_gpu_blas_load(struct wl_gpu_blas *b, int cuda, struct wl_arena *a, struct wl_err *e)
 {
+    const struct wl_gpu_library spec = wl_gpu_library_of(WL_GPU_CUBLASLT, cuda, symbols, WL_COUNT(symbols));
     int rc = wl_gpu_library_open(&b->library, &spec, cuda, b, a, e);
     if (rc) return rc;
-    b->version = (int)b->GetVersion();
+    b->version = wl_gpu_library_version(WL_GPU_CUBLASLT, b->GetVersion());
     return wl_gpu_library_check(&spec, &b->library, b->version, e);
 }
 

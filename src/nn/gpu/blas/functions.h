@@ -66,7 +66,11 @@
     C(CUBLASLT_ALGO_CONFIG_ID, 0)                     \
     C(CUBLASLT_ALGO_CONFIG_TILE_ID, 1)                \
     C(CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 2)             \
-    C(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 3)
+    C(CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 3)       \
+    C(CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4)          \
+    C(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 5)          \
+    C(CUBLASLT_ALGO_CONFIG_STAGES_ID, 6)              \
+    C(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 8)
 
 /* S(type, bytes), F(type, field, offset) */
 #define WL_CUBLASLT_SIZES(S)    \

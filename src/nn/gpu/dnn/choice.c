@@ -9,13 +9,15 @@ struct wl_gpu_dnn_limits wl_gpu_conv_limits(const struct wl_program *p)
     return (struct wl_gpu_dnn_limits) { .workspace_bytes = most_workspace, .winograd = p->conv == WL_CONV_WINOGRAD };
 }
 
+static const char *function_name(const struct wl_gpu_conv *c) { return c->relu ? " relu" : c->gelu ? " gelu" : ""; }
+
 const char *wl_gpu_conv_question(const struct wl_gpu_dnn *d, const struct wl_gpu_conv *c, struct wl_arena *a)
 {
     const struct wl_window *v = &c->window;
     const bool widens = c->pass == WL_GPU_CONV_WEIGHTS && c->dw != c->type;
     return wl_strf(a, "conv2d %s %s%s%s%s%s x %s w %s stride %s pad %s, cuDNN %s", wl_gpu_conv_pass_name(c->pass),
-                   wl_dtype_name(c->type), widens ? " to f32" : "", c->bias ? " bias" : "", c->relu ? " relu" : "",
-                   c->sums ? " sums" : "", wl_dims_text(a, &WL_DIMS(v->n, v->c, v->h, v->w)),
+                   c->tf32 ? "tf32" : wl_dtype_name(c->type), widens ? " to f32" : "", c->bias ? " bias" : "",
+                   function_name(c), c->sums ? " sums" : "", wl_dims_text(a, &WL_DIMS(v->n, v->c, v->h, v->w)),
                    wl_dims_text(a, &WL_DIMS(v->k, v->c, v->r, v->s)),
                    wl_dims_text(a, &WL_DIMS(v->stride[0], v->stride[1])),
                    wl_dims_text(a, &WL_DIMS(v->pad[0], v->pad[1])), wl_gpu_dnn_version_text(d, a));
@@ -52,6 +54,12 @@ static void keep(const struct wl_program *p, const struct wl_gpu_conv_plan *c, c
     if (!rc) rc = wl_gpu_dnn_keep(folder, key_of(p, c), &(struct wl_gpu_kept_plan) { c->plan.engine, json }, &e);
     if (rc && !d->unkept) wl_log(WL_WARN, "gpu", "cuDNN's plans are not kept for later runs: %s", e.msg);
     d->unkept |= rc != 0;
+}
+
+void wl_gpu_conv_keep(const struct wl_program *p, const struct wl_gpu_conv_plan *c)
+{
+    const char *folder = folder_of(p);
+    if (folder) keep(p, c, folder);
 }
 
 /* ---- a pass ---- */
@@ -116,4 +124,24 @@ int wl_gpu_conv_plan(struct wl_program *p, const struct wl_gpu_conv *c, const st
     int rc = wl_gpu_dnn_open(wl_gpu_of(p), e);
     if (rc) return rc;
     return c->pass == WL_GPU_CONV_WEIGHTS && c->type != WL_F32 ? plan_weights(p, c, out, e) : plan(p, c, true, out, e);
+}
+
+/* ---- fused ---- */
+
+const char wl_gpu_conv_separate[] = "separate";
+
+static bool is_fused(const struct wl_program *p, const struct wl_gpu_conv *c)
+{
+    if (p->fuse != WL_FUSE_MEASURED) return p->fuse == WL_FUSE_ALWAYS;
+    if (p->conv != WL_CONV_AUTO || !p->choices) return false;
+    const struct wl_choice *k = wl_choices_find(p->choices, wl_gpu_conv_question(wl_gpu_of(p)->dnn, c, p->arena));
+    return k && !wl_str_eq(k->answer, wl_gpu_conv_separate);
+}
+
+int wl_gpu_conv_fused_plan(struct wl_program *p, const struct wl_gpu_conv *c, const struct wl_gpu_conv_plan **out,
+                           struct wl_err *e)
+{
+    *out = NULL;
+    if (p->fuse == WL_FUSE_NEVER || wl_gpu_dnn_open(wl_gpu_of(p), NULL) || !is_fused(p, c)) return 0;
+    return plan(p, c, true, out, e);
 }

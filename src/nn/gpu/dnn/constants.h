@@ -31,6 +31,7 @@
     X(CUDNN_POINTWISE_ADD, 0)                                             \
     X(CUDNN_POINTWISE_MUL, 1)                                             \
     X(CUDNN_POINTWISE_RELU_FWD, 100)                                      \
+    X(CUDNN_POINTWISE_GELU_FWD, 104)                                      \
     X(CUDNN_GENSTATS_SUM_SQSUM, 0)                                        \
     X(CUDNN_HEUR_MODE_A, 3)                                               \
     X(CUDNN_HEUR_MODE_FALLBACK, 2)                                        \

@@ -68,3 +68,11 @@ int64_t wl_gpu_dnn_get(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t d, i
     if (!b->rc) fail(b, "an attribute", b->dnn->BackendGetAttribute(d, name, type, room, &n, v));
     return b->rc ? 0 : n;
 }
+
+char *wl_gpu_dnn_text(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t d, int name)
+{
+    const int64_t n = wl_gpu_dnn_get(b, d, name, CUDNN_TYPE_CHAR, 0, NULL);
+    char *text = wl_alloc(b->arena, (size_t)n + 1);
+    wl_gpu_dnn_get(b, d, name, CUDNN_TYPE_CHAR, n, text);
+    return text;
+}

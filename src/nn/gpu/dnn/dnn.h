@@ -3,6 +3,7 @@
  * library.c     opening, versions, errors       descriptor.c  descriptors of the backend API
  * graph.c       the operation graph of a pass   plan.c        engines and plans of a graph
  * kept.c        plans in files                  choice.c      which plan a pass gets, by measurement or heuristics
+ * step.c        the step that runs a plan
  *
  * A pass runs one plan. Plans are deterministic: engines that cuDNN marks otherwise are left out. */
 #ifndef WL_NN_GPU_DNN_DNN_H
@@ -45,6 +46,10 @@ int wl_gpu_dnn_open(struct wl_gpu *g, struct wl_err *e) WL_MUST_CHECK;
  * Needs 9.8. */
 int wl_gpu_dnn_describe(struct wl_gpu_dnn **out, const char *json, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* What cuDNN says of the handle's GPU, as wl_gpu_dnn_describe takes it: plans for it can be made without it. Needs 9.8.
+ */
+int wl_gpu_dnn_description(const struct wl_gpu_dnn *d, char **json, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* "9.28.1" */
 const char *wl_gpu_dnn_version_text(const struct wl_gpu_dnn *d, struct wl_arena *a);
 
@@ -59,6 +64,8 @@ struct wl_gpu_conv {
     enum wl_dtype type; /* of x, w, y and of the gradients by x and y */
     enum wl_dtype dw;   /* of the weights' gradient: f32 or `type` */
     bool bias, relu;    /* forward: y = max(0, conv + b), b f32 [K] */
+    bool gelu;          /* forward, with a bias: y = gelu(u), u = conv + b, which is written too; by erf */
+    bool tf32;          /* f32 values are rounded to TF32 (11 bits) where they are multiplied */
     bool sums;          /* forward: also the sums over y and y^2 by channel, f32 [K] */
 };
 const char *wl_gpu_conv_pass_name(enum wl_gpu_conv_pass pass); /* "forward", "backward data", "backward weights" */
@@ -71,6 +78,7 @@ enum wl_gpu_dnn_tensor {
     WL_GPU_DNN_BIAS,
     WL_GPU_DNN_SUM,
     WL_GPU_DNN_SQUARES,
+    WL_GPU_DNN_U,
     WL_GPU_DNN_VIRTUAL, /* this and those after it are not in memory */
 };
 
@@ -89,7 +97,6 @@ struct wl_gpu_dnn_limits {
     int64_t workspace_bytes; /* at most */
     bool winograd;           /* Winograd's algorithm in 16 bits and f32: rounds otherwise */
     bool no_fallback;        /* recommended ones alone */
-    bool tf32;               /* f32 products of values rounded to 11 bits */
 };
 
 /* The first `most` plans that cuDNN's heuristics recommend and `limits` allow, then (at least one, if there is one) of
@@ -131,9 +138,31 @@ struct wl_gpu_conv_plan {
 int wl_gpu_conv_plan(struct wl_program *p, const struct wl_gpu_conv *c, const struct wl_gpu_conv_plan **out,
                      struct wl_err *e) WL_MUST_CHECK;
 
+/* The plan of a pass with sums or gelu, whose work other steps can do as well: where p->fuse says so, or, with
+ * WL_FUSE_MEASURED, where the table of choices names an engine. NULL in *out: other steps do it; without
+ * cuDNN they always do. */
+int wl_gpu_conv_fused_plan(struct wl_program *p, const struct wl_gpu_conv *c, const struct wl_gpu_conv_plan **out,
+                           struct wl_err *e) WL_MUST_CHECK;
+extern const char wl_gpu_conv_separate[]; /* the table's answer that says so: "separate" */
+
+/* Keeps a plan that the table of choices names now, in a file beside it if it has one. */
+void wl_gpu_conv_keep(const struct wl_program *p, const struct wl_gpu_conv_plan *c);
+
 /* What the table of choices is asked about a pass. */
 const char *wl_gpu_conv_question(const struct wl_gpu_dnn *d, const struct wl_gpu_conv *c, struct wl_arena *a);
 struct wl_gpu_dnn_limits wl_gpu_conv_limits(const struct wl_program *p);
+
+/* ---- steps (step.c) ---- */
+
+struct wl_gpu_dnn_operand {
+    enum wl_gpu_dnn_tensor tensor; /* 0 ends a list */
+    struct wl_buf *buf;            /* NULL: the plan has none */
+    bool write;
+};
+
+/* Emits the step of a plan, with a workspace where it wants one. */
+void wl_gpu_dnn_emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
+                     const struct wl_gpu_conv_plan *plan, const struct wl_gpu_dnn_operand *operands);
 
 /* ---- kept plans (kept.c) ---- */
 

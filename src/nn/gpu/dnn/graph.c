@@ -1,9 +1,12 @@
-/* The operation graph of a pass: one convolution, and the additions, relu and sums that are fused with it. */
+/* The operation graph of a pass: one convolution, and the additions, relu, gelu and sums that are fused with it. */
 #include "nn/gpu/dnn/internal.h"
 
 enum { ALIGNMENT = 16 }; /* of every tensor in memory; plans place buffers at multiples of 256 bytes */
 
-static int data_type(enum wl_dtype t) { return t == WL_BF16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT; }
+static int data_type(enum wl_dtype t)
+{
+    return t == WL_BF16 ? CUDNN_DATA_BFLOAT16 : t == WL_F16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT;
+}
 
 static bool is_virtual(int64_t id) { return id >= WL_GPU_DNN_VIRTUAL; }
 
@@ -85,7 +88,7 @@ static cudnnBackendDescriptor_t convolution(struct wl_gpu_dnn_build *b, const st
     return d;
 }
 
-/* y = x + other, or max(0, x) where other is NULL. */
+/* y = x + other, or a function of x alone where other is NULL. */
 static cudnnBackendDescriptor_t pointwise(struct wl_gpu_dnn_build *b, int mode, cudnnBackendDescriptor_t x,
                                           cudnnBackendDescriptor_t other, cudnnBackendDescriptor_t y)
 {
@@ -117,12 +120,19 @@ static cudnnBackendDescriptor_t channel_sums(struct wl_gpu_dnn_build *b, cudnnBa
     return d;
 }
 
-/* The result of the convolution and of what follows it: f32 that is not in memory, until the last. */
-static cudnnBackendDescriptor_t result(struct wl_gpu_dnn_build *b, const struct wl_gpu_conv *c, bool last)
+/* A result of the convolution or of what follows it: of the values' type where it is in memory, else f32. */
+static cudnnBackendDescriptor_t result(struct wl_gpu_dnn_build *b, const struct wl_gpu_conv *c,
+                                       enum wl_gpu_dnn_tensor id)
 {
     const struct wl_window *v = &c->window;
     const struct shape y = { v->n, v->k, v->p, v->q };
-    return last ? tensor(b, WL_GPU_DNN_Y, c->type, y) : tensor(b, WL_GPU_DNN_VIRTUAL + b->virtual ++, WL_F32, y);
+    return is_virtual(id) ? tensor(b, id + b->virtual ++, WL_F32, y) : tensor(b, id, c->type, y);
+}
+
+/* What the bias is added to becomes this: y itself, unless another function follows. */
+static enum wl_gpu_dnn_tensor biased(const struct wl_gpu_conv *c)
+{
+    return c->gelu ? WL_GPU_DNN_U : c->relu ? WL_GPU_DNN_VIRTUAL : WL_GPU_DNN_Y;
 }
 
 enum { MOST_OPERATIONS = 4 };
@@ -132,18 +142,18 @@ static int64_t forward(struct wl_gpu_dnn_build *b, const struct wl_gpu_conv *c, 
                        cudnnBackendDescriptor_t w, cudnnBackendDescriptor_t *operations)
 {
     int64_t n = 0;
-    cudnnBackendDescriptor_t y = result(b, c, !c->bias && !c->relu), before;
+    cudnnBackendDescriptor_t y = result(b, c, c->bias ? WL_GPU_DNN_VIRTUAL : biased(c)), before;
     operations[n++] = convolution(b, c, x, w, y);
     if (c->bias) {
         const struct shape by_channel = { 1, c->window.k, 1, 1 };
         before = y;
-        y = result(b, c, !c->relu);
+        y = result(b, c, biased(c));
         operations[n++] = pointwise(b, CUDNN_POINTWISE_ADD, before, tensor(b, WL_GPU_DNN_BIAS, WL_F32, by_channel), y);
     }
-    if (c->relu) {
+    if (c->relu || c->gelu) {
         before = y;
-        y = result(b, c, true);
-        operations[n++] = pointwise(b, CUDNN_POINTWISE_RELU_FWD, before, NULL, y);
+        y = result(b, c, WL_GPU_DNN_Y);
+        operations[n++] = pointwise(b, c->gelu ? CUDNN_POINTWISE_GELU_FWD : CUDNN_POINTWISE_RELU_FWD, before, NULL, y);
     }
     if (c->sums) operations[n++] = channel_sums(b, y, c->window.k);
     return n;
@@ -160,7 +170,7 @@ cudnnBackendDescriptor_t wl_gpu_dnn_graph(struct wl_gpu_dnn_build *b, const stru
     if (c->pass == WL_GPU_CONV_FORWARD)
         n = forward(b, c, x, w, operations);
     else
-        operations[0] = convolution(b, c, x, w, result(b, c, true));
+        operations[0] = convolution(b, c, x, w, result(b, c, WL_GPU_DNN_Y));
     cudnnBackendDescriptor_t graph = wl_gpu_dnn_create(b, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     wl_gpu_dnn_set(b, graph, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, operations);
     if (b->dnn->handle)

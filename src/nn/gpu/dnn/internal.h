@@ -33,6 +33,7 @@ void wl_gpu_dnn_set_device(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t 
 /* Up to `room` values of a finalized descriptor; gives how many there are of them. */
 int64_t wl_gpu_dnn_get(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t d, int name, int type, int64_t room,
                        void *v);
+char *wl_gpu_dnn_text(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t d, int name);
 
 /* The operation graph of a pass. */
 cudnnBackendDescriptor_t wl_gpu_dnn_graph(struct wl_gpu_dnn_build *b, const struct wl_gpu_conv *c);

@@ -1,3 +1,4 @@
+#include "cuda/libraries.h"
 #include "nn/gpu/dnn/internal.h"
 
 #include <string.h>
@@ -22,33 +23,14 @@ static const struct wl_symbol symbols[] = {
     FN(BackendExecute, true),
 };
 
-/* Numbers of version 9, which 9.1 was the first to have in PyTorch's wheels. Version 8 is opened to say that it is too
- * old. */
-enum { LEAST = 90100, DESCRIBES_DEVICES = 90800 };
-static const struct wl_gpu_file files[] = {
-    { "libcudnn.so.9", 13, "nvidia-cudnn-cu13", LEAST },
-    { "libcudnn.so.9", 0, "nvidia-cudnn-cu12", LEAST },
-    { "libcudnn.so.8", 0, "nvidia-cudnn-cu12", LEAST },
-    { 0 },
-};
-
-/* For a driver of CUDA 12 the package is the second. */
-static struct wl_gpu_library spec_for(int cuda)
-{
-    return (struct wl_gpu_library) {
-        .name = "cuDNN", .files = cuda && cuda < 13 ? files + 1 : files, .symbols = symbols, .n = WL_COUNT(symbols)
-    };
-}
-
-/* 8907 was 8.9.7 before 90100 was 9.1.0. */
-static int version_of(size_t v) { return (int)(v < 10000 ? v / 1000 * 10000 + v % 1000 : v); }
+enum { DESCRIBES_DEVICES = 90800 };
 
 static int open_library(struct wl_gpu_dnn *d, int cuda, struct wl_arena *a, struct wl_err *e)
 {
-    const struct wl_gpu_library spec = spec_for(cuda);
+    const struct wl_gpu_library spec = wl_gpu_library_of(WL_GPU_CUDNN, cuda, symbols, WL_COUNT(symbols));
     int rc = wl_gpu_library_open(&d->library, &spec, cuda, d, a, e);
     if (rc) return rc;
-    d->version = version_of(d->GetVersion());
+    d->version = wl_gpu_library_version(WL_GPU_CUDNN, d->GetVersion());
     return wl_gpu_library_check(&spec, &d->library, d->version, e);
 }
 
@@ -90,13 +72,18 @@ int wl_gpu_dnn_open(struct wl_gpu *g, struct wl_err *e)
     return rc;
 }
 
+static int check_describes(const struct wl_gpu_dnn *d, struct wl_arena *a, struct wl_err *e)
+{
+    if (d->version >= DESCRIBES_DEVICES) return 0;
+    return wl_fail(e, WL_EUNAVAIL, "%s is version %s; descriptions of devices need 9.8", d->library.path,
+                   wl_gpu_dnn_version_text(d, a));
+}
+
 int wl_gpu_dnn_describe(struct wl_gpu_dnn **out, const char *json, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_gpu_dnn *d = wl_new(a, struct wl_gpu_dnn);
     int rc = open_library(d, 0, a, e);
-    if (!rc && d->version < DESCRIBES_DEVICES)
-        rc = wl_fail(e, WL_EUNAVAIL, "%s is version %s; descriptions of devices need 9.8", d->library.path,
-                     wl_gpu_dnn_version_text(d, a));
+    if (!rc) rc = check_describes(d, a, e);
     if (rc) return rc;
     struct wl_gpu_dnn_build b = { .dnn = d, .arena = a, .e = e };
     cudnnBackendDescriptor_t device = wl_gpu_dnn_create(&b, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
@@ -104,5 +91,17 @@ int wl_gpu_dnn_describe(struct wl_gpu_dnn **out, const char *json, struct wl_are
     wl_gpu_dnn_finalize(&b, device, "the description of a device");
     d->device = device;
     *out = d;
+    return b.rc;
+}
+
+int wl_gpu_dnn_description(const struct wl_gpu_dnn *d, char **json, struct wl_arena *a, struct wl_err *e)
+{
+    int rc = check_describes(d, a, e);
+    if (rc) return rc;
+    struct wl_gpu_dnn_build b = { .dnn = d, .arena = a, .e = e };
+    cudnnBackendDescriptor_t device = wl_gpu_dnn_create(&b, CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR);
+    wl_gpu_dnn_set(&b, device, CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &d->handle);
+    wl_gpu_dnn_finalize(&b, device, "the description of the GPU");
+    *json = wl_gpu_dnn_text(&b, device, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION);
     return b.rc;
 }

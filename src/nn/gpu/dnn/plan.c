@@ -39,17 +39,17 @@ static bool has_note(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t engine
     return has;
 }
 
-/* Engines whose bits change from run to run never serve, nor those that sum in less than f32. f32 is computed in f32,
- * unless products of TF32 are allowed. */
+/* Engines whose bits change from run to run never serve, nor those that sum in less than f32 or narrow what they read
+ * to 16 bits. f32 is computed in f32, unless products of TF32 are allowed. */
 static bool serves(struct wl_gpu_dnn_build *b, cudnnBackendDescriptor_t config, const struct wl_gpu_conv *c,
                    const struct wl_gpu_dnn_limits *limits)
 {
-    const bool exact = c->type == WL_F32 && !limits->tf32, direct = !limits->winograd;
+    const bool exact = c->type == WL_F32 && !c->tf32, direct = !limits->winograd;
     const bool refused[CUDNN_NUMERICAL_NOTE_TYPE_COUNT] = {
         [CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC] = true,
         [CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION] = true,
         [CUDNN_NUMERICAL_NOTE_TENSOR_CORE] = exact,
-        [CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS] = exact,
+        [CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS] = true,
         [CUDNN_NUMERICAL_NOTE_FFT] = direct,
         [CUDNN_NUMERICAL_NOTE_WINOGRAD] = direct,
         [CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4] = direct,
@@ -248,10 +248,7 @@ int wl_gpu_dnn_plan_restore(const struct wl_gpu_dnn *d, const char *json, const 
 int wl_gpu_dnn_plan_json(const struct wl_gpu_dnn_plan *p, char **json, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_gpu_dnn_build b = { .dnn = p->dnn, .arena = a, .e = e };
-    const int name = CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION;
-    int64_t n = wl_gpu_dnn_get(&b, p->plan, name, CUDNN_TYPE_CHAR, 0, NULL);
-    *json = wl_alloc(a, (size_t)n + 1);
-    wl_gpu_dnn_get(&b, p->plan, name, CUDNN_TYPE_CHAR, n, *json);
+    *json = wl_gpu_dnn_text(&b, p->plan, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION);
     return b.rc;
 }
 

@@ -1,4 +1,5 @@
 /* cuFFT, opened at run time, and its plans. */
+#include "cuda/libraries.h"
 #include "nn/gpu/fft/api.h"
 #include "nn/gpu/fft/fft.h"
 
@@ -21,13 +22,6 @@ struct wl_gpu_fft_plan {
 #define FN(result, name, parameters) { offsetof(struct wl_gpu_fft, name), "cufft" #name, NULL, true },
 static const struct wl_symbol symbols[] = { WL_CUFFT_FUNCTIONS(FN) };
 #undef FN
-
-static const struct wl_gpu_file files[] = {
-    { "libcufft.so.12", 13, "nvidia-cufft", 120000 },
-    { "libcufft.so.11", 12, "nvidia-cufft-cu12", 110000 },
-    { 0 },
-};
-static const struct wl_gpu_library spec = { "cuFFT", files, symbols, WL_COUNT(symbols) };
 
 /* cuFFT has no texts of its errors. */
 static const char *name_of(cufftResult rc)
@@ -55,11 +49,12 @@ static int fail(const struct wl_gpu_fft *f, const char *call, cufftResult rc, st
 
 static int load(struct wl_gpu_fft *f, int cuda, struct wl_arena *a, struct wl_err *e)
 {
-    int version = 0; /* 1000 major + 100 minor + patch */
+    const struct wl_gpu_library spec = wl_gpu_library_of(WL_GPU_CUFFT, cuda, symbols, WL_COUNT(symbols));
+    int version = 0;
     int rc = wl_gpu_library_open(&f->library, &spec, cuda, f, a, e);
     if (rc) return rc;
     CALL(f, GetVersion, &version);
-    f->version = version / 1000 * 10000 + version % 1000 / 100 * 100 + version % 100;
+    f->version = wl_gpu_library_version(WL_GPU_CUFFT, (size_t)version);
     return wl_gpu_library_check(&spec, &f->library, f->version, e);
 }
 

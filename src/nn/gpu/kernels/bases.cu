@@ -4,6 +4,7 @@
 #include "nn/gpu/kernels/bases.h"
 
 #include "nn/gpu/kernels/device.h"
+#include "nn/lowering/spherical_bessel.h"
 
 /* As wl_bessel_envelope. */
 WL_DEVICE double envelope(int p, double x)
@@ -45,27 +46,11 @@ WL_KERNEL(bessel_backward, 256, struct wl_gpu_bessel_backward)
     if (!threadIdx.x) a.parts.at[(int64_t)blockIdx.x * a.parts.apart + n] = (float)shared[0];
 }
 
-/* As wl_spherical_bessel: the series where the recurrence would lose digits. */
+/* cos(t) for any t would need a stack frame. */
 WL_DEVICE double spherical_bessel(int order, double t)
 {
-    if (t < order + 1) {
-        double term = 1, sum = 1;
-        for (int l = 1; l <= order; l++) term *= t / (2 * l + 1);
-        const double first = term;
-        term = 1;
-        for (int k = 1; fabs(term) > 1e-18; k++) {
-            term *= -t * t / 2 / (k * (2 * (order + k) + 1));
-            sum += term;
-        }
-        return first * sum;
-    }
-    double before = cospi(t * PER_PI) / t, j = sinpi(t * PER_PI) / t;
-    for (int l = 0; l < order; l++) {
-        const double next = (2 * l + 1) / t * j - before;
-        before = j;
-        j = next;
-    }
-    return j;
+    if (t < order + 1) return wl_bessel_series(order, t);
+    return wl_bessel_recurrence(order, t, cospi(t * PER_PI), sinpi(t * PER_PI));
 }
 
 WL_KERNEL(spherical_basis, 256, struct wl_gpu_spherical)

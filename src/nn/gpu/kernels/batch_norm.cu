@@ -99,6 +99,18 @@ template <typename T> WL_DEVICE void moments(const struct wl_gpu_batch_norm &a)
     a.var[channel] = (float)(var < 0 ? 0 : var); /* NAN stays */
 }
 
+/* The square of the mean is subtracted, so the variance is as exact as f32 sums of squares are: to 1e-6 or so of the
+ * mean's square. Rounding x to bf16 has added as much (2^-18/3). */
+WL_DEVICE void moments_of_sums(const struct wl_gpu_batch_norm &a)
+{
+    const int64_t channel = (int64_t)blockIdx.x * LANES + threadIdx.x;
+    if (threadIdx.x >= LANES || channel >= a.channels) return;
+    const double n = (double)a.tiles.pixels, mean = (double)a.sum[channel] / n,
+                 var = (double)a.squares[channel] / n - mean * mean;
+    a.mean[channel] = (float)mean;
+    a.var[channel] = (float)(var < 0 ? 0 : var); /* NAN stays */
+}
+
 WL_DEVICE float value_of(const struct line &l, int k, float x) { return (x - l.mean[k]) * l.scale[k] + l.beta[k]; }
 
 template <typename T> WL_DEVICE void apply(const struct wl_gpu_batch_norm &a)
@@ -209,4 +221,5 @@ KERNELS(f32, float)
 KERNELS(bf16, struct wl_bf16)
 KERNELS(f16, struct wl_f16)
 
+WL_KERNEL(batch_norm_moments_of_sums, WL_GPU_TILE_THREADS, struct wl_gpu_batch_norm) { moments_of_sums(a); }
 WL_KERNEL(batch_norm_gradients, WL_GPU_TILE_THREADS, struct wl_gpu_batch_norm) { gradients(a); }

@@ -14,7 +14,8 @@ enum wl_gpu_norm_relu {
 /* Arguments of all kernels. The images are of the kernel's type, channels' numbers f32 [channels].
  *
  * Forward: batch_norm_sums leaves in `parts` each block's sums of x and x^2 around the first pixel's x;
- * batch_norm_moments makes mean and (biased) var of them; batch_norm_apply writes y = (x - mean) scale + beta [+ z].
+ * batch_norm_moments makes mean and (biased) var of them, or batch_norm_moments_of_sums
+ * of the sums that are there; batch_norm_apply writes y = (x - mean) scale + beta [+ z].
  * Backward, d = dy where the relu passed: batch_norm_reduce leaves sums of d and d (x - mean), and writes d itself with
  * RELU_FROM_Y; batch_norm_gradients makes dgamma, dbeta and `slope` of them; batch_norm_spread writes
  * dx = slope[0] d + slope[1] (x - mean) + slope[2]. */
@@ -27,8 +28,9 @@ struct wl_gpu_batch_norm {
     const float *gamma, *beta;
     float *mean, *var;
     float *dgamma, *dbeta;
-    float *parts; /* [n_parts,2,tiles.width] */
-    float *slope; /* [3,tiles.width] */
+    float *parts;               /* [n_parts,2,tiles.width] */
+    const float *sum, *squares; /* of x and x^2, f32 [channels] */
+    float *slope;               /* [3,tiles.width] */
     struct wl_gpu_tiles tiles;
     struct wl_gpu_slice of_y, of_dy; /* x, z, d and dx are tiles.width apart */
     int32_t channels, n_parts;

@@ -107,7 +107,8 @@ WL_KERNEL(cross_entropy_sum, THREADS, struct wl_gpu_cross_entropy)
 template <typename T> WL_DEVICE void backward(const struct wl_gpu_cross_entropy &a)
 {
     const int64_t row = blockIdx.x, label = a.labels[row];
-    const float log_sum = label < 0 ? 0 : a.facts[WL_GPU_ENTROPY_LOG_SUM * a.n + row], scale = *a.scale;
+    const float log_sum = label < 0 ? 0 : a.facts[WL_GPU_ENTROPY_LOG_SUM * a.n + row],
+                scale = *a.scale * a.run->loss_scale;
     const T *x = (const T *)a.x + row * a.k;
     T *dx = (T *)a.dx + row * a.k;
     for (int64_t j = threadIdx.x; j < a.k; j += THREADS) {

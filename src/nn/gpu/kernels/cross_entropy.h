@@ -18,6 +18,7 @@ struct wl_gpu_cross_entropy {
     const int32_t *labels;
     float *facts, *loss, *scale;
     struct wl_gpu_counts *counts;
+    const struct wl_gpu_run *run; /* backward: its loss_scale multiplies dx */
     int64_t n, k;
     double weight;
     int32_t counts_samples; /* of several losses one counts the samples */

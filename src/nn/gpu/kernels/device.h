@@ -22,8 +22,12 @@
 #define WL_DYNAMIC_SHARED(type, name)                                  \
     extern __shared__ __align__(16) unsigned char wl_dynamic_shared[]; \
     type *name = (type *)wl_dynamic_shared
+/* ... whose registers are for one block a multiprocessor: ptxas spills none so that one more fits. */
+#define WL_KERNEL_ALONE(name, threads, args) \
+    extern "C" __global__ void __launch_bounds__(threads, 1) name(const __grid_constant__ args a)
 #else
 #include <sim.h>
+#define WL_KERNEL_ALONE WL_KERNEL
 #endif
 
 /* Numbers of 16 bits in memory; arithmetic is in float. */
@@ -54,18 +58,37 @@ WL_DEVICE uint32_t wl_float_bits(float f)
 WL_DEVICE float wl_load(float v) { return v; }
 WL_DEVICE float wl_load(struct wl_bf16 v) { return wl_bits_float((uint32_t)v.bits << 16); }
 
-/* To the nearest, of two as near the even one; a NAN stays one. wl_narrow<T>(v) */
+/* To the nearest, of two as near the even one; NANs become 0x7fff. wl_narrow<T>(v). By the GPU's instruction where it
+ * has one, elsewhere by the same bits in C: of bf16 before sm_80, and in the simulator. */
 template <typename T> WL_DEVICE T wl_narrow(float v);
 template <> __device__ __forceinline__ float wl_narrow<float>(float v) { return v; }
 template <> __device__ __forceinline__ struct wl_bf16 wl_narrow<struct wl_bf16>(float v) {
-    const uint32_t bits = wl_float_bits(v);
     struct wl_bf16 to;
-    to.bits = (bits & 0x7fffffffu) > 0x7f800000u ? (uint16_t)(bits >> 16 | 0x40u)
+#if defined __CUDA_ARCH__ && __CUDA_ARCH__ >= 800
+    asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(to.bits) : "f"(v));
+#else
+    const uint32_t bits = wl_float_bits(v);
+    to.bits = (bits & 0x7fffffffu) > 0x7f800000u ? (uint16_t)0x7fffu
                                                  : (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+#endif
     return to;
 }
 
-/* f16 by bits and one exact product, so that the host's compiler gives the same bits. */
+#ifdef __CUDACC__
+WL_DEVICE float
+wl_load(struct wl_f16 v)
+{
+    float f;
+    asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(v.bits));
+    return f;
+}
+template <> __device__ __forceinline__ struct wl_f16 wl_narrow<struct wl_f16>(float v) {
+    struct wl_f16 to;
+    asm("cvt.rn.f16.f32 %0, %1;" : "=h"(to.bits) : "f"(v));
+    return to;
+}
+#else
+/* f16 by bits and one exact product. */
 WL_DEVICE float
 wl_load(struct wl_f16 v)
 {
@@ -77,7 +100,7 @@ template <> __device__ __forceinline__ struct wl_f16 wl_narrow<struct wl_f16>(fl
     const uint32_t bits = wl_float_bits(v), sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
     struct wl_f16 to;
     if (size > 0x7f800000u) { /* NAN */
-        to.bits = (uint16_t)(sign | 0x7e00u | (size >> 13 & 0x3ffu));
+        to.bits = 0x7fffu;
     } else if (size >= 0x477ff000u) { /* rounds above 65504 */
         to.bits = (uint16_t)(sign | 0x7c00u);
     } else if (size < 0x38800000u) { /* below 2^-14: a multiple of 2^-24, rounded by the sum with 0.5 */
@@ -88,6 +111,7 @@ template <> __device__ __forceinline__ struct wl_f16 wl_narrow<struct wl_f16>(fl
     }
     return to;
 }
+#endif
 
 WL_DEVICE int64_t
 wl_thread(void)

@@ -50,8 +50,8 @@ struct sum_of {
 struct itself_of {
     WL_MEMBER float operator()(float x) const { return x; }
 };
-struct rounded_of {
-    WL_MEMBER float operator()(float x) const { return wl_load(wl_narrow<wl_bf16>(x)); }
+template <typename T> struct rounded_of {
+    WL_MEMBER float operator()(float x) const { return wl_load(wl_narrow<T>(x)); }
 };
 
 #define ADD(name, A, B, Y)                                                                \
@@ -94,7 +94,10 @@ CAST(f32_f16, float, wl_f16)
 CAST(f16_f32, wl_f16, float)
 CAST(f16_f16, wl_f16, wl_f16)
 
-WL_KERNEL(round_to_bf16, 256, struct wl_gpu_cast)
-{
-    map_numbers((const float *)a.from, (float *)a.to, a.n, rounded_of {});
-}
+#define ROUND(name, T)                                                            \
+    WL_KERNEL(round_##name, 256, struct wl_gpu_cast)                              \
+    {                                                                             \
+        map_numbers((const float *)a.from, (float *)a.to, a.n, rounded_of<T> {}); \
+    }
+ROUND(bf16, wl_bf16)
+ROUND(f16, wl_f16)

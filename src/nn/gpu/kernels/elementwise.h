@@ -26,7 +26,7 @@ struct wl_gpu_relu_backward {
     int64_t n;
 };
 
-/* Kernels cast_FROM_TO: to the nearest. round_to_bf16: f32 that holds bf16 numbers, in place. */
+/* Kernels cast_FROM_TO: to the nearest. round_bf16, round_f16: f32 that holds such numbers, in place. */
 struct wl_gpu_cast {
     const void *from;
     void *to;

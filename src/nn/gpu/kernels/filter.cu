@@ -7,7 +7,7 @@
  *     backward  2 f (3 f + 2 g) flop; 4 f bytes written and about 4 times read of `hidden` and of d_filters, its filter
  *               8 f read
  * f = 128, g = 50: 45,600 flop and 2.5 kB forward, 124,000 flop and 6 kB backward. At 20,000 pairs (a batch of 128 of
- * QM9) all of it stays in the cache of an H100, and the products are bound by FMA. */
+ * QM9) all of it stays in the cache of an H100, and the products bound them. */
 #include "nn/gpu/kernels/filter.h"
 
 #include "nn/gpu/kernels/rows_activation.h"
@@ -57,17 +57,7 @@ template <class T> WL_DEVICE void hidden(const struct wl_gpu_filter_hidden &a, t
     });
 }
 
-WL_LARGE_TILE_KERNEL(filter_hidden_large, 80, struct wl_gpu_filter_hidden)
-{
-    __shared__ wl_large_tile::memory m;
-    hidden<wl_large_tile>(a, m);
-}
-
-WL_KERNEL(filter_hidden_small, 128, struct wl_gpu_filter_hidden)
-{
-    __shared__ wl_small_tile::memory m;
-    hidden<wl_small_tile>(a, m);
-}
+WL_TILE_KERNELS(filter_hidden, 80, struct wl_gpu_filter_hidden, hidden)
 
 template <class T> WL_DEVICE void filters(const struct wl_gpu_filter_filters &a, typename T::memory &m)
 {
@@ -80,17 +70,7 @@ template <class T> WL_DEVICE void filters(const struct wl_gpu_filter_filters &a,
     });
 }
 
-WL_LARGE_TILE_KERNEL(filter_filters_large, 80, struct wl_gpu_filter_filters)
-{
-    __shared__ wl_large_tile::memory m;
-    filters<wl_large_tile>(a, m);
-}
-
-WL_KERNEL(filter_filters_small, 128, struct wl_gpu_filter_filters)
-{
-    __shared__ wl_small_tile::memory m;
-    filters<wl_small_tile>(a, m);
-}
+WL_TILE_KERNELS(filter_filters, 80, struct wl_gpu_filter_filters, filters)
 
 /* The molecule of an atom: the last one that begins at it or before. */
 WL_DEVICE int molecule_of(const struct wl_gpu_pairs &p, int atom)
@@ -166,17 +146,7 @@ template <class T> WL_DEVICE void before(const struct wl_gpu_filter_before &a, t
     });
 }
 
-WL_LARGE_TILE_KERNEL(filter_before_large, 80, struct wl_gpu_filter_before)
-{
-    __shared__ wl_large_tile::memory m;
-    before<wl_large_tile>(a, m);
-}
-
-WL_KERNEL(filter_before_small, 128, struct wl_gpu_filter_before)
-{
-    __shared__ wl_small_tile::memory m;
-    before<wl_small_tile>(a, m);
-}
+WL_TILE_KERNELS(filter_before, 80, struct wl_gpu_filter_before, before)
 
 template <class T> WL_DEVICE void weights2(const struct wl_gpu_filter_weights &a, typename T::memory &m)
 {
@@ -185,17 +155,7 @@ template <class T> WL_DEVICE void weights2(const struct wl_gpu_filter_weights &a
     wl_weights_product<T>(d, h, part, m);
 }
 
-WL_LARGE_TILE_KERNEL(filter_weights2_large, 80, struct wl_gpu_filter_weights)
-{
-    __shared__ wl_large_tile::memory m;
-    weights2<wl_large_tile>(a, m);
-}
-
-WL_KERNEL(filter_weights2_small, 128, struct wl_gpu_filter_weights)
-{
-    __shared__ wl_small_tile::memory m;
-    weights2<wl_small_tile>(a, m);
-}
+WL_TILE_KERNELS(filter_weights2, 80, struct wl_gpu_filter_weights, weights2)
 
 WL_KERNEL(filter_weights0, 128, struct wl_gpu_filter_weights)
 {

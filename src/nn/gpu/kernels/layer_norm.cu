@@ -249,15 +249,15 @@ template <typename T> WL_DEVICE void backward_warp(const struct wl_gpu_layer_nor
     store_parts(a, dgamma, dbeta);
 }
 
-WL_KERNEL(layer_norm_backward_warp_f32, WL_GPU_NORM_THREADS, struct wl_gpu_layer_norm_backward)
+WL_KERNEL_ALONE(layer_norm_backward_warp_f32, WL_GPU_NORM_THREADS, struct wl_gpu_layer_norm_backward)
 {
     backward_warp<float>(a);
 }
-WL_KERNEL(layer_norm_backward_warp_bf16, WL_GPU_NORM_THREADS, struct wl_gpu_layer_norm_backward)
+WL_KERNEL_ALONE(layer_norm_backward_warp_bf16, WL_GPU_NORM_THREADS, struct wl_gpu_layer_norm_backward)
 {
     backward_warp<wl_bf16>(a);
 }
-WL_KERNEL(layer_norm_backward_warp_f16, WL_GPU_NORM_THREADS, struct wl_gpu_layer_norm_backward)
+WL_KERNEL_ALONE(layer_norm_backward_warp_f16, WL_GPU_NORM_THREADS, struct wl_gpu_layer_norm_backward)
 {
     backward_warp<wl_f16>(a);
 }

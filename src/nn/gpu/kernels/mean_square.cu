@@ -50,7 +50,7 @@ WL_KERNEL(mean_square_total, 256, struct wl_gpu_loss_total)
 
 WL_KERNEL(mean_square_backward, 256, struct wl_gpu_loss_backward)
 {
-    const float factor = (float)(2 * a.weight / (double)(a.total->rows * a.k));
+    const float factor = (float)(2 * a.weight / (double)(a.total->rows * a.k)) * a.run->loss_scale;
     for (int64_t i = wl_thread(); i < a.n * a.k; i += wl_threads()) {
         const bool counts = !isnan(a.target[i / a.k * a.k]);
         a.dx[i] = counts ? factor * (a.x[i] - a.target[i]) : 0;

@@ -37,6 +37,7 @@ struct wl_gpu_loss_backward {
     const float *x, *target;
     const struct wl_gpu_loss_part *total;
     float *dx;
+    const struct wl_gpu_run *run; /* its loss_scale multiplies dx */
     double weight;
     int64_t n, k;
 };

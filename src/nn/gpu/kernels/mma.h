@@ -2,14 +2,14 @@
  * lane/4 and t = lane%4 a lane has
  *     a: rows g and g + 8, columns 2t, 2t + 1, 2t + 8, 2t + 9     b: those rows of column g
  *     d: rows g (0, 1) and g + 8 (2, 3), columns 2t and 2t + 1.
- * 16-bit numbers are in pairs. Floats are multiplied as three products of TF32, which lose no more than f32 does
- * (Ootomo and Yokota 2022, arXiv:2203.03341): each is the sum of two such numbers. Sums are f32. Before sm_80 there are
- * products of f16 by 8 columns (sm_75) and none of the others: those of floats, and all on sm_70, are made of shuffles;
- * bf16 is refused there before a kernel runs. Fragments and shuffles are what the tests check; the instructions
- * themselves only a GPU can. */
+ * 16-bit numbers are in pairs. Floats are multiplied as three products of TF32 (tf32.h). Sums are f32. Before sm_80
+ * there are products of f16 by 8 columns (sm_75) and none of the others: those of floats, and all on sm_70, are made of
+ * shuffles; bf16 is refused there before a kernel runs. Fragments and shuffles are what the tests check; the
+ * instructions themselves only a GPU can. */
 #ifndef WL_NN_GPU_KERNELS_MMA_H
 #define WL_NN_GPU_KERNELS_MMA_H
 
+#include "nn/gpu/kernels/tf32.h"
 #include "nn/gpu/kernels/vector.h"
 
 /* Register i of a: row g + 8 (i%2), columns 2t + 8 (i/2) and the next. Of b: rows 2t + 8 i and the next. */
@@ -111,38 +111,16 @@ WL_DEVICE void wl_mma(float d[4], const struct wl_frag_a<wl_f16> &a, const struc
     WL_MMA_16("f16.f16", d, a, b);
 }
 
-WL_DEVICE uint32_t wl_tf32(float v)
-{
-    uint32_t bits;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(v));
-    return bits;
-}
-
-/* 16 rows, 8 columns of a: 2t and 2t + 1 of the fragment take the places of t and t + 4, in b's rows too. */
-WL_DEVICE void wl_mma_tf32(float d[4], const uint32_t a[4], const uint32_t b[2])
-{
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3},{%4,%5,%6,%7},{%8,%9},"
-                 "{%0,%1,%2,%3};"
-                 : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-
+/* Columns 2t and 2t + 1 of a half of a are its terms t and t + 4, and so are b's rows. */
 WL_DEVICE void wl_mma(float d[4], const struct wl_frag_a<float> &a, const struct wl_frag_b<float> &b)
 {
 #pragma unroll
     for (int half = 0; half < 2; half++) { /* columns 0 to 7 of a, then 8 to 15 */
-        const float *v = a.v + 4 * half, av[4] = { v[0], v[2], v[1], v[3] };
-        uint32_t ab[4], as[4], bb[2], bs[2]; /* big parts and small ones */
-#pragma unroll
-        for (int i = 0; i < 4; i++) ab[i] = wl_tf32(av[i]), as[i] = wl_tf32(av[i] - wl_bits_float(ab[i]));
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            bb[i] = wl_tf32(b.v[2 * half + i]);
-            bs[i] = wl_tf32(b.v[2 * half + i] - wl_bits_float(bb[i]));
-        }
-        wl_mma_tf32(d, as, bb);
-        wl_mma_tf32(d, ab, bs);
-        wl_mma_tf32(d, ab, bb);
+        const float *v = a.v + 4 * half, *w = b.v + 2 * half;
+        const struct wl_tf32_parts parts[4] = { wl_tf32_split(v[0]), wl_tf32_split(v[2]), wl_tf32_split(v[1]),
+                                                wl_tf32_split(v[3]) };
+        const struct wl_tf32_parts others[2] = { wl_tf32_split(w[0]), wl_tf32_split(w[1]) };
+        wl_mma_3tf32(d, parts, others);
     }
 }
 #else
@@ -201,21 +179,32 @@ WL_DEVICE void wl_tile_load(uint32_t *tile, const T *from, int64_t stride, int r
     }
 }
 
+/* The word with number (row, column) of a tile. */
+template <typename T, int F> WL_DEVICE const uint32_t *wl_tile_at(const uint32_t *tile, int row, int column)
+{
+    return tile + row * wl_tile<T, F>::WORDS + column / wl_tile<T, F>::NUMBERS;
+}
+
+/* Pair i of a fragment from memory. */
+template <typename FRAG> WL_DEVICE void wl_frag_load(FRAG *f, int i, const uint32_t *at) { f->pair[i] = *at; }
+WL_DEVICE void wl_frag_load(struct wl_frag_a<float> *a, int i, const uint32_t *at)
+{
+    a->v[2 * i] = wl_bits_float(at[0]);
+    a->v[2 * i + 1] = wl_bits_float(at[1]);
+}
+WL_DEVICE void wl_frag_load(struct wl_frag_b<float> *b, int i, const uint32_t *at)
+{
+    b->v[2 * i] = wl_bits_float(at[0]);
+    b->v[2 * i + 1] = wl_bits_float(at[1]);
+}
+
 /* a: rows `row` to + 15, columns `column` to + 15 of a tile. */
 template <typename T, int F> WL_DEVICE struct wl_frag_a<T> wl_tile_a(const uint32_t *tile, int row, int column) {
     const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
     struct wl_frag_a<T> a;
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const uint32_t *at =
-            tile + (row + g + i % 2 * 8) * wl_tile<T, F>::WORDS + (column + 2 * t + i / 2 * 8) / wl_tile<T, F>::NUMBERS;
-        if constexpr (sizeof(T) == 4) {
-            a.v[2 * i] = wl_bits_float(at[0]);
-            a.v[2 * i + 1] = wl_bits_float(at[1]);
-        } else {
-            a.pair[i] = *at;
-        }
-    }
+    for (int i = 0; i < 4; i++)
+        wl_frag_load(&a, i, wl_tile_at<T, F>(tile, row + g + i % 2 * 8, column + 2 * t + i / 2 * 8));
     return a;
 }
 
@@ -225,16 +214,7 @@ WL_DEVICE struct wl_frag_b<T> wl_tile_rows(const uint32_t *tile, int row, int co
     const int lane = (int)threadIdx.x % 32, g = lane / 4, t = lane % 4;
     struct wl_frag_b<T> b;
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-        const uint32_t *at =
-            tile + (row + g) * wl_tile<T, F>::WORDS + (column + 2 * t + i * 8) / wl_tile<T, F>::NUMBERS;
-        if constexpr (sizeof(T) == 4) {
-            b.v[2 * i] = wl_bits_float(at[0]);
-            b.v[2 * i + 1] = wl_bits_float(at[1]);
-        } else {
-            b.pair[i] = *at;
-        }
-    }
+    for (int i = 0; i < 2; i++) wl_frag_load(&b, i, wl_tile_at<T, F>(tile, row + g, column + 2 * t + i * 8));
     return b;
 }
 
@@ -245,8 +225,7 @@ WL_DEVICE struct wl_frag_b<T> wl_tile_columns(const uint32_t *tile, int row, int
     struct wl_frag_b<T> b;
 #pragma unroll
     for (int i = 0; i < 2; i++) {
-        const uint32_t *at =
-            tile + (row + 2 * t + i * 8) * wl_tile<T, F>::WORDS + (column + g) / wl_tile<T, F>::NUMBERS;
+        const uint32_t *at = wl_tile_at<T, F>(tile, row + 2 * t + i * 8, column + g);
         const uint32_t first = at[0], second = at[wl_tile<T, F>::WORDS];
         if constexpr (sizeof(T) == 4) {
             b.v[2 * i] = wl_bits_float(first);

@@ -48,6 +48,27 @@ WL_DEVICE int64_t line_of(const struct wl_gpu_pool &a, const struct place &at, i
     return ((int64_t)at.n * lines + y) * columns * a.width + at.c;
 }
 
+/* dx: what `add` makes of each window (p, q) that covers the thread's pixel, and of its dy, which is at a.dy + from. */
+template <typename T, bool WHOLE, typename ADD> WL_DEVICE void windows_backward(const struct wl_gpu_pool &a, ADD add)
+{
+    const struct place at = place_of(a, a.h, a.w);
+    if (at.outside) return;
+    const struct span rows = windows_of(at.y, a.stride[0], a.pad[0], a.r, a.p);
+    const struct span columns = windows_of(at.x, a.stride[1], a.pad[1], a.s, a.q);
+    const int count = a.width - at.c;
+    float dx[WL_PACK] = {};
+    for (int p = rows.from; p < rows.to; p++) {
+        const int64_t line = line_of(a, at, a.p, a.q, p);
+        for (int q = columns.from; q < columns.to; q++) {
+            const int64_t from = line + (int64_t)q * a.width;
+            float dy[WL_PACK];
+            wl_load_some((const T *)a.dy + from, WHOLE, count, dy);
+            add(at, p, q, from, dy, dx);
+        }
+    }
+    wl_store_some((T *)a.dx + line_of(a, at, a.h, a.w, at.y) + (int64_t)at.x * a.width, WHOLE, count, dx);
+}
+
 /* ---- maximum ---- */
 
 /* As wl_load_some and wl_store_some, of indices. */
@@ -112,26 +133,13 @@ template <typename T, bool WHOLE> WL_DEVICE void max_pool(const struct wl_gpu_po
 
 template <typename T, bool WHOLE> WL_DEVICE void max_pool_backward(const struct wl_gpu_pool &a)
 {
-    const struct place at = place_of(a, a.h, a.w);
-    if (at.outside) return;
-    const struct span rows = windows_of(at.y, a.stride[0], a.pad[0], a.r, a.p);
-    const struct span columns = windows_of(at.x, a.stride[1], a.pad[1], a.s, a.q);
-    const int count = a.width - at.c;
-    float dx[WL_PACK] = {};
-    for (int p = rows.from; p < rows.to; p++) {
-        const int64_t line = line_of(a, at, a.p, a.q, p);
-        for (int q = columns.from; q < columns.to; q++) {
-            const int mine = (at.y + a.pad[0] - p * a.stride[0]) * a.s + at.x + a.pad[1] - q * a.stride[1];
-            const int64_t from = line + (int64_t)q * a.width;
-            float dy[WL_PACK];
-            int index[WL_PACK];
-            wl_load_some((const T *)a.dy + from, WHOLE, count, dy);
-            load_index(a.index + from, WHOLE, count, index);
+    windows_backward<T, WHOLE>(a, [&](const struct place &at, int p, int q, int64_t from, const float *dy, float *dx) {
+        const int mine = (at.y + a.pad[0] - p * a.stride[0]) * a.s + at.x + a.pad[1] - q * a.stride[1];
+        int index[WL_PACK];
+        load_index(a.index + from, WHOLE, a.width - at.c, index);
 #pragma unroll
-            for (int i = 0; i < WL_PACK; i++) dx[i] += index[i] == mine ? dy[i] : 0;
-        }
-    }
-    wl_store_some((T *)a.dx + line_of(a, at, a.h, a.w, at.y) + (int64_t)at.x * a.width, WHOLE, count, dx);
+        for (int i = 0; i < WL_PACK; i++) dx[i] += index[i] == mine ? dy[i] : 0;
+    });
 }
 
 /* ---- mean ---- */
@@ -166,33 +174,21 @@ template <typename T, bool WHOLE> WL_DEVICE void avg_pool(const struct wl_gpu_po
 
 template <typename T, bool WHOLE> WL_DEVICE void avg_pool_backward(const struct wl_gpu_pool &a)
 {
-    const struct place at = place_of(a, a.h, a.w);
-    if (at.outside) return;
-    const struct span rows = windows_of(at.y, a.stride[0], a.pad[0], a.r, a.p);
-    const struct span columns = windows_of(at.x, a.stride[1], a.pad[1], a.s, a.q);
-    const int count = a.width - at.c;
-    float dx[WL_PACK] = {};
-    for (int p = rows.from; p < rows.to; p++) {
-        const struct span of_p = pixels_of(p, a.stride[0], a.pad[0], a.r, a.h);
-        const T *line = (const T *)a.dy + line_of(a, at, a.p, a.q, p);
-        for (int q = columns.from; q < columns.to; q++) {
-            const float share = share_of(a, of_p, pixels_of(q, a.stride[1], a.pad[1], a.s, a.w));
-            float dy[WL_PACK];
-            wl_load_some(line + (int64_t)q * a.width, WHOLE, count, dy);
+    windows_backward<T, WHOLE>(a, [&](const struct place &, int p, int q, int64_t, const float *dy, float *dx) {
+        const float share =
+            share_of(a, pixels_of(p, a.stride[0], a.pad[0], a.r, a.h), pixels_of(q, a.stride[1], a.pad[1], a.s, a.w));
 #pragma unroll
-            for (int i = 0; i < WL_PACK; i++) dx[i] += dy[i] * share;
-        }
-    }
-    wl_store_some((T *)a.dx + line_of(a, at, a.h, a.w, at.y) + (int64_t)at.x * a.width, WHOLE, count, dx);
+        for (int i = 0; i < WL_PACK; i++) dx[i] += dy[i] * share;
+    });
 }
 
-#define KERNEL(name, type, T)                         \
-    WL_KERNEL(name##_##type, 256, struct wl_gpu_pool) \
-    {                                                 \
-        if (a.width % WL_PACK)                        \
-            name<T, false>(a);                        \
-        else                                          \
-            name<T, true>(a);                         \
+#define KERNEL(name, type, T)                               \
+    WL_KERNEL_ALONE(name##_##type, 256, struct wl_gpu_pool) \
+    {                                                       \
+        if (a.width % WL_PACK)                              \
+            name<T, false>(a);                              \
+        else                                                \
+            name<T, true>(a);                               \
     }
 #define KERNELS(type, T)               \
     KERNEL(max_pool, type, T)          \

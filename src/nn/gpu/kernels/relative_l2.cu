@@ -108,7 +108,7 @@ WL_KERNEL(distance_sum, WL_GPU_DISTANCE_THREADS, struct wl_gpu_distance_sum)
 template <typename T> WL_DEVICE void distance_backward(const struct wl_gpu_distance_backward &a)
 {
     const int64_t sample = (int64_t)blockIdx.y * a.f;
-    const float scale = a.scale[blockIdx.y];
+    const float scale = a.scale[blockIdx.y] * a.run->loss_scale;
     const bool packed = a.f % WL_PACK == 0;
     const T *x = (const T *)a.x + sample;
     T *dx = (T *)a.dx + sample;

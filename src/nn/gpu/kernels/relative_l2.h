@@ -32,6 +32,7 @@ struct wl_gpu_distance_sum {
 struct wl_gpu_distance_backward {
     const void *x;
     const float *t, *scale;
+    const struct wl_gpu_run *run; /* its loss_scale multiplies dx */
     void *dx;
     int64_t f;
 };

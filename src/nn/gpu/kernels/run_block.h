@@ -8,13 +8,15 @@
 struct wl_gpu_run {
     int64_t update;       /* optimizer steps of the training before this one */
     int64_t first_sample; /* of this micro-batch, among those of the optimizer step and of all ranks */
+    float loss_scale;     /* by which losses multiply their gradients */
 };
 
 /* Read by end. Losses add to it, by one thread at a time. */
 struct wl_gpu_counts {
     double loss_sum;
     int64_t samples, top1, top5;
-    uint32_t not_finite; /* a loss or a gradient */
+    uint32_t not_finite; /* a loss */
+    uint32_t overflow;   /* sums of gradients are not finite */
     uint32_t error;      /* enum wl_gpu_error of the first step that found one; 0: none */
     int32_t error_step;  /* its number in the program */
 };

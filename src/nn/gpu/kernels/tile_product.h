@@ -3,14 +3,18 @@
  * objects with `load4(row, column)`, four numbers of a row, zeros outside; so gathered rows, gradients before an
  * activation and Gaussians of a distance are made where they are read and never written.
  *
- * Sums are fused multiply-adds in the order of the depth: 2 M N flop for each 4 (M + N) bytes of a step, which is FMA
- * rate on tiles of 128 x 128 (8 x 8 a thread: 64 multiply-adds for 4 reads of 16 bytes). Products of three TF32 on
- * tensor cores would replace wl_tile_multiply and the layout of `sum` in wl_tile_finish, nothing else. */
+ * 2 M N flop for each 4 (M + N) bytes of a step. Sums are fused multiply-adds in the order of the depth, at FMA rate on
+ * tiles of 128 x 128 (8 x 8 a thread: 64 multiply-adds for 4 reads of 16 bytes). From sm_80 on, large tiles are
+ * multiplied on tensor cores as three products of TF32 (tf32.h). These round sums towards 0, a bias that grows with the
+ * length of a sum, so that eight terms are summed there and added in f32. For 262,144 products a tile and step of 16
+ * terms a multiprocessor takes 768 clocks of an H100's tensor cores at their peak (about 1,200 by this instruction),
+ * and 2,048 of FMA. */
 #ifndef WL_NN_GPU_KERNELS_TILE_PRODUCT_H
 #define WL_NN_GPU_KERNELS_TILE_PRODUCT_H
 
 #include "nn/gpu/kernels/four.h"
 #include "nn/gpu/kernels/row_parts.h"
+#include "nn/gpu/kernels/tf32.h"
 
 /* A matrix [rows,columns] as it is. */
 struct wl_matrix_operand {
@@ -33,9 +37,11 @@ struct wl_gathered_operand {
     }
 };
 
-/* A tile of M rows and N columns; a thread has TM x TN of it, in groups of 4 x 4 that are spread over the tile. */
-template <int M_, int N_, int TM_, int TN_> struct wl_tile {
+/* A tile of M rows and N columns; a thread has TM x TN of it: in groups of 4 x 4 that are spread over the tile, or, of
+ * a tile for tensor cores, in fragments of its warp's part, 8 TM rows and 4 TN columns. */
+template <int M_, int N_, int TM_, int TN_, bool TENSOR_CORES_ = false> struct wl_tile {
     enum {
+        TENSOR_CORES = TENSOR_CORES_,
         M = M_,
         N = N_,
         TM = TM_,
@@ -52,7 +58,8 @@ template <int M_, int N_, int TM_, int TN_> struct wl_tile {
     };
 };
 using wl_large_tile = wl_tile<128, 128, 8, 8>; /* 256 threads, 34 KB */
-using wl_small_tile = wl_tile<32, 64, 4, 4>;   /* 128 threads, 13 KB: where large ones would be too few */
+using wl_tensor_tile = wl_tile<128, 128, 8, 8, true>;
+using wl_small_tile = wl_tile<32, 64, 4, 4>; /* 128 threads, 13 KB: where large ones would be too few */
 
 /* A kernel on large tiles: two blocks a multiprocessor, so that one multiplies while the other waits, on architectures
  * from `first` to 90. Turing's shared memory (75) has room for one; elsewhere registers would be spilled. */
@@ -67,6 +74,25 @@ using wl_small_tile = wl_tile<32, 64, 4, 4>;   /* 128 threads, 13 KB: where larg
 #else
 #define WL_LARGE_TILE_KERNEL(name, first, args) WL_KERNEL(name, 256, args)
 #endif
+
+/* NAME_large, NAME_tensor and NAME_small run body<tile>(arguments, memory). On tensor cores a block has a
+ * multiprocessor for itself: with two of them registers would be spilled. */
+#define WL_TILE_KERNELS(name, first, args, body)    \
+    WL_LARGE_TILE_KERNEL(name##_large, first, args) \
+    {                                               \
+        __shared__ wl_large_tile::memory m;         \
+        body<wl_large_tile>(a, m);                  \
+    }                                               \
+    WL_KERNEL(name##_tensor, 256, args)             \
+    {                                               \
+        __shared__ wl_tensor_tile::memory m;        \
+        body<wl_tensor_tile>(a, m);                 \
+    }                                               \
+    WL_KERNEL(name##_small, 128, args)              \
+    {                                               \
+        __shared__ wl_small_tile::memory m;         \
+        body<wl_small_tile>(a, m);                  \
+    }
 
 /* Which of an operand's indices is the depth: its rows or its columns. */
 enum wl_depth { WL_DEPTH_COLUMNS, WL_DEPTH_ROWS };
@@ -120,9 +146,80 @@ template <int T, int EXTENT, int PITCH> WL_DEVICE void wl_tile_read(const float 
     }
 }
 
+/* ---- on tensor cores: number (2 i + r, 2 j + c) of a thread is in row 16 i + 8 r + lane/4 and column
+ * 8 j + 2 (lane%4) + c of its warp's part ---- */
+
+/* The first row and column of this warp's part. */
+template <class T> WL_DEVICE int wl_part_row(void)
+{
+    return (int)threadIdx.x / 32 / (T::N / (4 * T::TN)) * (8 * T::TM);
+}
+template <class T> WL_DEVICE int wl_part_column(void)
+{
+    return (int)threadIdx.x / 32 % (T::N / (4 * T::TN)) * (4 * T::TN);
+}
+
+/* Terms `depth` to + 7: a lane's are 2t and 2t + 1, which no two lanes read from one bank. */
+template <class T>
+WL_DEVICE void wl_tile_multiply_8(const typename T::memory &m, int buffer, int depth, float (&sum)[T::TM][T::TN])
+{
+#if WL_HAS_TF32
+    const int lane = (int)threadIdx.x % 32, g = lane / 4, term = depth + lane % 4 * 2;
+    const float(*a)[T::M + T::PAD] = m.a[buffer] + term, (*b)[T::N + T::PAD] = m.b[buffer] + term;
+    const int row = wl_part_row<T>() + g, column = wl_part_column<T>() + g;
+    struct wl_tf32_parts other[T::TN / 2][2];
+#pragma unroll
+    for (int j = 0; j < T::TN / 2; j++)
+#pragma unroll
+        for (int k = 0; k < 2; k++) other[j][k] = wl_tf32_split(b[k][column + 8 * j]);
+#pragma unroll
+    for (int i = 0; i < T::TM / 2; i++) {
+        struct wl_tf32_parts one[4];
+#pragma unroll
+        for (int k = 0; k < 4; k++) one[k] = wl_tf32_split(a[k / 2][row + 16 * i + k % 2 * 8]);
+#pragma unroll
+        for (int j = 0; j < T::TN / 2; j++) {
+            float d[4] = {};
+            wl_mma_3tf32(d, one, other[j]);
+#pragma unroll
+            for (int k = 0; k < 4; k++) sum[2 * i + k / 2][2 * j + k % 2] += d[k];
+        }
+    }
+#else
+    (void)m, (void)buffer, (void)depth, (void)sum;
+    __trap(); /* the rule has not chosen it */
+#endif
+}
+
+/* Neighbours of a pair of lanes swap: the even one has four sums of row 8 r of r = 0 then, the odd one of r = 1. */
+template <class T, class Finish>
+WL_DEVICE void wl_part_finish(int m0, int n0, const float (&sum)[T::TM][T::TN], const Finish &finish)
+{
+    const int lane = (int)threadIdx.x % 32, odd = lane % 2;
+    m0 += wl_part_row<T>() + lane / 4 + 8 * odd;
+    n0 += wl_part_column<T>() + lane % 4 / 2 * 4;
+#pragma unroll
+    for (int i = 0; i < T::TM; i += 2)
+#pragma unroll
+        for (int j = 0; j < T::TN; j += 2) {
+            const float x = __shfl_xor_sync(0xffffffffu, odd ? sum[i][j] : sum[i + 1][j], 1);
+            const float y = __shfl_xor_sync(0xffffffffu, odd ? sum[i][j + 1] : sum[i + 1][j + 1], 1);
+            finish(m0 + 8 * i, n0 + 4 * j,
+                   odd ? make_float4(x, y, sum[i + 1][j], sum[i + 1][j + 1])
+                       : make_float4(sum[i][j], sum[i][j + 1], x, y));
+        }
+}
+
+/* ---- the product ---- */
+
 /* sum += the products of the DEPTH terms in one buffer. */
 template <class T> WL_DEVICE void wl_tile_multiply(const typename T::memory &m, int buffer, float (&sum)[T::TM][T::TN])
 {
+    if constexpr (T::TENSOR_CORES) {
+#pragma unroll
+        for (int d = 0; d < T::DEPTH; d += 8) wl_tile_multiply_8<T>(m, buffer, d, sum);
+        return;
+    }
     const int down = (int)threadIdx.x / T::ACROSS, across = (int)threadIdx.x % T::ACROSS;
 #pragma unroll
     for (int d = 0; d < T::DEPTH; d++) {
@@ -170,6 +267,10 @@ WL_DEVICE void wl_tile_product(const A &a, const B &b, int m0, int n0, int from,
 template <class T, class Finish>
 WL_DEVICE void wl_tile_finish(int m0, int n0, const float (&sum)[T::TM][T::TN], const Finish &finish)
 {
+    if constexpr (T::TENSOR_CORES) {
+        wl_part_finish<T>(m0, n0, sum, finish);
+        return;
+    }
     const int down = (int)threadIdx.x / T::ACROSS, across = (int)threadIdx.x % T::ACROSS;
 #pragma unroll
     for (int i = 0; i < T::TM; i++)

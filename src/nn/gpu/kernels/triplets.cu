@@ -7,7 +7,7 @@
  *     forward   2 b f (f + d) flop; 4 b f bytes of z written and read, 12 f of x, residual, y
  *     backward  2 b f (2 f + 3 d) flop; 4 b f bytes of z and of dz, each written and read (dz d times, from the cache)
  * f = 128, b = 8, d = 15: 0.29 Mflop and 9.7 kB forward, 0.62 Mflop and 17 kB backward; about 35 flop a byte: the
- * products are bound by FMA, and would be by the memory of z with tensor cores. */
+ * products are bound by FMA where there is no TF32, and by the memory of z on tensor cores. */
 #include "nn/gpu/kernels/triplets.h"
 
 #include "nn/gpu/kernels/tile_product.h"
@@ -123,17 +123,7 @@ template <class T> WL_DEVICE void out(const struct wl_gpu_triplet_out &a, typena
     });
 }
 
-WL_LARGE_TILE_KERNEL(triplet_out_large, 80, struct wl_gpu_triplet_out)
-{
-    __shared__ wl_large_tile::memory m;
-    out<wl_large_tile>(a, m);
-}
-
-WL_KERNEL(triplet_out_small, 128, struct wl_gpu_triplet_out)
-{
-    __shared__ wl_small_tile::memory m;
-    out<wl_small_tile>(a, m);
-}
+WL_TILE_KERNELS(triplet_out, 80, struct wl_gpu_triplet_out, out)
 
 template <class T> WL_DEVICE void data(const struct wl_gpu_triplet_data &a, typename T::memory &m)
 {
@@ -145,17 +135,7 @@ template <class T> WL_DEVICE void data(const struct wl_gpu_triplet_data &a, type
     });
 }
 
-WL_LARGE_TILE_KERNEL(triplet_data_large, 80, struct wl_gpu_triplet_data)
-{
-    __shared__ wl_large_tile::memory m;
-    data<wl_large_tile>(a, m);
-}
-
-WL_KERNEL(triplet_data_small, 128, struct wl_gpu_triplet_data)
-{
-    __shared__ wl_small_tile::memory m;
-    data<wl_small_tile>(a, m);
-}
+WL_TILE_KERNELS(triplet_data, 80, struct wl_gpu_triplet_data, data)
 
 template <class T> WL_DEVICE void weights(const struct wl_gpu_triplet_weights &a, typename T::memory &m)
 {
@@ -166,17 +146,7 @@ template <class T> WL_DEVICE void weights(const struct wl_gpu_triplet_weights &a
     wl_weights_product<T>(dy, z, part, m);
 }
 
-WL_LARGE_TILE_KERNEL(triplet_weights_large, 80, struct wl_gpu_triplet_weights)
-{
-    __shared__ wl_large_tile::memory m;
-    weights<wl_large_tile>(a, m);
-}
-
-WL_KERNEL(triplet_weights_small, 128, struct wl_gpu_triplet_weights)
-{
-    __shared__ wl_small_tile::memory m;
-    weights<wl_small_tile>(a, m);
-}
+WL_TILE_KERNELS(triplet_weights, 80, struct wl_gpu_triplet_weights, weights)
 
 /* A warp's edge k: its part r and the gradient of that, of this lane's function and orders. */
 struct lane_parts {

@@ -40,6 +40,13 @@ static int open_attention(struct wl_program *p, const struct wl_node *n, struct 
 }
 
 /* attention_64_bf16, for `name` attention */
+/* Products of f32 are three of TF32 where there are such (kernels/mma.h). */
+static void finish(struct wl_step *s, struct attention *a)
+{
+    s->context = a;
+    if (a->size == 4 && a->gpu->capability >= 80) s->tf32 = 3;
+}
+
 static int kernel_of(struct wl_program *p, const struct attention *a, const char *name, struct wl_gpu_kernel *out,
                      struct wl_err *e)
 {
@@ -84,9 +91,9 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
     struct wl_buf *y = p->value[n->out->id] = wl_buf_value(p, &n->out->dims), *lse = NULL;
     if (p->train) lse = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(a->h.n, a->h.heads, a->h.s));
     p->saved[n->out->id].buf[0] = lse;
-    wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run,
-                      WL_BUFS(p->value[n->in[0]->id], p->value[n->in[1]->id]), WL_BUFS(y, lse))
-        ->context = a;
+    finish(wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run,
+                             WL_BUFS(p->value[n->in[0]->id], p->value[n->in[1]->id]), WL_BUFS(y, lse)),
+           a);
     return 0;
 }
 
@@ -141,11 +148,11 @@ static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err
     if (rc) return rc;
     struct wl_buf *x = p->value[n->in[0]->id], *dx = wl_buf_like(p, x);
     struct wl_buf *delta = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(a->h.n, a->h.heads, a->h.s));
-    wl_step_emit_uses(p, n, "backward", WL_TRAIN, backward_run,
-                      WL_BUFS(x, p->value[n->in[1]->id], p->value[n->out->id], p->gradient[n->out->id],
-                              p->saved[n->out->id].buf[0]),
-                      WL_BUFS(delta, dx))
-        ->context = a;
+    finish(wl_step_emit_uses(p, n, "backward", WL_TRAIN, backward_run,
+                             WL_BUFS(x, p->value[n->in[1]->id], p->value[n->out->id], p->gradient[n->out->id],
+                                     p->saved[n->out->id].buf[0]),
+                             WL_BUFS(delta, dx)),
+           a);
     rc = wl_gradient_add(p, n, n->in[0], dx, e);
     wl_gradient_done(p, n->out);
     return rc;

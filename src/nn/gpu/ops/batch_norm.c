@@ -6,11 +6,13 @@
 #include "nn/gpu/kernels/batch_norm.h"
 #include "nn/gpu/layout.h"
 #include "nn/gpu/ops/concat.h"
+#include "nn/gpu/ops/conv2d.h"
 #include "nn/lowering/lowering.h"
 
-enum operand { X, Z, Y, GAMMA, BETA, MEAN, VAR, PARTS, SLOPE, DY, D, DX, DGAMMA, DBETA, OPERANDS };
+enum operand { X, Z, Y, GAMMA, BETA, MEAN, VAR, PARTS, SUM, SQUARES, SLOPE, DY, D, DX, DGAMMA, DBETA, OPERANDS };
 
-/* A pass: sums of parts, what follows of them, then every element. In evaluation the last alone. */
+/* A pass: sums of parts, what follows of them, then every element. In evaluation the last alone. Sums that the
+ * convolution has made take the place of parts. */
 struct pass {
     struct wl_gpu_kernel sums, settle, write;
     struct wl_gpu_grid of_sums, of_settle, of_write;
@@ -41,6 +43,8 @@ static struct wl_gpu_batch_norm args_of(const struct wl_step *s, const struct wl
     a.dgamma = at(s, r, DGAMMA);
     a.dbeta = at(s, r, DBETA);
     a.parts = at(s, r, PARTS);
+    a.sum = at(s, r, SUM);
+    a.squares = at(s, r, SQUARES);
     a.slope = at(s, r, SLOPE);
     return a;
 }
@@ -51,7 +55,7 @@ static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e
     const struct wl_gpu_batch_norm a = args_of(s, r);
     int rc = 0;
     if (a.parts) rc = WL_GPU_LAUNCH(&pass->sums, &pass->of_sums, &a, e);
-    if (a.parts && !rc) rc = WL_GPU_LAUNCH(&pass->settle, &pass->of_settle, &a, e);
+    if ((a.parts || a.sum) && !rc) rc = WL_GPU_LAUNCH(&pass->settle, &pass->of_settle, &a, e);
     return rc ? rc : WL_GPU_LAUNCH(&pass->write, &pass->of_write, &a, e);
 }
 
@@ -62,6 +66,7 @@ struct norm {
     const struct wl_node *n, *sum;    /* sum NULL: nothing is added */
     const struct wl_gpu_place *place; /* NULL: the result has a buffer of its own */
     struct wl_buf *x, *z, *y, *gamma, *beta, *mean, *var;
+    const struct wl_gpu_conv_sums *sums; /* of x; NULL: none */
 };
 
 /* A thread sums so many pixels of eight channels, and writes so many; blocks whose parts are added up. */
@@ -107,6 +112,14 @@ static void writes(struct wl_program *p, struct wl_step *s, enum operand o, stru
     pass->use[o] = s->n_uses;
 }
 
+/* Images go through the memory so often: twice where sums over all of one come before the first number is written. Of a
+ * concatenation's buffer a slice does. */
+static void moves(struct wl_step *s, const struct norm *b, enum operand o, size_t times)
+{
+    const struct pass *pass = s->context;
+    if (pass->use[o]) s->uses[pass->use[o] - 1].moved_bytes = times * b->x->bytes;
+}
+
 static struct wl_step *emit(struct wl_program *p, const struct norm *b, const char *name, unsigned when,
                             struct pass *pass)
 {
@@ -140,18 +153,25 @@ static int find_kernels(struct wl_program *p, struct pass *pass, const struct no
 static int emit_forward(struct wl_program *p, const struct norm *b, unsigned when, struct wl_err *e)
 {
     const bool train = when == WL_TRAIN;
+    const struct wl_gpu_conv_sums *sums = train ? b->sums : NULL;
     struct pass *pass = new_pass(p, b);
     int rc = find_kernels(p, pass, b, false, e);
+    if (rc) return rc;
+    if (sums) rc = wl_gpu_kernel(wl_gpu_of(p), "batch_norm_moments_of_sums", &pass->settle, e);
     if (rc) return rc;
     pass->args.relu = (b->sum ? b->sum : b->n)->relu;
     struct wl_step *s = emit(p, b, b->sum ? "forward, add" : "forward", when, pass);
     if (!train) reads(p, s, MEAN, p->value[b->n->stat[0]->id]);
     if (!train) reads(p, s, VAR, p->value[b->n->stat[1]->id]);
     reads(p, s, Z, b->z);
+    if (sums) reads(p, s, SUM, sums->sum);
+    if (sums) reads(p, s, SQUARES, sums->squares);
     if (train) writes(p, s, MEAN, b->mean);
     if (train) writes(p, s, VAR, b->var);
     writes(p, s, Y, b->y);
-    if (train) writes(p, s, PARTS, by_channel(p, pass, 2 * (int64_t)pass->args.n_parts));
+    if (train && !sums) writes(p, s, PARTS, by_channel(p, pass, 2 * (int64_t)pass->args.n_parts));
+    moves(s, b, X, train && !sums ? 2 : 1);
+    moves(s, b, Y, 1);
     return 0;
 }
 
@@ -196,6 +216,7 @@ static int batch_norm_forward(struct wl_program *p, const struct wl_node *n, str
     struct norm b = { .n = n, .gamma = wl_lower_plain_param(p, n->par[0]), .beta = wl_lower_plain_param(p, n->par[1]) };
     int rc = wl_gpu_nhwc_input(p, n, 0, &b.x, e);
     if (rc) return rc;
+    b.sums = wl_gpu_conv_sums_of(p, n->in[0]);
     find_sum(p, &b);
     wl_lower_statistics(p, n);
     choose_result(p, &b);
@@ -235,6 +256,8 @@ static int emit_backward(struct wl_program *p, const struct norm *b, const struc
     writes(p, s, DBETA, p->gradient[n->par[1]->id]);
     writes(p, s, PARTS, by_channel(p, pass, 2 * (int64_t)pass->args.n_parts));
     writes(p, s, SLOPE, by_channel(p, pass, 3));
+    static const enum operand summed[] = { X, Y, DY };
+    for (size_t i = 0; i < WL_COUNT(summed); i++) moves(s, b, summed[i], 2);
     return 0;
 }
 

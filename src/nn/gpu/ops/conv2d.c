@@ -3,6 +3,8 @@
  * in 16 bits, the others being zeros; cuDNN writes the result, and reads its gradient, without such a padding, so there
  * are copies around it where the number of channels that are made is not such a multiple.
  *
+ * In training of 16-bit values the engine may also sum for the batch norm that reads the result (WL_FUSE_...).
+ *
  * The weights' gradient is added up in f32. Where no engine is recommended that writes f32, it is rounded to the
  * values' type and widened by a copy. */
 #include "nn/gpu/ops/conv2d.h"
@@ -28,94 +30,13 @@ const struct wl_node *wl_gpu_conv_relu(const struct wl_program *p, const struct 
 
 struct wl_gpu_conv wl_gpu_conv_of(const struct wl_program *p, const struct wl_node *n, enum wl_gpu_conv_pass pass)
 {
-    struct wl_gpu_conv c = { .pass = pass, .window = wl_conv_window(n), .type = p->precision, .dw = p->precision };
+    struct wl_gpu_conv c = {
+        .pass = pass, .window = wl_conv_window(n), .type = p->precision, .dw = p->precision, .tf32 = p->tf32
+    };
     c.window.c = padded(c.type, c.window.c);
     c.bias = pass == WL_GPU_CONV_FORWARD && n->par[1];
     c.relu = pass == WL_GPU_CONV_FORWARD && wl_gpu_conv_relu(p, n);
     return c;
-}
-
-/* ---- the step of a plan ---- */
-
-struct operand {
-    enum wl_gpu_dnn_tensor tensor;
-    struct wl_buf *buf; /* NULL: the pass has none */
-    bool write;
-};
-
-/* Uses are the operands, then the workspace if there is one. Where a micro-batch that is not the first writes its part
- * of a gradient elsewhere, it has a pack of its own. */
-struct call {
-    const struct wl_gpu_conv_plan *plan;
-    struct wl_arena *arena;
-    enum wl_gpu_dnn_tensor tensors[WL_MAX_USES];
-    int n;
-    cudnnBackendDescriptor_t first, later;
-};
-
-static int pack(const struct wl_step *s, bool first, cudnnBackendDescriptor_t *out, struct wl_err *e)
-{
-    const struct call *c = s->context;
-    const struct wl_run r = { .first = first };
-    struct wl_gpu_dnn_arg args[WL_MAX_USES];
-    for (int i = 0; i < c->n; i++) args[i] = (struct wl_gpu_dnn_arg) { c->tensors[i], wl_use_at(s, &r, i) };
-    void *workspace = c->plan->plan.workspace_bytes ? wl_use_at(s, &r, c->n) : NULL;
-    return wl_gpu_dnn_pack(c->plan->plan.dnn, args, (size_t)c->n, workspace, out, c->arena, e);
-}
-
-static int call_bind(struct wl_step *s, struct wl_err *e)
-{
-    struct call *c = s->context;
-    int rc = pack(s, true, &c->first, e);
-    return rc ? rc : pack(s, false, &c->later, e);
-}
-
-static void *call_copy(const struct wl_step *s, struct wl_arena *a)
-{
-    struct call *c = wl_new(a, struct call);
-    *c = *(const struct call *)s->context;
-    return c;
-}
-
-static int call_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
-{
-    const struct call *c = s->context;
-    return wl_gpu_dnn_run(&c->plan->plan, r->first ? c->first : c->later, e);
-}
-
-static void add_workspace(struct wl_program *p, struct wl_step *s, int64_t bytes)
-{
-    const int64_t floats = (bytes + (int64_t)sizeof(float) - 1) / (int64_t)sizeof(float);
-    if (bytes) wl_step_writes(p, s, wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS(floats)));
-}
-
-/* "cuDNN eng47_k2=4, workspace 36.2 MB" */
-static const char *implementation(const struct wl_gpu_dnn_plan *plan, struct wl_arena *a)
-{
-    if (!plan->workspace_bytes) return wl_strf(a, "cuDNN %s", plan->engine);
-    return wl_strf(a, "cuDNN %s, workspace %s", plan->engine, wl_human_bytes(a, (double)plan->workspace_bytes));
-}
-
-static void emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
-                 const struct wl_gpu_conv_plan *plan, const struct operand *operands)
-{
-    struct call *c = wl_new(p->arena, struct call);
-    struct wl_step *s = wl_step_emit(p, n, pass, when, call_run);
-    *c = (struct call) { .plan = plan, .arena = p->arena };
-    for (; operands->tensor; operands++) {
-        if (!operands->buf) continue;
-        c->tensors[c->n++] = operands->tensor;
-        if (operands->write)
-            wl_step_writes(p, s, operands->buf);
-        else
-            wl_step_reads(p, s, operands->buf);
-    }
-    add_workspace(p, s, plan->plan.workspace_bytes);
-    s->context = c;
-    s->bind = call_bind;
-    s->clone_context = call_copy;
-    s->implementation = implementation(&plan->plan, p->arena);
-    s->choice = plan->choice;
 }
 
 static int no_engine(const struct wl_program *p, const struct wl_node *n, const struct wl_gpu_conv *c, struct wl_err *e)
@@ -130,6 +51,22 @@ static int plan_of(struct wl_program *p, const struct wl_node *n, const struct w
 {
     int rc = wl_gpu_conv_plan(p, c, out, e);
     return rc || *out ? rc : no_engine(p, n, c, e);
+}
+
+bool wl_gpu_conv_with_sums(const struct wl_program *p, const struct wl_node *n, struct wl_gpu_conv *c)
+{
+    const struct wl_node *reader = wl_only_reader(p->graph, n->out);
+    const int64_t channels = n->out->dims.d[1];
+    *c = wl_gpu_conv_of(p, n, WL_GPU_CONV_FORWARD);
+    c->sums = p->train && reader && reader->op == WL_OP_BATCH_NORM && wl_dtype_bytes(c->type) == 2 &&
+              padded(c->type, channels) == channels;
+    return c->sums;
+}
+
+const struct wl_gpu_conv_sums *wl_gpu_conv_sums_of(const struct wl_program *p, const struct wl_tensor *result)
+{
+    const struct wl_node *n = result->producer;
+    return n && n->op == WL_OP_CONV ? p->saved[result->id].context : NULL;
 }
 
 /* ---- padding of the channels that are made ---- */
@@ -177,8 +114,8 @@ static int bias_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
     return WL_GPU_LAUNCH(&b->kernel, &b->grid, &args, e);
 }
 
-static int emit_bias(struct wl_program *p, const struct wl_node *n, const struct wl_gpu_conv *c, struct wl_buf *y,
-                     struct wl_buf *bias, struct wl_err *e)
+static int emit_bias(struct wl_program *p, const struct wl_node *n, const struct wl_gpu_conv *c, unsigned when,
+                     struct wl_buf *y, struct wl_buf *bias, struct wl_err *e)
 {
     enum { THREADS = 256, EACH = 8 };
     struct bias *b = wl_new(p->arena, struct bias);
@@ -188,7 +125,7 @@ static int emit_bias(struct wl_program *p, const struct wl_node *n, const struct
     int rc = wl_gpu_kernel_of(wl_gpu_of(p), "bias", y->dtype, &b->kernel, e);
     if (rc) return rc;
     const char *pass = c->bias ? c->relu ? "forward, bias, relu" : "forward, bias" : "forward, relu";
-    struct wl_step *s = wl_step_emit(p, n, pass, WL_TRAIN | WL_EVAL, bias_run);
+    struct wl_step *s = wl_step_emit(p, n, pass, when, bias_run);
     wl_step_writes(p, s, y); /* in place */
     if (bias) wl_step_reads(p, s, bias);
     s->context = b;
@@ -197,9 +134,35 @@ static int emit_bias(struct wl_program *p, const struct wl_node *n, const struct
     return 0;
 }
 
+/* In training, with the sums. `when` is left with the passes that have no such step. */
+static int emit_sums(struct wl_program *p, const struct wl_node *n, struct wl_buf *bias, struct wl_buf *y,
+                     unsigned *when, struct wl_err *e)
+{
+    struct wl_saved *saved = &p->saved[n->out->id];
+    const struct wl_dims channels = WL_DIMS(n->out->dims.d[1]);
+    const struct wl_gpu_conv_plan *plan = NULL;
+    struct wl_gpu_conv c;
+    int rc = wl_gpu_conv_with_sums(p, n, &c) ? wl_gpu_conv_fused_plan(p, &c, &plan, e) : 0;
+    if (rc || !plan) return rc;
+    struct wl_gpu_conv_sums *sums = wl_new(p->arena, struct wl_gpu_conv_sums);
+    sums->sum = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &channels);
+    sums->squares = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &channels);
+    wl_gpu_dnn_emit(p, n, "forward, sums", WL_TRAIN, plan,
+                    (struct wl_gpu_dnn_operand[]) { { WL_GPU_DNN_X, saved->buf[0], false },
+                                                    { WL_GPU_DNN_W, saved->buf[1], false },
+                                                    { WL_GPU_DNN_BIAS, bias, false },
+                                                    { WL_GPU_DNN_Y, y, true },
+                                                    { WL_GPU_DNN_SUM, sums->sum, true },
+                                                    { WL_GPU_DNN_SQUARES, sums->squares, true },
+                                                    { 0 } });
+    saved->context = sums;
+    *when &= ~(unsigned)WL_TRAIN;
+    return 0;
+}
+
 /* y without padding. */
-static int emit_forward(struct wl_program *p, const struct wl_node *n, const struct wl_gpu_conv *c, struct wl_buf *bias,
-                        struct wl_buf *y, struct wl_err *e)
+static int emit_forward(struct wl_program *p, const struct wl_node *n, const struct wl_gpu_conv *c, unsigned when,
+                        struct wl_buf *bias, struct wl_buf *y, struct wl_err *e)
 {
     const struct wl_saved *saved = &p->saved[n->out->id];
     const struct wl_gpu_conv_plan *plan;
@@ -209,13 +172,13 @@ static int emit_forward(struct wl_program *p, const struct wl_node *n, const str
     const bool fused = !rc && plan;
     if (!rc && !fused) rc = plan_of(p, n, &alone, &plan, e);
     if (rc) return rc;
-    emit(p, n, fused && c->relu ? "forward, relu" : "forward", WL_TRAIN | WL_EVAL, plan,
-         (struct operand[]) { { WL_GPU_DNN_X, saved->buf[0], false },
-                              { WL_GPU_DNN_W, saved->buf[1], false },
-                              { WL_GPU_DNN_BIAS, fused ? bias : NULL, false },
-                              { WL_GPU_DNN_Y, y, true },
-                              { 0 } });
-    return fused ? 0 : emit_bias(p, n, c, y, bias, e);
+    wl_gpu_dnn_emit(p, n, fused && c->relu ? "forward, relu" : "forward", when, plan,
+                    (struct wl_gpu_dnn_operand[]) { { WL_GPU_DNN_X, saved->buf[0], false },
+                                                    { WL_GPU_DNN_W, saved->buf[1], false },
+                                                    { WL_GPU_DNN_BIAS, fused ? bias : NULL, false },
+                                                    { WL_GPU_DNN_Y, y, true },
+                                                    { 0 } });
+    return fused ? 0 : emit_bias(p, n, c, when, y, bias, e);
 }
 
 static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
@@ -223,11 +186,13 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
     const struct wl_node *relu = wl_gpu_conv_relu(p, n);
     const struct wl_gpu_conv c = wl_gpu_conv_of(p, n, WL_GPU_CONV_FORWARD);
     struct wl_saved *saved = &p->saved[n->out->id];
+    unsigned when = WL_TRAIN | WL_EVAL;
     struct wl_buf *b = n->par[1] ? wl_lower_plain_param(p, n->par[1]) : NULL, *y = wl_gpu_nhwc_result(p, n), *to = y;
     int rc = wl_gpu_nhwc_input(p, n, 0, &saved->buf[0], e);
     if (!rc) rc = wl_gpu_weights(p, n, n->par[0], p->precision, &wl_gpu_krsc, &saved->buf[1], e);
     if (is_padded(y)) to = dense_like(p, y);
-    if (!rc) rc = emit_forward(p, n, &c, b, to, e);
+    if (!rc) rc = emit_sums(p, n, b, to, &when, e);
+    if (!rc && when & p->passes) rc = emit_forward(p, n, &c, when, b, to, e);
     if (!rc && to != y) rc = copy_channels(p, n, to, y, (int64_t[]) { y->dims.d[1], wl_gpu_padded_channels(y) }, e);
     p->value[n->out->id] = y;
     if (relu) p->value[relu->out->id] = y;
@@ -262,11 +227,11 @@ static int backward_weights(struct wl_program *p, const struct wl_node *n, struc
     if (rc) return rc;
     const int64_t channels = n->in[0]->dims.d[1];
     if (plan->conv.dw != WL_F32 || c.window.c != channels) to = written_weights(p, &plan->conv);
-    emit(p, n, "backward weights", WL_TRAIN, plan,
-         (struct operand[]) { { WL_GPU_DNN_X, p->saved[n->out->id].buf[0], false },
-                              { WL_GPU_DNN_Y, dy, false },
-                              { WL_GPU_DNN_W, to, true },
-                              { 0 } });
+    wl_gpu_dnn_emit(p, n, "backward weights", WL_TRAIN, plan,
+                    (struct wl_gpu_dnn_operand[]) { { WL_GPU_DNN_X, p->saved[n->out->id].buf[0], false },
+                                                    { WL_GPU_DNN_Y, dy, false },
+                                                    { WL_GPU_DNN_W, to, true },
+                                                    { 0 } });
     return to == dw ? 0 : copy_channels(p, n, to, dw, (int64_t[]) { c.window.c, channels }, e);
 }
 
@@ -278,9 +243,11 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
     int rc = plan_of(p, n, &c, &plan, e);
     if (rc) return rc;
     struct wl_buf *dx = wl_buf_like(p, saved->buf[0]);
-    emit(p, n, "backward data", WL_TRAIN, plan,
-         (struct operand[]) {
-             { WL_GPU_DNN_Y, dy, false }, { WL_GPU_DNN_W, saved->buf[1], false }, { WL_GPU_DNN_X, dx, true }, { 0 } });
+    wl_gpu_dnn_emit(p, n, "backward data", WL_TRAIN, plan,
+                    (struct wl_gpu_dnn_operand[]) { { WL_GPU_DNN_Y, dy, false },
+                                                    { WL_GPU_DNN_W, saved->buf[1], false },
+                                                    { WL_GPU_DNN_X, dx, true },
+                                                    { 0 } });
     return wl_gpu_gradient_add(p, n, n->in[0], dx, e);
 }
 

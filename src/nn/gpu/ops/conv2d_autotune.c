@@ -1,11 +1,9 @@
 /* Which of the engines that cuDNN recommends is the fastest for a pass: measured on the GPU, for the table of choices.
  */
 #include "nn/gpu/ops/conv2d.h"
+#include "nn/gpu/ops/timer.h"
 
-enum { CANDIDATES = 6, REPEATS = 3, TENSORS = 4 };
-
-/* Another engine than the first recommended one must gain at least this: smaller differences are noise. */
-static const double worth_it = 0.97;
+enum { CANDIDATES = 6, TENSORS = 4 };
 
 /* ---- memory for a pass ---- */
 
@@ -18,7 +16,7 @@ struct trial {
     size_t n;
     char *memory; /* the tensors, one after the other, then the workspace */
     size_t bytes;
-    CUevent from, to;
+    struct wl_gpu_timer timer;
 };
 
 static size_t rounded(int64_t n, enum wl_dtype type)
@@ -73,62 +71,38 @@ static int open_memory(struct trial *t, struct wl_err *e)
 
 /* ---- time ---- */
 
-static int timed_run(struct trial *t, const struct wl_gpu_dnn_plan *plan, cudnnBackendDescriptor_t pack,
-                     double *seconds, struct wl_err *e)
+struct plan_run {
+    const struct wl_gpu_dnn_plan *plan;
+    cudnnBackendDescriptor_t pack;
+};
+
+static int run_plan(void *of, struct wl_err *e)
 {
-    const struct wl_cuda *cuda = &t->gpu->cuda;
-    float ms = 0;
-    WL_CUDA_CALL(cuda, EventRecord, t->from, t->gpu->compute);
-    int rc = wl_gpu_dnn_run(plan, pack, e);
-    if (rc) return rc;
-    WL_CUDA_CALL(cuda, EventRecord, t->to, t->gpu->compute);
-    WL_CUDA_CALL(cuda, EventSynchronize, t->to);
-    WL_CUDA_CALL(cuda, EventElapsedTime, &ms, t->from, t->to);
-    *seconds = (double)ms / 1e3;
-    return 0;
+    const struct plan_run *r = of;
+    return wl_gpu_dnn_run(r->plan, r->pack, e);
 }
 
-/* Seconds of the fastest of a few runs after the first, which loads the engine's code. Times are above 0 in the table.
- */
 static int time_plan(struct trial *t, const struct wl_gpu_dnn_plan *plan, double *fastest, struct wl_err *e)
 {
     struct wl_gpu_dnn_arg args[TENSORS];
-    cudnnBackendDescriptor_t pack;
-    double seconds = 0;
+    struct plan_run r = { .plan = plan };
     void *workspace = place(t, args);
-    int rc = wl_gpu_dnn_pack(t->gpu->dnn, args, tensors_of(&t->conv), workspace, &pack, t->arena, e);
-    if (!rc) rc = timed_run(t, plan, pack, &seconds, e);
-    *fastest = 1e9;
-    for (int i = 0; i < REPEATS && !rc; i++) {
-        rc = timed_run(t, plan, pack, &seconds, e);
-        if (seconds < *fastest) *fastest = seconds;
-    }
-    if (*fastest < 1e-9) *fastest = 1e-9;
-    return rc;
+    int rc = wl_gpu_dnn_pack(t->gpu->dnn, args, tensors_of(&t->conv), workspace, &r.pack, t->arena, e);
+    return rc ? rc : wl_gpu_timer_fastest(&t->timer, run_plan, &r, fastest, e);
 }
 
 /* ---- one question ---- */
 
 struct found {
-    size_t best, second;
+    struct wl_gpu_fastest rank;
     double seconds[CANDIDATES];
 };
-
-static void rank(struct found *f, size_t n)
-{
-    f->best = 0;
-    for (size_t i = 1; i < n; i++)
-        if (f->seconds[i] < worth_it * f->seconds[0] && (!f->best || f->seconds[i] < f->seconds[f->best])) f->best = i;
-    f->second = f->best ? 0 : 1;
-    for (size_t i = 0; i < n; i++)
-        if (i != f->best && f->seconds[i] < f->seconds[f->second]) f->second = i;
-}
 
 static int compare(struct trial *t, struct found *f, struct wl_err *e)
 {
     int rc = 0;
     for (size_t i = 0; i < t->n && !rc; i++) rc = time_plan(t, &t->plans[i], &f->seconds[i], e);
-    if (!rc) rank(f, t->n);
+    if (!rc) f->rank = wl_gpu_rank(f->seconds, t->n);
     return rc;
 }
 
@@ -138,10 +112,10 @@ static void add(const struct trial *t, const struct found *f, struct wl_choices 
     wl_choices_add(choices, &(struct wl_choice) {
                                 .machine = choices->machine,
                                 .question = wl_gpu_conv_question(t->gpu->dnn, &t->conv, t->arena),
-                                .answer = t->plans[f->best].engine,
-                                .runner_up = t->plans[f->second].engine,
-                                .answer_s = f->seconds[f->best] / samples,
-                                .runner_up_s = f->seconds[f->second] / samples,
+                                .answer = t->plans[f->rank.best].engine,
+                                .runner_up = t->plans[f->rank.second].engine,
+                                .answer_s = f->seconds[f->rank.best] / samples,
+                                .runner_up_s = f->seconds[f->rank.second] / samples,
                             });
 }
 
@@ -231,12 +205,9 @@ static int measure_all(struct wl_program *p, const struct open_passes *list, str
                        struct wl_err *e)
 {
     struct trial t = { .p = p, .gpu = wl_gpu_of(p) };
-    const struct wl_cuda *cuda = &t.gpu->cuda;
-    WL_CUDA_CALL(cuda, EventCreate, &t.from, CU_EVENT_DEFAULT);
-    WL_CUDA_CALL(cuda, EventCreate, &t.to, CU_EVENT_DEFAULT);
-    int rc = answer_all(p, list, choices, &t, e);
-    cuda->EventDestroy(t.from);
-    cuda->EventDestroy(t.to);
+    int rc = wl_gpu_timer_open(&t.timer, t.gpu, e);
+    if (!rc) rc = answer_all(p, list, choices, &t, e);
+    wl_gpu_timer_close(&t.timer);
     return rc;
 }
 

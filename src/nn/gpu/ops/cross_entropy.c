@@ -15,9 +15,12 @@ static struct wl_gpu_cross_entropy args_of(const struct wl_step *s)
 {
     const struct entropy *c = s->context;
     const struct wl_node *n = s->node;
-    return (struct wl_gpu_cross_entropy) {
-        .counts = c->rows.gpu->counts, .n = c->n, .k = c->k, .weight = n->u.loss.weight, .counts_samples = n->counts
-    };
+    return (struct wl_gpu_cross_entropy) { .counts = c->rows.gpu->counts,
+                                           .run = c->rows.gpu->run,
+                                           .n = c->n,
+                                           .k = c->k,
+                                           .weight = n->u.loss.weight,
+                                           .counts_samples = n->counts };
 }
 
 static struct wl_gpu_grid a_block_each(int64_t n)

@@ -32,6 +32,13 @@ static struct wl_gpu_grid warps(const struct embedding *o, int64_t n)
     return g;
 }
 
+/* Of the table of words: a row for each token, at most. */
+static size_t words_bytes(const struct embedding *o, const struct wl_buf *table)
+{
+    const size_t rows = (size_t)(o->size.n * o->size.f) * sizeof(float);
+    return rows < table->bytes ? rows : table->bytes;
+}
+
 /* ---- forward: uses tokens, words, positions, segments, y ---- */
 
 static int forward_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -55,9 +62,10 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
     struct embedding *o = open_embedding(p, n);
     struct wl_buf *y = p->value[n->out->id] = wl_buf_value(p, &n->out->dims), *table[3];
     for (int i = 0; i < 3; i++) table[i] = wl_lower_plain_param(p, n->par[i]);
-    wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run,
-                      WL_BUFS(p->value[n->in[0]->id], table[0], table[1], table[2]), WL_BUFS(y))
-        ->context = o;
+    struct wl_step *s = wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run,
+                                          WL_BUFS(p->value[n->in[0]->id], table[0], table[1], table[2]), WL_BUFS(y));
+    s->context = o;
+    s->uses[1].moved_bytes = words_bytes(o, table[0]);
     return wl_gpu_kernel_of(o->gpu, "embed_tokens", p->precision, &o->forward, e);
 }
 
@@ -178,6 +186,7 @@ static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err
         wl_step_accumulates(p, s, word);
     else
         wl_step_writes(p, s, word);
+    if (o->tied) s->uses[WORDS].moved_bytes = 2 * words_bytes(o, word);
     for (int i = 1; i < 3; i++) wl_step_writes(p, s, p->gradient[n->par[i]->id]);
     wl_gradient_done(p, n->out);
     return open_kernels(p, o, e);

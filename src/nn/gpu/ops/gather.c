@@ -63,9 +63,10 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
     struct gather *o;
     struct wl_buf *y = p->value[n->out->id] = wl_buf_value(p, &n->out->dims);
     int rc = open_gather(p, n, "gather", &o, e);
-    wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run,
-                      WL_BUFS(p->value[n->in[0]->id], p->value[n->in[1]->id]), WL_BUFS(y))
-        ->context = o;
+    struct wl_step *s = wl_step_emit_uses(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run,
+                                          WL_BUFS(p->value[n->in[0]->id], p->value[n->in[1]->id]), WL_BUFS(y));
+    s->context = o;
+    s->uses[0].moved_bytes = y->bytes; /* the rows that are taken */
     return rc;
 }
 

@@ -7,6 +7,7 @@ struct loss {
     struct wl_gpu_kernel parts, total, backward;
     struct wl_gpu_grid grid; /* of backward */
     struct wl_gpu_counts *counts;
+    const struct wl_gpu_run *run;
     int64_t n, k, of_part;
     int32_t n_parts;
 };
@@ -44,6 +45,7 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
                                             .target = wl_use_at(s, r, 1),
                                             .total = parts + l->n_parts,
                                             .dx = wl_use_at(s, r, 2),
+                                            .run = l->run,
                                             .weight = s->node->u.loss.weight,
                                             .n = l->n,
                                             .k = l->k };
@@ -64,6 +66,7 @@ static int new_loss(struct wl_program *p, const struct wl_node *n, struct loss *
     struct wl_gpu *g = wl_gpu_of(p);
     struct loss *l = *out = wl_new(p->arena, struct loss);
     l->counts = g->counts;
+    l->run = g->run;
     l->n = n->in[0]->dims.d[0];
     l->k = wl_dims_count(&n->in[0]->dims) / l->n;
     l->of_part = (l->n + WL_GPU_LOSS_PARTS - 1) / WL_GPU_LOSS_PARTS;

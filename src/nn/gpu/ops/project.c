@@ -1,7 +1,9 @@
 /* project and decoder: rows times a matrix, which is the operation's own or another's. u, what gelu reads, is kept; its
- * backward pass sums the bias's gradient as it goes over the rows. */
+ * backward pass sums the bias's gradient as it goes over the rows. A step of cuDNN's may compute product, bias and gelu
+ * (WL_FUSE_...). */
 #include "nn/gpu/kernels/activation.h"
 #include "nn/gpu/ops/column_sums.h"
+#include "nn/gpu/ops/fusion.h"
 #include "nn/gpu/ops/matrix.h"
 #include "nn/lowering/step.h"
 
@@ -81,16 +83,69 @@ static int gelu_backward(struct wl_program *p, const struct wl_node *n, struct w
 
 /* ---- the products ---- */
 
-static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+bool wl_gpu_project_with_gelu(const struct wl_program *p, const struct wl_node *n, struct wl_gpu_conv *c)
+{
+    enum { MULTIPLE = 8 }; /* of 16-bit channels, as engines of tensor cores read them */
+    const struct wl_project_shape v = wl_project_shape(n);
+    *c = (struct wl_gpu_conv) {
+        .pass = WL_GPU_CONV_FORWARD,
+        .type = p->precision,
+        .dw = p->precision,
+        .bias = true,
+        .gelu = true,
+        .window = { .n = 1,
+                    .c = v.f,
+                    .h = v.m,
+                    .w = 1,
+                    .k = v.k,
+                    .p = v.m,
+                    .q = 1,
+                    .r = 1,
+                    .s = 1,
+                    .stride = { 1, 1 } },
+    };
+    return wl_project_gelu(n) && wl_project_bias(n) && wl_dtype_bytes(p->precision) == 2 && v.f % MULTIPLE == 0 &&
+           v.k % MULTIPLE == 0;
+}
+
+/* Product, bias and gelu in a step of cuDNN's. */
+static int fused_forward(struct wl_program *p, const struct wl_node *n, const struct wl_gpu_conv_plan *plan,
+                         struct wl_buf *y, struct wl_err *e)
+{
+    struct wl_buf *x = p->value[n->in[0]->id], *w, *bias, *u = wl_buf_like(p, y);
+    int rc = wl_gpu_weights(p, n, wl_project_weight(n), y->dtype, NULL, &w, e);
+    if (!rc) rc = wl_gpu_weights(p, n, wl_project_bias(n), WL_F32, NULL, &bias, e);
+    if (rc) return rc;
+    wl_gpu_dnn_emit(p, n, "forward, gelu", WL_TRAIN | WL_EVAL, plan,
+                    (struct wl_gpu_dnn_operand[]) { { WL_GPU_DNN_X, x, false },
+                                                    { WL_GPU_DNN_W, w, false },
+                                                    { WL_GPU_DNN_BIAS, bias, false },
+                                                    { WL_GPU_DNN_U, u, true },
+                                                    { WL_GPU_DNN_Y, y, true },
+                                                    { 0 } });
+    p->saved[n->out->id] = (struct wl_saved) { .buf = { x, w, u } };
+    return 0;
+}
+
+static int separate_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *y, struct wl_err *e)
 {
     const struct wl_gpu_matrix_op op = op_of(n);
-    struct wl_buf *x = p->value[n->in[0]->id], *y = wl_buf_value(p, &n->out->dims), *w;
+    struct wl_buf *x = p->value[n->in[0]->id], *w;
     struct wl_buf *u = wl_project_gelu(n) ? wl_buf_like(p, y) : NULL;
     int rc = wl_gpu_matrix_forward(p, n, &op, x, u ? u : y, &w, e);
     if (!rc && u) rc = gelu(p, n, u, y, e);
-    p->value[n->out->id] = y;
     p->saved[n->out->id] = (struct wl_saved) { .buf = { x, w, u } };
     return rc;
+}
+
+static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
+{
+    struct wl_buf *y = p->value[n->out->id] = wl_buf_value(p, &n->out->dims);
+    const struct wl_gpu_conv_plan *plan = NULL;
+    struct wl_gpu_conv c;
+    int rc = wl_gpu_project_with_gelu(p, n, &c) ? wl_gpu_conv_fused_plan(p, &c, &plan, e) : 0;
+    if (rc) return rc;
+    return plan ? fused_forward(p, n, plan, y, e) : separate_forward(p, n, y, e);
 }
 
 /* The gradient by what the matrix gives, and that by its bias. */

@@ -83,6 +83,7 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
     const struct wl_gpu_distance_backward args = { .x = s->uses[0].buf->at,
                                                    .t = s->uses[1].buf->at,
                                                    .scale = s->uses[2].buf->at,
+                                                   .run = o->gpu->run,
                                                    .dx = s->uses[3].buf->at,
                                                    .f = o->f };
     struct wl_gpu_grid g = wl_gpu_grid_for(o->gpu, o->f, WL_GPU_DISTANCE_THREADS, 8);

@@ -1,5 +1,18 @@
 #include "nn/gpu/ops/rows.h"
 
+#include <string.h>
+
+/* Products of three TF32 in the place of large tiles, where the GPU has them. */
+static int open_kernel(struct wl_program *p, const char *name, struct wl_gpu_kernel *k, struct wl_err *e)
+{
+    static const char large[] = "_large";
+    const struct wl_gpu *g = wl_gpu_of(p);
+    const size_t n = strlen(name), end = sizeof large - 1;
+    if (g->capability >= 80 && n > end && wl_str_eq(name + n - end, large))
+        name = wl_strf(p->arena, "%.*s_tensor", (int)(n - end), name);
+    return wl_gpu_kernel(wl_gpu_of(p), name, k, e);
+}
+
 int wl_gpu_rows_prepare(struct wl_program *p, const struct wl_node *n, const void **table, struct wl_err *e)
 {
     const char *const *names = wl_rules_of(p, n)->kernels;
@@ -8,7 +21,7 @@ int wl_gpu_rows_prepare(struct wl_program *p, const struct wl_node *n, const voi
     struct wl_gpu_kernel *k = wl_new_array(p->arena, struct wl_gpu_kernel, count);
     *table = k;
     int rc = 0;
-    for (size_t i = 0; i < count && !rc; i++) rc = wl_gpu_kernel(wl_gpu_of(p), names[i], &k[i], e);
+    for (size_t i = 0; i < count && !rc; i++) rc = open_kernel(p, names[i], &k[i], e);
     return rc;
 }
 

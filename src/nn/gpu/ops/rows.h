@@ -27,8 +27,8 @@ static inline struct wl_gpu_grid wl_gpu_warps_grid(const struct wl_step *s, int6
     return wl_gpu_rows_grid(s, 32 * n);
 }
 
-/* The grid of a product [rows,columns] by tiles (kernels/tile_product.h), and the kernel: NAME_large if that fills a
- * GPU, else NAME_small, which follows it in the table. */
+/* The grid of a product [rows,columns] by tiles (kernels/tile_product.h), and the kernel: NAME_large (NAME_tensor from
+ * 8.0 on) if that fills a GPU, else NAME_small, which follows it in the table. */
 struct wl_gpu_tile_grid {
     struct wl_gpu_grid grid;
     int small; /* 0 or 1 */

@@ -26,7 +26,7 @@ int wl_ref_weights(struct wl_program *p, const struct wl_node *n, const struct w
                    struct wl_err *e)
 {
     struct wl_buf *w = *out = wl_lower_plain_param(p, t);
-    if (p->precision == WL_BF16) *out = wl_buf_value(p, &w->dims);
+    if (wl_dtype_bytes(p->precision) == 2) *out = wl_buf_value(p, &w->dims);
     return *out == w ? 0 : wl_ref_reorder(p, n, w, *out, e);
 }
 
@@ -64,7 +64,8 @@ const struct wl_backend wl_backend_ref = {
     .device = &wl_host_device,
     .open = wl_host_open,
     .rules = wl_ref_rules,
-    .emulates_bf16 = true,
+    .emulates_16_bits = true,
+    .f16 = true,
     .sum = wl_ref_sum,
     .reorder = wl_ref_reorder,
 };

@@ -17,7 +17,7 @@ int wl_ref_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, 
 int wl_ref_reorder(struct wl_program *p, const struct wl_node *n, struct wl_buf *from, struct wl_buf *to,
                    struct wl_err *e);
 
-/* The value of parameter t as a product reads it: itself, or a copy in bf16 that this node makes. */
+/* The value of parameter t as a product reads it: itself, or a copy of 16 bits that this node makes. */
 int wl_ref_weights(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf **out,
                    struct wl_err *e);
 

@@ -16,8 +16,8 @@ static int backward_run(const struct wl_step *s, const struct wl_run *r, struct 
 {
     (void)e;
     const struct wl_dims *x = &s->node->in[0]->dims;
-    wl_ref_cross_entropy_backward(x->d[0], x->d[1], s->node->u.loss.weight, wl_step_use_f32(s, r, 0),
-                                  s->uses[1].buf->at, wl_step_use_f32(s, r, 2));
+    wl_ref_cross_entropy_backward(x->d[0], x->d[1], s->node->u.loss.weight * (double)r->loss_scale,
+                                  wl_step_use_f32(s, r, 0), s->uses[1].buf->at, wl_step_use_f32(s, r, 2));
     return 0;
 }
 
