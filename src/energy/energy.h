@@ -3,6 +3,7 @@
 #define WL_ENERGY_ENERGY_H
 
 #include "base/base.h"
+#include "energy/attribution.h"
 
 /* n readings in order of time; NAN is a failed reading. */
 struct wl_time_series {

@@ -38,6 +38,9 @@ static const struct {
     [WL_CPU_UTIL] = { "cpu_util_pct", "%", false, WL_POLL_HALF_SECOND },
     [WL_RSS] = { "rss_bytes", "B", false, WL_POLL_SECOND },
     [WL_RUNNABLE] = { "runnable", "", false, WL_POLL_HALF_SECOND },
+    [WL_CPUS] = { "cpus", "", false, WL_POLL_SECOND },
+    [WL_PROCESS_UTIL] = { "process_util_pct", "%", false, WL_POLL_SECOND },
+    [WL_OTHER_PROCESSES] = { "other_processes", "", false, WL_POLL_SECOND },
 };
 
 static const char *const scopes[WL_SCOPES] = {

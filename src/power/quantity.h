@@ -27,14 +27,18 @@ enum wl_quantity {
     WL_BOARD_LIMITED,       /* board_limited_s: limits of the board */
     WL_RELIABILITY_LIMITED, /* reliability_limited_s: the reliable voltage */
     WL_SYNC_BOOSTED,        /* sync_boosted_s: the slowest GPU of a sync boost group */
-    WL_NVLINK_TX, /* nvlink_tx_bytes: B, a counter; sent over all NVLinks of the GPU, payload only; likewise: */
-    WL_NVLINK_RX, /* nvlink_rx_bytes: received */
-    WL_PCIE_TX,   /* pcie_tx_bytes: sent over PCIe */
-    WL_PCIE_RX,   /* pcie_rx_bytes: received */
-    WL_CPU_TIME,  /* cpu_time_s: s, a counter; of the job's process tree */
-    WL_CPU_UTIL,  /* cpu_util_pct: %, busy share of all CPUs of the node since the previous sample */
-    WL_RSS,       /* rss_bytes: resident memory of the job's process tree; shared pages count for each process */
-    WL_RUNNABLE,  /* runnable: tasks that run or wait for a CPU on the node */
+    WL_NVLINK_TX,    /* nvlink_tx_bytes: B, a counter; sent over all NVLinks of the GPU, payload only; likewise: */
+    WL_NVLINK_RX,    /* nvlink_rx_bytes: received */
+    WL_PCIE_TX,      /* pcie_tx_bytes: sent over PCIe */
+    WL_PCIE_RX,      /* pcie_rx_bytes: received */
+    WL_CPU_TIME,     /* cpu_time_s: s, a counter; of the job's process tree, or busy time of all CPUs of the node */
+    WL_CPU_UTIL,     /* cpu_util_pct: %, busy share of all CPUs of the node since the previous sample */
+    WL_RSS,          /* rss_bytes: resident memory of the job's process tree; shared pages count for each process */
+    WL_RUNNABLE,     /* runnable: tasks that run or wait for a CPU on the node */
+    WL_CPUS,         /* cpus: CPUs that are online on the node, or that the job may use */
+    WL_PROCESS_UTIL, /* process_util_pct: %, busy time of the GPU by all processes (scope gpu) or the job's (scope job)
+                      */
+    WL_OTHER_PROCESSES, /* other_processes: processes on the GPU that are not the job's */
     WL_QUANTITIES
 };
 

@@ -129,5 +129,7 @@ int wl_derive(struct wl_store *s, int64_t run, const struct wl_derive_opts *opts
     if (label) *label = chosen;
     find_stats(&d);
     find_variations(&d, opts->period_s);
+    wl_derive_load(&d, opts->own_cpu_s, opts->other_run);
+    wl_derive_attribution(&d);
     return 0;
 }

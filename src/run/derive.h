@@ -53,6 +53,41 @@ const char *wl_derive_energy(struct wl_derivation *d);
  * programs do that know nothing of it. Returns how many are left. */
 size_t wl_derive_keep_named(const struct wl_derivation *d, struct wl_energy_source *sources, size_t n);
 
+/* Mean power of a power or energy channel between two instants, W; NAN: not known. */
+double wl_derive_power_between(const struct wl_derivation *d, size_t channel, int64_t t0_ns, int64_t t1_ns);
+
+/* ---- derive_load.c ---- */
+
+/* A machine of the run, with its channels; -1: none. */
+struct wl_derive_machine {
+    const char *host;
+    int busy, job, cpus, job_cpus; /* CPU time of the machine and of the job, CPUs online and of the job */
+};
+
+/* All machines of the run, [*n] in d->a. */
+struct wl_derive_machine *wl_derive_machines(const struct wl_derivation *d, size_t *n);
+
+/* The row of a device; NULL: none. */
+const struct wl_device_row *wl_derive_device(const struct wl_derivation *d, int64_t id);
+
+/* The difference of a counter between two instants; NAN: not known, or channel -1. */
+double wl_derive_used(const struct wl_derivation *d, int channel, int64_t t0_ns, int64_t t1_ns);
+
+/* The latest good reading up to the run's end; NAN: none. */
+double wl_derive_last(const struct wl_derivation *d, int channel);
+
+/* Are so many CPUs in use by others much? */
+bool wl_derive_is_much(const struct wl_load_row *r, double cpus);
+
+/* What others did on the machine; own_cpu_s: of wattlaw itself, other_run: 1 if another one measured there. NAN: not
+ * known. */
+void wl_derive_load(struct wl_derivation *d, double own_cpu_s, double other_run);
+
+/* ---- derive_attribution.c ---- */
+
+/* The job's part of the energy of each chosen device over the run, after energies and load. */
+void wl_derive_attribution(struct wl_derivation *d);
+
 /* ---- derive_variation.c ---- */
 
 /* One row per quantity in % of a run's channels (series parallel to them) between two instants; returns how many. */

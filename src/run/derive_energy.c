@@ -66,6 +66,11 @@ static struct wl_energy energy_between(const struct wl_derivation *d, size_t c, 
     return power ? integral_between(d, c, t0_ns, t1_ns) : counter_between(d, c, t0_ns, t1_ns);
 }
 
+double wl_derive_power_between(const struct wl_derivation *d, size_t c, int64_t t0_ns, int64_t t1_ns)
+{
+    return energy_between(d, c, t0_ns, t1_ns).mean_w;
+}
+
 static bool is_energetic(const struct wl_derivation *d, size_t c)
 {
     return wl_derive_quantity(d, c) == WL_POWER || wl_derive_quantity(d, c) == WL_ENERGY;

@@ -31,6 +31,9 @@ static double own_cpu_s(const struct wl_active_run *run)
 /* Time that the idle machine was measured, NAN: none. */
 static double idle_s(const struct wl_active_run *run) { return run->opts->idle_s > 0 ? run->opts->idle_s : NAN; }
 
+/* Did another wattlaw measure on this node? NAN: not known. */
+static double other_run(const struct wl_active_run *run) { return run->sharing.seen ? 1 : run->sharing.why ? NAN : 0; }
+
 /* Reads the caps back, then restores what was set before. */
 static void end_caps(struct wl_active_run *run)
 {
@@ -114,6 +117,7 @@ static struct wl_run_end end_row(struct wl_active_run *run)
     end.own_cpu_s = own_cpu_s(run);
     end.sampler_cpu = out->sampler_cpu;
     end.idle_s = idle_s(run);
+    end.other_run = out->other_run;
     end.cooldown = out->cooldown;
     end.slurm = out->slurm;
     end.caps = wl_run_cap_rows(out, run->a);
@@ -136,7 +140,12 @@ static int store_end(struct wl_active_run *run, struct wl_err *e)
 static int derive_and_store(struct wl_active_run *run, struct wl_err *e)
 {
     struct wl_run_result *out = run->out;
-    struct wl_derive_opts opts = { out->start_ns, out->end_ns, out->sampling.period_s, idle_s(run) };
+    struct wl_derive_opts opts = { .start_ns = out->start_ns,
+                                   .end_ns = out->end_ns,
+                                   .period_s = out->sampling.period_s,
+                                   .idle_s = idle_s(run),
+                                   .own_cpu_s = own_cpu_s(run),
+                                   .other_run = out->other_run };
     int rc = wl_derive(run->recorder.store, run->recorder.run, &opts, &out->derived, &out->scope_label, run->a, e);
     return rc < 0 ? rc : store_end(run, e);
 }
@@ -182,6 +191,7 @@ int wl_run_finish(struct wl_active_run *run, struct wl_err *e)
     note_gaps(run);
     out->broken_marks = r->broken_marks;
     out->sampler_cpu = run->power->sampler_cpu < 0 ? NAN : (double)run->power->sampler_cpu;
+    out->other_run = other_run(run);
     out->sensors = r->sensors;
     out->device_ids = r->device_ids;
     out->channel_ids = r->channel_ids;

@@ -120,6 +120,7 @@ struct wl_run_result {
     const char *flag;     /* why the run's numbers must not be used; NULL: they may */
     double own_cpu_s;     /* of wattlaw itself, sampler included */
     double sampler_cpu;   /* that it was bound to, NAN: none */
+    double other_run;     /* 1: another wattlaw measured here meanwhile, 0: none did; NAN: not known */
     int64_t broken_marks; /* lines that were not marks */
     struct wl_strs gaps;  /* what could not be read for a while, and why: one line per device */
     bool is_follower;     /* a rank that another wattlaw measured: only status, error and exit are set */
@@ -217,6 +218,8 @@ struct wl_derive_opts {
     int64_t start_ns, end_ns; /* of the run, on its host's monotonic clock */
     double period_s;          /* of sampling, as requested */
     double idle_s;            /* time that the idle machine was measured before and after; NAN: none */
+    double own_cpu_s;         /* CPU time of wattlaw itself; NAN: not known */
+    double other_run;         /* 1: another wattlaw measured there meanwhile, 0: none did; NAN: not known */
 };
 
 /* The derived rows of a run from its facts in the store. `label` may be NULL, see scope_label of wl_run_result. */

@@ -244,6 +244,7 @@ static struct wl_run_end combined_end(const struct merge *m)
         end.ticks_skipped += r->ticks_skipped;
         end.samples_lost += r->samples_lost;
         end.own_cpu_s += r->own_cpu_s;
+        end.other_run = fmax(end.other_run, r->other_run); /* seen on one of them */
         if (r->sampler_cpu != end.sampler_cpu) end.sampler_cpu = NAN;
         add_cooldown(&end.cooldown, r, m->a);
     }
@@ -282,7 +283,7 @@ static int write_run(struct merge *m, int64_t *run, struct wl_err *e)
     if (m->job) apply_job_result(m, &end);
     if (m->job) end.began = &begin;
     for (size_t i = 0; i < m->n && rc == 0; i++) rc = copy_shard(m, &m->v[i], *run, e);
-    struct wl_derive_opts opts = { m->begin_ns, m->end_ns, end.sampling_asked_s, NAN };
+    struct wl_derive_opts opts = { m->begin_ns, m->end_ns, end.sampling_asked_s, NAN, end.own_cpu_s, end.other_run };
     if (rc == 0) rc = wl_derive(m->to, *run, &opts, &derived, NULL, m->a, e);
     if (rc < 0) return rc;
     derived.actual.hardware = first->set.hardware;

@@ -34,6 +34,38 @@ const struct wl_column_map wl_energy_map[] = {
     { NULL },
 };
 
+const struct wl_column_map wl_attribution_map[] = {
+    { "device", WL_COLUMN_INT, AT(wl_attribution_row, device) },
+    { "scope", WL_COLUMN_NAME, AT(wl_attribution_row, scope) },
+    { "method", WL_COLUMN_NAME, AT(wl_attribution_row, method) },
+    { "use_share", WL_COLUMN_REAL, AT(wl_attribution_row, use_share) },
+    { "reserved", WL_COLUMN_REAL, AT(wl_attribution_row, reserved) },
+    { "energy_j", WL_COLUMN_REAL, AT(wl_attribution_row, energy_j) },
+    { "energy_lo_j", WL_COLUMN_REAL, AT(wl_attribution_row, energy_lo_j) },
+    { "energy_hi_j", WL_COLUMN_REAL, AT(wl_attribution_row, energy_hi_j) },
+    { "above_j", WL_COLUMN_REAL, AT(wl_attribution_row, above_j) },
+    { "above_lo_j", WL_COLUMN_REAL, AT(wl_attribution_row, above_lo_j) },
+    { "above_hi_j", WL_COLUMN_REAL, AT(wl_attribution_row, above_hi_j) },
+    { "idle_j", WL_COLUMN_REAL, AT(wl_attribution_row, idle_j) },
+    { "simulated", WL_COLUMN_BOOL, AT(wl_attribution_row, simulated) },
+    { "why", WL_COLUMN_TEXT, AT(wl_attribution_row, why) },
+    { NULL },
+};
+
+const struct wl_column_map wl_load_map[] = {
+    { "busy_cpu_s", WL_COLUMN_REAL, AT(wl_load_row, busy_cpu_s) },
+    { "job_cpu_s", WL_COLUMN_REAL, AT(wl_load_row, job_cpu_s) },
+    { "other_cpu_s", WL_COLUMN_REAL, AT(wl_load_row, other_cpu_s) },
+    { "cpus", WL_COLUMN_REAL, AT(wl_load_row, cpus) },
+    { "job_cpus", WL_COLUMN_REAL, AT(wl_load_row, job_cpus) },
+    { "runnable", WL_COLUMN_REAL, AT(wl_load_row, runnable) },
+    { "idle_other_cpus", WL_COLUMN_REAL, AT(wl_load_row, idle_other_cpus) },
+    { "gpu_processes", WL_COLUMN_REAL, AT(wl_load_row, gpu_processes) },
+    { "busy", WL_COLUMN_TEXT, AT(wl_load_row, busy) },
+    { "why", WL_COLUMN_TEXT, AT(wl_load_row, why) },
+    { NULL },
+};
+
 const struct wl_column_map wl_phase_map[] = {
     { "phase", WL_COLUMN_NAME, AT(wl_phase_row, phase) },
     { "device", WL_COLUMN_INT, AT(wl_phase_row, device) },

@@ -22,6 +22,8 @@ static const struct wl_migration steps[] = {
     { wl_migrate_12_sql },
     { wl_migrate_13_sql },
     { wl_migrate_14_sql },
+    { wl_migrate_15_sql },
+    { wl_migrate_16_sql },
     { NULL },
 };
 

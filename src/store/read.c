@@ -53,6 +53,18 @@ static const struct wl_column_map run_map[] = {
     { "r.slurm_period_s", WL_COLUMN_REAL, AT(wl_run_row, slurm.period_s) },
     { "r.slurm_why", WL_COLUMN_TEXT, AT(wl_run_row, slurm.why) },
     { "r.sampler_cpu", WL_COLUMN_COUNT, AT(wl_run_row, sampler_cpu) },
+    { "r.other_run", WL_COLUMN_COUNT, AT(wl_run_row, other_run) },
+    { "l.busy_cpu_s", WL_COLUMN_REAL, AT(wl_run_row, load.busy_cpu_s) },
+    { "l.job_cpu_s", WL_COLUMN_REAL, AT(wl_run_row, load.job_cpu_s) },
+    { "l.other_cpu_s", WL_COLUMN_REAL, AT(wl_run_row, load.other_cpu_s) },
+    { "l.cpus", WL_COLUMN_REAL, AT(wl_run_row, load.cpus) },
+    { "l.job_cpus", WL_COLUMN_REAL, AT(wl_run_row, load.job_cpus) },
+    { "l.runnable", WL_COLUMN_REAL, AT(wl_run_row, load.runnable) },
+    { "l.idle_other_cpus", WL_COLUMN_REAL, AT(wl_run_row, load.idle_other_cpus) },
+    { "l.gpu_processes", WL_COLUMN_REAL, AT(wl_run_row, load.gpu_processes) },
+    { "l.busy", WL_COLUMN_TEXT, AT(wl_run_row, load.busy) },
+    { "CASE WHEN l.run IS NULL THEN 'not derived: see wattlaw rebuild' ELSE l.why END", WL_COLUMN_TEXT,
+      AT(wl_run_row, load.why) },
     { "(r.stop_mono_ns - r.start_mono_ns) / 1e9", WL_COLUMN_REAL, AT(wl_run_row, time_s) },
     { "(SELECT count(*) FROM epoch WHERE run = r.id)", WL_COLUMN_COUNT, AT(wl_run_row, epochs_seen) },
     { "(SELECT avg(time_s) FROM epoch WHERE run = r.id)", WL_COLUMN_REAL, AT(wl_run_row, epoch_time_s) },
@@ -96,8 +108,10 @@ static const struct wl_column_map *runs_map(struct wl_arena *a)
 static char *runs_from(const struct wl_run_filter *f, struct wl_arena *a)
 {
     struct wl_text sql = WL_TEXT(a);
-    wl_text_add(&sql, "FROM run r JOIN setting s ON s.run = r.id LEFT JOIN actual a ON a.run = r.id "
-                      "LEFT JOIN total x ON x.run = r.id AND x.epoch = 0 WHERE ?1 IS NOT NULL");
+    wl_text_add(
+        &sql,
+        "FROM run r JOIN setting s ON s.run = r.id LEFT JOIN actual a ON a.run = r.id "
+        "LEFT JOIN total x ON x.run = r.id AND x.epoch = 0 LEFT JOIN load l ON l.run = r.id WHERE ?1 IS NOT NULL");
     if (f->campaign) wl_text_add(&sql, " AND s.campaign = ?1");
     if (f->trial) wl_text_add(&sql, " AND r.trial = ?2");
     if (f->run) wl_text_add(&sql, " AND r.id = ?3");
@@ -146,6 +160,31 @@ int wl_store_energies(struct wl_store *s, int64_t run, struct wl_energy_rows *ou
     const struct wl_query q = {
         .map = wl_energy_map,
         .from = "FROM energy WHERE run = ?1 ORDER BY ifnull(epoch, 0), device, scope, method",
+        .values = SQL(sql_int(run)),
+        .size = sizeof *out->v,
+    };
+    return wl_rows_select(s, &q, &out->v, &out->n, a, e);
+}
+
+int wl_store_busy(struct wl_store *s, struct wl_busy_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    static const struct wl_column_map map[] = {
+        { "run", WL_COLUMN_INT, AT(wl_busy_row, run) },
+        { "busy", WL_COLUMN_NAME, AT(wl_busy_row, busy) },
+        { NULL },
+    };
+    const struct wl_query q = { .map = map,
+                                .from = "FROM load WHERE busy IS NOT NULL ORDER BY run",
+                                .size = sizeof *out->v };
+    return wl_rows_select(s, &q, &out->v, &out->n, a, e);
+}
+
+int wl_store_attributions(struct wl_store *s, int64_t run, struct wl_attribution_rows *out, struct wl_arena *a,
+                          struct wl_err *e)
+{
+    const struct wl_query q = {
+        .map = wl_attribution_map,
+        .from = "FROM attribution WHERE run = ?1 ORDER BY device, scope",
         .values = SQL(sql_int(run)),
         .size = sizeof *out->v,
     };

@@ -29,6 +29,11 @@ int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, 
                     struct wl_err *e) WL_MUST_CHECK;
 int wl_store_energies(struct wl_store *s, int64_t run, struct wl_energy_rows *out, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
+/* The runs of the store that were measured on a busy machine, by number. */
+int wl_store_busy(struct wl_store *s, struct wl_busy_rows *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+int wl_store_attributions(struct wl_store *s, int64_t run, struct wl_attribution_rows *out, struct wl_arena *a,
+                          struct wl_err *e) WL_MUST_CHECK;
 int wl_store_phases(struct wl_store *s, int64_t run, struct wl_phase_rows *out, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
 int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out, struct wl_arena *a,

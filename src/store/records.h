@@ -59,6 +59,18 @@ struct wl_slurm_energy {
 };
 extern const struct wl_slurm_energy wl_slurm_energy_none;
 
+/* What others did on the machine during a run; NAN: not known. CPU time in s over all CPUs. */
+struct wl_load_row {
+    double busy_cpu_s, job_cpu_s, other_cpu_s; /* other: without the job and without wattlaw itself */
+    double cpus, job_cpus;                     /* online; that the job may use */
+    double runnable;                           /* tasks that run or wait for a CPU, mean */
+    double idle_other_cpus;                    /* CPUs in use while the idle machine was measured, mean */
+    double gpu_processes;                      /* most processes of others on a GPU of the job */
+    const char *busy;                          /* why the run's numbers are not of the job alone; NULL: they are */
+    const char *why;                           /* why that is not known; NULL: it is */
+};
+extern const struct wl_load_row wl_load_none;
+
 /* A run with its settings (the trial's, else what the run said) and its totals. */
 struct wl_run_row {
     int64_t id, trial, campaign, repeat, attempt;
@@ -73,8 +85,10 @@ struct wl_run_row {
     const char *error, *log_tail, *flag;
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s, idle_s;
     double sampler_cpu; /* that the measuring was bound to; NAN: none */
+    double other_run;   /* 1: another wattlaw measured there meanwhile, 0: none did; NAN: not known */
     struct wl_cooldown cooldown;
     struct wl_slurm_energy slurm;
+    struct wl_load_row load;
 
     /* totals */
     double time_s;                   /* start to stop */
@@ -123,6 +137,20 @@ struct wl_energy_row {
                       * suits the epoch. */
     const char *why; /* why energy_j is NAN; NULL: it is not, or nobody said */
 };
+/* The job's part of the energy of a chosen device over the run (src/energy/attribution.h); NAN: not known. */
+struct wl_attribution_row {
+    int64_t device;
+    const char *scope, *method;
+    double use_share, reserved;
+    double energy_j, energy_lo_j, energy_hi_j;
+    double above_j, above_lo_j, above_hi_j, idle_j;
+    bool simulated;
+    const char *why; /* why energy_j is NAN */
+};
+struct wl_attribution_rows {
+    struct wl_attribution_row *v;
+    size_t n;
+};
 /* Energy of a device over all spans of a phase. */
 struct wl_phase_row {
     const char *phase;
@@ -168,6 +196,16 @@ struct wl_variation_row {
     double cv_devices, cv_devices_lo, cv_devices_hi;
     double cv_pooled, cv_pooled_lo, cv_pooled_hi;
     bool simulated;
+};
+
+/* A run that was measured on a busy machine. */
+struct wl_busy_row {
+    int64_t run;
+    const char *busy; /* why, see wl_load_row */
+};
+struct wl_busy_rows {
+    struct wl_busy_row *v;
+    size_t n;
 };
 
 struct wl_epoch_rows {

@@ -29,9 +29,20 @@ const struct wl_run_end wl_run_end_none = {
     .samples_lost = NAN,
     .own_cpu_s = NAN,
     .sampler_cpu = NAN,
+    .other_run = NAN,
     .idle_s = NAN,
     .cooldown = COOLDOWN_NONE,
     .slurm = SLURM_NONE,
+};
+const struct wl_load_row wl_load_none = {
+    .busy_cpu_s = NAN,
+    .job_cpu_s = NAN,
+    .other_cpu_s = NAN,
+    .cpus = NAN,
+    .job_cpus = NAN,
+    .runnable = NAN,
+    .idle_other_cpus = NAN,
+    .gpu_processes = NAN,
 };
 const struct wl_cooldown wl_cooldown_none = COOLDOWN_NONE;
 const struct wl_slurm_energy wl_slurm_energy_none = SLURM_NONE;
@@ -91,7 +102,7 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
                    "ticks = ?12, ticks_skipped = ?13, samples_lost = ?14, own_cpu_s = ?15, idle_s = ?16, "
                    "cooldown_c = ?17, cooldown_s = ?18, begin_c = ?19, not_cool = ?20, "
                    "slurm_plugin = ?21, slurm_steps = ?22, slurm_j = ?23, slurm_period_s = ?24, slurm_why = ?25, "
-                   "sampler_cpu = ?26 "
+                   "sampler_cpu = ?26, other_run = ?27 "
                    "WHERE id = ?1 AND status = 'running'",
                    SQL(sql_int(run), sql_text(wl_run_status_names[x->status]), sql_int(x->at.mono_ns),
                        sql_int(x->at.wall_ns), sql_real(x->exit_status), sql_real(x->signal), sql_text(x->error),
@@ -101,7 +112,7 @@ static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x
                        sql_real(x->cooldown.asked_c), sql_real(x->cooldown.waited_s), sql_real(x->cooldown.begin_c),
                        sql_text(x->cooldown.why), sql_text(x->slurm.plugin), sql_text(x->slurm.steps),
                        sql_real(x->slurm.energy_j), sql_real(x->slurm.period_s), sql_text(x->slurm.why),
-                       sql_real(x->sampler_cpu)),
+                       sql_real(x->sampler_cpu), sql_real(x->other_run)),
                    e);
     return rc ? rc : one_changed(s, run, "running", e);
 }
@@ -133,6 +144,8 @@ static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
         "DELETE FROM metric_def WHERE run = ?1",
         "DELETE FROM stat WHERE channel IN (SELECT id FROM channel WHERE run = ?1)",
         "DELETE FROM variation WHERE run = ?1",
+        "DELETE FROM load WHERE run = ?1",
+        "DELETE FROM attribution WHERE run = ?1",
         "DELETE FROM total WHERE run = ?1",
     };
     int rc = 0;
@@ -160,6 +173,8 @@ static int insert_derived(struct wl_store *s, int64_t run, const struct wl_deriv
         { { "metric_def", wl_metric_def_map, sizeof *d->metric_defs, run }, d->metric_defs, d->n_metric_defs },
         { { "phase_energy", wl_phase_map, sizeof *d->phases, run }, d->phases, d->n_phases },
         { { "stat", wl_stat_map, sizeof *d->stats }, d->stats, d->n_stats }, /* its channel says the run */
+        { { "attribution", wl_attribution_map, sizeof *d->attributions, run }, d->attributions, d->n_attributions },
+        { { "load", wl_load_map, sizeof *d->load, run }, d->load, d->load != NULL },
         { { "variation", wl_variation_map + 1, sizeof *d->variations, run }, d->variations, d->n_variations },
     };
     int rc = 0;

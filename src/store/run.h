@@ -26,6 +26,7 @@ struct wl_run_end {
     /* sampling */
     double sampling_asked_s, sampling_period_s, ticks, ticks_skipped, samples_lost, own_cpu_s;
     double sampler_cpu; /* that the measuring was bound to; NAN: none, or another one on each node */
+    double other_run;   /* 1: another wattlaw measured there meanwhile, 0: none did; NAN: not known */
     struct wl_cooldown cooldown;
     struct wl_slurm_energy slurm;
     double idle_s; /* duration of the idle measurement before and after the job; NAN: none */
@@ -55,6 +56,9 @@ struct wl_derived {
     size_t n_stats;
     const struct wl_variation_row *variations; /* `run` is not read */
     size_t n_variations;
+    const struct wl_load_row *load; /* NULL: nothing is known of it */
+    const struct wl_attribution_row *attributions;
+    size_t n_attributions;
 };
 
 /* running -> done, failed or interrupted, with the derived rows (NULL: none), in one durable transaction (inside

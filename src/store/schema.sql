@@ -97,6 +97,7 @@ CREATE TABLE run(
   slurm_period_s  REAL,                   -- how often Slurm samples; 0: at begin and end
   slurm_why       TEXT,                   -- why slurm_j is missing
   sampler_cpu     INTEGER,                -- that the measuring was bound to; NULL: none
+  other_run       INTEGER,                -- 1: another wattlaw measured on its node meanwhile; 0: none did; NULL: not known
   UNIQUE(trial, repeat, attempt)
 ) STRICT;
 
@@ -338,6 +339,41 @@ CREATE TABLE total(
   mem_clock_acted_pct REAL,               -- and of locked memory clocks
   module_cap_acted_pct REAL,              -- and of power caps of modules
   PRIMARY KEY(run, epoch)
+) STRICT, WITHOUT ROWID;
+
+-- What others did on the machine during a run. CPU time is in seconds summed over CPUs (and nodes).
+CREATE TABLE load(
+  run             INTEGER PRIMARY KEY REFERENCES run,
+  busy_cpu_s      REAL,                   -- CPU time that was used on the machine
+  job_cpu_s       REAL,                   -- by the job
+  other_cpu_s     REAL,                   -- by others: without the job and without the measuring
+  cpus            REAL,                   -- online
+  job_cpus        REAL,                   -- that the job may use
+  runnable        REAL,                   -- tasks that run or wait for a CPU, mean
+  idle_other_cpus REAL,                   -- CPUs that were busy while the idle machine was measured, mean
+  gpu_processes   REAL,                   -- most processes of others that were on a GPU of the job
+  busy            TEXT,                   -- why its numbers are not of the job alone; NULL: they are, or see why
+  why             TEXT                    -- why that is not known
+) STRICT;
+
+-- The job's part of the energy of each chosen device over a run (src/energy/attribution.h).
+CREATE TABLE attribution(
+  run             INTEGER NOT NULL REFERENCES run,
+  device          INTEGER NOT NULL REFERENCES device,
+  scope           TEXT NOT NULL,          -- as of energy
+  method          TEXT NOT NULL,          -- cpu-time, gpu-processes, sole-user, none
+  use_share       REAL,                   -- the job's part of the use of the device, 0 to 1
+  reserved        REAL,                   -- share that it had reserved, and pays the idle energy of
+  energy_j        REAL,                   -- the job's: above_j + idle_j; NULL: see why
+  energy_lo_j     REAL,                   -- 95 % interval, which may be known where energy_j is not
+  energy_hi_j     REAL,
+  above_j         REAL,                   -- above idle, shared by use
+  above_lo_j      REAL,
+  above_hi_j      REAL,
+  idle_j          REAL,                   -- idle, shared by reservation
+  simulated       INTEGER NOT NULL DEFAULT 0,-- all are estimates
+  why             TEXT,                   -- why energy_j is NULL
+  PRIMARY KEY(run, device, scope)
 ) STRICT, WITHOUT ROWID;
 
 -- How a quantity varied over the training of a run (first epoch-begin to last epoch-end, else the whole run): of the

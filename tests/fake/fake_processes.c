@@ -19,6 +19,23 @@ nvmlReturn_t nvmlDeviceGetComputeRunningProcesses_v3(nvmlDevice_t d, unsigned *c
     return NVML_SUCCESS;
 }
 
+nvmlReturn_t nvmlDeviceGetProcessUtilization(nvmlDevice_t d, nvmlProcessUtilizationSample_t *to, unsigned *count,
+                                             unsigned long long since_us)
+{
+    nvmlReturn_t rc = fake_enter(d, "GetProcessUtilization");
+    if (rc != NVML_SUCCESS) return rc;
+    if (fake.script.pid_util.n == 0) return NVML_ERROR_NOT_SUPPORTED;
+    const unsigned room = *count;
+    const unsigned long long now_us = 1700000000000000ull + (unsigned long long)(fake_time_s() * 1e6);
+    *count = 0;
+    if (now_us <= since_us) return NVML_ERROR_NOT_FOUND;
+    for (unsigned i = 0; i < fake.script.n_pids && i < (unsigned)fake.script.pid_util.n && i < room; i++)
+        to[(*count)++] = (nvmlProcessUtilizationSample_t) { .pid = fake.script.pids[i],
+                                                            .timeStamp = now_us,
+                                                            .smUtil = (unsigned)fake.script.pid_util.v[i] };
+    return *count > 0 ? NVML_SUCCESS : NVML_ERROR_NOT_FOUND;
+}
+
 /* The last ten readings, one per 1/6 s. */
 nvmlReturn_t nvmlDeviceGetSamples(nvmlDevice_t d, int type, unsigned long long since_us, int *value_type,
                                   unsigned *count, nvmlSample_t *to)

@@ -9,6 +9,7 @@
  *     arch=9              architecture number (7: Ampere)
  *     ecc=0, persistence=0, mig=1
  *     pids=4242,4243      compute processes on each GPU (none)
+ *     pid_util=40,20      their SM utilisation, % (the driver does not tell it)
  *
  * Power and energy
  *     power=LIST          W, or ramp:START_W:W_PER_S, or sine:MEAN_W:AMPLITUDE_W:PERIOD_S (100); GPU k draws k W more
@@ -85,6 +86,7 @@ struct fake_script {
     int n_models;
     unsigned pids[FAKE_MOST_PIDS];
     unsigned n_pids;
+    struct fake_list pid_util;
 
     enum { FAKE_POWER_CONSTANT, FAKE_POWER_RAMP, FAKE_POWER_SINE } shape;
     double shape_v[3];        /* start or mean W; slope W/s or amplitude W; period s */

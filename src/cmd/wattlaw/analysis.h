@@ -48,21 +48,28 @@ struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
         .help = "print the results as JSON (docs/formats.md)"                                          \
     }
 
-/* Option rows of the commands that fit a law to runs: the fields by, response and drop_epochs. */
-#define WL_FIT_OPT_ROWS(options)                                                                               \
-    { .name = "by",                                                                                            \
-      .type = WL_STRS,                                                                                         \
-      .offset = offsetof(options, by),                                                                         \
-      .help = "columns that separate groups (default: the settings that are held fixed)" },                    \
-        { .name = "response",                                                                                  \
-          .type = WL_CHOICE,                                                                                   \
-          .offset = offsetof(options, response),                                                               \
-          .def = "time_s",                                                                                     \
-          .choices = "time_s|energy_j",                                                                        \
-          .help = "response of the law: time or energy per epoch" },                                           \
-    {                                                                                                          \
-        .name = "drop-epochs", .type = WL_INT, .offset = offsetof(options, drop_epochs), .def = "1", .min = 0, \
-        .max = 1e9, .help = "number of first epochs of each run to exclude as warm-up (one is always kept)"    \
+/* Option rows of the commands that fit a law to runs: the fields by, response, drop_epochs and exclude_busy. */
+#define WL_FIT_OPT_ROWS(options)                                                                     \
+    { .name = "by",                                                                                  \
+      .type = WL_STRS,                                                                               \
+      .offset = offsetof(options, by),                                                               \
+      .help = "columns that separate groups (default: the settings that are held fixed)" },          \
+        { .name = "response",                                                                        \
+          .type = WL_CHOICE,                                                                         \
+          .offset = offsetof(options, response),                                                     \
+          .def = "time_s",                                                                           \
+          .choices = "time_s|energy_j",                                                              \
+          .help = "response of the law: time or energy per epoch" },                                 \
+        { .name = "drop-epochs",                                                                     \
+          .type = WL_INT,                                                                            \
+          .offset = offsetof(options, drop_epochs),                                                  \
+          .def = "1",                                                                                \
+          .min = 0,                                                                                  \
+          .max = 1e9,                                                                                \
+          .help = "number of first epochs of each run to exclude as warm-up (one is always kept)" }, \
+    {                                                                                                \
+        .name = "exclude-busy", .type = WL_FLAG, .offset = offsetof(options, exclude_busy),          \
+        .help = "exclude runs that were measured on a busy machine"                                  \
     }
 
 #endif

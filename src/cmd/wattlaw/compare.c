@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/format.h"
 #include "law/law.h"
 
@@ -13,7 +14,7 @@ struct compare_options {
     const char *factor, *base, *response;
     int64_t drop_epochs;
     double margin, ratio_margin;
-    bool json;
+    bool json, exclude_busy;
 };
 
 static const struct wl_opt options[] = {
@@ -277,24 +278,28 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rest->args.n != 1 || rest->command)
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
+    struct wl_busy_runs busy;
     struct wl_factor_result result;
     struct wl_factor_options how = { .factor = o->factor, .base = o->base, .margin = o->margin };
     how.ratio_margin = o->ratio_margin / 100;
     how.law = (struct wl_law_options) { .by = o->by, .drop_epochs = o->drop_epochs };
     how.law.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
     if (rc == 0) rc = wl_factor_compare(&obs, &how, &result, a, e);
     if (rc) return rc;
     if (o->json) {
         struct wl_json *root = wl_analysis_json(rest->args.v[0], a);
         wl_json_add_int(root, "drop_epochs", o->drop_epochs);
         wl_factor_json(&result, root);
+        wl_busy_runs_json(&busy, root);
         wl_json_print(root);
     } else {
         for (size_t i = 0; i < result.n; i++) {
             if (i) wl_print("\n");
             print_group(&result, &result.groups[i], a);
         }
+        wl_busy_runs_print(&busy);
     }
     return any_comparison(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

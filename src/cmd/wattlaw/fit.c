@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/curves.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/prior.h"
@@ -15,7 +16,7 @@ struct fit_options {
     const char *response;
     int64_t drop_epochs;
     double beyond, margin;
-    bool json;
+    bool json, exclude_busy;
 };
 
 static const struct wl_opt options[] = {
@@ -344,6 +345,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rest->args.n != 1 || rest->command)
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
+    struct wl_busy_runs busy;
     struct wl_law_result result;
     struct wl_law_curves *curves;
     struct wl_prior prior;
@@ -353,6 +355,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_prior_read(&o->prior, how.response, &prior, e);
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
     if (rc == 0) rc = wl_law_curves_of_result(&result, &prior.response, &curves, a, e);
     if (rc) return rc;
@@ -362,9 +365,11 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         wl_law_json(&result, root);
         wl_law_curves_json(curves, result.n, root);
         wl_prior_json(&prior, wl_json_add_object(root, "prior"));
+        wl_busy_runs_json(&busy, root);
         wl_json_print(root);
     } else {
         print_result(&result, curves, a);
+        wl_busy_runs_print(&busy);
     }
     return any_law(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

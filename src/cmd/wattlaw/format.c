@@ -81,6 +81,14 @@ const char *wl_format_slurm_energy(const struct wl_slurm_energy *s, struct wl_ar
     return wl_strf(a, "%s of whole nodes in steps %s (%s%s)", wl_amount_text(&energy, a), s->steps, s->plugin, each);
 }
 
+const char *wl_format_load(const struct wl_load_row *l, double time_s, struct wl_arena *a)
+{
+    if (l->busy) return l->busy;
+    if (l->why) return wl_strf(a, "not known whether others used it: %s", l->why);
+    if (!(l->busy_cpu_s > 0)) return "";
+    return wl_strf(a, "not busy: others used %.2g of %.0f CPUs", l->other_cpu_s / time_s, l->cpus);
+}
+
 const char *wl_format_caps_acted(const struct wl_run_row *r, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);

@@ -38,6 +38,9 @@ const char *wl_format_cooldown(const struct wl_cooldown *c, struct wl_arena *a);
 /* Slurm's energy accounting: "4.20 kJ of whole nodes in steps 12.0 (acct_gather_energy/ipmi, every 30 s)"; "": none. */
 const char *wl_format_slurm_energy(const struct wl_slurm_energy *s, struct wl_arena *a);
 
+/* What others did on the machine: why it counts as busy, else how much of it others used; "" if nothing is known. */
+const char *wl_format_load(const struct wl_load_row *l, double time_s, struct wl_arena *a);
+
 /* Which caps of a run acted: "power cap never acted, memory clock acted"; "" if unknown. */
 const char *wl_format_caps_acted(const struct wl_run_row *r, struct wl_arena *a);
 

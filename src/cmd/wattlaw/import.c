@@ -233,7 +233,7 @@ static int end_run(struct import *im, struct wl_err *e)
     struct wl_run_end end = wl_run_end_none;
     end.at = (struct wl_anchor) { .mono_ns = im->to_ns, .wall_ns = im->to_ns };
     end.sampling_asked_s = end.sampling_period_s = im->period_s;
-    struct wl_derive_opts opts = { im->from_ns, im->to_ns, im->period_s, NAN };
+    struct wl_derive_opts opts = { im->from_ns, im->to_ns, im->period_s, NAN, NAN, NAN };
     int rc = wl_derive(im->store, im->run, &opts, &im->derived, NULL, im->a, e);
     if (rc < 0) return rc;
     size_t nodes = host_names(im).n;

@@ -129,6 +129,22 @@ void wl_cmd_slurm_json(const struct wl_slurm_energy *s, struct wl_json *object)
     wl_json_add_str(o, "why", s->why);
 }
 
+void wl_cmd_load_json(const struct wl_load_row *l, double other_run, struct wl_json *object)
+{
+    struct wl_json *o = wl_json_add_object(object, "load");
+    wl_json_add_str(o, "busy", l->busy);
+    wl_json_add_str(o, "why", l->why);
+    wl_json_add_real(o, "busy_cpu_s", l->busy_cpu_s);
+    wl_json_add_real(o, "job_cpu_s", l->job_cpu_s);
+    wl_json_add_real(o, "other_cpu_s", l->other_cpu_s);
+    wl_json_add_number(o, "cpus", l->cpus);
+    wl_json_add_number(o, "job_cpus", l->job_cpus);
+    wl_json_add_real(o, "runnable", l->runnable);
+    wl_json_add_real(o, "idle_other_cpus", l->idle_other_cpus);
+    wl_json_add_number(o, "gpu_processes", l->gpu_processes);
+    wl_json_add_number(o, "other_run", other_run);
+}
+
 static enum wl_provenance run_provenance(const struct wl_run_row *r)
 {
     return wl_provenance_of(r->estimated, r->simulated);

@@ -34,6 +34,9 @@ void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object)
 void wl_cmd_cooldown_json(const struct wl_cooldown *c, struct wl_json *object);
 void wl_cmd_slurm_json(const struct wl_slurm_energy *s, struct wl_json *object);
 
+/* Adds what others did on the machine: "load". */
+void wl_cmd_load_json(const struct wl_load_row *l, double other_run, struct wl_json *object);
+
 /* The energy and mean power of a run's row, with their provenance. */
 struct wl_amount wl_cmd_run_energy(const struct wl_run_row *run);
 struct wl_amount wl_cmd_run_power(const struct wl_run_row *run);

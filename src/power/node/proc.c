@@ -1,17 +1,20 @@
 /* The job's processes and the load of the machine, from /proc.
  *
- * Node: busy share of all CPUs (/proc/stat), memory in use (/proc/meminfo), runnable tasks (/proc/loadavg).
- * Job: CPU time and resident memory of its process tree, see process_tree.h.
- * On a large machine these files are long: each is read at most as often as its budget of a core allows (proc_open). */
+ * Node: busy share and busy time of all CPUs (/proc/stat), memory in use (/proc/meminfo), runnable tasks
+ * (/proc/loadavg). Job: CPU time and resident memory of its process tree, see process_tree.h, and how many CPUs it may
+ * use. The busy time of the node is read along with the job's CPU time, so that the rest is what others used. On a
+ * large machine these files are long: each is read at most as often as its budget of a core allows (proc_open). */
 #include "power/node/cpu_stat.h"
 #include "power/node/process_tree.h"
 #include "power/procfs.h"
 #include "power/sensor.h"
 
 #include <math.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct proc {
     struct wl_cpu_stat *cpu_stat;
@@ -19,7 +22,7 @@ struct proc {
     struct wl_cpu_times last; /* at the latest reading of cpu_util */
     int64_t last_ns;          /* time of that reading */
     struct wl_budget cpu_budget, memory_budget, search_budget, tree_budget;
-    int cpu_util, mem_used, runnable, cpu_time, rss; /* channels */
+    int cpu_util, mem_used, runnable, node_cpu_time, node_cpus, cpu_time, rss, cpus; /* channels */
     struct wl_process_tree *tree;
     _Atomic pid_t jobs[WL_PROCESS_TREE_JOBS]; /* from watch() */
     _Atomic int n_jobs;                       /* length of jobs */
@@ -49,9 +52,12 @@ static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     p->cpu_util = wl_sensor_add_channel(s, node, WL_CPU_UTIL, WL_SCOPE_NODE, WL_VARIANT_NONE);
     p->mem_used = wl_sensor_add_channel(s, node, WL_MEM_USED, WL_SCOPE_NODE, WL_VARIANT_NONE);
     p->runnable = wl_sensor_add_channel(s, node, WL_RUNNABLE, WL_SCOPE_NODE, WL_VARIANT_NONE);
+    p->node_cpu_time = wl_sensor_add_channel(s, node, WL_CPU_TIME, WL_SCOPE_NODE, WL_VARIANT_NONE);
+    p->node_cpus = wl_sensor_add_channel(s, node, WL_CPUS, WL_SCOPE_NODE, WL_VARIANT_NONE);
     int job = wl_sensor_add_device(s, &(struct wl_device) { .name = "job", .uuid = "proc:job", .index = 1 });
     p->cpu_time = wl_sensor_add_channel(s, job, WL_CPU_TIME, WL_SCOPE_JOB, WL_VARIANT_NONE);
     p->rss = wl_sensor_add_channel(s, job, WL_RSS, WL_SCOPE_JOB, WL_VARIANT_NONE);
+    p->cpus = wl_sensor_add_channel(s, job, WL_CPUS, WL_SCOPE_JOB, WL_VARIANT_NONE);
     s->source = wl_strf(s->arena, "%s/proc", o->root);
     return 0;
 }
@@ -133,6 +139,27 @@ static void plan_job(struct proc *p, int jobs)
     p->job_due_ns = now_ns + (pause_ns < interval_ns ? pause_ns : interval_ns);
 }
 
+/* The busy time of all CPUs, which includes the job's. */
+static void read_node_time(struct proc *p, struct wl_reading *out)
+{
+    struct wl_cpu_times now;
+    int64_t now_ns;
+    if (wl_cpu_stat_read(p->cpu_stat, 0, &now, &now_ns) < 0)
+        wl_reading_fail(&out[p->node_cpu_time], "/proc/stat cannot be read");
+    else
+        wl_reading_set(&out[p->node_cpu_time], now.busy_s, now_ns);
+}
+
+/* CPUs of the node, and those in the affinity mask of the job's first process, which has what its cgroup allows. */
+static void read_cpus(const struct proc *p, struct wl_reading *out)
+{
+    int64_t now_ns = wl_now_ns();
+    cpu_set_t set;
+    wl_reading_set(&out[p->node_cpus], (double)sysconf(_SC_NPROCESSORS_ONLN), now_ns);
+    if (sched_getaffinity(atomic_load(&p->jobs[0]), sizeof set, &set) == 0) /* it fails once the job has ended */
+        wl_reading_set(&out[p->cpus], CPU_COUNT(&set), now_ns);
+}
+
 static void read_job(struct proc *p, bool all, pid_t last_pid, struct wl_reading *out)
 {
     int jobs = atomic_load(&p->n_jobs);
@@ -155,6 +182,8 @@ static void read_job(struct proc *p, bool all, pid_t last_pid, struct wl_reading
         wl_reading_set(&out[p->cpu_time], sum.cpu_s, t0);
         wl_reading_set(&out[p->rss], sum.rss_bytes, t0);
     }
+    read_node_time(p, out);
+    read_cpus(p, out);
     wl_budget_spent(&p->tree_budget, cpu0);
 }
 

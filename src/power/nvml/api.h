@@ -143,6 +143,13 @@ typedef struct {
     unsigned gpuInstanceId, computeInstanceId;
 } nvmlProcessInfo_t;
 
+/* nvmlProcessUtilizationSample_t: of a process since the time stamp that the caller gave. */
+typedef struct {
+    unsigned pid;
+    unsigned long long timeStamp;               /* us since 1970 */
+    unsigned smUtil, memUtil, encUtil, decUtil; /* % */
+} nvmlProcessUtilizationSample_t;
+
 /* ---- GPM: profiling counters of Hopper and newer ---- */
 
 typedef struct nvmlGpmSample_st *nvmlGpmSample_t;

@@ -35,6 +35,7 @@ static const struct wl_symbol symbols[] = {
     { FN(DeviceGetSamples), "nvmlDeviceGetSamples", NULL, false },
     { FN(DeviceGetComputeRunningProcesses), "nvmlDeviceGetComputeRunningProcesses_v3",
       "nvmlDeviceGetComputeRunningProcesses_v2", false },
+    { FN(DeviceGetProcessUtilization), "nvmlDeviceGetProcessUtilization", NULL, false },
     { FN(DeviceGetArchitecture), "nvmlDeviceGetArchitecture", NULL, false },
     { FN(DeviceGetVbiosVersion), "nvmlDeviceGetVbiosVersion", NULL, false },
     { FN(DeviceGetSerial), "nvmlDeviceGetSerial", NULL, false },

@@ -39,6 +39,8 @@ struct wl_nvml {
     nvmlReturn_t (*DeviceGetSamples)(nvmlDevice_t, int type, unsigned long long since_us, int *value_type,
                                      unsigned *count, nvmlSample_t *);
     nvmlReturn_t (*DeviceGetComputeRunningProcesses)(nvmlDevice_t, unsigned *count, nvmlProcessInfo_t *);
+    nvmlReturn_t (*DeviceGetProcessUtilization)(nvmlDevice_t, nvmlProcessUtilizationSample_t *, unsigned *count,
+                                                unsigned long long since_us);
 
     /* optional: what the GPU is */
     nvmlReturn_t (*DeviceGetArchitecture)(nvmlDevice_t, unsigned *);

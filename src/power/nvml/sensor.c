@@ -127,13 +127,14 @@ static void nvml_read(struct wl_sensor *s, struct wl_due due, struct wl_reading 
 {
     struct wl_nvml_sensor *n = s->state;
     int64_t now = wl_now_ns();
-    bool look = now - n->look_ns >= look_ns && atomic_load(&n->job) != 0;
+    bool look = wl_is_due(due, WL_OTHER_PROCESSES) && now - n->look_ns >= look_ns && atomic_load(&n->job) != 0;
     for (size_t k = 0; k < n->n; k++) {
         struct wl_nvml_device *u = &n->gpus[k];
         wl_nvml_fields_read(s, u, due, out);
         wl_nvml_calls_read(s, u, due, out);
         if (wl_is_due(due, WL_SM_ACTIVE)) wl_nvml_gpm_read(s, u, out);
-        if (look) wl_nvml_processes_poll(n, u);
+        if (look) wl_nvml_processes_poll(n, u, out);
+        if (wl_is_due(due, WL_PROCESS_UTIL)) wl_nvml_processes_util(n, u, out);
     }
     if (look) n->look_ns = now;
 }

@@ -46,8 +46,12 @@ struct wl_nvml_gpm {
 
 /* Other processes on the GPU. */
 struct wl_nvml_processes {
-    bool mig; /* the GPU is split into instances */
+    bool mig;    /* the GPU is split into instances */
+    int channel; /* how many there are; -1: it is not known */
     nvmlProcessInfo_t *processes;
+    int util, job_util; /* channels of their utilisation, and the job's; -1: the driver does not tell */
+    nvmlProcessUtilizationSample_t *utils;
+    unsigned long long newest_us; /* the latest time stamp among them */
     unsigned max_processes;
     size_t n_others, n_unseen; /* distinct processes of others, at most WL_NVML_MAX_OTHERS + 1; those that
                                 * /proc does not show */
@@ -137,7 +141,8 @@ void wl_nvml_facts_add(struct wl_sensor *s, const struct wl_nvml_device *u);
 /* ---- processes.c ---- */
 
 void wl_nvml_processes_probe(struct wl_sensor *s, struct wl_nvml_device *u);
-void wl_nvml_processes_poll(const struct wl_nvml_sensor *n, struct wl_nvml_device *u);
+void wl_nvml_processes_poll(const struct wl_nvml_sensor *n, struct wl_nvml_device *u, struct wl_reading *out);
+void wl_nvml_processes_util(const struct wl_nvml_sensor *n, struct wl_nvml_device *u, struct wl_reading *out);
 void wl_nvml_processes_notes(const struct wl_sensor *s, const struct wl_nvml_device *u, struct wl_strs *out,
                              struct wl_arena *a);
 

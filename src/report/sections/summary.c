@@ -209,6 +209,23 @@ static void warn_unused_runs(const struct wl_report_data *g, struct wl_document 
     wl_strs_add(g->arena, &d->warnings, wl_strf(g->arena, "Not used: %zu of %zu runs (%s).", unused, ended, text.s));
 }
 
+static void warn_busy(const struct wl_report_data *g, struct wl_document *d)
+{
+    struct wl_text text = WL_TEXT(g->arena);
+    size_t busy = 0, used = 0;
+    for (size_t i = 0; i < g->runs.n; i++) {
+        const struct wl_run_row *r = &g->runs.v[i];
+        used += r->status == WL_RUN_DONE && !r->flag;
+        if (r->status != WL_RUN_DONE || r->flag || !r->load.busy || ++busy > LISTED_REASONS) continue;
+        wl_text_addf(&text, "%srun %lld: %s", text.n ? "; " : "", (long long)r->id, r->load.busy);
+    }
+    if (busy > LISTED_REASONS) wl_text_add(&text, "; ...");
+    if (busy == 0) return;
+    wl_strs_add(g->arena, &d->warnings,
+                wl_strf(g->arena, "Measured on a busy machine, with the joules of others: %zu of %zu runs (%s).", busy,
+                        used, text.s));
+}
+
 static void warn_unfinished(const struct wl_report_data *g, struct wl_document *d)
 {
     size_t left = wl_report_data_count_runs(g, WL_RUN_PLANNED) + wl_report_data_count_runs(g, WL_RUN_RUNNING);
@@ -284,6 +301,7 @@ void wl_report_add_warnings(const struct wl_report_data *g, struct wl_document *
 {
     warn_estimates(g, d);
     warn_unused_runs(g, d);
+    warn_busy(g, d);
     warn_skipped(g, d);
     warn_unfinished(g, d);
     warn_excluded(g, d);

@@ -296,6 +296,7 @@ def a_store_of_an_older_version_resumes(bench):
     before = bench.rows("toy/wattlaw.db", "SELECT * FROM run")
     contains(bench.run("sweep", "a.ini").stdout, "8 of 8 runs of campaign toy are done")
     runs = bench.rows("toy/wattlaw.db", "SELECT * FROM run")
+    runs = [row[:len(before[0])] for row in runs]  # newer versions add columns
     check(set(before) < set(runs) and len(runs) == len(before) + 1, len(before), len(runs))
     check(bench.rows("toy/wattlaw.db", "SELECT status FROM run WHERE trial = 14") == [("done",)])
     check(keys_of_trials(bench) == stored_keys(), keys_of_trials(bench))

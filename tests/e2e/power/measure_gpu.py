@@ -124,18 +124,25 @@ expect(near(energy(s, "counter")["energy_j"], 250 * s["time_s"], 0.03), "a slow 
 
 # Throttle reasons, other processes and facts of the device: in the summary, in the store, in show.
 with tempfile.TemporaryDirectory() as folder:
-    env = environment("power=250; capped=0.3; thermal=0.1; pids=1; arch=7; update_ms=50")
+    env = environment("gpus=2; power=250; capped=0.3; thermal=0.1; pids=1; pid_util=40; busy=50,0; arch=7; update_ms=50")
     r = subprocess.run([wattlaw, "measure", "--nvml-library", fake, "--json-file", "s.json", "--", "sleep", "1.2"], cwd=folder,
                        env=env, text=True, capture_output=True)
     with open(os.path.join(folder, "s.json"), encoding="utf-8") as f:
         s = json.load(f)
     expect(near(s["power_capped_pct"], 30, 0.05) and near(s["thermal_capped_pct"], 10, 0.05), "shares of time", s)
     notes = [n for n in s["notes"] if "shared node" not in n]  # another test that measures on this machine
-    expect(len(notes) == 1 and "other processes used the GPU during the job: 1 process" in notes[0], "other processes", s)
+    expect(len(notes) == 2 and "other processes used the GPU during the job: 1 process" in notes[0], "other processes", s)
+    # All of the utilisation by process is the other's: without an idle measurement the job may owe nothing but idle energy.
+    expect("1 process of others used a GPU" in s["load"]["busy"] and s["load"]["gpu_processes"] == 1, "a busy machine", s)
+    job, whole = s["job"], energy(s, "counter")["energy_j"]
+    expect(job["method"] == "gpu-processes" and job["energy_j"] is None and "--idle 10s" in job["why"], "the job's part", s)
+    expect(job["energy_lo_j"] == 0 and near(job["energy_hi_j"], whole, 0.05), "its bounds", s)
+    expect("  not used     GPU 0 idle 50 %, GPU 1 idle 100 % of the time: ask for 1 GPU\n" in r.stderr, "a GPU not used", r.stderr)
+    expect("  job's energy between 0" in r.stderr, "the job's part is shown", r.stderr)
     for text in ("throttled    30.", "of the time by the power limit", "note         GPU-a0000000", "every "):
         expect(text in r.stderr, f"{text} in the summary", r.stderr)
     r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1"], cwd=folder, text=True, capture_output=True)
-    for text in ("throttled 30.", "power_capped_s", "s/s", "warn  power GPU-a0000000", "driver 535.104.05"):
+    for text in ("throttled 30.", "not used  GPU 0 idle 50 %", "power_capped_s", "s/s", "warn  power GPU-a0000000", "driver 535.104.05"):
         expect(text in r.stdout, f"{text} is shown", r.stdout)
     r = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1", "--json"], cwd=folder, text=True, capture_output=True)
     for text in ("Ampere", "92.00.45.00.00", "persistence"):

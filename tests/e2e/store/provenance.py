@@ -65,6 +65,8 @@ def quantities(text):
     """Lines of the text that hold a quantity, as (line, column after the quantity); of tables (line, None)."""
     head = None
     for line in text.split("\n"):
+        if line.startswith("  busy machine"):  # CPUs and tasks, which were counted
+            continue
         if COLUMN.search(line) and not QUANTITY.search(line) and not line.startswith("  note"):
             head = line
             continue

@@ -339,6 +339,37 @@ static void other_processes_on_a_gpu_are_reported(void **state)
     assert_non_null(strstr(notes.v[0], "MIG"));
 }
 
+/* Processes that /proc does not show are others', too. */
+static void other_processes_on_a_gpu_are_counted(void **state)
+{
+    struct fixture *f = *state;
+    f->opts.root = "";
+    struct wl_sensors *s = open_fake(f, wl_strf(f->a, "pids=1,%d,4194301", (int)getpid()));
+    s->open[0]->ops->watch(s->open[0], getpid());
+    size_t c = 0;
+    while (s->channels[c].quantity != WL_OTHER_PROCESSES) c++;
+    assert_true(read_channel(s, (int)c) == 2);
+}
+
+static double util_of(struct wl_sensors *s, enum wl_scope scope)
+{
+    size_t c = 0;
+    while (s->channels[c].quantity != WL_PROCESS_UTIL || s->channels[c].scope != scope) c++;
+    return read_channel(s, (int)c);
+}
+
+/* A share above 100 % is an error of the driver. */
+static void utilisation_by_process_is_read(void **state)
+{
+    struct fixture *f = *state;
+    f->opts.root = "";
+    struct wl_sensors *s = open_fake(f, wl_strf(f->a, "pids=1,%d,4194301; pid_util=40,25,101", (int)getpid()));
+    s->open[0]->ops->watch(s->open[0], getpid());
+    assert_true(util_of(s, WL_SCOPE_GPU) == 65 && util_of(s, WL_SCOPE_JOB) == 25);
+    s = open_fake(f, "gpus=1");
+    for (size_t c = 0; c < s->n_channels; c++) assert_true(s->channels[c].quantity != WL_PROCESS_UTIL);
+}
+
 /* ---- Rates ---- */
 
 static double rate(const int64_t *t_ms, const double *v, size_t n, int from_ms, int to_ms)
@@ -391,6 +422,8 @@ int main(void)
         WITH_FIXTURE(a_utilisation_above_100_fails),
         WITH_FIXTURE(a_device_has_its_facts),
         WITH_FIXTURE(other_processes_on_a_gpu_are_reported),
+        WITH_FIXTURE(other_processes_on_a_gpu_are_counted),
+        WITH_FIXTURE(utilisation_by_process_is_read),
         cmocka_unit_test(a_rate_is_the_difference_over_the_window),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

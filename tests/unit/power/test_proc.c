@@ -4,6 +4,7 @@
 #include "power/node/cpu_stat.h"
 #include "power/node/process_tree.h"
 #include "power/procfs.h"
+#include "power/sensor.h"
 
 #include <math.h>
 #include <signal.h>
@@ -176,6 +177,10 @@ static void the_node_is_read(void **state)
     put_node(f, 1030, 1070);
     assert_near(read_channel(s, util), 30, 1e-9);
     assert_true(isnan(read_channel(s, channel_of(s, "job", WL_CPU_TIME)))); /* no job yet */
+    s->open[0]->ops->watch(s->open[0], getpid());
+    assert_near(read_channel(s, channel_of(s, "node", WL_CPU_TIME)), 1030 * tick_s(), 1e-9);
+    assert_true(read_channel(s, channel_of(s, "job", WL_CPUS)) >= 1);
+    assert_true(read_channel(s, channel_of(s, "node", WL_CPUS)) >= read_channel(s, channel_of(s, "job", WL_CPUS)));
     let_time_pass();
     put_file(f, "proc/stat", "nonsense\n");
     put_file(f, "proc/meminfo", "%s", "");

@@ -1,6 +1,7 @@
 /* The summary as JSON. */
 #include "cmd/wattlaw/measure/summary.h"
 
+#include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/store.h"
 #include "cmd/wattlaw/totals.h"
@@ -29,6 +30,14 @@ static void json_energies(const struct wl_run_result *r, struct wl_json *root, s
         wl_json_add_bool(o, "counted", sums[i].chosen); /* as `show --json` calls it */
         wl_json_add_str(o, "why", sums[i].why);
     }
+}
+
+static const char *uuid_of(const void *ctx, int64_t device)
+{
+    const struct wl_run_result *r = ctx;
+    for (size_t i = 0; i < r->sensors->n_devices; i++)
+        if (r->device_ids[i] == device) return r->sensors->devices[i].uuid;
+    return NULL;
 }
 
 static void json_stats(const struct wl_run_result *r, struct wl_json *root)
@@ -78,9 +87,10 @@ static void json_caps(const struct wl_run_result *r, struct wl_json *root)
     wl_json_add_str(root, "flag", r->flag);
     wl_cmd_cooldown_json(&r->cooldown, root);
     wl_cmd_slurm_json(&r->slurm, root);
+    if (r->derived.load) wl_cmd_load_json(r->derived.load, r->other_run, root);
 }
 
-struct wl_json *wl_measure_json(const struct wl_run_result *r, int64_t run, const char *store,
+struct wl_json *wl_measure_json(const struct wl_run_result *r, int64_t run, const char *store, const char *attribute,
                                 const struct wl_footprint *f, const struct wl_rule_checks *rules, struct wl_arena *a)
 {
     struct wl_json *root = wl_json_root_object(a);
@@ -89,7 +99,9 @@ struct wl_json *wl_measure_json(const struct wl_run_result *r, int64_t run, cons
     wl_json_add_str(root, "status", wl_run_status_names[r->status]);
     wl_json_add_int(root, "exit_status", r->exit.status);
     wl_json_add_real(root, "time_s", (double)(r->end_ns - r->start_ns) / WL_NS_PER_S);
+    wl_json_add_str(root, "attribute", attribute);
     json_energies(r, root, a);
+    wl_job_energy_json(r->derived.attributions, r->derived.n_attributions, uuid_of, r, root, a);
     struct wl_json *footprint = wl_json_add_object(root, "footprint");
     wl_cmd_footprint_json(f, footprint);
     wl_cmd_footprint_energy_json(f, wl_totals_energy(r, NAN).value / WL_J_PER_KWH, footprint);

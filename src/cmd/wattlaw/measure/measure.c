@@ -1,5 +1,6 @@
 /* wattlaw measure: runs any command under the sampler. */
 #include "cmd/cmd.h"
+#include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/cap_plan.h"
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/measure/summary.h"
@@ -12,7 +13,7 @@
 enum { NOT_FOUND = 127, NOT_EXECUTABLE = 126 };
 
 struct options {
-    const char *store, *name, *rules, *json_file;
+    const char *store, *name, *rules, *json_file, *attribute;
     bool json, quiet, cap_dry_run;
     double grace_s, merge_wait_s, node_wait_s, idle_s;
     struct wl_cooldown_opts cooldown;
@@ -52,6 +53,7 @@ static const struct wl_opt rows[] = {
       .type = WL_FLAG,
       .offset = offsetof(struct options, cap_dry_run),
       .help = "print which caps would be set on which device; set and run nothing" },
+    WL_ATTRIBUTE_OPT_ROW(struct options, attribute),
     WL_FOOTPRINT_OPT_ROWS(struct options, footprint),
     WL_RULES_OPT_ROW(struct options, "check the measurement against the power rules of a benchmark (default: none)"),
     { .name = "json",
@@ -265,7 +267,7 @@ static void print_json(const struct options *o, const struct wl_run_result *r, c
 {
     struct wl_err e;
     if (!o->json && !o->json_file) return;
-    const struct wl_json *root = wl_measure_json(r, r->run, r->store, f, rules, a);
+    const struct wl_json *root = wl_measure_json(r, r->run, r->store, o->attribute, f, rules, a);
     if (o->json) wl_json_print(root);
     if (o->json_file && wl_json_write(root, o->json_file, a, &e) < 0) wl_eprint("error: %s\n", e.msg);
 }
@@ -279,7 +281,8 @@ static void print_results(const struct options *o, const struct wl_local_ranks *
         const char *why;
         struct wl_footprint footprint = wl_cmd_footprint_of_run(&o->footprint, r->store, r->run, &why, a);
         if (why) wl_eprint("note: %s\n", why);
-        if (!r->not_started && !o->quiet && !o->json) wl_measure_print(r, r->run, r->store, &footprint, a);
+        if (!r->not_started && !o->quiet && !o->json)
+            wl_measure_print(r, r->run, r->store, o->attribute, &footprint, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
         if (!part || wl_local_ranks_has_rank0(ranks)) print_json(o, r, &footprint, rules, a);
     }

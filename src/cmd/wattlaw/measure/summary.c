@@ -1,9 +1,11 @@
 /* The summary as text. */
 #include "cmd/wattlaw/measure/summary.h"
 
+#include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/store.h"
 #include "cmd/wattlaw/totals.h"
+#include "cmd/wattlaw/unused.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -111,6 +113,20 @@ static void print_utilisation(const struct wl_run_result *r, struct wl_arena *a)
     }
 }
 
+static void print_unused(const struct wl_run_result *r, struct wl_arena *a)
+{
+    struct wl_gpu_use *gpus = wl_new_array(a, struct wl_gpu_use, r->derived.n_stats);
+    size_t n = 0;
+    for (size_t i = 0; i < r->derived.n_stats; i++) {
+        const struct wl_stat_row *row = &r->derived.stats[i];
+        const struct wl_channel *c = wl_totals_channel(r, row->channel);
+        if (c && c->quantity == WL_SM_UTIL && wl_totals_is_whole_run(row->epoch))
+            gpus[n++] = (struct wl_gpu_use) { NULL, r->sensors->devices[c->device].index, row->mean };
+    }
+    const char *text = wl_unused_gpus(gpus, n, a);
+    if (text) wl_eprint("  not used     %s\n", text);
+}
+
 static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
 {
     enum { SHOWN = 20 };
@@ -160,15 +176,29 @@ static void print_footprint(const struct wl_run_result *r, const struct wl_footp
     if (!isnan(energy.value)) wl_cmd_footprint_print(f, &energy, 12, WL_STDERR, a);
 }
 
-void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const struct wl_footprint *f,
-                      struct wl_arena *a)
+/* The job's part says something where others used the machine, or the job may not use all of it. */
+static void print_job_energy(const struct wl_run_result *r, bool always, struct wl_arena *a)
+{
+    const struct wl_derived *d = &r->derived;
+    const struct wl_job_energy job = wl_job_energy_of(d->attributions, d->n_attributions, a);
+    const struct wl_strs lines = wl_job_energy_lines(&job, a);
+    if (!always && !(d->load && d->load->busy) && !(job.reserved < 1)) return;
+    for (size_t i = 0; i < lines.n; i++) wl_eprint("  %-12s %s\n", i == 0 ? "job's energy" : "", lines.v[i]);
+}
+
+void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const char *attribute,
+                      const struct wl_footprint *f, struct wl_arena *a)
 {
     double time_s = (double)(r->end_ns - r->start_ns) / WL_NS_PER_S;
     wl_eprint("wattlaw measure\n  time         %s%s%s\n", wl_human_time(a, time_s), r->error ? ", " : "",
               r->error ? r->error : "");
+    const bool job_first = wl_str_eq(attribute, "job");
+    if (job_first) print_job_energy(r, true, a);
     print_energies(r, a);
+    if (!job_first) print_job_energy(r, false, a);
     print_footprint(r, f, a);
     print_utilisation(r, a);
+    print_unused(r, a);
     print_throttling(r, a);
     const char *cooled = wl_format_cooldown(&r->cooldown, a);
     if (*cooled) wl_eprint("  cooldown     %s\n", cooled);
@@ -177,6 +207,7 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     print_caps(r, a);
     for (size_t i = 0; i < r->notes.n; i++) wl_eprint("  note         %s\n", r->notes.v[i]);
     if (r->flag) wl_eprint("  flagged      %s\n", r->flag);
+    if (r->derived.load && r->derived.load->busy) wl_eprint("  busy machine %s\n", r->derived.load->busy);
     print_epochs(r, a);
     for (size_t i = 0; i < r->gaps.n; i++) wl_eprint("  gap          %s\n", r->gaps.v[i]);
     const struct wl_sampler_stats *s = &r->sampling;

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/predict/internal.h"
 #include "cmd/wattlaw/prior.h"
 #include "report/report.h"
@@ -13,7 +14,7 @@ struct predict_options {
     struct wl_strs map, by, at, prior;
     const char *response, *figure;
     int64_t drop_epochs;
-    bool force, json;
+    bool force, json, exclude_busy;
 };
 
 static const struct wl_opt options[] = {
@@ -161,6 +162,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rest->args.n != 1 || rest->command)
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
+    struct wl_busy_runs busy;
     struct wl_law_result result;
     struct wl_prior prior;
     struct wl_points points;
@@ -169,6 +171,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     int rc = wl_prior_read(&o->prior, how.response, &prior, e);
     if (rc == 0) rc = wl_points_read(&o->at, &points, a, e);
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
     if (rc) return rc;
     struct wl_json *root = o->json ? start_json(rest->args.v[0], o, &result, &prior, a) : NULL;
@@ -176,7 +179,11 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     struct work work = { .options = o, .laws = &result, .points = &points, .prior = &prior };
     rc = predict(&work, root ? wl_json_add_array(root, "groups") : NULL, &done, a, e);
     if (rc) return rc;
-    if (root) wl_json_print(root);
+    if (root) wl_busy_runs_json(&busy, root);
+    if (root)
+        wl_json_print(root);
+    else
+        wl_busy_runs_print(&busy);
     return done ? WL_EXIT_OK : WL_EXIT_FAILED;
 }
 

@@ -25,6 +25,7 @@ int wl_show_read(struct wl_store *s, int64_t id, struct wl_show_details *d, stru
     d->run = runs.v;
     rc = wl_store_epochs(s, id, &d->epochs, a, e);
     if (rc == 0) rc = wl_store_energies(s, id, &d->energies, a, e);
+    if (rc == 0) rc = wl_store_attributions(s, id, &d->attributions, a, e);
     if (rc == 0) rc = wl_store_phases(s, id, &d->phases, a, e);
     if (rc == 0) rc = wl_store_metrics(s, id, &d->metrics, a, e);
     if (rc == 0) rc = wl_store_metric_defs(s, 0, id, &d->metric_defs, a, e);

@@ -1,5 +1,7 @@
 #include "cmd/wattlaw/show/show.h"
 
+#include "cmd/wattlaw/attribution.h"
+
 #include <math.h>
 
 static void add_time(struct wl_json *o, const char *name, struct wl_anchor t, struct wl_arena *a)
@@ -47,6 +49,7 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
         wl_json_add_real(o, c->acted, r->acted_pct[c->cap]);
     wl_cmd_cooldown_json(&r->cooldown, o);
     wl_cmd_slurm_json(&r->slurm, o);
+    wl_cmd_load_json(&r->load, r->other_run, o);
     wl_json_add_str(o, "metric", r->metric);
     wl_json_add_real(o, "metric_value", r->metric_value);
     wl_json_add_str(o, "metric_unit", r->metric_unit);
@@ -118,6 +121,12 @@ static void add_energies(struct wl_json *root, const struct wl_show_details *d)
         wl_json_add_bool(o, "counted", v->chosen);
         wl_json_add_str(o, "why", v->why);
     }
+}
+
+static const char *uuid_of(const void *ctx, int64_t device)
+{
+    const struct wl_device_row *row = wl_show_device(ctx, device);
+    return row ? row->uuid : NULL;
 }
 
 static void add_phases(struct wl_json *root, const struct wl_show_details *d)
@@ -214,6 +223,8 @@ void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, st
     add_epochs(o, d);
     add_metric_defs(o, d);
     add_energies(o, d);
+    wl_json_add_str(o, "attribute", d->attribute);
+    wl_job_energy_json(d->attributions.v, d->attributions.n, uuid_of, d, o, a);
     add_phases(o, d);
     add_channels(o, d);
     add_devices(o, d, a);

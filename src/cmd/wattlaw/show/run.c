@@ -1,5 +1,7 @@
+#include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/show/show.h"
+#include "cmd/wattlaw/unused.h"
 #include "power/power.h"
 
 #include <math.h>
@@ -23,6 +25,7 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     if (!isnan(r->time_s)) line("time", wl_human_time(a, r->time_s));
     line("ended", wl_cmd_run_end(r, a));
     line("flagged", r->flag);
+    line("machine", wl_format_load(&r->load, r->time_s, a));
     if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
     if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited %.1f %% of the epoch time for data", r->input_pct));
     if (!isnan(r->power_capped_pct))
@@ -41,6 +44,27 @@ static void print_energy(const struct wl_show_details *d, struct wl_arena *a)
         line("energy", why ? wl_strf(a, "unknown: %s", why) : "not measured");
     else
         line("energy", wl_strf(a, "%s, mean %s", wl_amount_text(&energy, a), wl_amount_text(&power, a)));
+}
+
+static void print_job_energy(const struct wl_show_details *d, struct wl_arena *a)
+{
+    const struct wl_job_energy job = wl_job_energy_of(d->attributions.v, d->attributions.n, a);
+    const struct wl_strs lines = wl_job_energy_lines(&job, a);
+    for (size_t i = 0; i < lines.n; i++) wl_print("  %-9s %s\n", i == 0 ? "job's" : "", lines.v[i]);
+}
+
+/* GPUs of the run that did nothing; with their hosts where there are several. */
+static const char *unused_of(const struct wl_show_details *d, struct wl_arena *a)
+{
+    struct wl_gpu_use *gpus = wl_new_array(a, struct wl_gpu_use, d->stats.n);
+    size_t n = 0;
+    for (size_t i = 0; i < d->stats.n; i++) {
+        const struct wl_channel_row *c = wl_show_channel(d, d->stats.v[i].channel);
+        const struct wl_device_row *device = c ? wl_show_device(d, c->device) : NULL;
+        if (!device || !isnan(d->stats.v[i].epoch) || wl_quantity_from(c->quantity) != WL_SM_UTIL) continue;
+        gpus[n++] = (struct wl_gpu_use) { d->nodes.n > 1 ? device->host : NULL, device->number, d->stats.v[i].mean };
+    }
+    return wl_unused_gpus(gpus, n, a);
 }
 
 /* The longest reading period among the power and energy channels, over the run: a sensor may be read less often than
@@ -167,8 +191,12 @@ static void print_notes(const struct wl_show_details *d)
 void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
 {
     print_head(d->run, a);
+    line("not used", unused_of(d, a));
     print_sampling(d, a);
+    const bool job_first = wl_str_eq(d->attribute, "job");
+    if (job_first) print_job_energy(d, a);
     print_energy(d, a);
+    if (!job_first) print_job_energy(d, a);
     line("slurm", wl_format_slurm_energy(&d->run->slurm, a));
     wl_show_energies(d, a);
     wl_show_caps(d, a);

@@ -1,5 +1,6 @@
 /* wattlaw show: the runs of a store, their epochs, or one run in full (show_run.c). */
 #include "cmd/wattlaw/show/show.h"
+#include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/rules.h"
 
@@ -7,7 +8,7 @@
 #include <string.h>
 
 struct show_options {
-    const char *campaign, *rules;
+    const char *campaign, *rules, *attribute;
     int64_t run;
     bool epochs, json;
 };
@@ -29,6 +30,7 @@ static const struct wl_opt show_rows[] = {
       .offset = offsetof(struct show_options, campaign),
       .unit = "NAME",
       .help = "name of the campaign of the store (default: all campaigns)" },
+    WL_ATTRIBUTE_OPT_ROW(struct show_options, attribute),
     WL_RULES_OPT_ROW(struct show_options, "check the run of --run against the power rules of a benchmark; exit status "
                                           "1 where a rule is broken (default: none)"),
     { .name = "json",
@@ -110,7 +112,7 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
     const double measured[] = { r->util_pct, r->input_pct, r->achieved[WL_CAP_CLOCK], r->power_capped_pct };
     const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r);
     wl_table_cellf(t, "%lld", (long long)r->id);
-    wl_table_cell(t, wl_run_status_names[r->status]);
+    wl_table_cellf(t, "%s%s", wl_run_status_names[r->status], r->load.busy ? " (busy)" : "");
     for (size_t i = 0; i < names->n; i++) wl_table_cell(t, value_of(set, names->v[i]));
     wl_table_cellf(t, "%lld", (long long)r->repeat);
     wl_table_int(t, r->epochs_seen > 0 ? r->epochs_seen : NAN);
@@ -153,6 +155,16 @@ static void print_common(struct wl_table *t)
     if (at) wl_print("\n\n");
 }
 
+static void explain_busy(const struct wl_run_rows *runs)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < runs->n; i++) n += runs->v[i].load.busy != NULL;
+    if (n > 0)
+        wl_print("\nbusy: others used the machine during %zu of %zu runs, and their joules are included.\n"
+                 "show --run N says what was seen.\n",
+                 n, runs->n);
+}
+
 static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
 {
     struct setting_names names = { 0 };
@@ -166,6 +178,7 @@ static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
     for (size_t i = 0; i < runs->n; i++) add_run(&t, &runs->v[i], &sets[i], &names, a);
     print_common(&t);
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    explain_busy(runs);
 }
 
 /* ---- the table of epochs ---- */
@@ -249,11 +262,13 @@ static int show_runs(struct wl_store *s, int64_t campaign, bool json, struct wl_
     return WL_EXIT_OK;
 }
 
-static int show_run(struct wl_store *s, int64_t run, bool json, struct wl_arena *a, struct wl_err *e)
+static int show_run(struct wl_store *s, int64_t run, const char *attribute, bool json, struct wl_arena *a,
+                    struct wl_err *e)
 {
     struct wl_show_details d;
     int rc = wl_show_read(s, run, &d, a, e);
     if (rc) return rc;
+    d.attribute = attribute;
     if (!json) {
         wl_show_text(&d, a);
         return WL_EXIT_OK;
@@ -289,7 +304,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     if (rc) return rc;
     if (o->rules && !o->run) return wl_fail(e, WL_EUSAGE, "--rules requires --run");
     if (o->rules) return show_rules(s, o->run, o->json, a, e);
-    if (o->run) return show_run(s, o->run, o->json, a, e);
+    if (o->run) return show_run(s, o->run, o->attribute, o->json, a, e);
     return o->epochs ? show_epochs(s, campaign, o->json, a, e) : show_runs(s, campaign, o->json, a, e);
 }
 

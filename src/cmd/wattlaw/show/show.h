@@ -11,6 +11,8 @@ struct wl_show_details {
     const struct wl_run_row *run;
     struct wl_epoch_rows epochs;
     struct wl_energy_rows energies;
+    struct wl_attribution_rows attributions;
+    const char *attribute; /* the energy that comes first: job, machine */
     struct wl_phase_rows phases;
     struct wl_metric_rows metrics;
     struct wl_metric_def_rows metric_defs;
