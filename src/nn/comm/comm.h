@@ -17,6 +17,9 @@ struct wl_comm_device {
     void *stream; /* that its sums are enqueued on: a CUstream of the context that is current */
     /* (optional) Makes the device that of the calling thread: attach may go on in a thread of its own. */
     int (*enter)(void *of, struct wl_err *e);
+    /* (optional) Destroys what the device has recorded of sums, before they end: NCCL waits for the graphs that hold them.
+     */
+    void (*forget)(void *of);
     void *of;
     void *sums; /* the communicator's; set by attach */
 };

@@ -48,14 +48,25 @@ static int go_through_host(struct wl_comm *c, const struct wl_err *why)
     return 0;
 }
 
+/* Graphs that have captured sums go first: CommDestroy and CommAbort, in which the watchdog may be, wait for that. */
+static void forget_graphs(const struct wl_nccl_sums *s)
+{
+    if (s->device.forget) s->device.forget(s->device.of);
+}
+
 static void end_sums(void *of)
 {
     struct wl_nccl_sums *s = of;
+    forget_graphs(s);
     wl_nccl_watch_stop(s);
     struct wl_nccl_sums **at = &s->of->sums;
     while (*at != s) at = &(*at)->next;
     *at = s->next;
-    if (s->comm && !s->aborted) s->of->api.CommDestroy(s->comm);
+    if (!s->comm || s->aborted) return;
+    if (s->found.code)
+        s->of->api.CommAbort(s->comm); /* the watchdog has not come to it */
+    else
+        s->of->api.CommDestroy(s->comm);
 }
 
 /* Rank 0's id, on all ranks, which are all there then. */
@@ -92,7 +103,7 @@ static int attach(struct wl_comm *c, struct wl_comm_device *d, struct wl_arena *
     int rc = open_library(c, e);
     if (rc) return n->required || rc == WL_EJOB ? rc : go_through_host(c, e);
     struct wl_nccl_sums *s = wl_new(a, struct wl_nccl_sums);
-    *s = (struct wl_nccl_sums) { .of = n, .next = n->sums };
+    *s = (struct wl_nccl_sums) { .of = n, .next = n->sums, .device = *d };
     rc = wl_comm_agree(c, wl_nccl_watch_start(s, e), e);
     if (rc) return rc;
     n->sums = s;
@@ -106,10 +117,14 @@ static int attach(struct wl_comm *c, struct wl_comm_device *d, struct wl_arena *
 static int enqueue_sum(struct wl_comm *c, const struct wl_comm_device *d, float *x, size_t n, struct wl_err *e)
 {
     (void)c;
-    const struct wl_nccl_sums *s = d->sums;
+    struct wl_nccl_sums *s = d->sums;
     const struct wl_nccl_api *api = &s->of->api;
-    const ncclResult_t rc = api->AllReduce(x, x, n, ncclFloat32, ncclSum, s->comm, d->stream);
-    return rc ? wl_nccl_fail(api, s->comm, "AllReduce", rc, e) : 0;
+    int rc = wl_nccl_enter_call(s, e);
+    if (rc) return rc;
+    const ncclResult_t made = api->AllReduce(x, x, n, ncclFloat32, ncclSum, s->comm, d->stream);
+    if (made) rc = wl_nccl_fail(api, s->comm, "AllReduce", made, e);
+    wl_nccl_leave_call(s);
+    return rc;
 }
 
 static int watch_ranks(struct wl_comm *c, const struct wl_comm_device *d, bool on, struct wl_err *e)
@@ -121,8 +136,11 @@ static int watch_ranks(struct wl_comm *c, const struct wl_comm_device *d, bool o
 static void abandon(struct wl_comm *c, int status)
 {
     struct wl_nccl *n = c->state;
-    for (struct wl_nccl_sums *s = n->sums; s; s = s->next) wl_nccl_abort(s);
-    n->host.ops->abandon(&n->host, status);
+    n->host.ops->abandon(&n->host, status); /* first, whatever the GPU does */
+    for (struct wl_nccl_sums *s = n->sums; s; s = s->next) {
+        forget_graphs(s);
+        wl_nccl_abort(s);
+    }
 }
 
 /* ---- what the host's communicator does ---- */

@@ -22,12 +22,16 @@ struct wl_nccl_sums {
     struct wl_nccl_sums *next;
     struct wl_nccl *of;
     ncclComm_t comm;
+    struct wl_comm_device device;
     /* The watchdog, a thread that wakes now and then. */
     pthread_t watchdog;
     pthread_mutex_t lock; /* of what follows */
     pthread_cond_t change;
-    bool ends, watching, aborted;
+    bool ends, watching;
+    bool aborted;        /* it is, or is about to be; no call of NCCL begins any more */
+    bool in_call;        /* of NCCL, by the main thread */
     int64_t since_ns;    /* watching */
+    int64_t found_ns;    /* when `found` was */
     struct wl_err found; /* code 0: nothing */
 };
 
@@ -40,7 +44,12 @@ int wl_nccl_watch_start(struct wl_nccl_sums *s, struct wl_err *e) WL_MUST_CHECK;
 void wl_nccl_watch_stop(struct wl_nccl_sums *s);
 int wl_nccl_watch(struct wl_nccl_sums *s, bool on, struct wl_err *e) WL_MUST_CHECK;
 
-/* Ends the sums that are enqueued and makes later ones fail. */
+/* Before and after a call of NCCL by the main thread, which the watchdog does not abort meanwhile. WL_EJOB: it has
+ * aborted. */
+int wl_nccl_enter_call(struct wl_nccl_sums *s, struct wl_err *e) WL_MUST_CHECK;
+void wl_nccl_leave_call(struct wl_nccl_sums *s);
+
+/* Ends the sums that are enqueued and makes later ones fail. The device has no graphs that hold sums any more. */
 void wl_nccl_abort(struct wl_nccl_sums *s);
 
 #endif

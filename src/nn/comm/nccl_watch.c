@@ -1,14 +1,22 @@
 /* The watchdog of sums on GPUs. A sum whose partner is gone never ends, and the host waits for the stream: a thread
- * looks at the other ranks and ends the sum. */
+ * looks at the other ranks and ends the sum.
+ *
+ * CommAbort ends what runs, then waits for the end of graphs that hold sums, which the main thread destroys when it has
+ * come back from the stream: so the lock is not held in it. It frees the communicator at last: so it does not begin
+ * while the main thread is in a call of NCCL, unless that hangs too. */
 #include "nn/comm/nccl.h"
 
 enum { LOOK_NS = 100 * 1000 * 1000 };
+static const int64_t longest_call_ns = 10 * WL_NS_PER_S;
 
-/* With the lock. */
+/* With the lock, which is free meanwhile. */
 static void abort_locked(struct wl_nccl_sums *s)
 {
-    if (s->comm && !s->aborted) s->of->api.CommAbort(s->comm);
+    if (s->aborted) return;
     s->aborted = true;
+    pthread_mutex_unlock(&s->lock);
+    if (s->comm) s->of->api.CommAbort(s->comm);
+    pthread_mutex_lock(&s->lock);
 }
 
 static int check_state(const struct wl_nccl_sums *s, struct wl_err *e)
@@ -35,13 +43,15 @@ static int look(struct wl_nccl_sums *s, struct wl_err *e)
 static void keep(struct wl_nccl_sums *s, const struct wl_err *found)
 {
     s->found = *found;
-    abort_locked(s);
+    s->found_ns = wl_now_ns();
 }
 
 static void look_once(struct wl_nccl_sums *s)
 {
     struct wl_err e = { 0 };
-    if (s->watching && !s->aborted && look(s, &e)) keep(s, &e);
+    if (s->watching && !s->found.code && !s->aborted && look(s, &e)) keep(s, &e);
+    if (!s->found.code || (s->in_call && wl_now_ns() - s->found_ns < longest_call_ns)) return;
+    abort_locked(s);
 }
 
 static void *watch(void *of)
@@ -77,11 +87,30 @@ int wl_nccl_watch(struct wl_nccl_sums *s, bool on, struct wl_err *e)
     pthread_mutex_lock(&s->lock);
     s->watching = on;
     s->since_ns = wl_now_ns();
-    if (!s->aborted && check_state(s, &state)) keep(s, &state);
+    if (!s->aborted && !s->found.code && check_state(s, &state)) keep(s, &state);
     const struct wl_err found = s->found;
     pthread_mutex_unlock(&s->lock);
     if (found.code) *e = found;
     return found.code;
+}
+
+int wl_nccl_enter_call(struct wl_nccl_sums *s, struct wl_err *e)
+{
+    pthread_mutex_lock(&s->lock);
+    const struct wl_err found = s->found;
+    const bool gone = found.code || s->aborted;
+    s->in_call = !gone;
+    pthread_mutex_unlock(&s->lock);
+    if (found.code && e) *e = found;
+    if (!gone) return 0;
+    return found.code ? found.code : wl_fail(e, WL_EJOB, "the sums over the ranks were given up");
+}
+
+void wl_nccl_leave_call(struct wl_nccl_sums *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->in_call = false;
+    pthread_mutex_unlock(&s->lock);
 }
 
 void wl_nccl_abort(struct wl_nccl_sums *s)

@@ -217,6 +217,17 @@ static int sum(void *device, wl_device_sum_fn *make, void *of, float *at, size_t
 
 static int join_sums(void *device, struct wl_err *e) { return join(device, e); }
 
+/* Of all variants: which of them hold sums need not be known. A graph that runs goes when it has ended. */
+static void forget_graphs(void *device)
+{
+    struct wl_gpu *g = device;
+    (void)!wl_gpu_enter(g, NULL); /* a GPU that has failed refuses; its graphs end all the same */
+    for (int v = 0; v < WL_RUN_VARIANTS; v++) {
+        if (g->state->variants[v].graph) g->cuda.GraphExecDestroy(g->state->variants[v].graph);
+        g->state->variants[v].graph = NULL;
+    }
+}
+
 /* ---- times ---- */
 
 /* Where an event cannot be made or recorded the time is lost, and the run's own error says why. */
@@ -318,6 +329,7 @@ const struct wl_device_ops wl_gpu_device = {
     .sum_stream = sum_stream,
     .sum = sum,
     .join_sums = join_sums,
+    .forget_sums = forget_graphs,
     .check_finite = wl_gpu_check_finite,
     .lap = lap,
     .sum_moments = wl_gpu_sum_moments,
@@ -334,9 +346,7 @@ static void close_state(void *gpu)
 {
     struct wl_gpu *g = gpu;
     struct wl_gpu_state *s = g->state;
-    (void)!wl_gpu_enter(g, NULL); /* a GPU that has failed refuses; its objects end all the same */
-    for (int v = 0; v < WL_RUN_VARIANTS; v++)
-        if (s->variants[v].graph) g->cuda.GraphExecDestroy(s->variants[v].graph);
+    forget_graphs(g); /* the context is that of this thread then */
     while (s->n_allocations) wl_gpu_release(g, s->allocations[0].at, s->allocations[0].bytes);
     for (size_t i = 0; i < s->n_fetches; i++)
         if (s->fetches[i].done) g->cuda.EventDestroy(s->fetches[i].done);

@@ -10,6 +10,7 @@ static int attach(struct wl_plan *p, struct wl_err *e)
 {
     if (!p->ops->sum || !p->comm->ops->attach) return 0;
     p->sums.enter = p->ops->enter;
+    p->sums.forget = p->ops->forget_sums;
     p->sums.of = p->program.device;
     p->sums.stream = p->ops->sum_stream(p->program.device);
     return p->comm->ops->attach(p->comm, &p->sums, p->arena, e);

@@ -111,6 +111,9 @@ struct wl_device_ops {
     int (*sum)(void *device, wl_device_sum_fn *sum, void *of, float *at, size_t n, struct wl_err *e);
     /* (enqueued) What is enqueued from here on, and the end of the run, come after the sums. */
     int (*join_sums)(void *device, struct wl_err *e);
+    /* (optional) No recording of sums is left that could be replayed; runs that were begun go on. No run is begun after
+     * it. A communicator may wait for that before it ends. */
+    void (*forget_sums)(void *device);
 
     /* (enqueued, after `run`) Sets the run's counts->overflow where one of n floats is not finite. */
     int (*check_finite)(void *device, const float *v, size_t n, const struct wl_device_io *io, struct wl_err *e);

@@ -16,6 +16,10 @@
  * graph which captured it is launched. It may not call CUDA. `arg` is the caller's and stays valid. */
 FAKE_API CUresult wl_fake_enqueue(CUstream s, void (*f)(void *), void *arg);
 
+/* Where the stream is captured: released(arg), which may not call CUDA, is called when neither the graph, nor what was
+ * instantiated of it, nor a launch of that is left. 1: it will be; 0: the stream is not captured. */
+FAKE_API int wl_fake_retain(CUstream s, void (*released)(void *), void *arg);
+
 /* To be called by work while it runs: it takes that much of the GPU's time more. */
 FAKE_API void wl_fake_spend(int64_t ns);
 
@@ -65,6 +69,7 @@ struct fake_op {
     /* In a graph: nodes that come before. Of a launched graph: its nodes. */
     size_t after[FAKE_MAX_DEPENDENCIES], n_after;
     struct fake_op *nodes;
+    struct fake_held *held;
     bool *done;
     size_t n_nodes, n_done;
 };

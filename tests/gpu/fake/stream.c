@@ -21,8 +21,22 @@ struct CUevent_st {
     size_t after[FAKE_MAX_DEPENDENCIES], n_after;
 };
 
+/* What a graph, those that were instantiated of it, and their launches have in common: it goes with the last of them,
+ * as the user objects of CUDA's graphs do. */
+struct fake_held {
+    size_t holders;
+    const void **args; /* of launches */
+    size_t n_args;
+    struct {
+        void (*released)(void *);
+        void *arg;
+    } *objects;
+    size_t n_objects;
+};
+
 struct CUgraph_st {
     CUstream origin;
+    struct fake_held *held;
     struct fake_op *nodes;
     size_t n, cap;
     bool invalid;
@@ -63,6 +77,40 @@ CUresult fake_invalidate_captures(const char *why)
     return fake_refuse(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, "%s while a stream is captured", why);
 }
 
+/* ---- what graphs hold ---- */
+
+static struct fake_held *hold(struct fake_held *h)
+{
+    h->holders++;
+    return h;
+}
+
+static void let_go(struct fake_held *h)
+{
+    if (!h || --h->holders) return;
+    for (size_t i = 0; i < h->n_args; i++) free((void *)h->args[i]);
+    for (size_t i = 0; i < h->n_objects; i++) h->objects[i].released(h->objects[i].arg);
+    free(h->args);
+    free(h->objects);
+    free(h);
+}
+
+static void hold_args(struct fake_held *h, const void *args)
+{
+    h->args = realloc(h->args, (h->n_args + 1) * sizeof *h->args);
+    h->args[h->n_args++] = args;
+}
+
+int wl_fake_retain(CUstream s, void (*released)(void *), void *arg)
+{
+    if (!fake_stream_captured(s)) return 0;
+    struct fake_held *h = s->capture->held;
+    h->objects = realloc(h->objects, (h->n_objects + 1) * sizeof *h->objects);
+    h->objects[h->n_objects].released = released;
+    h->objects[h->n_objects++].arg = arg;
+    return 1;
+}
+
 /* ---- capture ---- */
 
 static CUresult come_after(size_t *after, size_t *n, size_t node)
@@ -80,6 +128,7 @@ static CUresult capture(CUstream s, const struct fake_op *op)
     if (g->n == g->cap) g->nodes = realloc(g->nodes, (g->cap = 2 * g->cap + 64) * sizeof *g->nodes);
     struct fake_op *node = &g->nodes[g->n];
     *node = *op;
+    if (op->kind == FAKE_LAUNCH) hold_args(g->held, op->launch.args);
     memcpy(node->after, s->after, sizeof s->after);
     node->n_after = s->n_after;
     s->after[0] = g->n++;
@@ -108,6 +157,7 @@ FAKE_API CUresult cuStreamBeginCapture_v2(CUstream s, int mode)
     if (!is_stream(s) || s->capture) return fake_refuse(CUDA_ERROR_INVALID_VALUE, "a capture that cannot begin");
     s->capture = calloc(1, sizeof *s->capture);
     s->capture->origin = s;
+    s->capture->held = hold(calloc(1, sizeof(struct fake_held)));
     s->n_after = 0;
     return fake_usable();
 }
@@ -131,6 +181,14 @@ static bool joined(const struct CUgraph_st *g)
     return true;
 }
 
+FAKE_API CUresult cuGraphDestroy(CUgraph g)
+{
+    let_go(g->held);
+    free(g->nodes);
+    free(g);
+    return CUDA_SUCCESS;
+}
+
 FAKE_API CUresult cuStreamEndCapture(CUstream s, CUgraph *out)
 {
     CUgraph g = is_stream(s) ? s->capture : NULL;
@@ -139,13 +197,15 @@ FAKE_API CUresult cuStreamEndCapture(CUstream s, CUgraph *out)
     const bool whole = joined(g);
     for (struct CUstream_st *at = streams; at; at = at->next)
         if (at->capture == g) at->capture = NULL;
-    if (g->invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-    if (!whole) return fake_refuse(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "a stream did not join the one that captures");
-    *out = g;
-    return CUDA_SUCCESS;
+    if (!g->invalid && whole) return *out = g, CUDA_SUCCESS;
+    const bool invalid = g->invalid;
+    cuGraphDestroy(g);
+    if (invalid) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
+    return fake_refuse(CUDA_ERROR_STREAM_CAPTURE_UNJOINED, "a stream did not join the one that captures");
 }
 
 struct CUgraphExec_st {
+    struct fake_held *held;
     struct fake_op *nodes;
     size_t n;
 };
@@ -155,22 +215,16 @@ FAKE_API CUresult cuGraphInstantiateWithFlags(CUgraphExec *out, CUgraph g, unsig
     (void)flags;
     *out = calloc(1, sizeof **out);
     (*out)->n = g->n;
+    (*out)->held = hold(g->held);
     (*out)->nodes = malloc((g->n + 1) * sizeof *g->nodes);
     if (g->n) memcpy((*out)->nodes, g->nodes, g->n * sizeof *g->nodes);
     return fake_usable();
 }
 
-FAKE_API CUresult cuGraphDestroy(CUgraph g)
-{
-    free(g->nodes);
-    free(g);
-    return CUDA_SUCCESS;
-}
-
+/* What was launched goes on. */
 FAKE_API CUresult cuGraphExecDestroy(CUgraphExec x)
 {
-    for (size_t i = 0; i < x->n; i++)
-        if (x->nodes[i].kind == FAKE_LAUNCH) free((void *)x->nodes[i].launch.args);
+    let_go(x->held);
     free(x->nodes);
     free(x);
     return CUDA_SUCCESS;
@@ -180,6 +234,7 @@ FAKE_API CUresult cuGraphLaunch(CUgraphExec x, CUstream s)
 {
     struct fake_op op = { .kind = FAKE_GRAPH, .n_nodes = x->n };
     if (is_stream(s) && s->capture) return fake_refuse(CUDA_ERROR_INVALID_VALUE, "a graph in a graph is not simulated");
+    op.held = hold(x->held);
     op.nodes = malloc((x->n + 1) * sizeof *op.nodes);
     op.done = calloc(x->n + 1, sizeof *op.done);
     if (x->n) memcpy(op.nodes, x->nodes, x->n * sizeof *op.nodes);
@@ -346,6 +401,7 @@ static void drop_first(struct CUstream_st *s)
     s->first = op->next;
     if (!s->first) s->last = &s->first;
     if (op->kind == FAKE_LAUNCH) free((void *)op->launch.args);
+    let_go(op->held);
     free(op->nodes);
     free(op->done);
     free(op);

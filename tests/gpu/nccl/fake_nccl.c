@@ -1,12 +1,14 @@
 /* A fake libnccl.so.2: ranks are processes of this machine that sum through a file that all map, on the streams of
  * whoever exports wl_fake_enqueue (the fake libcuda, or the test itself). Stricter than the real one: where ranks give
  * other sizes or not the same GPUs, that is an error on all of them and the sums are NANs, not a hang; a communicator
- * that was aborted must not be used. Sums are not taken in rank order, as the real one's are not. A rank that is
+ * that was aborted must not be used, nor destroyed or aborted for good while a captured graph holds its sums: NCCL
+ * waits for the end of these graphs (init.cc, commDestroySync), which is said here after some seconds. Sums are not taken in rank order, as the real one's are not. A rank that is
  * missing makes the others wait until they are aborted, as the real one does.
  *
  * Keys in $WATTLAW_FAKE_NCCL, words separated by ';':
  *     version=20805       what ncclGetVersion says
  *     fail_at=3           the sum with that number, from 1, fails when it is enqueued
+ *     slow_at=3           ... takes a second to be enqueued
  *     async_at=3          ... when it runs: an asynchronous error
  *     dies_joining=1      the rank with that number is killed in ncclCommInitRank
  *     hangs_joining=1     ... waits there for ever */
@@ -28,7 +30,7 @@
 /* Marks this library as a simulation. */
 const char wattlaw_simulated[] = "simulated";
 
-enum { MAX_RANKS = 16, PIECE = 4096, JOIN_S = 15, HUNG_S = 15, LOOK_NS = 50 * 1000 };
+enum { MAX_RANKS = 16, PIECE = 4096, JOIN_S = 15, HUNG_S = 15, GRAPHS_S = 5, LOOK_NS = 50 * 1000 };
 
 struct call {
     size_t number, n;
@@ -52,6 +54,8 @@ struct ncclComm {
     int rank, size;
     size_t enqueued, executed;
     _Atomic int aborted, state; /* state: what ncclCommGetAsyncError says */
+    _Atomic int captured;       /* sums that graphs hold */
+    _Atomic int in_call;
     char path[NCCL_UNIQUE_ID_BYTES];
     struct ncclComm *next; /* of those that were aborted */
 };
@@ -235,9 +239,19 @@ static void check(const struct ncclComm *c, const char *call)
     if (!c || c->aborted) die(text);
 }
 
+static void wait_for_graphs(const struct ncclComm *c, const char *call)
+{
+    const double start_s = now_s();
+    while (atomic_load(&c->captured)) {
+        if (now_s() - start_s > GRAPHS_S) die(call);
+        nap();
+    }
+}
+
 ncclResult_t ncclCommDestroy(ncclComm_t c)
 {
     check(c, "ncclCommDestroy");
+    wait_for_graphs(c, "ncclCommDestroy hangs: graphs that captured its sums are not destroyed");
     if (c->executed < c->enqueued && !c->state) die("ncclCommDestroy before its sums have ended");
     unmap(c);
     return ncclSuccess;
@@ -246,7 +260,9 @@ ncclResult_t ncclCommDestroy(ncclComm_t c)
 ncclResult_t ncclCommAbort(ncclComm_t c)
 {
     check(c, "ncclCommAbort");
+    if (atomic_load(&c->in_call)) die("ncclCommAbort within another call: it frees what that works on");
     atomic_store(&c->aborted, 1);
+    wait_for_graphs(c, "ncclCommAbort hangs: graphs that captured its sums are not destroyed");
     c->next = aborted;
     while (!atomic_compare_exchange_weak(&aborted, &c->next, c)) {
     }
@@ -309,6 +325,16 @@ static void run(void *work)
     c->state = (int)rc;
 }
 
+static void released(void *comm) { atomic_fetch_sub(&((ncclComm_t)comm)->captured, 1); }
+
+/* Does a graph hold the sum from now on? */
+static void retain(struct ncclComm *c, struct CUstream_st *stream)
+{
+    int (*hold)(struct CUstream_st *, void (*)(void *), void *) = driver("wl_fake_retain");
+    atomic_fetch_add(&c->captured, 1);
+    if (!hold || !hold(stream, released, c)) released(c);
+}
+
 static const char *invalid(const struct work *w, ncclDataType_t type, ncclRedOp_t operation, const void *stream)
 {
     if (type != ncclFloat32 || operation != ncclSum) return "only sums of f32 are made here";
@@ -329,7 +355,11 @@ ncclResult_t ncclAllReduce(const void *from, void *to, size_t n, ncclDataType_t 
     if (why) return fail(ncclInvalidArgument, why);
     if (!enqueue) die("there is no fake driver");
     if ((long)comm->enqueued + 1 == key("fail_at=", -1)) return fail(ncclUnhandledCudaError, "a fake failure");
+    atomic_store(&comm->in_call, 1);
+    if ((long)comm->enqueued + 1 == key("slow_at=", -1)) sleep(1);
+    atomic_store(&comm->in_call, 0);
     comm->enqueued++;
+    retain(comm, stream);
     return enqueue(stream, run, w) ? ncclUnhandledCudaError : ncclSuccess;
 }
 

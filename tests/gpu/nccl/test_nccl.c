@@ -182,6 +182,18 @@ static int one_dies(struct wl_comm *c, struct report *r, struct wl_err *e)
     return rc;
 }
 
+/* Loses a rank while NCCL is called: it is not aborted in there. */
+static int one_dies_in_call(struct wl_comm *c, struct report *r, struct wl_err *e)
+{
+    struct wl_comm_device d;
+    float *x = numbers(c, 1000);
+    (void)r;
+    int rc = attach(c, &d, e);
+    if (!rc) rc = sum(c, &d, x, 1000, e);
+    if (c->rank == 1) raise(SIGKILL);
+    return rc ? rc : sum(c, &d, x, 1000, e);
+}
+
 static int one_gives_up(struct wl_comm *c, struct report *r, struct wl_err *e)
 {
     (void)r;
@@ -214,6 +226,11 @@ static void test_lost_ranks(void **state)
         assert_non_null(strstr(r[k].msg, "rank 1 (process "));
         assert_true(r[k].value[0] == WL_EJOB);
     }
+    setenv("WATTLAW_FAKE_NCCL", "slow_at=2", 1);
+    r = run_ranks_as(2, &by_name, one_dies_in_call);
+    unsetenv("WATTLAW_FAKE_NCCL");
+    assert_true(r[0].came_back && r[0].rc == WL_EJOB);
+    assert_non_null(strstr(r[0].msg, "rank 1 (process "));
     r = run_ranks_as(2, &by_name, one_gives_up);
     assert_int_equal(r[0].rc, WL_EJOB);
     assert_string_equal(r[0].msg, "rank 1 gave up");
