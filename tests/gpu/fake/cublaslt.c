@@ -322,8 +322,13 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *
     case CUBLASLT_ALGO_CONFIG_SPLITK_NUM: value = 1; break;
     default: break;
     }
-    if (n != sizeof value) return CUBLAS_STATUS_INVALID_VALUE;
-    memcpy(to, &value, n);
+    const size_t bytes = what == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID ? sizeof(uint16_t) : sizeof value;
+    if (n != bytes) {
+        fake_refuse_call(CUBLAS_STATUS_INVALID_VALUE, "attribute %d of an algorithm has %zu bytes, not %zu", (int)what,
+                         bytes, n);
+        abort(); /* callers take it for 0 */
+    }
+    memcpy(to, &value, n); /* little-endian */
     *written = n;
     return CUBLAS_STATUS_SUCCESS;
 }

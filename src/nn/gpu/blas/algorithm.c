@@ -44,9 +44,12 @@ static int prefer(const struct wl_gpu_blas *b, cublasLtMatmulPreference_t p, con
 static uint32_t config(const struct wl_gpu_blas *b, const cublasLtMatmulAlgo_t *a, int attribute)
 {
     uint32_t value = 0;
+    uint16_t narrow = 0; /* what cublasLt.h calls a uint16_t: another size is refused */
+    const bool is_narrow = attribute == CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID;
     size_t written;
-    b->MatmulAlgoConfigGetAttribute(a, attribute, &value, sizeof value, &written);
-    return value;
+    b->MatmulAlgoConfigGetAttribute(a, attribute, is_narrow ? (void *)&narrow : &value,
+                                    is_narrow ? sizeof narrow : sizeof value, &written);
+    return is_narrow ? narrow : value;
 }
 
 /* Parts of a sum that are added in place are added in any order. */
