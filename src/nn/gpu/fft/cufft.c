@@ -116,7 +116,7 @@ int wl_gpu_fft_plan(struct wl_gpu *g, const struct wl_gpu_fft_size *size, const 
 
 int wl_gpu_fft_run(const struct wl_gpu_fft_plan *plan, void *from, void *to, void *workspace, struct wl_err *e)
 {
-    CALL(plan->fft, SetWorkArea, plan->handle, workspace);
+    CALL(plan->fft, SetWorkArea, plan->handle, workspace ? workspace : to); /* of 0 bytes: any address but NULL */
     if (plan->inverse)
         CALL(plan->fft, ExecC2R, plan->handle, from, to);
     else
