@@ -52,6 +52,8 @@ def kernels():
                         (file("k/cut", image + b"rest"), "cut off: 20 of 4112 bytes of an image"),
                         (file("k/whole", image + bytes(4096)), "no kernels for simulated GPU")):
         says(BERT, {"WATTLAW_KERNELS": path}, path, words)
+    says(BERT, {"WATTLAW_KERNELS": os.path.join(WORK, "k/whole"), "WATTLAW_FAKE_GPU": "version=12040"}, "k/whole: no kernels for simulated GPU",
+         "its driver, of CUDA 12, loads", "needs driver 580 or newer")
     says(BERT, {"WATTLAW_FAKE_GPU": "lacks_kernels=1"}, "kernels.fatbin has no kernel", "another version")
 
 

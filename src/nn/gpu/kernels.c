@@ -6,7 +6,7 @@
 
 /* ---- its images ---- */
 
-/* A copy, which is aligned and ends with a 0. *out is NULL where the image is for other GPUs. */
+/* A copy, which is aligned and ends with a 0. *out is NULL where the image is for other GPUs, or for newer drivers. */
 static int load_image(struct wl_gpu *g, const uint8_t *at, size_t n, CUmodule *out, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
@@ -15,8 +15,21 @@ static int load_image(struct wl_gpu *g, const uint8_t *at, size_t n, CUmodule *o
     if (!rc) memcpy(image, at, n);
     const CUresult cu = rc ? CUDA_SUCCESS : g->cuda.ModuleLoadData(out, image);
     wl_arena_free(a);
-    if (cu == CUDA_ERROR_NO_BINARY_FOR_GPU) return *out = NULL, 0;
+    if (cu == CUDA_ERROR_NO_BINARY_FOR_GPU || cu == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) return *out = NULL, 0;
     return cu ? wl_cuda_fail(&g->cuda, "ModuleLoadData", cu, e) : rc;
+}
+
+/* Machine code is read by drivers of the compiler's major version of CUDA and by newer ones: nvcc 13 marks its own (the
+ * ELF's ABI 8), and its PTX (9.0), as no driver of CUDA 12 knows them. */
+static int none_loads(const struct wl_gpu *g, struct wl_err *e)
+{
+    const int major = wl_cuda_major(&g->cuda);
+    wl_fail(e, WL_EUNAVAIL, "no kernels for %s (compute capability %d.%d) in it", g->name, g->capability / 10,
+            g->capability % 10);
+    if (major && major < 13 && e)
+        wl_fail(e, WL_EUNAVAIL, "%s that its driver, of CUDA %d, loads; what nvcc 13 makes needs driver 580 or newer",
+                wl_strdup(g->arena, e->msg), major);
+    return WL_EUNAVAIL;
 }
 
 static void unload(void *gpu)
@@ -44,9 +57,7 @@ int wl_gpu_load_kernels(struct wl_gpu *g, struct wl_err *e)
         at += n;
     }
     if (!rc && !file.n) rc = wl_fail(e, WL_EUNAVAIL, "empty");
-    if (!rc && !g->n_modules)
-        rc = wl_fail(e, WL_EUNAVAIL, "no kernels for %s (compute capability %d.%d) in it", g->name, g->capability / 10,
-                     g->capability % 10);
+    if (!rc && !g->n_modules) rc = none_loads(g, e);
     return rc ? wl_err_prefix(e, "%s", path) : 0;
 }
 
