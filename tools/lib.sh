@@ -1,4 +1,4 @@
-# Shared by quickstart, check and tools/fresh-check. Source it from the top of the tree.
+# Shared by quickstart, check and other scripts. Source it from the top of the tree.
 bold= plain=
 if [ -t 1 ] && [ -z "${NO_COLOR-}" ] && [ "${TERM:-dumb}" != dumb ]; then bold=$'\033[1m' plain=$'\033[0m'; fi
 say() { printf '%s== %s%s\n' "$bold" "$*" "$plain"; }
