@@ -5,6 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Constant, or filled once, under `once`, and constant from then on. */
+#ifdef WL_BLAS_LINKED
+
+/* The loader may start OpenBLAS's threads before main: for builds with a BLAS that has none (docs/reference/building.md). */
+static const struct wl_blas table = {
+    .dnrm2 = cblas_dnrm2,
+    .daxpy = cblas_daxpy,
+    .dtrsv = cblas_dtrsv,
+    .dgemv = cblas_dgemv,
+    .dgeqrf = LAPACKE_dgeqrf,
+    .dorgqr = LAPACKE_dorgqr,
+    .dgesvd = LAPACKE_dgesvd,
+    .dtrtri = LAPACKE_dtrtri,
+    .dsyev = LAPACKE_dsyev,
+};
+
+int wl_blas_open(const struct wl_blas **out, struct wl_err *e)
+{
+    (void)e;
+    *out = &table;
+    return 0;
+}
+
+#else
+
 struct symbol {
     const char *name;
     size_t at;
@@ -23,7 +48,6 @@ static const struct symbol lapacke_symbols[] = {
     { "LAPACKE_dsyev", offsetof(struct wl_blas, dsyev) },
 };
 
-/* Filled once, under `once`, and constant from then on. */
 static struct wl_blas table;
 static struct wl_err failure;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -65,3 +89,5 @@ int wl_blas_open(const struct wl_blas **out, struct wl_err *e)
     *out = &table;
     return failure.code < 0 ? wl_fail(e, failure.code, "%s", failure.msg) : 0;
 }
+
+#endif
