@@ -123,10 +123,13 @@ static inline unsigned wl_sim_ballot(unsigned mask, bool p, const char *file, in
 #define __logf(x)        logf(x)
 #define __fdividef(x, y) ((x) / (y))
 static inline float rsqrtf(float x) { return 1 / sqrtf(x); }
-static inline double sinpi(double x) { return sin(M_PI * fmod(x, 2)); }
-static inline double cospi(double x) { return cos(M_PI * fmod(x, 2)); }
-static inline float sinpif(float x) { return (float)sinpi((double)x); }
-static inline float cospif(float x) { return (float)cospi((double)x); }
+/* By names of their own: glibc 2.41 declares those of C23. */
+static inline double wl_sim_sinpi(double x) { return sin(M_PI * fmod(x, 2)); }
+static inline double wl_sim_cospi(double x) { return cos(M_PI * fmod(x, 2)); }
+#define sinpi(x)  wl_sim_sinpi(x)
+#define cospi(x)  wl_sim_cospi(x)
+#define sinpif(x) ((float)wl_sim_sinpi((double)(x)))
+#define cospif(x) ((float)wl_sim_cospi((double)(x)))
 static inline void sincospif(float x, float *s, float *c) { *s = sinpif(x), *c = cospif(x); }
 /* Never fused: nor does the host's compiler, for processors of x86-64 without extensions. */
 static inline float __fmul_rn(float x, float y) { return x * y; }
