@@ -45,8 +45,8 @@ static bool may_call(const char *function)
     static const char *const ours[] = { "avg", "coalesce", "count", "ifnull", "instr", "max",
                                         "min", "nullif",   "raise", "substr", "sum",   NULL };
     static const char *const of_alter_table[] = {
-        "length", "like", "printf", "sqlite_drop_column", "sqlite_rename_quotefix", "sqlite_rename_test", "substr", NULL
-    }; /* which migrations use */
+        "glob", "length", "like", "printf", "sqlite_drop_column", "sqlite_rename_quotefix", "sqlite_rename_test", "substr", NULL
+    }; /* which migrations use; glob since SQLite 3.46 at the latest, like before */
     return listed(function, ours) || listed(function, of_alter_table);
 }
 
