@@ -1,0 +1,3 @@
+from wattlaw.program import main
+
+main()
