@@ -17,6 +17,7 @@
 #define WL_CAP_CAP_H
 
 #include "base/base.h"
+#include "cap/service.h"
 #include "power/power.h"
 #include "settings/settings.h"
 
@@ -35,8 +36,21 @@ struct wl_cap_request {
 extern const struct wl_cap_request wl_cap_none;
 bool wl_cap_is_requested(const struct wl_cap_request *r);
 
+/* Root's cap service acts for another process: it sets only the limits that were asked for, on any device of the
+ * machine and by the machine's own drivers, does not take that process's reservations for another's, and takes nothing
+ * from the journals of other users' dead processes. docs/adr/145 */
+struct wl_cap_target {
+    enum wl_cap_kind kind;
+    const char *device;
+};
+struct wl_cap_client {
+    int64_t pid, user;
+    const struct wl_cap_target *v;
+    size_t n; /* 0: every limit */
+};
+
 struct wl_cap_opts {
-    const char *setter;        /* auto, nvml, rapl, cpufreq, command, observe or null */
+    const char *setter;        /* auto, nvml, rapl, cpufreq, service, command, observe or null */
     const char *command;       /* words with {watts}: sets a power limit, also of a module if it has {scope};
                                 * NULL: wattlaw sets it */
     const char *restore;       /* words that restore it; NULL: `command` with the found watts */
@@ -45,13 +59,14 @@ struct wl_cap_opts {
     double wait_s;             /* timeout for a driver call or a site's command; 0: 10 s */
     const char *state_dir;     /* folder for cap journals; NULL: see wl_cap_state_dir */
     const char *program;       /* the wattlaw program of the guard; NULL: this one */
+    const struct wl_cap_client *client; /* NULL: this process sets caps for itself */
 };
 
 /* Rows for a struct that holds a struct wl_cap_opts as member `at`; `prefix` begins the names. */
 /* clang-format off */
 #define WL_CAP_OPT_ROWS(holder, at, prefix)                                                                            \
     { .name = prefix "setter", .type = WL_CHOICE, .offset = offsetof(holder, at.setter), .def = "auto",                \
-      .choices = "auto|nvml|rapl|cpufreq|command|observe|null", .help = "setter of caps; observe: the site has set the caps, wattlaw verifies" }, \
+      .choices = "auto|nvml|rapl|cpufreq|service|command|observe|null", .help = "setter of caps; observe: the site has set the caps, wattlaw verifies" }, \
     { .name = prefix "command", .type = WL_STR, .offset = offsetof(holder, at.command),                                \
       .unit = "COMMAND", .help = "site command that sets a power cap: words with {uuid} and {watts}, for modules {scope} (default: none)" },                         \
     { .name = prefix "restore", .type = WL_STR, .offset = offsetof(holder, at.restore),                                \

@@ -18,6 +18,7 @@ struct wl_caps {
     const char *dir, *program;
     struct wl_claims claims; /* of other processes, while the state folder is locked */
     struct wl_guard guard;
+    struct wl_hold *hold;        /* what another process holds for us; NULL: nothing */
     bool journal_written, warned; /* warned: a missing guard or journal was reported */
 };
 
@@ -97,6 +98,15 @@ static void log_restore_result(const struct wl_restore_result *l)
     if (l->state == WL_RESTORE_BAD_JOURNAL) wl_log(WL_WARN, "cap", "%s; ignored", l->why);
 }
 
+/* Another limit of a device that the process has capped for which the cap service acts. */
+static bool is_of_client(const struct wl_cap_client *client, const struct wl_restore_result *l)
+{
+    if (!client || l->pid != client->pid || l->user != client->user) return false;
+    for (size_t i = 0; i < client->n; i++)
+        if (client->v[i].kind == l->kind && wl_str_eq(client->v[i].device, l->device)) return false;
+    return true;
+}
+
 /* Fails if a live process, or one of this user that may live, holds one of the devices. Unreadable journals and those
  * of other users' dead processes do not block a device. */
 static int check_free(struct wl_caps *c, struct wl_err *e)
@@ -107,7 +117,7 @@ static int check_free(struct wl_caps *c, struct wl_err *e)
     for (size_t i = 0; i < results.n && rc == 0; i++) {
         const struct wl_restore_result *l = &results.v[i];
         log_restore_result(l);
-        if (!l->blocks) continue;
+        if (!l->blocks || is_of_client(c->context.opts->client, l)) continue;
         bool unique = wl_str_starts(l->device, "GPU-"); /* CPUs of other machines have the same names */
         for (size_t k = 0; k < c->controls.n && rc == 0; k++)
             if ((unique || !l->other_host) && wl_str_eq(c->controls.v[k].device, l->device))
@@ -117,6 +127,10 @@ static int check_free(struct wl_caps *c, struct wl_err *e)
 }
 
 /* ---- setting ---- */
+
+static bool is_held(const struct wl_caps *c, size_t i) { return c->controls.v[i].ops->hold; }
+
+static bool is_journalled(const struct wl_caps *c, size_t i) { return !c->controls.v[i].ops->observes && !is_held(c, i); }
 
 static int write_journal(struct wl_caps *c, struct wl_err *e)
 {
@@ -134,7 +148,7 @@ static int write_journal(struct wl_caps *c, struct wl_err *e)
     c->entries = wl_new_array(c->a, size_t, c->controls.n);
     for (size_t i = 0; i < c->controls.n; i++) {
         const struct wl_cap_setting *s = &c->settings[i];
-        if (c->controls.v[i].ops->observes) continue;
+        if (!is_journalled(c, i)) continue;
         c->entries[i] = c->journal.n;
         c->journal.v[c->journal.n++] = (struct wl_journal_entry) {
             .setter = s->setter, .device = s->device, .kind = s->kind, .found = s->found, .set = s->requested
@@ -182,10 +196,12 @@ static int set_all(struct wl_caps *c, struct wl_err *e)
 {
     int rc = 0;
     for (size_t i = 0; i < c->controls.n && rc == 0; i++) {
+        if (is_held(c, i)) continue;
         rc = wl_control_set(&c->controls.v[i], c->settings[i].requested, e);
         if (rc == WL_EHUNG && c->journal_written) c->journal.v[c->entries[i]].set_pending = true;
     }
-    for (size_t i = 0; i < c->controls.n && rc == 0; i++) rc = wait_for_readback(c, i, e);
+    for (size_t i = 0; i < c->controls.n && rc == 0; i++)
+        if (!is_held(c, i)) rc = wait_for_readback(c, i, e);
     return rc;
 }
 
@@ -198,7 +214,7 @@ static int restore_locked(struct wl_caps *c, struct wl_err *e)
     struct wl_err none;
     if (!c->journal_written) return 0;
     struct wl_arena *a = wl_arena_new(NULL);
-    bool seen = wl_claims_load(c->dir, &all, a, &none) == 0;
+    bool seen = wl_claims_load(c->dir, c->context.opts->client, &all, a, &none) == 0;
     int rc = wl_journal_restore(&c->journal, seen ? &all : NULL, &opts, false, &rows, a, e);
     for (size_t i = 0; i < rows.n; i++)
         if (rows.v[i].state == WL_RESTORE_CHANGED_BY_OTHER)
@@ -213,7 +229,7 @@ static int restore_locked(struct wl_caps *c, struct wl_err *e)
 static int set_locked(struct wl_caps *c, struct wl_err *e)
 {
     int rc = check_free(c, e);
-    if (rc == 0) rc = wl_claims_load(c->dir, &c->claims, c->a, e);
+    if (rc == 0) rc = wl_claims_load(c->dir, c->context.opts->client, &c->claims, c->a, e);
     if (rc == 0) rc = probe_all(c, e);
     if (rc == 0) rc = write_journal(c, e);
     if (rc == 0 && c->journal_written) rc = wl_guard_start(&c->guard, c->program, c->journal.path, c->a, e);
@@ -234,6 +250,77 @@ static void release_guard(struct wl_caps *c)
     c->journal_written = false;
 }
 
+/* ---- held by another process ---- */
+
+/* That process takes the lock of the state folder: it must be free. */
+static int hold_all(struct wl_caps *c, struct wl_err *e)
+{
+    struct wl_cap_setting **held = wl_new_array(c->a, struct wl_cap_setting *, c->controls.n);
+    const struct wl_setter_ops *ops = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < c->controls.n; i++) {
+        if (!is_held(c, i)) continue;
+        ops = c->controls.v[i].ops;
+        held[n++] = &c->settings[i];
+    }
+    int rc = ops ? ops->hold(&c->hold, c->context.opts, held, n, c->a, e) : 0;
+    for (size_t i = 0; i < c->controls.n && rc == 0; i++)
+        if (is_held(c, i)) rc = wait_for_readback(c, i, e);
+    return rc;
+}
+
+/* Does each limit have its value from before? One that somebody else has set meanwhile is left unchanged. */
+static int check_released(const struct wl_caps *c, struct wl_err *e)
+{
+    int rc = 0;
+    for (size_t i = 0; i < c->controls.n && rc == 0; i++) {
+        const struct wl_control *k = &c->controls.v[i];
+        const struct wl_cap_setting *s = &c->settings[i];
+        double set = NAN, enforced;
+        if (!is_held(c, i) || k->write_only) continue;
+        rc = wl_control_get(k, &set, &enforced, e);
+        if (rc == 0 && wl_cap_same(k->kind, set, s->requested) && !wl_cap_same(k->kind, set, s->found))
+            rc = wl_fail(e, WL_EIO, "%s still reads %g %s, not the %g that was found", k->device, set,
+                         wl_cap_kind_unit(k->kind), s->found);
+    }
+    return rc;
+}
+
+static int release_hold(struct wl_caps *c, struct wl_err *e)
+{
+    struct wl_hold *h = c->hold;
+    c->hold = NULL;
+    if (!h) return 0;
+    for (size_t i = 0; i < c->controls.n; i++) {
+        if (!is_held(c, i)) continue;
+        int rc = c->controls.v[i].ops->release(h, e);
+        return rc < 0 ? rc : check_released(c, e);
+    }
+    return 0;
+}
+
+static void keep_hold(struct wl_caps *c)
+{
+    struct wl_err e;
+    for (size_t i = 0; i < c->controls.n && c->hold; i++) {
+        if (!is_held(c, i)) continue;
+        if (c->controls.v[i].ops->keep(c->hold, &e) < 0 && !c->warned) {
+            wl_log(WL_WARN, "cap", "%s", e.msg);
+            c->warned = true;
+        }
+        return;
+    }
+}
+
+/* Nothing stays set if the other process refuses. */
+static int hold_or_release(struct wl_caps *c, struct wl_err *e)
+{
+    struct wl_err back;
+    int rc = hold_all(c, e);
+    if (rc == 0 || wl_caps_release(c, &back) == 0) return rc;
+    return wl_fail(e, rc, "%s; and %s", wl_strdup(c->a, e->msg), back.msg);
+}
+
 static void release(void *what)
 {
     struct wl_err e;
@@ -248,7 +335,7 @@ static struct wl_caps *caps_new(const struct wl_cap_request *request, const stru
     *kept = *request;
     c->a = a;
     c->request = kept;
-    c->context = (struct wl_setter_context) { .opts = opts, .power = power, .a = a };
+    c->context = (struct wl_setter_context) { .opts = opts, .power = power, .all = opts->client != NULL, .a = a };
     c->dir = wl_cap_state_dir(opts, a);
     c->program = opts->program;
     return c;
@@ -275,7 +362,7 @@ int wl_caps_set(struct wl_caps **out, const struct wl_cap_request *request, cons
     rc = set_locked(c, e);
     close(lock);
     if (rc < 0) release_guard(c);
-    return rc;
+    return rc < 0 ? rc : hold_or_release(c, e);
 }
 
 /* ---- while it is set, and the end ---- */
@@ -321,6 +408,7 @@ static void rewrite_journal(struct wl_caps *c)
 void wl_caps_poll(struct wl_caps *c)
 {
     struct wl_err e;
+    keep_hold(c);
     if (!c->journal_written) return;
     if (access(c->journal.path, F_OK)) rewrite_journal(c);
     if (wl_guard_is_alive(&c->guard)) return;
@@ -345,12 +433,13 @@ const char *wl_caps_check(struct wl_caps *c)
 /* Our devices are reserved, so nobody else sets them: a lock that is not released does not keep caps in place. */
 int wl_caps_release(struct wl_caps *c, struct wl_err *e)
 {
-    int rc = 0;
+    int rc = release_hold(c, e);
     if (c->journal_written) {
-        struct wl_err held;
+        struct wl_err held, why;
         int lock = wl_cap_state_lock(c->dir, wl_cap_wait_s(c->context.opts), &held);
         if (lock == WL_EHUNG) wl_log(WL_WARN, "cap", "%s; caps are restored without the lock", held.msg);
-        rc = restore_locked(c, e);
+        int restored = restore_locked(c, &why);
+        if (rc == 0 && restored < 0) rc = wl_fail(e, restored, "%s", why.msg);
         if (lock >= 0) close(lock);
     }
     release_guard(c);

@@ -70,7 +70,8 @@ static bool exceeds_quota(const char *path, struct quotas *quotas, struct wl_cla
     return true;
 }
 
-static void load_one(const char *path, struct quotas *quotas, struct wl_claims *out, struct wl_arena *a)
+static void load_one(const char *path, const struct wl_cap_client *client, struct quotas *quotas, struct wl_claims *out,
+                     struct wl_arena *a)
 {
     struct wl_claim c = { .j.owner = (uid_t)-1 };
     struct wl_err bad;
@@ -82,11 +83,13 @@ static void load_one(const char *path, struct quotas *quotas, struct wl_claims *
     }
     if (c.j.owner != geteuid()) quota_of(quotas, c.j.owner, a)->caps += c.j.n;
     c.holder_state = wl_holder_state_of(&c.j.holder, c.j.owner, &c.why, a);
+    if (client && c.j.owner != geteuid() && !wl_claim_may_be_alive(&c)) return;
     WL_GROW(a, out->v, out->n, out->cap);
     out->v[out->n++] = c;
 }
 
-int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, struct wl_err *e)
+int wl_claims_load(const char *dir, const struct wl_cap_client *client, struct wl_claims *out, struct wl_arena *a,
+                   struct wl_err *e)
 {
     struct wl_strs paths, why;
     struct quotas quotas = { 0 };
@@ -95,7 +98,7 @@ int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, s
     if (rc < 0) return rc;
     for (size_t i = 0; i < why.n; i++) add_bad(out, dir, why.v[i], (uid_t)-1, a);
     for (size_t i = 0; i < paths.n; i++)
-        if (!exceeds_quota(paths.v[i], &quotas, out, a)) load_one(paths.v[i], &quotas, out, a);
+        if (!exceeds_quota(paths.v[i], &quotas, out, a)) load_one(paths.v[i], client, &quotas, out, a);
     if (out->n > 0) qsort(out->v, out->n, sizeof *out->v, newest_first);
     return 0;
 }

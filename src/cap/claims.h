@@ -19,7 +19,9 @@ struct wl_claims {
     size_t n_bad, bad_cap;
 };
 
-int wl_claims_load(const char *dir, struct wl_claims *out, struct wl_arena *a, struct wl_err *e);
+/* `client` not NULL: without those of other users' dead processes. */
+int wl_claims_load(const char *dir, const struct wl_cap_client *client, struct wl_claims *out, struct wl_arena *a,
+                   struct wl_err *e);
 
 /* May the claim's holder still run? */
 bool wl_claim_may_be_alive(const struct wl_claim *c);

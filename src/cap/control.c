@@ -92,6 +92,14 @@ static void open_now(void *arg)
                    : wl_setter_open(&o->context, o->kind, &o->controls, &o->fix, &o->why);
 }
 
+static bool is_wanted(const struct wl_cap_client *client, const struct wl_control *k)
+{
+    if (!client || client->n == 0) return true;
+    for (size_t i = 0; i < client->n; i++)
+        if (client->v[i].kind == k->kind && wl_str_eq(client->v[i].device, k->device)) return true;
+    return false;
+}
+
 static void free_arena(void *a) { wl_arena_free(a); }
 
 /* Closing calls the driver too and may hang. */
@@ -123,6 +131,7 @@ int wl_controls_open(const struct wl_setter_context *p, const struct wl_setter_o
     wl_defer(p->a, close_opened, opened);
     *fix = o->fix;
     for (size_t i = 0; i < o->controls.n && o->rc == 0; i++) {
+        if (!is_wanted(p->opts->client, &o->controls.v[i])) continue;
         struct wl_control *k = wl_controls_add(out, p->a);
         *k = o->controls.v[i];
         k->session = opened;

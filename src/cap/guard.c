@@ -154,7 +154,7 @@ static int restore_now(const struct watched *w, struct wl_arena *a, struct wl_er
     struct wl_restore_results rows = { 0 };
     struct wl_err why;
     int lock = wl_cap_state_lock(w->dir, wl_cap_wait_s(&w->j.opts), &why);
-    bool seen = wl_claims_load(w->dir, &all, a, &why) == 0;
+    bool seen = wl_claims_load(w->dir, w->j.opts.client, &all, a, &why) == 0;
     const struct wl_journal *j = pending_journal(w, &now, a);
     struct wl_restore_options opts = { .opts = &w->j.opts, .power = &w->j.power };
     int rc = j ? wl_journal_restore(j, seen ? &all : &none, &opts, false, &rows, a, e) : 0;

@@ -33,6 +33,11 @@ static struct wl_json *journal_json(const struct wl_journal *j, struct wl_arena 
     wl_json_add_real(o, "wait_s", wl_cap_wait_s(&j->opts));
     wl_json_add_str(o, "nvml_library", j->power.nvml_library ? j->power.nvml_library : getenv("NVML_LIBRARY"));
     wl_json_add_str(o, "root", j->power.root);
+    if (j->opts.client) {
+        o = wl_json_add_object(root, "client");
+        wl_json_add_int(o, "pid", j->opts.client->pid);
+        wl_json_add_int(o, "user", j->opts.client->user);
+    }
     struct wl_json *caps = wl_json_add_array(root, "caps");
     for (size_t i = 0; i < j->n; i++) {
         o = wl_json_add_object(caps, NULL);
@@ -78,6 +83,13 @@ static int kind_from(const char *name)
 
 static const char *text_of(const struct wl_json *o, const char *key) { return wl_json_str(wl_json_get(o, key)); }
 
+/* One whose setter leaves it to another process to restore is in that process's journal. */
+static bool sets(const char *setter)
+{
+    const struct wl_setter_ops *ops = wl_setter_find(setter);
+    return ops && ops->set;
+}
+
 static int read_entry(const struct wl_json *o, const char *path, struct wl_journal_entry *out, struct wl_err *e)
 {
     int kind = kind_from(text_of(o, "kind"));
@@ -86,13 +98,23 @@ static int read_entry(const struct wl_json *o, const char *path, struct wl_journ
                                        .kind = kind < 0 ? 0 : (enum wl_cap_kind)kind,
                                        .found = wl_json_real(wl_json_get(o, "found")),
                                        .set = wl_json_real(wl_json_get(o, "set")) };
-    if (kind < 0 || !out->device || !wl_is_printable_ascii(out->device) || !out->setter || !wl_setter_find(out->setter))
+    if (kind < 0 || !out->device || !wl_is_printable_ascii(out->device) || !out->setter || !sets(out->setter))
         return wl_fail(e, WL_EINVAL, "%s: a cap has no known kind, setter or device", path);
     /* found is NAN if a clock was not locked; a power limit always has a value */
     bool found = out->found > 0 || (isnan(out->found) && !wl_cap_is_power(out->kind));
     if (found && out->set > 0 && isfinite(out->set)) return 0;
     return wl_fail(e, WL_EINVAL, "%s: %s of %s: expected the value found and the value set, both above 0", path,
                    wl_cap_kind_name(out->kind), out->device);
+}
+
+/* For whom the cap service has set them; NULL: for its holder. */
+static const struct wl_cap_client *read_client(const struct wl_json *o, struct wl_arena *a)
+{
+    if (!o) return NULL;
+    struct wl_cap_client *c = wl_new(a, struct wl_cap_client);
+    c->pid = wl_json_int(wl_json_get(o, "pid"), -1);
+    c->user = wl_json_int(wl_json_get(o, "user"), -1);
+    return c;
 }
 
 static int by_device(const void *x, const void *y)
@@ -135,6 +157,7 @@ int wl_journal_parse(const char *path, const char *text, struct wl_journal *out,
                                        .wait_s = wait_s > 0 && wait_s <= WL_CAP_WAIT_MAX_S ? wait_s : 0 };
     out->power = (struct wl_power_opts) { .nvml_library = text_of(o, "nvml_library"),
                                           .root = text_of(o, "root") ? text_of(o, "root") : "" };
+    out->opts.client = read_client(wl_json_get(root, "client"), a);
     const struct wl_json *caps = wl_json_get(root, "caps");
     out->n = wl_json_size(caps);
     if (out->n > MAX_CAPS) return wl_fail(e, WL_EINVAL, "%s: %zu caps, expected at most %d", path, out->n, MAX_CAPS);

@@ -64,12 +64,14 @@ static int refuse(const struct reservation *r, const struct wl_control *k, struc
 }
 
 /* A reservation that is not locked, or whose holder is dead, does not count; one of this user is removed. */
-static int check_one(const char *path, const struct wl_controls *controls, struct wl_arena *a, struct wl_err *e)
+static int check_one(const char *path, const struct wl_controls *controls, const struct wl_cap_client *client,
+                     struct wl_arena *a, struct wl_err *e)
 {
     struct reservation r;
     struct wl_err none;
     const char *why, *boot_id = wl_host_boot_id(a);
     if (!read_reservation(path, &r, a)) return 0;
+    if (client && r.holder.pid == client->pid && (int64_t)r.owner == client->user) return 0;
     if (!is_locked(path) || wl_holder_state_of(&r.holder, r.owner, &why, a) == WL_HOLDER_DEAD) {
         if (r.owner == geteuid() && wl_safe_file_remove(path, r.owner, &none) < 0)
             wl_log(WL_DEBUG, "cap", "%s", none.msg);
@@ -80,11 +82,12 @@ static int check_one(const char *path, const struct wl_controls *controls, struc
     return 0;
 }
 
-static int check_all(const char *dir, const struct wl_controls *controls, struct wl_arena *a, struct wl_err *e)
+static int check_all(const char *dir, const struct wl_controls *controls, const struct wl_cap_client *client,
+                     struct wl_arena *a, struct wl_err *e)
 {
     struct wl_strs paths, why;
     int rc = wl_cap_state_files(dir, suffix, MAX_DEVICES, &paths, &why, a, e);
-    for (size_t i = 0; i < paths.n && rc == 0; i++) rc = check_one(paths.v[i], controls, a, e);
+    for (size_t i = 0; i < paths.n && rc == 0; i++) rc = check_one(paths.v[i], controls, client, a, e);
     return rc;
 }
 
@@ -148,13 +151,13 @@ static bool seen_before(const struct wl_controls *controls, size_t i)
     return false;
 }
 
-static int reserve_locked(const char *dir, const struct wl_controls *controls, const char *what, struct wl_arena *a,
-                          struct wl_err *e)
+static int reserve_locked(const char *dir, const struct wl_controls *controls, const char *what,
+                          const struct wl_cap_client *client, struct wl_arena *a, struct wl_err *e)
 {
     char *folder;
     struct wl_holder self;
     int rc = wl_cap_state_user_dir(dir, &folder, a, e);
-    if (rc == 0) rc = check_all(dir, controls, a, e);
+    if (rc == 0) rc = check_all(dir, controls, client, a, e);
     if (rc == 0) rc = wl_holder_self(&self, a, e);
     for (size_t i = 0; i < controls->n && rc == 0; i++)
         if (!seen_before(controls, i)) rc = reserve_one(folder, &controls->v[i], what, &self, a, e);
@@ -164,7 +167,7 @@ static int reserve_locked(const char *dir, const struct wl_controls *controls, c
 int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const struct wl_cap_opts *opts,
                     const struct wl_power_opts *power, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_setter_context context = { .opts = opts, .power = power, .a = a };
+    struct wl_setter_context context = { .opts = opts, .power = power, .all = opts->client != NULL, .a = a };
     struct wl_controls controls = { 0 };
     const char *dir = wl_cap_state_dir(opts, a), *fix;
     for (int kind = 0; kind < WL_CAP_KINDS; kind++) {
@@ -176,7 +179,7 @@ int wl_caps_reserve(const bool kinds[WL_CAP_KINDS], const char *what, const stru
     int rc = wl_cap_state_make(dir, e);
     int lock = rc < 0 ? rc : wl_cap_state_lock(dir, wl_cap_wait_s(opts), e);
     if (lock < 0) return lock;
-    rc = reserve_locked(dir, &controls, what, a, e);
+    rc = reserve_locked(dir, &controls, what, opts->client, a, e);
     close(lock);
     return rc;
 }

@@ -148,11 +148,12 @@ static bool held_by_other(const struct restoring *w, const struct wl_control *k,
     return false;
 }
 
-/* The value to restore: what the first holder found. */
+/* The value to restore: what the first holder found. The cap service has looked for it when it set the cap, and takes
+ * nothing from other users' journals. */
 static double original(const struct restoring *w, const struct wl_control *k, const struct wl_journal_entry *entry)
 {
     const struct wl_claim *whose;
-    if (!w->j->trusted && w->j->owner != geteuid()) return entry->found;
+    if (w->j->opts.client || (!w->j->trusted && w->j->owner != geteuid())) return entry->found;
     return wl_claims_original(w->all, w->j, entry, k, &whose);
 }
 
@@ -328,7 +329,7 @@ int wl_restore_locked(const char *dir, const struct wl_restore_options *opts, st
     struct wl_claims all;
     struct wl_restore_setters others;
     struct wl_restore_options shared = *opts;
-    int rc = wl_claims_load(dir, &all, a, e);
+    int rc = wl_claims_load(dir, opts->opts->client, &all, a, e);
     if (rc < 0) return rc;
     for (size_t i = 0; i < all.n_bad; i++) add_row(out, &all.bad[i], a);
     struct wl_arena *opened = wl_arena_new(a);

@@ -5,6 +5,7 @@
 #include "cap/cap.h"
 
 struct wl_setter_ops;
+struct wl_hold; /* limits that another process holds for us */
 struct wl_setter_session;
 
 /* One limit of one device. Texts live as long as the arena it was opened in. */
@@ -49,6 +50,7 @@ struct wl_setter_ops {
     /* The value set, and the enforced one (NAN: the same or not known). */
     int (*get)(const struct wl_control *k, double *set, double *enforced, struct wl_err *e);
 
+    /* Missing if the setter has hold(). */
     int (*set)(const struct wl_control *k, double value, struct wl_err *e);
 
     /* (optional) Restores a found value, where that is not a plain set. */
@@ -60,19 +62,27 @@ struct wl_setter_ops {
     /* (optional) Why this limit seems to be locked by somebody else; NULL: it does not. */
     const char *(*locked_by_other)(const struct wl_control *k, struct wl_arena *a);
 
+    /* (optional, all three) Another process sets these limits, all or none, keeps their journal and restores them: when
+     * it is asked to, or when this process dies. hold() fills in the values that will be restored; keep() says that this
+     * process still runs and fails if they were restored meanwhile; release() returns when they are restored. */
+    int (*hold)(struct wl_hold **out, const struct wl_cap_opts *opts, struct wl_cap_setting *const *v, size_t n,
+                struct wl_arena *a, struct wl_err *e);
+    int (*keep)(struct wl_hold *h, struct wl_err *e);
+    int (*release)(struct wl_hold *h, struct wl_err *e);
+
     bool observes;        /* sets nothing: there is nothing to restore */
     bool has_own_timeout; /* set and restore return by themselves after opts->wait_s */
 };
 
-extern const struct wl_setter_ops wl_setter_nvml, wl_setter_rapl, wl_setter_cpufreq, wl_setter_command,
-    wl_setter_observe, wl_setter_null;
+extern const struct wl_setter_ops wl_setter_nvml, wl_setter_rapl, wl_setter_cpufreq, wl_setter_service,
+    wl_setter_command, wl_setter_observe, wl_setter_null;
 
 /* All of them, NULL-terminated. */
 extern const struct wl_setter_ops *const wl_setters[];
 const struct wl_setter_ops *wl_setter_find(const char *name);
 
 /* Opens the setter that the options name for a kind: "auto" takes the site's command if there is one, nvml if there are
- * GPUs, else rapl or cpufreq. */
+ * GPUs, else rapl or cpufreq; the cap service instead of these if it runs here and this user may not set them. */
 int wl_setter_open(const struct wl_setter_context *p, enum wl_cap_kind kind, struct wl_controls *out, const char **fix,
                    struct wl_err *e);
 

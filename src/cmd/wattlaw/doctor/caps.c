@@ -9,6 +9,7 @@ void wl_doctor_caps_find(struct wl_doctor_caps *c, const struct wl_cap_opts *opt
 {
     struct wl_restore_results lefts;
     *c = (struct wl_doctor_caps) { .state_dir = wl_cap_state_dir(opts, a) };
+    wl_cap_service_probe(&c->service, a);
     for (int k = 0; k < WL_CAP_KINDS; k++) wl_cap_probe(k, opts, power, &c->can[k], a);
     struct wl_err e;
     int rc = wl_cap_restore(opts, power, (struct wl_cap_restore_flags) { .dry_run = true }, &lefts, a, &e);
@@ -31,6 +32,14 @@ static void print_range(const struct wl_cap_ability *can, enum wl_cap_kind kind,
     if (!isnan(can->present)) wl_print(", now %.6g %s", can->present, wl_cap_kind_unit(kind));
 }
 
+static void print_service(const struct wl_cap_service_state *s)
+{
+    if (!s->why)
+        wl_print("  %-10s %-7s %zu limits may be set through %s\n", "service", "yes", s->limits, s->socket);
+    else
+        wl_print("  %-10s %-7s %s\n  %19sfix: %s\n", "service", "no", s->why, "", s->fix);
+}
+
 void wl_doctor_caps_print(const struct wl_doctor_caps *c, struct wl_arena *a)
 {
     static const char *const names[WL_CAP_KINDS] = { "power", "module", "clock", "mem-clock" };
@@ -48,6 +57,7 @@ void wl_doctor_caps_print(const struct wl_doctor_caps *c, struct wl_arena *a)
         }
         if (can->why && can->fix) wl_print("  %19sfix: %s\n", "", can->fix);
     }
+    print_service(&c->service);
     if (c->left_why) wl_print("  left       ?       %s\n", c->left_why);
     if (c->left)
         wl_print("  left       %-7zu caps of crashed runs, journals in %s\n  %19sfix: wattlaw restore\n", c->left,
@@ -74,4 +84,10 @@ void wl_doctor_caps_json(const struct wl_doctor_caps *c, struct wl_json *root)
         wl_json_add_str(o, "fix", can->why ? can->fix : NULL);
     }
     wl_json_add_int(root, "caps_left", (int64_t)c->left);
+    struct wl_json *o = wl_json_add_object(root, "cap_service");
+    wl_json_add_str(o, "socket", c->service.socket);
+    wl_json_add_bool(o, "can", !c->service.why);
+    wl_json_add_int(o, "limits", (int64_t)c->service.limits);
+    wl_json_add_str(o, "reason", c->service.why);
+    wl_json_add_str(o, "fix", c->service.why ? c->service.fix : NULL);
 }

@@ -25,6 +25,7 @@ struct wl_doctor_caps {
     size_t left;          /* caps that crashed runs left set */
     const char *left_why; /* why `left` is unknown; NULL: it is known */
     const char *state_dir;
+    struct wl_cap_service_state service;
 };
 
 /* Changes nothing. */
