@@ -192,8 +192,11 @@ static void broken_journals_are_reported_by_name(void **state)
     struct fixture *p = *state;
     static const char unknown_setter[] = "{\"wattlaw_caps\": 1, \"holder\": {\"pid\": 1, \"boot_id\": \"x\", "
                                          "\"host\": \"h\"}, \"caps\": [{\"setter\": \"rapll\"}]}";
+    static const char held[] = "{\"wattlaw_caps\": 1, \"holder\": {\"pid\": 1, \"boot_id\": \"x\", \"host\": "
+                               "\"h\"}, \"caps\": [{\"kind\": \"power_cap_w\", \"setter\": \"service\", "
+                               "\"device\": \"GPU-1\", \"found\": 400, \"set\": 250}]}"; /* it keeps its own journal */
     static const char *const broken[] = {
-        "", "{", "[]", "{\"wattlaw_caps\": 2}", "{\"wattlaw_caps\": 1}", unknown_setter
+        "", "{", "[]", "{\"wattlaw_caps\": 2}", "{\"wattlaw_caps\": 1}", unknown_setter, held
     };
     for (size_t i = 0; i < WL_COUNT(broken); i++) {
         cap_fixture_put(p, "state/bad.caps", broken[i]);
