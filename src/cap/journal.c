@@ -2,6 +2,7 @@
  * folder of its user. */
 #include "cap/journal.h"
 
+#include "base/trust.h"
 #include "cap/control.h"
 #include "cap/safe_file.h"
 #include "cap/state_dir.h"

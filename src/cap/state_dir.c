@@ -1,5 +1,6 @@
 #include "cap/state_dir.h"
 
+#include "base/trust.h"
 #include "cap/safe_file.h"
 
 #include <dirent.h>
@@ -46,35 +47,7 @@ void wl_cap_state_dirs(const struct wl_cap_opts *opts, struct wl_strs *out, stru
     if (!is_named(opts) && geteuid() != 0 && !wl_str_eq(home, out->v[0]) && wl_is_dir(home)) wl_strs_add(a, out, home);
 }
 
-/* ---- who can replace what ---- */
-
-static bool is_open_to_others(const struct stat *st)
-{
-    return st->st_mode & (S_IWGRP | S_IWOTH) && !(S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX);
-}
-
-static bool each_part_is_ours(const char *path)
-{
-    char part[PATH_MAX];
-    for (size_t n = 1; n < sizeof part; n++) {
-        struct stat st;
-        if (path[n] && path[n] != '/') continue;
-        memcpy(part, path, n);
-        part[n] = '\0';
-        if (lstat(part, &st) || (st.st_uid != 0 && st.st_uid != geteuid())) return false;
-        if (!S_ISLNK(st.st_mode) && is_open_to_others(&st)) return false;
-        if (!path[n]) break;
-    }
-    struct stat root;
-    return stat("/", &root) == 0 && (root.st_uid == 0 || root.st_uid == geteuid()) && !is_open_to_others(&root);
-}
-
-bool wl_path_is_ours(const char *path)
-{
-    char real[PATH_MAX];
-    return path[0] == '/' && strlen(path) < PATH_MAX && realpath(path, real) && each_part_is_ours(path) &&
-           each_part_is_ours(real);
-}
+/* ---- making it ---- */
 
 int wl_cap_state_make(const char *dir, struct wl_err *e)
 {
@@ -88,9 +61,9 @@ int wl_cap_state_make(const char *dir, struct wl_err *e)
     }
     if (rc < 0) return wl_err_prefix(e, "the state folder for cap journals (%s)", other);
     if (stat(dir, &st)) return wl_fail_errno(e, "%s", dir);
-    if (is_open_to_others(&st) && st.st_uid == geteuid()) { /* created with a umask of 002 */
+    if (wl_is_open_to_others(&st) && st.st_uid == geteuid()) { /* created with a umask of 002 */
         if (chmod(dir, (st.st_mode & 07777) | S_ISVTX)) return wl_fail_errno(e, "%s: cannot make it sticky", dir);
-    } else if (is_open_to_others(&st)) {
+    } else if (wl_is_open_to_others(&st)) {
         return wl_fail(e, WL_EPERM,
                        "%s: others can write to it and remove files of other users: sudo chmod +t %s, or %s", dir, dir,
                        other);

@@ -24,7 +24,4 @@ int wl_cap_state_user_dir(const char *dir, char **out, struct wl_arena *a, struc
 int wl_cap_state_files(const char *dir, const char *suffix, size_t max, struct wl_strs *paths, struct wl_strs *why,
                        struct wl_arena *a, struct wl_err *e);
 
-/* Can only this user and root replace the file or folder, or one on the path to it? */
-bool wl_path_is_ours(const char *path);
-
 #endif

@@ -1,7 +1,7 @@
 #include "cap/service/policy.h"
 
+#include "base/trust.h"
 #include "cap/safe_file.h"
-#include "cap/state_dir.h"
 
 #include <fnmatch.h>
 #include <math.h>

@@ -1,8 +1,9 @@
 /* The process that listens: it admits clients and starts a process for each. It opens no driver and reads nothing that a
  * client sends. */
 #include "cap/service/internal.h"
+
+#include "base/trust.h"
 #include "cap/service.h"
-#include "cap/state_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -150,7 +151,7 @@ static int admit(const struct server *s, int fd, struct ucred *peer, struct wl_e
         return wl_fail(e, WL_EPERM, "user %u is not in the group %s, which may set caps here", (unsigned)peer->uid,
                        s->policy.group);
     if (sessions_of(s, peer->uid) >= (size_t)s->policy.sessions)
-        return wl_fail(e, WL_EPERM, "user %u has %lld connections to the cap service, the most that one user may have",
+        return wl_fail(e, WL_EPERM, "user %u has %lld connections to the cap service, the maximum of one user",
                        (unsigned)peer->uid, (long long)s->policy.sessions);
     return s->n < SESSIONS_MAX ? 0 : wl_fail(e, WL_EUNAVAIL, "the cap service has %zu clients, its maximum", s->n);
 }
@@ -227,7 +228,7 @@ static void read_signal(struct server *s)
         stop_sessions(s);
 }
 
-/* Until it is told to stop, and all sessions have ended; or until it has been idle for so long. */
+/* Until it is asked to stop, and all sessions have ended; or until it has been idle for so long. */
 static void loop(struct server *s, double idle_s)
 {
     while (!s->stopping || s->n > 0) {

@@ -1,4 +1,4 @@
-"""Users who may not set caps set them through the cap service, within what root allows, and nothing stays behind:
+"""Users who may not set caps set them through the cap service, within what root allows, and every cap is undone:
 service.py WATTLAW FAKE_NVML_LIBRARY [PART...]"""
 import array
 import concurrent.futures
@@ -204,7 +204,7 @@ def hostile_clients():
         idle = [Client(m, A) for _ in range(3)]  # as many as a user may have, silent
         with Client(m, A) as c:
             said = c.receive()
-            expect(said == f"{ERROR}denied\nuser {A} has 3 connections to the cap service, the most that one user may have\n", said)
+            expect(said == f"{ERROR}denied\nuser {A} has 3 connections to the cap service, the maximum of one user\n", said)
         for c in idle[:1]:  # passes descriptors with its request, and does not read its reply
             read, write = os.pipe()
             c.socket.sendmsg([hold(250, (1,)).encode()], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [read, write]))])

@@ -1,0 +1,15 @@
+/* Who can replace a file. */
+#ifndef WL_BASE_TRUST_H
+#define WL_BASE_TRUST_H
+
+#include <stdbool.h>
+
+struct stat;
+
+/* Can users other than its owner write to it? In a sticky folder they cannot replace the files of others. */
+bool wl_is_open_to_others(const struct stat *st);
+
+/* Can only this user and root replace the file or folder, or one on the path to it? */
+bool wl_path_is_ours(const char *path);
+
+#endif

@@ -1,0 +1,138 @@
+/* The files of a setup: templates (files/) with the names filled in. */
+#include "cmd/wattlaw/setup/setup.h"
+
+#include <math.h>
+#include <string.h>
+
+extern const unsigned char wl_setup_socket[], wl_setup_service[], wl_setup_rules[], wl_setup_energy[], wl_setup_sysusers[],
+    wl_setup_caps[], wl_setup_folder[];
+
+/* ---- CPU packages ---- */
+
+static double watts_in(const char *path, struct wl_arena *a)
+{
+    char *text;
+    double uw;
+    if (wl_file_read(path, 64, &text, NULL, a, NULL) < 0) return NAN;
+    return wl_str_to_real(wl_str_strip(a, text), &uw) == 0 && uw > 0 ? uw * 1e-6 : NAN;
+}
+
+/* The lowest and highest power limits that the packages have now. */
+static void package_limits(const char *root, double *low, double *high, struct wl_arena *a)
+{
+    const char *folder = wl_strf(a, "%s/sys/class/powercap", root);
+    struct wl_strs zones = { 0 };
+    *low = *high = NAN;
+    if (wl_dir_list(folder, &zones, a, NULL) < 0) return;
+    for (size_t i = 0; i < zones.n; i++) {
+        if (!wl_str_starts(zones.v[i], "intel-rapl:") || strchr(zones.v[i] + strlen("intel-rapl:"), ':')) continue;
+        for (int k = 0; k < 2; k++) {
+            double w = watts_in(wl_strf(a, "%s/%s/constraint_%d_power_limit_uw", folder, zones.v[i], k), a);
+            *low = fmin(*low, w);
+            *high = fmax(*high, w);
+        }
+    }
+}
+
+/* From half of the lowest limit up to the highest; without packages an example. */
+static const char *package_rule(const char *root, struct wl_arena *a)
+{
+    double low, high;
+    package_limits(root, &low, &high, a);
+    bool known = low >= 2;
+    return wl_strf(a, "%s[allow cpus]\n%sdevices = rapl:*\n%spower_cap_w = %.0f to %.0f", known ? "" : "# ", known ? "" : "# ",
+                   known ? "" : "# ", known ? ceil(low / 2) : 60, known ? floor(high) : 205);
+}
+
+/* ---- templates ---- */
+
+static const char *fill(const unsigned char *text, const struct wl_setup_names *names, struct wl_arena *a)
+{
+    const char *const values[][2] = { { "@GROUP@", names->group },
+                                      { "@PROGRAM@", names->program },
+                                      { "@CPUS@", package_rule(names->root, a) } };
+    struct wl_text t = WL_TEXT(a);
+    for (const char *s = (const char *)text; *s;) {
+        size_t plain = strcspn(s, "@"), used = 0;
+        wl_text_addn(&t, s, plain);
+        s += plain;
+        for (size_t i = 0; i < WL_COUNT(values) && !used; i++)
+            if (wl_str_starts(s, values[i][0])) {
+                wl_text_add(&t, values[i][1]);
+                used = strlen(values[i][0]);
+            }
+        if (!used && *s) wl_text_addn(&t, s, used = 1);
+        s += used;
+    }
+    return t.s;
+}
+
+/* ---- the list ---- */
+
+static void add(struct wl_setup_items *out, struct wl_setup_item item, struct wl_arena *a)
+{
+    WL_GROW(a, out->v, out->n, out->cap);
+    out->v[out->n++] = item;
+}
+
+static void add_folders(struct wl_setup_items *out, struct wl_arena *a)
+{
+    static const char *const folders[] = { "/etc",
+                                           "/etc/wattlaw",
+                                           "/etc/sysusers.d",
+                                           "/etc/tmpfiles.d",
+                                           "/etc/udev",
+                                           "/etc/udev/rules.d",
+                                           "/etc/systemd",
+                                           "/etc/systemd/system",
+                                           "/etc/systemd/system/sockets.target.wants" };
+    for (size_t i = 0; i < WL_COUNT(folders); i++)
+        add(out, (struct wl_setup_item) { .type = WL_SETUP_FOLDER, .path = folders[i], .mode = 0755 }, a);
+}
+
+/* A package, or the administrator, may have brought the rule for the state folder already, and may have changed it. */
+static bool has_state_folder(const char *root, struct wl_arena *a)
+{
+    static const char *const places[] = { "/usr/lib", "/usr/local/lib", "/lib" };
+    for (size_t i = 0; i < WL_COUNT(places); i++)
+        if (wl_is_file(wl_strf(a, "%s%s/tmpfiles.d/wattlaw.conf", root, places[i]))) return true;
+    return false;
+}
+
+void wl_setup_list(const struct wl_setup_names *names, struct wl_setup_items *out, struct wl_arena *a)
+{
+    static const char unit[] = "/etc/systemd/system/wattlaw-caps.socket";
+    const struct {
+        const char *path;
+        const unsigned char *text;
+        const char *why;
+        bool is_editable;
+    } files[] = {
+        { "/etc/sysusers.d/wattlaw.conf", wl_setup_sysusers, "the group, in images that start without it", false },
+        { "/etc/tmpfiles.d/wattlaw.conf", wl_setup_folder, "/run/wattlaw, the folder for cap journals", true },
+        { "/etc/tmpfiles.d/wattlaw-energy.conf", wl_setup_energy, "energy counters for the group, at boot", false },
+        { "/etc/udev/rules.d/60-wattlaw.rules", wl_setup_rules, "energy counters for the group, when a driver is loaded", false },
+        { "/etc/wattlaw/caps.conf", wl_setup_caps, "who may set which caps; yours to edit", true },
+        { unit, wl_setup_socket, "/run/wattlaw-caps.socket, for root and the group", false },
+        { "/etc/systemd/system/wattlaw-caps.service", wl_setup_service, "the cap service, started by the socket", false },
+    };
+    bool skip_folder = has_state_folder(names->root, a);
+    add_folders(out, a);
+    for (size_t i = 0; i < WL_COUNT(files); i++) {
+        if (files[i].text == wl_setup_folder && skip_folder) continue;
+        add(out,
+            (struct wl_setup_item) { .type = WL_SETUP_FILE,
+                                     .path = files[i].path,
+                                     .mode = 0644,
+                                     .text = fill(files[i].text, names, a),
+                                     .why = files[i].why,
+                                     .is_editable = files[i].is_editable },
+            a);
+    }
+    add(out,
+        (struct wl_setup_item) { .type = WL_SETUP_LINK,
+                                 .path = "/etc/systemd/system/sockets.target.wants/wattlaw-caps.socket",
+                                 .text = unit,
+                                 .why = "starts the socket at boot" },
+        a);
+}
