@@ -19,7 +19,7 @@ RECORD = "/etc/wattlaw/setup.json"
 
 def setup(root, *options, stdin=""):
     return subprocess.run([wattlaw, "setup", "--system", "--root", root, "--program", PROGRAM, *options], input=stdin, text=True, capture_output=True,
-                          check=False, timeout=PATIENCE_S)
+                          umask=0o077, check=False, timeout=PATIENCE_S)
 
 
 def tree(root):
@@ -75,7 +75,6 @@ def make_and_remove():
             for line in (text or "").splitlines() if not os.path.islink(path) else ():
                 expect(f"        | {line}\n" in shown, f"{line!r} of {path} was shown")
         expect(sum(line.startswith(("  create", "  link")) for line in shown.splitlines()) == len(made), "nothing else was shown", r)
-        os.umask(0o077)
         all_made = tree(m.path)
         for options in ((), ("--dry-run",)):
             r = setup(m.path, "--yes", *options)
