@@ -15,7 +15,7 @@
 /* A client that has connected has this long to send its request. */
 static const double REQUEST_S = 5;
 
-enum { POLL_MS = 1000 };
+enum { POLL_MS = 1000, PACKET_US = 10000 /* a client that sends more packets has to wait */ };
 
 struct session {
     const struct wl_service_session *of;
@@ -200,6 +200,7 @@ static bool wait_for_release(struct session *s, struct wl_caps *caps)
             struct wl_err e;
             wl_fail(&e, WL_EINVAL, "cap service: expected keep or release while caps are held");
             if (s->packet.verb != WL_SERVICE_KEEP) refuse(s, &e);
+            usleep(PACKET_US);
             until_ns = wl_now_ns() + (int64_t)(lease_s * WL_NS_PER_S);
         } else if (!s->ended && wl_now_ns() > until_ns) {
             struct wl_err e;
