@@ -30,13 +30,13 @@ bool wl_cap_service_exists(void)
 
 /* ---- a conversation ---- */
 
-/* "join the group wattlaw: sudo usermod -aG wattlaw $USER": the group of the socket. */
+/* How to join the group of the socket. */
 static const char *join_fix(const char *path, struct wl_arena *a)
 {
     struct stat st;
     const struct group *g = stat(path, &st) == 0 ? getgrgid(st.st_gid) : NULL;
     if (!g) return "join the group of the socket";
-    return wl_strf(a, "sudo usermod -aG %s $USER, then log in again", g->gr_name);
+    return wl_strf(a, "sudo gpasswd -a $USER %s, then log in again", g->gr_name);
 }
 
 /* Whoever listens could only say that it has set a cap: every value is read back. */

@@ -5,8 +5,8 @@
 #include <string.h>
 
 static const char *const readable_now =
-    "sudo chmod a+r /sys/class/powercap/intel-rapl*/energy_uj    (until the next boot; for good: "
-    "echo 'z /sys/class/powercap/intel-rapl*/energy_uj 0444 root root' | sudo tee /etc/tmpfiles.d/rapl.conf)";
+    "sudo wattlaw setup --system    (for the members of a group; for all users until the next boot: "
+    "sudo chmod a+r /sys/class/powercap/intel-rapl*/energy_uj)";
 
 static char *zone_text(struct wl_arena *a, const char *root, const char *zone, const char *file)
 {

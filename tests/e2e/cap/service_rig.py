@@ -151,4 +151,6 @@ class ServiceRig(UsersRig):
         if self.service and self.service.poll() is None:
             self.service.terminate()
             self.service.wait(PATIENCE_S)
+        said = self.said() if os.path.exists(self.log) else ""
         super().__exit__()
+        expect("Sanitizer" not in said and "runtime error" not in said, f"the service breaks no rule of memory: {said}")

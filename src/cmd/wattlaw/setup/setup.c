@@ -39,7 +39,7 @@ static const struct wl_opt rows[] = {
       .offset = offsetof(struct options, root),
       .def = "",
       .unit = "FOLDER",
-      .help = "folder of a system image to set up instead of the running system: files only, no command is run" },
+      .help = "folder of a system image in which files are made and no command is run (default: the running system)" },
     { .name = "remove",
       .type = WL_FLAG,
       .offset = offsetof(struct options, remove),
@@ -204,7 +204,11 @@ static bool is_made(const struct wl_setup_item *item)
 
 static void show_text(const char *text)
 {
-    for (const char *s = text; *s; s += strcspn(s, "\n"), s += *s == '\n') wl_print("        | %.*s\n", (int)strcspn(s, "\n"), s);
+    for (const char *s = text; *s;) {
+        int n = (int)strcspn(s, "\n");
+        wl_print("        | %.*s\n", n, s);
+        s += n + (s[n] == '\n');
+    }
 }
 
 static void show_item(const struct wl_setup_item *item, const struct options *o)
@@ -282,7 +286,7 @@ static int set_up(const struct options *o, const struct wl_setup_names *names, s
     if (rc < 0) return rc;
     bool ok = !add || run_commands(&add_group, 1, a);
     if (!*o->root) ok &= run_commands(after_setup, WL_COUNT(after_setup), a);
-    wl_print(ok ? "done: sudo usermod -aG %s USER admits a user, at the next login\n"
+    wl_print(ok ? "done: sudo gpasswd -a USER %s admits a user, at the next login\n"
                 : "the files are there, but not all commands have worked; group %s\n",
              o->group);
     return ok ? WL_EXIT_OK : WL_EXIT_FAILED;
@@ -380,7 +384,7 @@ const struct wl_cmd wl_cmd_setup = {
         "\n"
         "  wattlaw setup --system --dry-run            every file with its content, every command\n"
         "  sudo wattlaw setup --system\n"
-        "  sudo usermod -aG wattlaw alice              admits a user, at the next login\n"
+        "  sudo gpasswd -a alice wattlaw               admits a user, at the next login\n"
         "  sudo wattlaw setup --system --remove",
     .options = rows,
     .options_size = sizeof(struct options),
