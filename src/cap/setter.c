@@ -82,7 +82,8 @@ static bool by_command(const struct wl_cap_opts *o, enum wl_cap_kind kind)
     return wl_setter_command.kinds[kind] && o->clock_command;
 }
 
-/* May this user not set one of these limits? Root is not asked: the driver has no question that sets nothing. */
+/* May this user not set one of these limits? NVIDIA's driver answers only to a limit that is set, to its present value;
+ * root, for whom that would have an effect, is not asked. */
 static bool lacks_rights(const struct wl_controls *controls, size_t from)
 {
     const char *fix;

@@ -169,11 +169,27 @@ def others_journals():
         expect(wait_until(lambda: m.watts() == [250, 250], 30), f"not raised to the default: {m.watts()}")
 
 
+def campaigns_and_mixed_setters():
+    """A campaign keeps its devices between runs; one run may have a cap by the service and a clock by the site's command."""
+    with rig(script="clock=800") as m:
+        ini, home = f"{m.home(A)}/x.ini", m.home(A)
+        with open(ini, "w", encoding="ascii") as f:
+            f.write(f"[campaign]\nname = x\nrepeats = 1\nstore = {home}/x\n[sweep]\npower_cap_w = 120, 200, 300\n"
+                    f"[measure]\nsensors = null\nnvml_library = {fake}\n[launch]\ncommand = true\n")
+        r = subprocess.run([wattlaw, "sweep", ini], env=m.of(A), cwd=home, text=True, capture_output=True, check=False, **m.who(A))
+        done = sqlite3.connect(f"{home}/x/wattlaw.db").execute("select power_cap_w, exit_status, flag from run join trial on trial.id = run.trial order by 1").fetchall()
+        expect(r.returncode == 0 and "150 to 400 W" in r.stderr and done == [(200, 0, None), (300, 0, None)], f"a campaign: {done}", r)
+        r = m.cap(A, 250, more=("--clock-mhz", "900", "--cap-clock-command", f"touch {home}/set-{{mhz}}", "--cap-clock-restore", f"touch {home}/undone"))
+        setters = sqlite3.connect(f"{home}/s.db").execute("select distinct kind, setter from cap order by kind").fetchall()
+        expect(r.returncode == 0 and setters == [("clock_mhz", "command"), ("power_cap_w", "service")], f"both: {setters}", r)
+        expect(os.path.exists(f"{home}/set-900") and os.path.exists(f"{home}/undone") and m.watts() == BACK and not m.journals(), "both are undone")
+
+
 def silent_clients():
     """A client that is stopped loses its caps after its lease; its run says so."""
     with rig(lease="1s") as m:
         p = m.begin(A, 250, job=("sleep", "3"))
-        expect(wait_until(lambda: m.watts() == [250, 250]), "set")
+        expect(wait_until(lambda: m.watts() == [250, 250] or p.poll() is not None) and p.poll() is None, "set")
         time.sleep(1.5)
         expect(m.watts() == [250, 250], "a run that runs keeps its caps")
         os.kill(p.pid, signal.SIGSTOP)
@@ -297,7 +313,7 @@ def unsafe_configurations():
         fails(m, "another service listens there")
 
 
-PARTS = (hostile_clients, silent_clients, members_set_caps, killed_services, strangers_are_refused, only_what_is_allowed, killed_clients, one_owner,
+PARTS = (hostile_clients, silent_clients, campaigns_and_mixed_setters, members_set_caps, killed_services, strangers_are_refused, only_what_is_allowed, killed_clients, one_owner,
          others_journals, packages, unsafe_configurations)
 
 

@@ -135,12 +135,19 @@ def others_files():
             before = tree(m.folder.name)
             r = setup(m.path, "--yes")
             expect(r.returncode == 1 and tree(m.folder.name) == before, f"{link} leads out of the image", r)
-    with Image() as m:  # a record that names something else is not obeyed
+    with Image() as m:  # nor is one that took the place of a folder later, although the file there is the same
         setup(m.path, "--yes")
-        m.write("/victim", "text")
-        record = json.load(open(m.path + RECORD, encoding="utf-8"))
-        for path in ("/victim", "/etc/../victim"):
-            record["made"] = [{"type": "file", "path": path, "size": 4, "crc32c": 0}]
+        outside = shutil.move(m.path + "/etc/udev/rules.d", os.path.join(m.folder.name, "outside"))
+        os.symlink(outside, m.path + "/etc/udev/rules.d")
+        r = setup(m.path, "--remove", "--yes")
+        expect(r.returncode == 1 and os.listdir(outside) == ["60-wattlaw.rules"], "a file outside of the image stays", r)
+    for path in ("/victim", "/etc/../victim"):  # a record that names something else is not obeyed
+        with Image() as m:
+            setup(m.path, "--yes")
+            shutil.copy(m.path + "/etc/wattlaw/caps.conf", m.path + "/victim")
+            with open(m.path + RECORD, encoding="utf-8") as f:
+                record = json.load(f)
+            record["made"] = [{**made, "path": path} for made in record["made"] if made["path"] == "/etc/wattlaw/caps.conf"]
             m.write(RECORD, json.dumps(record))
             r = setup(m.path, "--remove", "--yes")
             expect(r.returncode == 1 and os.path.exists(m.path + "/victim"), path, r)

@@ -60,11 +60,13 @@ static void a_rule_never_exceeds_the_hardware(void **state)
     struct fixture *p = *state;
     const struct wl_setter_ops *nvml = &wl_setter_nvml, *rapl = &wl_setter_rapl;
     struct wl_service_policy rules = parse(p, "[allow one]\ndevices = GPU-1\npower_cap_w = 50 to 300\n"
+                                              "[allow three]\ndevices = GPU-3\npower_cap_w = 150 to 900\n"
                                               "[allow rest]\ndevices = GPU-*, rapl:package-?/long_term\npower_cap_w = "
                                               "hardware\nclock_mhz = hardware\n"
                                               "[allow short]\ndevices = rapl:*\npower_cap_w = 60 to 500\n");
     assert_range(p, &rules, control(nvml, "GPU-1", WL_CAP_POWER, 100, 400), 100, 300);
     assert_range(p, &rules, control(nvml, "GPU-2", WL_CAP_POWER, 100, 400), 100, 400);
+    assert_range(p, &rules, control(nvml, "GPU-3", WL_CAP_POWER, 100, 400), 150, 400);
     assert_range(p, &rules, control(nvml, "GPU-1", WL_CAP_CLOCK, NAN, 1410), 1, 1410);
     assert_range(p, &rules, control(rapl, "rapl:package-0/short_term", WL_CAP_POWER, 1, NAN), 60, 500);
     assert_denied(p, &rules, control(rapl, "rapl:package-0/long_term", WL_CAP_POWER, 1, 205), "has no minimum of its own");
