@@ -18,8 +18,8 @@
 #include "cap/cap.h"
 
 enum {
-    WL_SERVICE_PACKET_MAX = 1 << 16, /* bytes */
-    WL_SERVICE_LIMITS_MAX = 512,     /* of a packet */
+    WL_SERVICE_PACKET_MAX = 1 << 17, /* bytes */
+    WL_SERVICE_LIMITS_MAX = 2048,    /* of a packet; CPUs may have a clock limit each */
     WL_SERVICE_DEVICE_MAX = 96,      /* characters of a device's name */
     WL_SERVICE_TEXT_MAX = 512,       /* of a reason */
 };

@@ -96,24 +96,33 @@ static bool await_packet(struct session *s, int timeout_ms)
 
 /* ---- list ---- */
 
-static void list_kind(struct session *s, enum wl_cap_kind kind)
+/* A kind that the machine does not have adds nothing. WL_EINVAL: the packet is full. */
+static int list_kind(struct session *s, enum wl_cap_kind kind, struct wl_err *e)
 {
     struct wl_setter_context context = { .opts = s->of->opts, .power = s->of->power, .all = true, .a = s->a };
     struct wl_controls controls = { 0 };
     const char *fix;
-    struct wl_err e;
+    struct wl_err none;
     double min, max;
-    if (wl_controls_open(&context, NULL, kind, &controls, &fix, &e) < 0) return;
+    if (wl_controls_open(&context, NULL, kind, &controls, &fix, &none) < 0) return 0;
     for (size_t i = 0; i < controls.n; i++)
-        if (wl_service_policy_range(s->of->policy, &controls.v[i], &min, &max, &e) == 0)
-            wl_service_add(&s->packet, kind, min, max, controls.v[i].device);
+        if (wl_service_policy_range(s->of->policy, &controls.v[i], &min, &max, &none) == 0 &&
+            !wl_service_add(&s->packet, kind, min, max, controls.v[i].device))
+            return wl_fail(e, WL_EINVAL, "cap service: %s: not a plain name, or more than %d limits", controls.v[i].device,
+                           WL_SERVICE_LIMITS_MAX);
+    return 0;
 }
 
 static void list(struct session *s)
 {
     start_reply(s);
-    for (int kind = 0; kind < WL_CAP_KINDS; kind++) list_kind(s, kind);
-    send_reply(s->of->fd, &s->packet);
+    struct wl_err e;
+    int rc = 0;
+    for (int kind = 0; kind < WL_CAP_KINDS && rc == 0; kind++) rc = list_kind(s, kind, &e);
+    if (rc < 0)
+        refuse(s, &e);
+    else
+        send_reply(s->of->fd, &s->packet);
 }
 
 /* ---- hold ---- */

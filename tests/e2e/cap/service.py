@@ -204,11 +204,11 @@ def silent_clients():
 def hostile_clients():
     """Whatever members send, others are served meanwhile, and nothing is set."""
     with rig(lease="2s") as m:
-        packets = (b"", b"\n", b"\0" * 100, b"x" * 70000, b"wattlaw-caps 2 list\n", b"wattlaw-caps 1 list", b"wattlaw-caps 1 list\n\n",
+        packets = (b"", b"\n", b"\0" * 100, b"x" * 140000, b"wattlaw-caps 2 list\n", b"wattlaw-caps 1 list", b"wattlaw-caps 1 list\n\n",
                    b"wattlaw-caps 1 hold\n", b"wattlaw-caps 1 keep\n", b"wattlaw-caps 1 release\n", hold("1e2").encode(), hold("-250").encode(),
                    hold("0x40").encode(), hold("nan").encode(), hold("99999999999999999999").encode(), hold("250.0001").encode(), hold("-").encode(),
                    hold("0").encode(), hold(250, (0, 0)).encode(), hold(250).encode()[:-1], hold(250).replace("GPU", "G\0U").encode(),
-                   hold(250).replace("GPU", "../GPU").encode(), ("wattlaw-caps 1 hold\n" + "".join(f"power_cap_w 250 GPU-{i}\n" for i in range(600))).encode())
+                   hold(250).replace("GPU", "../GPU").encode(), ("wattlaw-caps 1 hold\n" + "".join(f"power_cap_w 250 GPU-{i}\n" for i in range(2100))).encode())
         for packet in packets:
             with Client(m, A) as c:
                 c.send(packet)

@@ -5,6 +5,7 @@
 #include "cap/service/protocol.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct wl_service_policy parse(struct fixture *p, const char *text)
@@ -94,15 +95,44 @@ static void a_full_packet_crosses_whole(void **state)
     assert_false(wl_service_add(&p, WL_CAP_POWER, 250, NAN, "GPU-1\npower_cap_w 1 GPU-2"));
     name[WL_SERVICE_DEVICE_MAX] = '\0';
     for (int i = 0; i < WL_SERVICE_LIMITS_MAX; i++) {
-        name[i % 64] = (char)('a' + i / 64);
-        assert_true(wl_service_add(&p, WL_CAP_MEM_CLOCK, 9999998.125, NAN, name));
+        snprintf(name, sizeof name, "cpufreq:policy%d", i);
+        assert_true(wl_service_add(&p, WL_CAP_CLOCK, 9999998.125, NAN, name));
     }
     assert_false(wl_service_add(&p, WL_CAP_POWER, 250, NAN, "GPU-1"));
     int n = wl_service_write(&p, data, &e);
     assert_true(n > 0);
     if (wl_service_read_request(data, (size_t)n, &same, &e) < 0) fail_msg("%s", e.msg);
     assert_int_equal(same.n, WL_SERVICE_LIMITS_MAX);
-    assert_true(same.v[511].low == 9999998.125);
+    assert_true(same.v[WL_SERVICE_LIMITS_MAX - 1].low == 9999998.125);
+}
+
+static void a_limit_occurs_once(void **state)
+{
+    (void)state;
+    static struct wl_service_packet p;
+    static const char twice[] = "wattlaw-caps 1 hold\npower_cap_w 250 GPU-1\nclock_mhz 900 GPU-1\npower_cap_w 250 GPU-1\n";
+    struct wl_err e;
+    assert_int_equal(wl_service_read_request(twice, sizeof twice - 1, &p, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "line 4 of the packet: expected each limit of a device once"));
+}
+
+/* Whole lines to its end, so that a reader which cuts it would act on a part of the request. */
+static void a_packet_that_is_too_long_is_refused(void **state)
+{
+    (void)state;
+    static struct wl_service_packet p;
+    static char data[WL_SERVICE_PACKET_MAX + 200];
+    struct wl_err e;
+    size_t n = (size_t)sprintf(data, "wattlaw-caps 1 hold\n");
+    for (int i = 0; n < WL_SERVICE_PACKET_MAX; i++) {
+        if (n + 100 < WL_SERVICE_PACKET_MAX) /* a name of 64 characters */
+            n += (size_t)sprintf(data + n, "power_cap_w 250 GPU-%060d\n", i);
+        else
+            n += (size_t)sprintf(data + n, "power_cap_w 250 %0*d\n", WL_SERVICE_PACKET_MAX + 1 - (int)n - 17, i);
+    }
+    assert_int_equal(n, WL_SERVICE_PACKET_MAX + 1);
+    assert_int_equal(wl_service_read_request(data, n, &p, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "more than 131072 bytes"));
 }
 
 int main(void)
@@ -111,6 +141,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(broken_rules_are_named, cap_fixture_setup, cap_fixture_teardown),
         cmocka_unit_test_setup_teardown(a_rule_never_exceeds_the_hardware, cap_fixture_setup, cap_fixture_teardown),
         cmocka_unit_test(a_full_packet_crosses_whole),
+        cmocka_unit_test(a_limit_occurs_once),
+        cmocka_unit_test(a_packet_that_is_too_long_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
