@@ -103,13 +103,20 @@ void wl_json_add_str(struct wl_json *p, const char *key, const char *v)
 
 static size_t flags(int indent) { return JSON_ENCODE_ANY | JSON_INDENT((size_t)indent) | JSON_REAL_PRECISION(17); }
 
-char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a)
+static char *text_of(const struct wl_json *v, size_t flags, struct wl_arena *a)
 {
-    char *s = json_dumps(J(v), flags(indent));
+    char *s = json_dumps(J(v), flags);
     WL_CHECK(s);
     char *copy = wl_strdup(a, s);
     free(s);
     return copy;
+}
+
+char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a) { return text_of(v, flags(indent), a); }
+
+char *wl_json_text_to_draw(const struct wl_json *v, struct wl_arena *a)
+{
+    return text_of(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(7), a);
 }
 
 /* JSON outside of strings is ASCII; inside, control characters are already escaped, except DEL and C1. */

@@ -78,6 +78,12 @@ static void put_figure(const struct wl_figure *f, struct wl_arena *a, struct wl_
     wl_text_add(to, "\"></canvas></div>\n");
     if (f->caption) put_element(to, "<p class=\"caption\">", f->caption, "</p>\n");
     if (f->source) put_element(to, "<p class=\"source\">", f->source, "</p>\n");
+    const struct wl_figure_thinned thinned = wl_figure_thinned(f);
+    if (thinned.drawn < thinned.all)
+        wl_text_addf(to,
+                     "<p class=\"source\">Points that would cover each other are drawn once: %zu of %zu. All of them: "
+                     "figures/%s.csv, which <code>wattlaw report --formats csv</code> writes.</p>\n",
+                     thinned.drawn, thinned.all, f->id);
     put_metric_links(f->metrics, a, to);
     wl_text_add(to, "</figure>\n");
 }
@@ -115,7 +121,7 @@ static void put_data(const struct wl_document *d, struct wl_text *to)
         for (size_t k = 0; k < s->n_figures; k++) wl_figure_json(s->figures[k], wl_json_add_object(root, NULL));
     }
     wl_text_add(to, "<script type=\"application/json\" id=\"figures\">");
-    wl_escape_script_json(to, wl_json_text(root, 0, d->arena));
+    wl_escape_script_json(to, wl_json_text_to_draw(root, d->arena));
     wl_text_add(to, "</script>\n");
 }
 

@@ -203,6 +203,44 @@ static void make_labels_unique(struct wl_figure *f)
     }
 }
 
+/* ---- points that cover each other ---- */
+
+/* 0 .. cells - 1 along an axis. */
+static size_t cell_of(const struct wl_figure_axis *axis, double v, size_t cells)
+{
+    const double lo = axis->log ? log(axis->min) : axis->min, hi = axis->log ? log(axis->max) : axis->max,
+                 at = ((axis->log ? log(v) : v) - lo) / (hi - lo);
+    return at > 0 ? at < 1 ? (size_t)(at * (double)cells) : cells - 1 : 0;
+}
+
+/* A cell is smaller than a point in any size of figure that people look at: the first point in it covers the others. */
+static void hide_covered(struct wl_figure *f, struct wl_figure_series *s)
+{
+    enum { FEW = 200, ACROSS = 160, UP = 100 };
+    if (s->style != WL_STYLE_POINTS || s->n <= FEW || s->lo || s->hi) return;
+    bool *taken = wl_new_array(f->arena, bool, ACROSS *UP), *hidden = wl_new_array(f->arena, bool, s->n);
+    for (size_t i = 0; i < s->n; i++) {
+        if (!wl_figure_on_axis(&f->x, s->x[i]) || !wl_figure_on_axis(&f->y, s->y[i])) continue;
+        bool *here = &taken[cell_of(&f->x, s->x[i], ACROSS) * UP + cell_of(&f->y, s->y[i], UP)];
+        hidden[i] = *here;
+        *here = true;
+    }
+    s->hidden = hidden;
+}
+
+struct wl_figure_thinned wl_figure_thinned(const struct wl_figure *f)
+{
+    struct wl_figure_thinned t = { 0, 0 };
+    for (size_t k = 0; k < f->n_series; k++) {
+        const struct wl_figure_series *s = &f->series[k];
+        for (size_t i = 0; s->style == WL_STYLE_POINTS && i < s->n; i++) {
+            t.all++;
+            t.drawn += !(s->hidden && s->hidden[i]);
+        }
+    }
+    return t;
+}
+
 void wl_figure_finish(struct wl_figure *f)
 {
     make_labels_unique(f);
@@ -216,6 +254,7 @@ void wl_figure_finish(struct wl_figure *f)
     set_limits(&f->y, with_names(f, y_span(f)), true);
     set_ticks(&f->x, f->arena);
     set_ticks(&f->y, f->arena);
+    for (size_t i = 0; i < f->n_series; i++) hide_covered(f, &f->series[i]);
 }
 
 char *wl_figure_axis_title(const struct wl_figure_axis *axis, struct wl_arena *a)

@@ -32,7 +32,8 @@ struct wl_figure_series {
     int colour;                    /* slot of the palette, or WL_COLOUR_NEUTRAL */
     int marker;                    /* slot of the markers */
     bool dashed;
-    double bar_width; /* in units of x; set by wl_figure_finish */
+    double bar_width;   /* in units of x; set by wl_figure_finish */
+    const bool *hidden; /* [n] points that others cover (wl_figure_finish); NULL: none */
 };
 
 /* A vertical line with a name: the beginning of an epoch, say. */
@@ -66,6 +67,13 @@ void wl_figure_vline(struct wl_figure *f, double x, const char *label);
 /* Sets the axis limits and ticks that were not given, places the bars, and numbers legend entries that are alike. Call
  * it once, after the last series. */
 void wl_figure_finish(struct wl_figure *f);
+
+/* Points of all series, and how many of them are drawn: of more than 200 in a series without error bars, those that
+ * would cover each other are drawn once. Only the CSV file has all. */
+struct wl_figure_thinned {
+    size_t drawn, all;
+};
+struct wl_figure_thinned wl_figure_thinned(const struct wl_figure *f);
 
 /* A name as part of an id: lower-case letters and digits, everything else one dash; the first 64 of them. Different
  * names may give the same: wl_section_figure makes ids unique. */

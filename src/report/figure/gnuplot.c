@@ -30,6 +30,7 @@ static void put_data(const struct wl_figure *f, size_t k, struct wl_text *to)
     wl_text_addf(to, "$data%zu << EOD\n", k + 1);
     for (size_t i = 0; i < s->n; i++) {
         bool ok = wl_figure_on_axis(&f->x, s->x[i]);
+        if (s->hidden && s->hidden[i]) continue;
         for (size_t c = 0; c < WL_COUNT(columns); c++) {
             if (columns[c] && (c == 0 || s->style == WL_STYLE_BAND)) ok = ok && wl_figure_on_axis(&f->y, columns[c][i]);
         }

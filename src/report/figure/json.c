@@ -24,13 +24,16 @@ static void axis_json(const struct wl_figure_axis *axis, struct wl_json *to, str
     }
 }
 
+static bool is_hidden(const struct wl_figure_series *s, size_t i) { return s->hidden && s->hidden[i]; }
+
 /* The numbers as an array; null where one is missing or the axis cannot hold it. */
-static void numbers_json(const struct wl_figure_axis *axis, const double *v, size_t n, const char *key,
-                         struct wl_json *to)
+static void numbers_json(const struct wl_figure_axis *axis, const struct wl_figure_series *s, const double *v,
+                         const char *key, struct wl_json *to)
 {
     if (!v) return;
     struct wl_json *array = wl_json_add_array(to, key);
-    for (size_t i = 0; i < n; i++) wl_json_add_real(array, NULL, wl_figure_on_axis(axis, v[i]) ? v[i] : NAN);
+    for (size_t i = 0; i < s->n; i++)
+        if (!is_hidden(s, i)) wl_json_add_real(array, NULL, wl_figure_on_axis(axis, v[i]) ? v[i] : NAN);
 }
 
 static void series_json(const struct wl_figure *f, const struct wl_figure_series *s, size_t group, struct wl_json *to)
@@ -43,13 +46,14 @@ static void series_json(const struct wl_figure *f, const struct wl_figure_series
     wl_json_add_int(to, "marker", s->marker % WL_MARKERS);
     wl_json_add_bool(to, "dashed", s->dashed);
     if (s->style == WL_STYLE_BARS) wl_json_add_real(to, "width", s->bar_width);
-    numbers_json(&f->x, s->x, s->n, "x", to);
-    numbers_json(&f->y, s->y, s->n, "y", to);
-    numbers_json(&f->y, s->lo, s->n, "lo", to);
-    numbers_json(&f->y, s->hi, s->n, "hi", to);
+    numbers_json(&f->x, s, s->x, "x", to);
+    numbers_json(&f->y, s, s->y, "y", to);
+    numbers_json(&f->y, s, s->lo, "lo", to);
+    numbers_json(&f->y, s, s->hi, "hi", to);
     if (!s->notes) return;
     struct wl_json *notes = wl_json_add_array(to, "notes");
-    for (size_t i = 0; i < s->n; i++) wl_json_add_str(notes, NULL, s->notes[i]);
+    for (size_t i = 0; i < s->n; i++)
+        if (!is_hidden(s, i)) wl_json_add_str(notes, NULL, s->notes[i]);
 }
 
 void wl_figure_json(const struct wl_figure *f, struct wl_json *object)

@@ -27,7 +27,7 @@ static const struct wl_report_column end_columns[] = {
     { .id = "metric", .label = "last metric", .text = true },
     { .id = "metric_value", .label = "its value", .metric = "quality", .digits = 3 },
     { .id = "metric_unit", .label = "its unit", .text = true },
-    { .id = "reason", .label = "not used because", .text = true },
+    { .id = "reason", .label = "not used because", .text = true, .notable = true },
 };
 
 char *wl_report_run_reason(const struct wl_run_row *run, struct wl_arena *a)

@@ -7,8 +7,11 @@
 /* A cell as people read it: its text, or its number with the digits of its column. */
 const char *wl_report_table_cell_text(const struct wl_report_table *t, size_t row, size_t column);
 
-/* Is any cell of the column filled? True for a table without rows. */
-bool wl_report_table_column_used(const struct wl_report_table *t, size_t column);
+/* [n_columns] Is any cell of the column filled? True for a table without rows. */
+const bool *wl_report_table_used_columns(const struct wl_report_table *t);
+
+/* Has the row a text in a column that makes it notable? */
+bool wl_report_table_is_notable(const struct wl_report_table *t, size_t row);
 
 /* The heading of a column with its unit: "mean power [W]". */
 char *wl_report_table_column_title(const struct wl_report_column *c, struct wl_arena *a);

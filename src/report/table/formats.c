@@ -45,6 +45,7 @@ static void write_csv(const struct wl_report_table *t, struct wl_text *to)
 
 static void write_markdown(const struct wl_report_table *t, struct wl_text *to)
 {
+    const bool *used = wl_report_table_used_columns(t);
     const char *honesty = wl_provenance_note(t->estimated, t->simulated);
     wl_text_add(to, "**");
     wl_escape_markdown(to, t->title);
@@ -52,7 +53,7 @@ static void write_markdown(const struct wl_report_table *t, struct wl_text *to)
     if (honesty) wl_text_addf(to, " (%s)", honesty);
     wl_text_add(to, "\n\n|");
     for (size_t c = 0; c < t->n_columns; c++) {
-        if (!wl_report_table_column_used(t, c)) continue;
+        if (!used[c]) continue;
         wl_text_add(to, " ");
         wl_escape_markdown(to, t->columns[c].label);
         if (t->columns[c].unit) {
@@ -64,13 +65,13 @@ static void write_markdown(const struct wl_report_table *t, struct wl_text *to)
     }
     wl_text_add(to, "\n|");
     for (size_t c = 0; c < t->n_columns; c++) {
-        if (wl_report_table_column_used(t, c)) wl_text_add(to, t->columns[c].text ? " :-- |" : " --: |");
+        if (used[c]) wl_text_add(to, t->columns[c].text ? " :-- |" : " --: |");
     }
     wl_text_add(to, "\n");
     for (size_t r = 0; r < t->n_rows; r++) {
         wl_text_add(to, "|");
         for (size_t c = 0; c < t->n_columns; c++) {
-            if (!wl_report_table_column_used(t, c)) continue;
+            if (!used[c]) continue;
             wl_text_add(to, " ");
             wl_escape_markdown(to, wl_report_table_cell_text(t, r, c));
             wl_text_add(to, " |");
@@ -84,11 +85,11 @@ static void write_markdown(const struct wl_report_table *t, struct wl_text *to)
 }
 
 /* Row SIZE_MAX: the headings. */
-static void put_latex_row(const struct wl_report_table *t, size_t row, struct wl_text *to)
+static void put_latex_row(const struct wl_report_table *t, const bool *used, size_t row, struct wl_text *to)
 {
     const char *before = "";
     for (size_t c = 0; c < t->n_columns; c++) {
-        if (!wl_report_table_column_used(t, c)) continue;
+        if (!used[c]) continue;
         wl_text_add(to, before);
         wl_escape_latex(to, row == SIZE_MAX ? wl_report_table_column_title(&t->columns[c], t->arena)
                                             : wl_report_table_cell_text(t, row, c));
@@ -114,42 +115,42 @@ static void put_latex_caption(const struct wl_report_table *t, struct wl_text *t
     wl_text_addf(to, "}\n\\label{tab:%s}", t->id);
 }
 
-static void put_latex_columns(const struct wl_report_table *t, struct wl_text *to)
+static void put_latex_columns(const struct wl_report_table *t, const bool *used, struct wl_text *to)
 {
     for (size_t c = 0; c < t->n_columns; c++) {
-        if (wl_report_table_column_used(t, c)) wl_text_add(to, t->columns[c].text ? "l" : "r");
+        if (used[c]) wl_text_add(to, t->columns[c].text ? "l" : "r");
     }
     wl_text_add(to, "}\n");
 }
 
-static void put_latex_head(const struct wl_report_table *t, const char *suffix, struct wl_text *to)
+static void put_latex_head(const struct wl_report_table *t, const bool *used, const char *suffix, struct wl_text *to)
 {
     wl_text_add(to, "\\toprule\n");
-    put_latex_row(t, SIZE_MAX, to);
+    put_latex_row(t, used, SIZE_MAX, to);
     wl_text_addf(to, "\\midrule\n%s", suffix);
 }
 
 /* For \usepackage{booktabs}, long ones for longtable too, whose head is on each page; UTF-8 input. */
 static void write_latex(const struct wl_report_table *t, struct wl_text *to)
 {
-    const bool folded = t->n_rows > LONG_ROWS;
+    const bool folded = t->n_rows > LONG_ROWS, *used = wl_report_table_used_columns(t);
     wl_text_addf(to, "%% needs \\usepackage{booktabs} and%s \\usepackage[T1]{fontenc}\n",
                  folded ? " \\usepackage{longtable} and" : "");
     if (folded) {
         wl_text_add(to, "\\begin{longtable}{");
-        put_latex_columns(t, to);
+        put_latex_columns(t, used, to);
         put_latex_caption(t, to);
         wl_text_add(to, "\\\\\n");
-        put_latex_head(t, "\\endfirsthead\n", to);
-        put_latex_head(t, "\\endhead\n", to);
+        put_latex_head(t, used, "\\endfirsthead\n", to);
+        put_latex_head(t, used, "\\endhead\n", to);
     } else {
         wl_text_add(to, "\\begin{table}\n\\centering\n");
         put_latex_caption(t, to);
         wl_text_add(to, "\n\\begin{tabular}{");
-        put_latex_columns(t, to);
-        put_latex_head(t, "", to);
+        put_latex_columns(t, used, to);
+        put_latex_head(t, used, "", to);
     }
-    for (size_t r = 0; r < t->n_rows; r++) put_latex_row(t, r, to);
+    for (size_t r = 0; r < t->n_rows; r++) put_latex_row(t, used, r, to);
     wl_text_addf(to, "\\bottomrule\n%s", folded ? "\\end{longtable}\n" : "\\end{tabular}\n\\end{table}\n");
 }
 
@@ -172,31 +173,55 @@ static void put_html_heading(const struct wl_report_column *c, struct wl_text *t
     wl_text_add(to, "</th>");
 }
 
+static void put_html_row(const struct wl_report_table *t, const bool *used, size_t row, struct wl_text *to)
+{
+    wl_text_add(to, "<tr>");
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (!used[c]) continue;
+        wl_text_add(to, t->columns[c].text ? "<td class=\"text\">" : "<td>");
+        wl_escape_html(to, wl_report_table_cell_text(t, row, c));
+        wl_text_add(to, "</td>");
+    }
+    wl_text_add(to, "</tr>\n");
+}
+
+/* A page holds so many rows of a table, whatever the size of a store: first the rows that say why a run was not used,
+ * say, then those at the head; all of them are in the CSV file. */
+enum { PAGE_ROWS = 300 };
+
+static void put_html_rows(const struct wl_report_table *t, const bool *used, struct wl_text *to)
+{
+    size_t notable = 0, plain = 0;
+    for (size_t r = 0; r < t->n_rows; r++) notable += wl_report_table_is_notable(t, r);
+    notable = notable < PAGE_ROWS ? notable : PAGE_ROWS;
+    for (size_t r = 0, seen = 0; r < t->n_rows; r++) {
+        const bool kept = wl_report_table_is_notable(t, r) ? seen++ < notable : plain++ < PAGE_ROWS - notable;
+        if (t->n_rows <= PAGE_ROWS || kept) put_html_row(t, used, r, to);
+    }
+}
+
 /* A table so long that it would hide what follows is folded. */
 static void write_html(const struct wl_report_table *t, struct wl_text *to)
 {
-    bool fold = t->n_rows > LONG_ROWS;
+    const bool fold = t->n_rows > LONG_ROWS, *used = wl_report_table_used_columns(t);
     const char *honesty = wl_provenance_note(t->estimated, t->simulated);
     wl_text_addf(to, "<figure class=\"table\" id=\"table-%s\">\n<figcaption><h3>", t->id);
     wl_escape_html(to, t->title);
     if (honesty) wl_text_addf(to, " <span class=\"badge\">%s</span>", honesty);
     wl_text_add(to, "</h3></figcaption>\n");
-    if (fold) wl_text_addf(to, "<details><summary>%zu rows</summary>\n", t->n_rows);
+    if (t->n_rows > PAGE_ROWS)
+        wl_text_addf(to,
+                     "<details><summary>%d of %zu rows</summary>\n<p class=\"caption\">All %zu rows: tables/%s.csv, "
+                     "which <code>wattlaw report --formats csv</code> writes.</p>\n",
+                     PAGE_ROWS, t->n_rows, t->n_rows, t->id);
+    else if (fold)
+        wl_text_addf(to, "<details><summary>%zu rows</summary>\n", t->n_rows);
     wl_text_add(to, "<div class=\"scroll\"><table>\n<thead><tr>");
     for (size_t c = 0; c < t->n_columns; c++) {
-        if (wl_report_table_column_used(t, c)) put_html_heading(&t->columns[c], to);
+        if (used[c]) put_html_heading(&t->columns[c], to);
     }
     wl_text_add(to, "</tr></thead>\n<tbody>\n");
-    for (size_t r = 0; r < t->n_rows; r++) {
-        wl_text_add(to, "<tr>");
-        for (size_t c = 0; c < t->n_columns; c++) {
-            if (!wl_report_table_column_used(t, c)) continue;
-            wl_text_add(to, t->columns[c].text ? "<td class=\"text\">" : "<td>");
-            wl_escape_html(to, wl_report_table_cell_text(t, r, c));
-            wl_text_add(to, "</td>");
-        }
-        wl_text_add(to, "</tr>\n");
-    }
+    put_html_rows(t, used, to);
     wl_text_add(to, "</tbody>\n</table></div>\n");
     if (fold) wl_text_add(to, "</details>\n");
     if (t->caption) {

@@ -63,13 +63,22 @@ const char *wl_report_table_cell_text(const struct wl_report_table *t, size_t ro
     return isnan(c->value) ? "" : wl_significant_digits(t->arena, c->value, t->columns[column].digits);
 }
 
-bool wl_report_table_column_used(const struct wl_report_table *t, size_t column)
+const bool *wl_report_table_used_columns(const struct wl_report_table *t)
 {
-    for (size_t r = 0; r < t->n_rows; r++) {
-        const struct wl_report_cell *c = &t->cells[r * t->n_columns + column];
-        if (c->text ? *c->text : !isnan(c->value)) return true;
+    bool *used = wl_new_array(t->arena, bool, t->n_columns);
+    for (size_t i = 0; i < t->n_rows * t->n_columns; i++) {
+        const struct wl_report_cell *c = &t->cells[i];
+        used[i % t->n_columns] |= c->text ? *c->text != '\0' : !isnan(c->value);
     }
-    return t->n_rows == 0;
+    for (size_t i = 0; i < t->n_columns; i++) used[i] |= t->n_rows == 0;
+    return used;
+}
+
+bool wl_report_table_is_notable(const struct wl_report_table *t, size_t row)
+{
+    for (size_t c = 0; c < t->n_columns; c++)
+        if (t->columns[c].notable && t->cells[row * t->n_columns + c].text) return true;
+    return false;
 }
 
 char *wl_report_table_column_title(const struct wl_report_column *c, struct wl_arena *a)

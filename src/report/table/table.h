@@ -11,6 +11,7 @@ struct wl_report_column {
     const char *metric; /* id of its row in wl_metric_docs, or NULL */
     int digits;         /* significant digits of its numbers; 0: a count */
     bool text;          /* left-aligned words */
+    bool notable;       /* rows with a text here come first where a page has no room for all */
 };
 
 /* Columns from several lists. */
