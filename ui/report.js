@@ -24,6 +24,9 @@
     { pointStyle: "star", radius: 5.5 },
   ];
 
+  /* The line styles of src/report/figure/gnuplot.c. */
+  const dashes = [[], [7, 5], [2, 3], [10, 4, 2, 4], [14, 5], [6, 3, 2, 3, 2, 3]];
+
   const systemDark = matchMedia("(prefers-color-scheme: dark)");
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : systemDark.matches);
   const cssColour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
@@ -53,7 +56,7 @@
     };
     if (series.style === "line") {
       return Object.assign(set, {
-        borderWidth: 2, borderDash: series.dashed ? [7, 5] : [], pointStyle: "line", radius: 0, hoverRadius: 3, order: 2,
+        borderWidth: 2, borderDash: dashes[series.dash], pointStyle: "line", radius: 0, hoverRadius: 3, order: 2,
       });
     }
     if (series.style === "points") {
@@ -190,7 +193,7 @@
     const items = Chart.defaults.plugins.legend.labels.generateLabels(chart);
     return items.filter((item) => {
       const { series } = chart.data.datasets[item.datasetIndex];
-      if (series.style === "line") Object.assign(item, { lineWidth: 2, lineDash: series.dashed ? [4, 3] : [] });
+      if (series.style === "line") Object.assign(item, { lineWidth: 2, lineDash: dashes[series.dash].map((n) => n / 2) });
       return series.label !== null;
     });
   }
@@ -285,6 +288,132 @@
     }));
   }
 
+  /* ---- which figures are shown: those of a workload and of a factor ---- */
+
+  const figureElements = [...document.querySelectorAll("figure.chart")];
+  const picked = { workload: "", factor: "" }; /* "": every one; "together": figures of all workloads */
+  const together = "\u0000together";
+
+  const valuesOf = (what) => [...new Set(figureElements.map((f) => f.dataset[what]).filter(Boolean))];
+
+  function isPicked(figure) {
+    const { workload, factor } = figure.dataset;
+    const ofWorkload = picked.workload === "" || (picked.workload === together ? !workload : workload === picked.workload);
+    return ofWorkload && (picked.factor === "" || factor === picked.factor);
+  }
+
+  /* A section without a figure to show says how many there are of other workloads and factors. */
+  function showPicked() {
+    for (const figure of figureElements) figure.hidden = !isPicked(figure);
+    for (const grid of document.querySelectorAll(".figures")) {
+      const hidden = [...grid.children].filter((figure) => figure.hidden).length;
+      const note = grid.nextElementSibling;
+      note.hidden = hidden === 0;
+      note.textContent = `${hidden} more ${hidden === 1 ? "figure" : "figures"} of other workloads or factors: choose above`;
+    }
+    for (const link of document.querySelectorAll("#contents a")) {
+      const target = document.getElementById(link.hash.slice(1));
+      link.classList.toggle("elsewhere", Boolean(target && target.hidden));
+    }
+  }
+
+  function picker(parent, what, name, options) {
+    const label = document.createElement("label");
+    const select = document.createElement("select");
+    label.textContent = `${name} `;
+    select.id = `pick-${what}`;
+    for (const [value, text] of options) select.add(new Option(text, value));
+    select.addEventListener("change", () => {
+      picked[what] = select.value;
+      showPicked();
+    });
+    label.append(select);
+    parent.append(label);
+    return select;
+  }
+
+  function pickers() {
+    const parent = document.getElementById("pickers");
+    const workloads = valuesOf("workload");
+    const factors = valuesOf("factor");
+    const few = 24; /* figures that can be looked through */
+    for (const grid of document.querySelectorAll(".figures")) {
+      const note = document.createElement("p");
+      note.className = "more";
+      grid.after(note);
+    }
+    if (workloads.length > 1) {
+      const select = picker(parent, "workload", "workload",
+        [[together, "all together"], ["", "every one"], ...workloads.map((name) => [name, name])]);
+      select.value = picked.workload = figureElements.length > few ? together : "";
+    }
+    if (factors.length > 1) picker(parent, "factor", "factor", [["", "all"], ...factors.map((name) => [name, name])]);
+    parent.hidden = parent.children.length === 0;
+    showPicked();
+  }
+
+  /* A link to a figure that is not shown shows those of its workload. */
+  function reveal(id) {
+    const figure = document.getElementById(id);
+    if (!figure || !figure.hidden) return;
+    Object.assign(picked, { workload: figure.dataset.workload || together, factor: "" });
+    for (const what of ["workload", "factor"]) {
+      const select = document.getElementById(`pick-${what}`);
+      if (select) select.value = picked[what];
+      else picked[what] = "";
+    }
+    showPicked();
+  }
+
+  function contents() {
+    const list = document.getElementById("contents");
+    const search = document.getElementById("search");
+    const entries = [...list.querySelectorAll("li li")];
+    list.open = matchMedia("(min-width: 1200px)").matches;
+    search.hidden = false;
+    search.addEventListener("input", () => {
+      const words = search.value.toLowerCase().split(/\s+/).filter(Boolean);
+      for (const entry of entries) {
+        const text = entry.textContent.toLowerCase();
+        entry.hidden = !words.every((word) => text.includes(word));
+      }
+      for (const section of list.querySelectorAll("li:has(ul)"))
+        section.hidden = words.length > 0 && !section.querySelector("li:not([hidden])");
+    });
+    list.addEventListener("click", (event) => {
+      const link = event.target.closest("a");
+      if (link) reveal(link.hash.slice(1));
+    });
+    if (location.hash) reveal(location.hash.slice(1));
+  }
+
+  /* A figure is drawn when it comes near the window. */
+  let pending = new Set();
+
+  function drawOnce(canvas) {
+    if (!pending.delete(canvas)) return;
+    draw(canvas, byId.get(canvas.dataset.figure));
+    report();
+  }
+
+  function watch() {
+    pending = new Set(document.querySelectorAll("canvas[data-figure]"));
+    const near = new IntersectionObserver((entries) => {
+      for (const entry of entries) {
+        if (!entry.isIntersecting) continue;
+        near.unobserve(entry.target);
+        drawOnce(entry.target);
+      }
+    }, { rootMargin: "600px" });
+    for (const canvas of pending) near.observe(canvas);
+  }
+
+  const drawShown = () => [...pending].filter((canvas) => !canvas.closest("figure").hidden).forEach(drawOnce);
+
+  function report() {
+    root.dataset.rendered = `${charts.length} of ${figures.length}`;
+  }
+
   /* ---- page ---- */
 
   Chart.defaults.font.family = 'system-ui, "Helvetica Neue", Arial, sans-serif';
@@ -292,8 +421,10 @@
   Chart.defaults.devicePixelRatio = Math.max(2, devicePixelRatio);
 
   const byId = new Map(figures.map((figure) => [figure.id, figure]));
-  for (const canvas of document.querySelectorAll("canvas[data-figure]")) draw(canvas, byId.get(canvas.dataset.figure));
   document.querySelectorAll("table").forEach(sortable);
+  pickers();
+  contents();
+  watch();
 
   document.getElementById("theme").addEventListener("click", () => {
     root.dataset.theme = isDark() ? "light" : "dark";
@@ -307,6 +438,7 @@
   addEventListener("beforeprint", () => {
     screenTheme = root.dataset.theme;
     root.dataset.theme = "light";
+    drawShown();
     recolour();
     charts.forEach((chart) => chart.resize(paper.width, paper.height));
   });
@@ -317,5 +449,5 @@
     charts.forEach((chart) => chart.resize());
   });
 
-  root.dataset.rendered = `${charts.length} of ${figures.length}`;
+  report();
 })();

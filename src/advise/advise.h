@@ -9,6 +9,7 @@
 #include "advise/cap/policy/policy.h"
 #include "advise/choose/campaign.h"
 #include "advise/choose/choose.h"
+#include "advise/choose/effects.h"
 #include "advise/joint/joint.h"
 #include "advise/policy/copies.h"
 #include "advise/policy/decide.h"

@@ -30,12 +30,13 @@ int wl_report_build(struct wl_document **out, struct wl_store *store, const stru
     struct wl_document *d = wl_document_new(a, title_of(&g));
     d->subtitle = wl_store_path(store);
     wl_report_add_facts(&g, d);
+    wl_report_add_answers(&g, d);
+    wl_report_add_choice(&g, d);
+    wl_report_add_effects(&g, d);
     wl_report_add_findings(&g, d);
     wl_report_add_warnings(&g, d);
-    rc = wl_report_add_choice(&g, d, e);
-    if (rc) return rc;
-    wl_report_add_scaling(&g, d);
-    rc = wl_report_add_model_selection(&g, d, e);
+    rc = wl_report_add_scaling(&g, d, e);
+    if (rc == 0) rc = wl_report_add_model_selection(&g, d, e);
     if (rc == 0) rc = wl_report_add_forecast(&g, d, e);
     if (rc == 0) rc = wl_report_add_plan(&g, d, e);
     if (rc == 0) rc = wl_report_add_factors(&g, d, e);

@@ -79,6 +79,7 @@ int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const 
     struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = options->drop_epochs, .thorough = true };
     int rc = read_store(g, e);
     if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
+    if (rc == 0 && g->observations.n) rc = wl_report_choices(&g->observations, options->drop_epochs, &g->choices, a, e);
     if (rc) return rc;
     g->whole_runs = !any_epoch(&g->observations);
     index_runs(g);

@@ -3,6 +3,7 @@
 #define WL_REPORT_DATA_H
 
 #include "law/law.h"
+#include "report/choices.h"
 #include "report/report.h"
 #include "store/read.h"
 
@@ -12,7 +13,7 @@ struct wl_report_group {
     const char *workload; /* "" where none was named */
     const char *name;     /* in tables and sentences: "resnet50, local batch 16" */
     const char *label;    /* legend entry: the settings in which the groups of a figure differ */
-    int colour, marker;
+    int colour, dash, marker;
     size_t facet;
 };
 
@@ -34,6 +35,7 @@ struct wl_report_data {
     struct wl_variation_rows variations; /* of utilisation, by run */
     struct wl_metric_def_rows metric_defs;
     struct wl_law_result law;
+    struct wl_report_choices choices;
     struct wl_report_group *groups; /* in the order of workloads and settings */
     size_t n_groups;                /* what tables hold */
     size_t n_drawn; /* n_groups and, where there are facets, copies that represent their workload in the first facet */

@@ -25,6 +25,8 @@ struct wl_figure *wl_report_group_figure(const struct wl_report_data *g, size_t 
 {
     struct wl_figure *f =
         wl_figure_new(g->arena, wl_report_facet_id(g, facet, id), wl_report_facet_title(g, facet, title));
+    f->workload = g->facets[facet].workload;
+    f->factor = "workers";
     f->x = (struct wl_figure_axis) { .label = "workers", .log = true, .min = NAN, .max = NAN };
     f->x.ticks = wl_report_worker_counts(g, facet, MAX_TICKS);
     for (size_t i = 0; i < g->n_drawn; i++) {
@@ -54,8 +56,9 @@ void wl_report_add_estimates(struct wl_figure *f, const struct wl_report_group *
                                                   .hi = hi,
                                                   .colour = group->colour,
                                                   .marker = group->marker });
-    wl_figure_add(f, &(struct wl_figure_series) {
-                         .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour });
+    wl_figure_add(f,
+                  &(struct wl_figure_series) {
+                      .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour, .dash = group->dash });
 }
 
 void wl_report_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member)

@@ -106,6 +106,12 @@ static size_t distinct_workloads(const struct wl_report_data *g, const char **na
     return n;
 }
 
+static void set_look(struct wl_report_group *group, int slot)
+{
+    const struct wl_look look = wl_look(slot);
+    group->colour = look.colour, group->dash = look.dash, group->marker = look.marker;
+}
+
 /* The last group of each workload, which has the highest cap or clock, represents it in the first facet. */
 static void add_overview(struct wl_report_data *g, const size_t *which, const int *slots)
 {
@@ -114,8 +120,7 @@ static void add_overview(struct wl_report_data *g, const size_t *which, const in
         struct wl_report_group *group = &g->groups[g->n_drawn++];
         *group = g->groups[i];
         group->facet = 0;
-        group->colour = slots[which[i]];
-        group->marker = group->colour + group->colour / WL_COLOURS;
+        set_look(group, slots[which[i]]);
     }
 }
 
@@ -202,6 +207,48 @@ static void label_groups(struct wl_report_data *g)
     if (g->n_facets > 1) g->facets[0].settings = shared_settings(g, &s);
 }
 
+/* ---- one colour for each cap, one line style for each clock ---- */
+
+static const char *value_of(const struct wl_law_group *law, const char *column)
+{
+    const struct wl_law_key *key = key_of(law, column);
+    return key ? key->value : "";
+}
+
+/* The distinct values of a column over all groups, in their order: ascending caps, none last. */
+static struct wl_strs values_of(const struct wl_report_data *g, const char *column)
+{
+    struct wl_strs values = { 0 };
+    for (size_t i = 0; i < g->n_groups; i++) {
+        const char *value = value_of(g->groups[i].law, column);
+        if (column_at(&values, value) == values.n) wl_strs_add(g->arena, &values, value);
+    }
+    return values;
+}
+
+/* In a figure whose groups differ in power cap and clock, a cap has the same colour in all figures and a clock the same
+ * line style and marker. Not where that would leave two groups alike: they differ in something else as well. */
+static void look_by_caps(struct wl_report_data *g, size_t facet)
+{
+    const struct wl_strs caps = values_of(g, "power_cap_w"), clocks = values_of(g, "clock_mhz");
+    if (caps.n < 2 || caps.n > WL_PALETTE || clocks.n > WL_DASHES) return;
+    bool *taken = wl_new_array(g->arena, bool, caps.n *clocks.n);
+    for (size_t i = 0; i < g->n_groups; i++) {
+        if (g->groups[i].facet != facet) continue;
+        const size_t cap = column_at(&caps, value_of(g->groups[i].law, "power_cap_w")),
+                     clock = column_at(&clocks, value_of(g->groups[i].law, "clock_mhz"));
+        if (taken[cap * clocks.n + clock]) return;
+        taken[cap * clocks.n + clock] = true;
+    }
+    for (size_t i = 0; i < g->n_groups; i++) {
+        struct wl_report_group *group = &g->groups[i];
+        if (group->facet != facet) continue;
+        group->colour = (int)column_at(&caps, value_of(group->law, "power_cap_w"));
+        group->dash = group->marker = (int)column_at(&clocks, value_of(group->law, "clock_mhz"));
+        if (clocks.n < 2) group->marker = group->colour;
+    }
+}
+
 /* Where every workload has one group, colours belong to workloads, the same in every report; else to groups, counted
  * within their figure. */
 void wl_report_groups_name(struct wl_report_data *g)
@@ -221,10 +268,10 @@ void wl_report_groups_name(struct wl_report_data *g)
     for (size_t i = 0; i < n; i++) {
         struct wl_report_group *group = &g->groups[i];
         group->facet = split ? 1 + which[i] : 0;
-        group->colour = workloads == n ? slots[which[i]] : (int)seen[group->facet];
-        group->marker = group->colour + group->colour / WL_COLOURS; /* equal colours get other markers */
+        set_look(group, workloads == n ? slots[which[i]] : (int)seen[group->facet]);
         seen[group->facet]++;
     }
+    for (size_t k = 0; k < g->n_facets && workloads < n; k++) look_by_caps(g, k);
     g->n_drawn = n;
     if (split) add_overview(g, which, slots);
     label_groups(g);

@@ -54,6 +54,10 @@ const struct wl_metric_doc wl_metric_docs[] = {
       "fastest "
       "without a cap, or with the largest) with probability 0.9, by a joint model of ln t and ln P over all axes",
       "docs/adr/117" },
+    { "effect", "effect of a factor", "",
+      "exp of the mean difference of ln T (of ln E) between pairs of settings that differ in the factor alone, by the "
+      "joint model of ln t and ln P; 95 % interval of its draws",
+      "docs/adr/117" },
     { "forecast-narrower", "what would narrow it most", "",
       "the worker count whose measurement leaves the least expected variance at N, and the ratio of the standard "
       "deviations after and before",

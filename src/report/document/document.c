@@ -45,11 +45,28 @@ static void list_json(struct wl_json *object, const char *key, const struct wl_s
     for (size_t i = 0; i < list->n; i++) wl_json_add_str(array, NULL, list->v[i]);
 }
 
+static void answers_json(const struct wl_document *d, struct wl_json *object)
+{
+    struct wl_json *array = wl_json_add_array(object, "answers");
+    for (size_t i = 0; i < d->n_answers; i++) {
+        const struct wl_answer *answer = &d->answers[i];
+        struct wl_json *to = wl_json_add_object(array, NULL);
+        wl_json_add_str(to, "workload", answer->workload);
+        wl_json_add_bool(to, "shown", answer->shown);
+        wl_json_add_str(to, "use", answer->use);
+        wl_json_add_str(to, "saves", answer->saves);
+        wl_json_add_str(to, "sure", answer->sure);
+        wl_json_add_str(to, "next", answer->next);
+        wl_json_add_real(to, "within_3_pct", answer->within);
+    }
+}
+
 void wl_document_json(const struct wl_document *d, struct wl_json *object)
 {
     wl_json_add_str(object, "title", d->title);
     struct wl_json *facts = wl_json_add_object(object, "facts"), *tables;
     for (size_t i = 0; i < d->n_facts; i++) wl_json_add_str(facts, d->facts[i].label, d->facts[i].value);
+    answers_json(d, object);
     list_json(object, "choice", &d->choice);
     list_json(object, "findings", &d->findings);
     list_json(object, "warnings", &d->warnings);

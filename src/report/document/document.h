@@ -9,6 +9,14 @@ struct wl_report_fact {
     const char *label, *value;
 };
 
+/* What the card at the head of a page says of one workload. */
+struct wl_answer {
+    const char *workload;                  /* NULL: the runs name none */
+    bool shown;                            /* the evidence suffices: `use` is a setting; else a sentence that says so */
+    const char *use, *saves, *sure, *next; /* NULL: nothing to say */
+    double within; /* probability that it is within 3 % of the best; NAN: nothing else was allowed */
+};
+
 struct wl_section {
     const char *id, *title;
     struct wl_figure **figures;
@@ -21,8 +29,11 @@ struct wl_document {
     const char *title, *subtitle;
     struct wl_report_fact *facts; /* campaign, machine, date, sensors ... */
     size_t n_facts, cap_facts;
-    struct wl_strs choice;   /* sentences: the setting to use, its saving, what limits it; the first thing on the page */
-    struct wl_strs findings; /* sentences */
+    struct wl_answer *answers; /* the first thing on the page */
+    size_t n_answers, cap_answers;
+    struct wl_strs choice;   /* the same in sentences, and what limits the choice */
+    struct wl_strs findings; /* sentences, the most important ones first */
+    size_t n_head_findings;  /* so many of them are on the first screen, the others folded; 0: all */
     struct wl_strs warnings; /* what was dropped, what failed, what is estimated or simulated */
     struct wl_section **sections;
     size_t n_sections, cap_sections;

@@ -1,5 +1,6 @@
 /* A document as one HTML page. Chart.js, the page's own script, its style and all figures are inside it; nothing
  * is loaded from anywhere. */
+#include "report/document/html.h"
 #include "report/document/assets.h"
 #include "report/document/document.h"
 #include "report/escape.h"
@@ -26,28 +27,44 @@ static void put_header(const struct wl_document *d, struct wl_text *to)
     wl_text_add(to, "<header>\n");
     put_element(to, "<h1>", d->title, "</h1>\n");
     if (d->subtitle) put_element(to, "<p class=\"subtitle\">", d->subtitle, "</p>\n");
-    wl_text_add(to, "<button id=\"theme\" type=\"button\">dark or light</button>\n");
-    if (d->choice.n) {
-        wl_text_add(to, "<section id=\"choice-card\">\n<h2>Which setting to use</h2>\n");
-        put_list(to, "choice", &d->choice);
-        wl_text_add(to, "</section>\n");
+    wl_text_add(to, "<button id=\"theme\" type=\"button\">dark or light</button>\n</header>\n");
+}
+
+static void put_list_section(struct wl_text *to, const char *id, const char *title, const struct wl_strs *items)
+{
+    if (items->n == 0) return;
+    wl_text_addf(to, "<section id=\"%s\">\n<h2>%s</h2>\n", id, title);
+    put_list(to, id, items);
+    wl_text_add(to, "</section>\n");
+}
+
+/* The most important ones; the others are folded, so that the first screen holds them. */
+static void put_findings(const struct wl_document *d, struct wl_text *to)
+{
+    enum { LEAST = 3 };
+    const size_t asked = d->n_head_findings > LEAST ? d->n_head_findings : LEAST,
+                 n = asked + 1 < d->findings.n ? asked : d->findings.n;
+    const struct wl_strs head = { d->findings.v, n, n }, rest = { d->findings.v + n, d->findings.n - n, 0 };
+    if (d->findings.n == 0) return;
+    wl_text_add(to, "<section id=\"findings\">\n<h2>Key findings</h2>\n");
+    put_list(to, "findings", &head);
+    if (rest.n) {
+        wl_text_addf(to, "<details><summary>%zu more findings</summary>\n", rest.n);
+        put_list(to, "findings", &rest);
+        wl_text_add(to, "</details>\n");
     }
-    wl_text_add(to, "<dl class=\"facts\">\n");
+    wl_text_add(to, "</section>\n");
+}
+
+static void put_facts(const struct wl_document *d, struct wl_text *to)
+{
+    if (d->n_facts == 0) return;
+    wl_text_add(to, "<section id=\"facts\">\n<h2>What was measured</h2>\n<dl class=\"facts\">\n");
     for (size_t i = 0; i < d->n_facts; i++) {
         put_element(to, "<div><dt>", d->facts[i].label, "</dt>");
         put_element(to, "<dd>", d->facts[i].value, "</dd></div>\n");
     }
-    wl_text_add(to, "</dl>\n</header>\n");
-    if (d->findings.n) {
-        wl_text_add(to, "<section id=\"findings\">\n<h2>Key findings</h2>\n");
-        put_list(to, "findings", &d->findings);
-        wl_text_add(to, "</section>\n");
-    }
-    if (d->warnings.n) {
-        wl_text_add(to, "<section id=\"warnings\">\n<h2>Read with care</h2>\n");
-        put_list(to, "warnings", &d->warnings);
-        wl_text_add(to, "</section>\n");
-    }
+    wl_text_add(to, "</dl>\n</section>\n");
 }
 
 /* Links to the rows at the foot of the page that say how the numbers were computed. */
@@ -66,10 +83,21 @@ static void put_metric_links(const char *ids, struct wl_arena *a, struct wl_text
     wl_text_add(to, "</p>\n");
 }
 
+static void put_attribute(struct wl_text *to, const char *name, const char *value)
+{
+    if (!value) return;
+    wl_text_addf(to, " %s=\"", name);
+    wl_escape_html(to, value);
+    wl_text_add(to, "\"");
+}
+
 static void put_figure(const struct wl_figure *f, struct wl_arena *a, struct wl_text *to)
 {
     const char *honesty = wl_provenance_note(f->estimated, f->simulated);
-    wl_text_addf(to, "<figure class=\"chart\" id=\"figure-%s\">\n", f->id);
+    wl_text_addf(to, "<figure class=\"chart\" id=\"figure-%s\"", f->id);
+    put_attribute(to, "data-workload", f->workload);
+    put_attribute(to, "data-factor", f->factor);
+    wl_text_add(to, ">\n");
     put_element(to, "<figcaption><h3>", f->title, "");
     if (honesty) wl_text_addf(to, " <span class=\"badge\">%s</span>", honesty);
     wl_text_addf(to, "</h3></figcaption>\n<div class=\"canvas\"><canvas data-figure=\"%s\" role=\"img\" aria-label=\"",
@@ -153,6 +181,11 @@ void wl_document_html(const struct wl_document *d, struct wl_text *to)
     put_element(to, "<title>", d->title, "</title>\n");
     put_asset(to, "<style>", wl_asset_report_css, wl_asset_report_css_size, "</style>\n</head>\n<body>\n");
     put_header(d, to);
+    wl_document_html_card(d, to);
+    put_findings(d, to);
+    wl_document_html_contents(d, to);
+    put_list_section(to, "warnings", "Read with care", &d->warnings);
+    put_facts(d, to);
     wl_text_add(to,
                 "<main>\n<noscript><p>The figures are drawn by JavaScript; words and tables are not.</p></noscript>\n");
     for (size_t i = 0; i < d->n_sections; i++) put_section(d->sections[i], d->arena, to);

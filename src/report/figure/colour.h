@@ -8,7 +8,14 @@ struct wl_colour {
     const char *name, *light, *dark; /* "#rrggbb" on a light and on a dark ground */
 };
 const struct wl_colour *wl_colour(int slot); /* slots beyond the palette begin again; negative: neutral */
-enum { WL_COLOURS = 7, WL_MARKERS = 7 };
+/* Of the first WL_COLOURS people tell any two apart; WL_PALETTE is how many differ at all. */
+enum { WL_COLOURS = 7, WL_PALETTE = 21, WL_MARKERS = 7, WL_DASHES = 6 };
+
+/* Lines and points of a group: no two groups of a figure have the same three. */
+struct wl_look {
+    int colour, dash, marker;
+};
+struct wl_look wl_look(int slot); /* of group `slot` of a figure; up to WL_PALETTE x WL_DASHES */
 
 /* The slot of each of n names: a reference workload has the same one in every report, others take the free slots
  * in the order of the list. */

@@ -216,7 +216,7 @@ static size_t cell_of(const struct wl_figure_axis *axis, double v, size_t cells)
 /* A cell is smaller than a point in any size of figure that people look at: the first point in it covers the others. */
 static void hide_covered(struct wl_figure *f, struct wl_figure_series *s)
 {
-    enum { FEW = 200, ACROSS = 160, UP = 100 };
+    enum { FEW = 50, ACROSS = 160, UP = 100 };
     if (s->style != WL_STYLE_POINTS || s->n <= FEW || s->lo || s->hi) return;
     bool *taken = wl_new_array(f->arena, bool, ACROSS *UP), *hidden = wl_new_array(f->arena, bool, s->n);
     for (size_t i = 0; i < s->n; i++) {

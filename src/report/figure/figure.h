@@ -31,9 +31,10 @@ struct wl_figure_series {
     const char *const *notes;      /* [n] texts shown at the points (the run, say), or NULL */
     int colour;                    /* slot of the palette, or WL_COLOUR_NEUTRAL */
     int marker;                    /* slot of the markers */
-    bool dashed;
-    double bar_width;   /* in units of x; set by wl_figure_finish */
-    const bool *hidden; /* [n] points that others cover (wl_figure_finish); NULL: none */
+    bool dashed;                   /* a reference: neither a group nor a fit */
+    int dash;                      /* line style of a setting, slot of WL_DASHES; 0: solid */
+    double bar_width;              /* in units of x; set by wl_figure_finish */
+    const bool *hidden;            /* [n] points that others cover (wl_figure_finish); NULL: none */
 };
 
 /* A vertical line with a name: the beginning of an epoch, say. */
@@ -45,9 +46,11 @@ struct wl_vline {
 struct wl_figure {
     const char *id; /* [a-z0-9-]+: file name and anchor */
     const char *title;
-    const char *caption; /* what points, lines and bands are; NULL: none */
-    const char *source;  /* which runs, by which rule; NULL: none */
-    const char *metrics; /* ids of wl_metric_docs, separated by blanks; NULL: none */
+    const char *caption;  /* what points, lines and bands are; NULL: none */
+    const char *source;   /* which runs, by which rule; NULL: none */
+    const char *workload; /* the one that it is about, for the page's picker; NULL: all of them */
+    const char *factor;   /* what varies in it ("workers", "power cap"), for the picker; NULL: that of its section */
+    const char *metrics;  /* ids of wl_metric_docs, separated by blanks; NULL: none */
     struct wl_figure_axis x, y;
     struct wl_figure_series *series;
     size_t n_series, cap_series;
@@ -68,7 +71,7 @@ void wl_figure_vline(struct wl_figure *f, double x, const char *label);
  * it once, after the last series. */
 void wl_figure_finish(struct wl_figure *f);
 
-/* Points of all series, and how many of them are drawn: of more than 200 in a series without error bars, those that
+/* Points of all series, and how many of them are drawn: of more than 50 in a series without error bars, those that
  * would cover each other are drawn once. Only the CSV file has all. */
 struct wl_figure_thinned {
     size_t drawn, all;

@@ -97,7 +97,10 @@ static void begin_part(struct plots *p) { wl_text_add(p->to, p->n++ ? ", \\\n   
 
 static char *line_style(const struct wl_figure_series *s, struct wl_arena *a)
 {
-    return wl_strf(a, "lines lc rgb '%s' lw 1.8%s", colour_of(s), s->dashed ? " dt 2" : "");
+    static const char *const dashes[WL_DASHES] = { "",           " dt 2",
+                                                   " dt 3",      " dt (14,5,3,5)",
+                                                   " dt (18,6)", " dt (8,4,2,4,2,4)" };
+    return wl_strf(a, "lines lc rgb '%s' lw 1.8%s", colour_of(s), dashes[s->dashed ? 1 : s->dash % WL_DASHES]);
 }
 
 static char *point_style(const struct wl_figure_series *s, struct wl_arena *a)

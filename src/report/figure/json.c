@@ -44,7 +44,7 @@ static void series_json(const struct wl_figure *f, const struct wl_figure_series
     wl_json_add_str(to, "light", wl_colour(s->colour)->light);
     wl_json_add_str(to, "dark", wl_colour(s->colour)->dark);
     wl_json_add_int(to, "marker", s->marker % WL_MARKERS);
-    wl_json_add_bool(to, "dashed", s->dashed);
+    wl_json_add_int(to, "dash", s->dashed ? 1 : s->dash % WL_DASHES);
     if (s->style == WL_STYLE_BARS) wl_json_add_real(to, "width", s->bar_width);
     numbers_json(&f->x, s, s->x, "x", to);
     numbers_json(&f->y, s, s->y, "y", to);

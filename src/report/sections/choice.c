@@ -1,79 +1,186 @@
 /* The setting to use, as wattlaw recommend has it: the card at the head of the page, and the trade-off of time and
  * energy. */
-#include "advise/advise.h"
+#include "report/groups.h"
 #include "report/sections/sections.h"
 
 #include <math.h>
-
-static const double slowdown = 0.10, probability = 0.9;
-
-/* The choice of one workload. */
-struct chosen {
-    struct wl_choose_campaign campaign;
-    struct wl_choose_limit limit;
-    struct wl_choose_options options;
-    struct wl_choose_input input;
-    struct wl_choose_result result;
-};
-
-/* Least energy, at most 10 % slower than the reference with probability .9; out->result.rows NULL: no choice to show
- * (one setting, no energy). */
-static int choose(const struct wl_report_data *g, const struct wl_observations *obs, struct chosen *out,
-                  struct wl_err *e)
-{
-    const struct wl_choose_campaign_options how = {
-        .drop_epochs = g->options.drop_epochs, .node_size = NAN, .global_batch = NAN, .site_power_w = NAN
-    };
-    struct wl_err none;
-    out->result.rows = NULL;
-    if (wl_choose_campaign(obs, &how, &out->campaign, g->arena, &none) || out->campaign.n < 2) return 0;
-    out->limit = (struct wl_choose_limit) { "slowdown of 10 %", WL_CHOOSE_TIME, true, 1 + slowdown };
-    out->options = (struct wl_choose_options) { .limits = &out->limit,
-                                                .n_limits = 1,
-                                                .probability = probability,
-                                                .max_power_w = NAN,
-                                                .prices = { 1, NAN, NAN, NAN, NAN } };
-    out->input = wl_choose_campaign_input(&out->campaign);
-    if (wl_choose_unknown(&out->input, &out->options, WL_CHOOSE_ENERGY)) return 0;
-    const struct wl_choose_reference_options same = { 0 };
-    int rc = wl_choose_references(&out->campaign, obs, &same, &out->options, g->arena, e);
-    return rc ? rc : wl_choose(&out->input, &out->options, &out->result, g->arena, e);
-}
+#include <stdlib.h>
 
 /* ---- the card ---- */
 
-static const char *kind(const struct chosen *c) { return wl_provenance_mark(c->campaign.any_from); }
-
-static char *percent(double v, struct wl_arena *a) { return wl_significant_digits(a, 100 * v, 2); }
-
-static void put_saving(const struct chosen *c, struct wl_text *to, struct wl_arena *a)
+static const char *kind(const struct wl_report_choice *c)
 {
-    const struct wl_estimate *e = &c->result.saving[WL_CHOOSE_ENERGY], *t = &c->result.saving[WL_CHOOSE_TIME];
-    const size_t reference = wl_choose_reference_of(&c->options, (size_t)c->result.choice);
-    if (reference == WL_CHOOSE_NO_REFERENCE) {
-        wl_text_add(to, ", whose saving is not known: it was not measured without a cap");
-        return;
-    }
-    if (reference == (size_t)c->result.choice) {
-        wl_text_add(to, c->options.references
-                            ? ": a lower cap saves no energy within 10 % of its time"
-                            : ", which is also the fastest: nothing else saves energy within 10 % of its time");
-        return;
-    }
-    wl_text_addf(to, ": %s %% less energy%s (95 %% interval %s to %s %%) in %s %% %s time than %s",
-                 percent(1 - e->value, a), kind(c), percent(1 - e->hi, a), percent(1 - e->lo, a),
-                 percent(fabs(t->value - 1), a), t->value > 1 ? "more" : "less", c->campaign.settings[reference].name);
+    return c->options.minimize == WL_CHOOSE_TIME ? "" : wl_provenance_mark(c->campaign.any_from);
 }
 
-static void put_card(const struct chosen *c, struct wl_document *d, struct wl_arena *a)
+static const char *setting_name(const struct wl_report_choice *c, size_t i) { return c->campaign.settings[i].name; }
+
+static const char *goal(const struct wl_report_choice *c)
 {
-    struct wl_text text = WL_TEXT(a);
-    if (c->campaign.workload) wl_text_addf(&text, "%s: ", c->campaign.workload);
-    wl_text_addf(&text, "use %s", c->campaign.settings[c->result.choice].name);
-    put_saving(c, &text, a);
-    wl_text_add(&text, ".");
-    wl_strs_add(a, &d->choice, text.s);
-    for (size_t i = 0; i < c->campaign.notes.n; i++) wl_strs_add(a, &d->choice, c->campaign.notes.v[i]);
+    return c->options.minimize == WL_CHOOSE_TIME ? "time" : "energy";
+}
+
+/* "9.4 to 13.7 %": of 1 - ratio, which lies on both sides of 0 where nothing is shown. */
+static char *less_between(const struct wl_estimate *ratio, struct wl_arena *a)
+{
+    return wl_strf(a, "%s to %s %%", wl_significant_digits(a, 100 * (1 - ratio->hi), 2),
+                   wl_significant_digits(a, 100 * (1 - ratio->lo), 2));
+}
+
+static char *percent(double v, struct wl_arena *a) { return wl_significant_digits(a, 100 * fabs(v), 2); }
+
+/* "cap 250 W": the settings of j in which it differs from i. */
+static char *difference(const struct wl_report_choice *c, size_t i, size_t j, struct wl_arena *a)
+{
+    struct wl_text out = WL_TEXT(a);
+    for (size_t k = 0; k < c->campaign.n_axes; k++) {
+        const struct wl_choose_axis *axis = &c->campaign.axes[k];
+        const char *value = c->campaign.value[j][k];
+        if (axis->derived || wl_str_eq(value, c->campaign.value[i][k])) continue;
+        const struct wl_law_key key = { .column = axis->column, .value = value };
+        wl_text_addf(&out, "%s%s", out.n ? ", " : "", wl_report_groups_key_text(&key, 1, a));
+    }
+    return out.s;
+}
+
+/* "11 % less energy than without a cap, for 1.2 % more time" */
+static char *saving_text(const struct wl_report_choice *c, size_t reference, struct wl_arena *a)
+{
+    const struct wl_estimate *e = &c->result.saving[c->options.minimize], *t = &c->result.saving[WL_CHOOSE_TIME];
+    struct wl_text out = WL_TEXT(a);
+    wl_text_addf(&out, "%s %% less %s%s than with %s", percent(1 - e->value, a), goal(c), kind(c),
+                 difference(c, (size_t)c->result.choice, reference, a));
+    if (c->options.minimize != WL_CHOOSE_TIME)
+        wl_text_addf(&out, ", in %s %% %s time", percent(t->value - 1, a), t->value > 1 ? "more" : "less");
+    return out.s;
+}
+
+static char *probability_text(double p, struct wl_arena *a)
+{
+    return p > 0.995 ? wl_strdup(a, "above .99") : p < 0.005 ? wl_strdup(a, "below .01") : wl_strf(a, "%.2f", p);
+}
+
+/* The interval of the saving, the limit, the runner-up, and whether runs were repeated. */
+static char *sure_text(const struct wl_report_choice *c, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &c->result;
+    struct wl_text out = WL_TEXT(a);
+    if (wl_report_choice_is_shown(c))
+        wl_text_addf(&out, "95 %% interval of the saving: %s. ", less_between(&x->saving[c->options.minimize], a));
+    if (x->runner_up != WL_CHOOSE_NONE)
+        wl_text_addf(&out, "Better than the next best, %s, with probability %s; within 3 %% of the best with %s.",
+                     setting_name(c, (size_t)x->runner_up), probability_text(x->ahead, a),
+                     probability_text(x->within[1], a));
+    if (!c->campaign.repeated) wl_text_add(&out, " Rough: no setting was measured twice.");
+    return out.s;
+}
+
+/* What to measure next; NULL: no run is expected to gain. */
+static char *next_text(const struct wl_report_choice *c, struct wl_arena *a)
+{
+    static const double least_gain = 5e-4;
+    const struct wl_choose_result *x = &c->result;
+    if (x->measure == WL_CHOOSE_NONE || !(x->rows[x->measure].gain >= least_gain)) return NULL;
+    return wl_strf(a, "measure %s again: expected to lower the %s of the choice by %s %%",
+                   setting_name(c, (size_t)x->measure), goal(c), percent(x->rows[x->measure].gain, a));
+}
+
+/* Where nothing is better for sure, more runs of the two that come closest decide. */
+static char *undecided_next(const struct wl_report_choice *c, size_t reference, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &c->result;
+    const bool same = reference == (size_t)x->choice || reference == WL_CHOOSE_NO_REFERENCE;
+    const int other = same ? x->runner_up : x->choice;
+    if (other == WL_CHOOSE_NONE) return wl_strdup(a, "measure other settings");
+    return wl_strf(a, "measure %s and %s again, alternately", setting_name(c, same ? (size_t)x->choice : reference),
+                   setting_name(c, (size_t)other));
+}
+
+static void answer_without_choice(const struct wl_report_choice *c, struct wl_answer *to, struct wl_arena *a)
+{
+    const int nearest = c->result.nearest;
+    to->use = "No setting keeps the slowdown below 10 % with probability .9";
+    if (nearest == WL_CHOOSE_NONE) return;
+    to->sure = wl_strf(a, "Nearest: %s.", setting_name(c, (size_t)nearest));
+    to->next = wl_strf(a, "measure %s and its setting without a cap again", setting_name(c, (size_t)nearest));
+}
+
+static void answer_unknown_saving(const struct wl_report_choice *c, struct wl_answer *to, struct wl_arena *a)
+{
+    to->shown = false;
+    to->use = wl_strf(a, "No setting is shown to be better: least %s with %s, but it was not measured without a cap",
+                      goal(c), setting_name(c, (size_t)c->result.choice));
+    to->next = "measure it without a cap";
+}
+
+static void answer_of(const struct wl_report_choice *c, struct wl_answer *to, struct wl_arena *a)
+{
+    *to = (struct wl_answer) { .workload = *c->workload ? c->workload : NULL, .within = NAN };
+    if (c->refusal) {
+        to->use = wl_strf(a, "No setting can be recommended: %s", c->refusal);
+        return;
+    }
+    if (c->result.choice == WL_CHOOSE_NONE) {
+        answer_without_choice(c, to, a);
+        return;
+    }
+    const size_t choice = (size_t)c->result.choice, reference = wl_report_choice_reference(c);
+    to->sure = sure_text(c, a);
+    if (c->result.runner_up != WL_CHOOSE_NONE) to->within = c->result.within[1];
+    if (wl_report_choice_is_shown(c)) {
+        to->shown = true;
+        to->use = setting_name(c, choice);
+        to->saves = saving_text(c, reference, a);
+        to->next = next_text(c, a);
+        return;
+    }
+    if (reference == WL_CHOOSE_NO_REFERENCE) {
+        answer_unknown_saving(c, to, a);
+        return;
+    }
+    to->use = wl_strf(a, "No setting is shown to be better than %s", setting_name(c, reference));
+    if (reference == choice)
+        to->saves = c->options.minimize == WL_CHOOSE_TIME ? "it has the least time; energy was not measured"
+                                                          : "nothing saves energy within 10 % of its time";
+    else
+        to->saves = wl_strf(a, "%s may need less %s%s: 95 %% interval of the saving %s", setting_name(c, choice),
+                            goal(c), kind(c), less_between(&c->result.saving[c->options.minimize], a));
+    to->next = undecided_next(c, reference, a);
+}
+
+/* The answer as one sentence, for programs. */
+static void put_sentence(const struct wl_answer *answer, struct wl_document *d, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    if (answer->workload) wl_text_addf(&t, "%s: ", answer->workload);
+    wl_text_addf(&t, "%s%s", answer->shown ? "use " : "", answer->use);
+    if (answer->saves) wl_text_addf(&t, ": %s", answer->saves);
+    wl_text_add(&t, ".");
+    if (answer->sure && *answer->sure) wl_text_addf(&t, " %s", answer->sure);
+    if (answer->next) wl_text_addf(&t, " Next: %s.", answer->next);
+    wl_strs_add(a, &d->choice, t.s);
+}
+
+static void add_answer(const struct wl_report_choice *c, struct wl_document *d, struct wl_arena *a)
+{
+    struct wl_answer answer;
+    answer_of(c, &answer, a);
+    WL_GROW(a, d->answers, d->n_answers, d->cap_answers);
+    d->answers[d->n_answers++] = answer;
+    put_sentence(&answer, d, a);
+    for (size_t i = 0; i < c->campaign.notes.n; i++) {
+        wl_strs_add(a, &d->choice, c->campaign.notes.v[i]);
+        wl_strs_add(a, &d->warnings,
+                    wl_strf(a, "Choice%s%s: %s.", answer.workload ? " for " : "",
+                            answer.workload ? answer.workload : "", c->campaign.notes.v[i]));
+    }
+}
+
+/* Runs that name no workload beside others that do are left to the tables. */
+void wl_report_add_answers(const struct wl_report_data *g, struct wl_document *d)
+{
+    for (size_t k = 0; k < g->choices.n; k++)
+        if (*g->choices.v[k]->workload || g->choices.n == 1) add_answer(g->choices.v[k], d, g->arena);
 }
 
 /* ---- the trade-off ---- */
@@ -82,14 +189,14 @@ enum member { OTHER, POSSIBLE, CERTAIN, CHOSEN, MEMBERS };
 static const char *const labels[MEMBERS] = { "other settings", "possible best trade-offs", "best trade-offs",
                                              "choice" };
 
-static enum member member_of(const struct chosen *c, size_t i)
+static enum member member_of(const struct wl_report_choice *c, size_t i)
 {
     const double p = c->result.rows[i].pareto;
     if ((int)i == c->result.choice) return CHOSEN;
     return p >= 0.9 ? CERTAIN : p >= 0.1 ? POSSIBLE : OTHER;
 }
 
-static void add_members(struct wl_figure *f, const struct chosen *c, enum member m, struct wl_arena *a)
+static void add_members(struct wl_figure *f, const struct wl_report_choice *c, enum member m, struct wl_arena *a)
 {
     const size_t n = c->campaign.n;
     double *x = wl_new_array(a, double, n), *y = wl_new_array(a, double, n), *lo = wl_new_array(a, double, n),
@@ -116,13 +223,44 @@ static void add_members(struct wl_figure *f, const struct chosen *c, enum member
                                                   .marker = (int)m });
 }
 
-static struct wl_figure *figure_of(const struct chosen *c, struct wl_arena *a)
+static int by_time(const void *p, const void *q)
 {
-    const char *name = c->campaign.workload ? c->campaign.workload : "all runs";
+    const double x = *(const double *)p, y = *(const double *)q;
+    return (x > y) - (x < y);
+}
+
+/* The line through the settings than which none is lower in both, by their expected values. */
+static void add_front(struct wl_figure *f, const struct wl_report_choice *c, struct wl_arena *a)
+{
+    double(*v)[2] = (double(*)[2])wl_new_array(a, double, 2 * c->campaign.n);
+    size_t n = 0;
+    for (size_t i = 0; i < c->campaign.n; i++) {
+        if (!c->result.rows[i].front) continue;
+        v[n][0] = c->result.rows[i].amount[WL_CHOOSE_TIME].value;
+        v[n++][1] = c->result.rows[i].amount[WL_CHOOSE_ENERGY].value;
+    }
+    if (n < 2) return;
+    qsort(v, n, sizeof *v, by_time);
+    double *x = wl_new_array(a, double, n), *y = wl_new_array(a, double, n);
+    for (size_t i = 0; i < n; i++) x[i] = v[i][0], y[i] = v[i][1];
+    wl_figure_add(f, &(struct wl_figure_series) { .label = "Pareto front",
+                                                  .style = WL_STYLE_LINE,
+                                                  .n = n,
+                                                  .x = x,
+                                                  .y = y,
+                                                  .colour = WL_COLOUR_NEUTRAL,
+                                                  .dashed = true });
+}
+
+static struct wl_figure *figure_of(const struct wl_report_choice *c, struct wl_arena *a)
+{
+    const char *name = *c->workload ? c->workload : "all runs";
     struct wl_figure *f = wl_figure_new(a, wl_strf(a, "trade-off-%s", wl_slug(name, a)),
                                         wl_strf(a, "Trade-off of time and energy: %s", name));
-    f->caption = "Expected values of the joint model with the 95 % interval of the energy. Best trade-offs: nothing is "
-                 "lower in both, with probability .9; possible: with .1.";
+    f->workload = *c->workload ? c->workload : NULL;
+    f->caption =
+        "Expected values of the joint model with the 95 % interval of the energy. Best trade-offs: nothing is "
+        "lower in both, with probability .9; possible: with .1. Dashed: the Pareto front of the expected values.";
     f->metrics = "choice";
     f->x = (struct wl_figure_axis) {
         .label = wl_strf(a, "time %s", c->campaign.unit), .unit = "s", .log = true, .min = NAN, .max = NAN
@@ -131,26 +269,20 @@ static struct wl_figure *figure_of(const struct chosen *c, struct wl_arena *a)
         .label = wl_strf(a, "energy %s", c->campaign.unit), .unit = "J", .log = true, .min = NAN, .max = NAN
     };
     for (enum member m = OTHER; m < MEMBERS; m++) add_members(f, c, m, a);
+    add_front(f, c, a);
     f->estimated = c->campaign.any_from & WL_ESTIMATED;
     f->simulated = c->campaign.any_from & WL_SIMULATED;
     wl_figure_finish(f);
     return f;
 }
 
-int wl_report_add_choice(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
+void wl_report_add_choice(const struct wl_report_data *g, struct wl_document *d)
 {
-    struct wl_choose_workloads workloads;
     struct wl_section *s = NULL;
-    int rc = wl_choose_workloads(&g->observations, NULL, 0, &workloads, g->arena, e);
-    for (size_t k = 0; k < workloads.n && rc == 0; k++) {
-        struct chosen *c = wl_new(g->arena, struct chosen);
-        if (!*workloads.name[k]) continue;
-        rc = choose(g, &workloads.obs[k], c, e);
-        if (rc) return rc;
-        if (!c->result.rows || c->result.choice == WL_CHOOSE_NONE) continue;
-        if (!s) s = wl_document_section(d, "choice", "Which setting to use");
-        put_card(c, d, g->arena);
+    for (size_t k = 0; k < g->choices.n; k++) {
+        const struct wl_report_choice *c = g->choices.v[k];
+        if (c->refusal || c->options.minimize != WL_CHOOSE_ENERGY) continue;
+        if (!s) s = wl_document_section(d, "choice", "Time against energy");
         wl_section_figure(d, s, figure_of(c, g->arena));
     }
-    return rc;
 }

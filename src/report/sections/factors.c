@@ -135,6 +135,8 @@ static struct wl_figure *tradeoff_figure(const struct wl_report_data *g, const s
     struct wl_figure *f =
         wl_figure_new(g->arena, wl_strf(g->arena, "tradeoff-%s-%s", factor->section, wl_slug(title, g->arena)),
                       wl_strf(g->arena, "Speed and energy by %s, %s", factor->label, title));
+    f->workload = *workload_of(group) ? workload_of(group) : NULL;
+    f->factor = factor->label;
     f->x = level_axis(group, factor, g->arena);
     f->y = (struct wl_figure_axis) { .label = wl_strf(g->arena, "ratio to %s", group->levels[group->highest].value),
                                      .zero = true,

@@ -12,7 +12,8 @@ static const char *energy_kind(const struct wl_law_group *law)
     return law->simulated ? "simulated energy" : law->estimated ? "estimated energy" : "energy";
 }
 
-/* "the time of one epoch scales as workers^-0.83 (95 % interval of the exponent: 0.80 to 0.86)" */
+/* "the time of one epoch scales as workers^-beta, beta 0.83 (95 % interval 0.80 to 0.86)": of one sign, that of beta,
+ * everywhere. */
 static void put_law(const struct wl_report_data *g, const struct wl_law_group *law, struct wl_text *to)
 {
     if (!law->law) {
@@ -20,20 +21,20 @@ static void put_law(const struct wl_report_data *g, const struct wl_law_group *l
         return;
     }
     const struct wl_law_estimate *best = law->law;
-    wl_text_addf(to, "the time of one %s scales as workers^%s", wl_report_data_span(g), number(-best->beta, g->arena));
+    wl_text_addf(to, "the time of one %s scales as workers^-beta, beta %s", wl_report_data_span(g),
+                 number(best->beta, g->arena));
     if (isfinite(best->beta_lo))
-        wl_text_addf(to, " (95 %% interval of the exponent: %s to %s)", number(-best->beta_hi, g->arena),
-                     number(-best->beta_lo, g->arena));
+        wl_text_addf(to, " (95 %% interval %s to %s)", number(best->beta_lo, g->arena),
+                     number(best->beta_hi, g->arena));
     else
         wl_text_add(to, " (no error estimate)");
     if (best->beta_lo <= 0 && best->beta_hi >= 0)
         wl_text_add(to, ", which is not significantly different from no speedup");
     if (law->verdict == WL_LAW_REJECTED) {
         const struct wl_law_config *first = &law->configs[0], *last = &law->configs[law->n_configs - 1];
-        wl_text_addf(
-            to, "; the points curve, so it is not a power law: the exponent is %s at %.15g worker%s and %s at %.15g",
-            number(-first->local_beta, g->arena), first->workers, plural(first->workers),
-            number(-last->local_beta, g->arena), last->workers);
+        wl_text_addf(to, "; the points curve, so it is not a power law: beta is %s at %.15g worker%s and %s at %.15g",
+                     number(first->local_beta, g->arena), first->workers, plural(first->workers),
+                     number(last->local_beta, g->arena), last->workers);
     }
 }
 

@@ -10,12 +10,15 @@ static const double table_reach[] = { 2, 4 };
 static struct wl_figure *fan_figure(const struct wl_report_data *g, const struct wl_report_group *group,
                                     const struct wl_law_posterior *p)
 {
-    return wl_report_fan_figure(&(struct wl_report_fan) { .law = group->law,
-                                                          .posterior = p,
-                                                          .response = WL_LAW_TIME,
-                                                          .name = group->name,
-                                                          .span = wl_report_data_span(g) },
-                                g->arena);
+    struct wl_figure *f = wl_report_fan_figure(&(struct wl_report_fan) { .law = group->law,
+                                                                         .posterior = p,
+                                                                         .response = WL_LAW_TIME,
+                                                                         .name = group->name,
+                                                                         .span = wl_report_data_span(g) },
+                                               g->arena);
+    f->workload = *group->workload ? group->workload : NULL;
+    f->factor = "workers";
+    return f;
 }
 
 /* ---- table ---- */

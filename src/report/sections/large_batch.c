@@ -106,6 +106,8 @@ static struct wl_figure *metric_figure(const struct wl_report_data *g, const str
     struct wl_figure *f = wl_figure_new(a, wl_strf(a, "batch-%s%s", wl_slug(m->info.name, a), suffix),
                                         wl_strf(a, "%s against global batch%s%s", wl_metric_info_title(&m->info, a),
                                                 many ? ", " : "", many ? set->workload : ""));
+    f->workload = *set->workload ? set->workload : NULL;
+    f->factor = "global batch";
     f->x = (struct wl_figure_axis) { .label = "global batch", .unit = "samples", .log = true, .min = NAN, .max = NAN };
     f->x.ticks = batch_ticks(m, a);
     f->y = (struct wl_figure_axis) {

@@ -236,6 +236,7 @@ static int learning_figure(const struct wl_report_data *g, size_t facet, const s
     struct curve_list curves = choose(g, facet, &all);
     struct wl_figure *f =
         wl_figure_new(g->arena, wl_report_facet_id(g, facet, what->id), wl_report_facet_title(g, facet, what->title));
+    f->workload = g->facets[facet].workload;
     f->x = (struct wl_figure_axis) { .label = "epoch", .min = NAN, .max = NAN };
     f->y = (struct wl_figure_axis) { .label = what->label, .min = NAN, .max = NAN };
     f->metrics = "quality";

@@ -191,6 +191,8 @@ static struct wl_figure *figure_of(const struct compared *c, const struct wl_pla
     const char *name = c->plan->workloads[first->workload].name;
     struct wl_figure *f =
         wl_figure_new(a, wl_strf(a, "plan-%s", wl_slug(name, a)), wl_strf(a, "Planned and measured, %s", name));
+    f->workload = name;
+    f->factor = "workers";
     f->x = (struct wl_figure_axis) { .label = "workers", .log = true, .min = NAN, .max = NAN };
     f->y = (struct wl_figure_axis) { .label = "epoch time", .unit = "s", .log = true, .min = NAN, .max = NAN };
     f->metrics = "plan-time";

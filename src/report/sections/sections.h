@@ -6,12 +6,15 @@
 
 /* Each adds its section, figures, tables or sentences to the document, and nothing where it has nothing to show. */
 void wl_report_add_facts(const struct wl_report_data *g, struct wl_document *d);
-int wl_report_add_choice(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+void wl_report_add_answers(const struct wl_report_data *g, struct wl_document *d); /* the card at the head */
+void wl_report_add_choice(const struct wl_report_data *g, struct wl_document *d);
+void wl_report_add_effects(const struct wl_report_data *g, struct wl_document *d); /* findings and a section */
 void wl_report_add_findings(const struct wl_report_data *g, struct wl_document *d);
 void wl_report_add_warnings(const struct wl_report_data *g, struct wl_document *d);
-void wl_report_add_scaling(const struct wl_report_data *g, struct wl_document *d);
+int wl_report_add_scaling(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_report_add_law_tables(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s);
-void wl_report_add_scaling_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s);
+int wl_report_add_scaling_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s,
+                                  struct wl_err *e) WL_MUST_CHECK;
 void wl_report_add_quality_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section **s);
 void wl_report_add_energy_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section **s);
 int wl_report_add_constant_batch(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;

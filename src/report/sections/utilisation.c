@@ -190,6 +190,8 @@ static int joint_figure(const struct wl_report_data *g, const struct wl_report_g
     size_t n = group->law->n_configs;
     char *name = wl_strf(g->arena, "joint-utilisation-%s", wl_slug(group->name, g->arena));
     struct wl_figure *f = wl_figure_new(g->arena, name, wl_strf(g->arena, "GPU and memory busy time, %s", group->name));
+    f->workload = *group->workload ? group->workload : NULL;
+    f->factor = "workers";
     f->x = (struct wl_figure_axis) { .label = "GPU busy time", .unit = "%", .zero = true, .min = NAN, .max = NAN };
     f->y =
         (struct wl_figure_axis) { .label = "GPU memory busy time", .unit = "%", .zero = true, .min = NAN, .max = NAN };

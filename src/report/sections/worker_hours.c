@@ -79,6 +79,7 @@ static struct wl_figure *energy_figure(const struct wl_report_data *g, const str
     struct wl_figure *f = wl_figure_new(g->arena, "energy-worker-hours", "Energy against worker-hours");
     f->x = (struct wl_figure_axis) { .label = "worker-hours", .unit = "h", .log = true, .min = NAN, .max = NAN };
     f->y = (struct wl_figure_axis) { .label = "energy", .unit = "kWh", .log = true, .min = NAN, .max = NAN };
+    f->factor = "workers";
     f->metrics = "worker-hours energy-line";
     f->caption = "Points: runs, all their epochs. Lines: kWh = base + slope x worker-hours, fitted by least squares.";
     for (size_t i = 0; i < r->n; i++) {
@@ -98,13 +99,14 @@ static struct wl_figure *energy_figure(const struct wl_report_data *g, const str
 
 static const struct driver {
     const char *id, *title, *label;
+    const char *factor;
     size_t member; /* of wl_energy_law_run */
 } drivers[] = {
-    { "rate-local-batch", "Energy per worker-hour against local batch", "local batch",
+    { "rate-local-batch", "Energy per worker-hour against local batch", "local batch", "local batch",
       offsetof(struct wl_energy_law_run, local_batch) },
-    { "rate-samples", "Energy per worker-hour against samples", "samples per worker-hour",
+    { "rate-samples", "Energy per worker-hour against samples", "samples per worker-hour", NULL,
       offsetof(struct wl_energy_law_run, samples_per_worker_h) },
-    { "rate-updates", "Energy per worker-hour against updates", "updates per worker-hour",
+    { "rate-updates", "Energy per worker-hour against updates", "updates per worker-hour", NULL,
       offsetof(struct wl_energy_law_run, updates_per_worker_h) },
 };
 
@@ -114,6 +116,7 @@ static struct wl_figure *driver_figure(const struct wl_report_data *g, const str
     struct wl_figure *f = wl_figure_new(g->arena, driver->id, driver->title);
     f->x = (struct wl_figure_axis) { .label = driver->label, .log = true, .min = NAN, .max = NAN };
     f->y = (struct wl_figure_axis) { .label = "energy per worker-hour", .unit = "kWh", .min = NAN, .max = NAN };
+    f->factor = driver->factor;
     f->metrics = "energy-rate";
     f->caption = "Points: runs.";
     double min = INFINITY, max = 0;

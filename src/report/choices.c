@@ -1,0 +1,73 @@
+#include "report/choices.h"
+
+#include <math.h>
+
+/* Least energy, at most 10 % slower than the reference with probability .9. Without energies: least time. */
+static void set_options(struct wl_report_choice *c)
+{
+    c->limit = (struct wl_choose_limit) { "slowdown of 10 %", WL_CHOOSE_TIME, true, 1 + WL_REPORT_SLOWDOWN };
+    c->options = (struct wl_choose_options) { .limits = &c->limit,
+                                              .n_limits = 1,
+                                              .probability = WL_REPORT_PROBABILITY,
+                                              .max_power_w = NAN,
+                                              .prices = { 1, NAN, NAN, NAN, NAN } };
+    if (!wl_choose_unknown(&c->input, &c->options, WL_CHOOSE_ENERGY)) return;
+    c->options.minimize = WL_CHOOSE_TIME;
+    c->options.n_limits = 0;
+}
+
+static int choose(struct wl_report_choice *c, const struct wl_observations *obs, int64_t drop_epochs,
+                  struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_choose_campaign_options how = {
+        .drop_epochs = drop_epochs, .node_size = NAN, .global_batch = NAN, .site_power_w = NAN
+    };
+    struct wl_err why = { 0 };
+    if (wl_choose_campaign(obs, &how, &c->campaign, a, &why)) {
+        c->refusal = wl_strf(a, "nothing can be compared: %s", why.msg);
+        return 0;
+    }
+    if (c->campaign.n < 2) {
+        c->refusal = wl_strf(a,
+                             "one setting was measured (%s): there is nothing to compare it with; measure other "
+                             "worker counts, batches, power caps or clocks (wattlaw sweep)",
+                             c->campaign.settings[0].name);
+        return 0;
+    }
+    c->input = wl_choose_campaign_input(&c->campaign);
+    set_options(c);
+    const struct wl_choose_reference_options same = { 0 };
+    int rc = wl_choose_references(&c->campaign, obs, &same, &c->options, a, e);
+    if (rc == 0) rc = wl_choose(&c->input, &c->options, &c->result, a, e);
+    if (rc == 0) c->effects = wl_choose_effects(&c->campaign, &c->options, a);
+    return rc;
+}
+
+int wl_report_choices(const struct wl_observations *obs, int64_t drop_epochs, struct wl_report_choices *out,
+                      struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_choose_workloads workloads;
+    int rc = wl_choose_workloads(obs, NULL, 0, &workloads, a, e);
+    *out = (struct wl_report_choices) { 0 };
+    if (rc) return rc;
+    out->v = wl_new_array(a, struct wl_report_choice *, workloads.n);
+    for (size_t k = 0; k < workloads.n && rc == 0; k++) {
+        struct wl_report_choice *c = out->v[out->n++] = wl_new(a, struct wl_report_choice);
+        c->workload = workloads.name[k];
+        rc = choose(c, &workloads.obs[k], drop_epochs, a, e);
+    }
+    return rc;
+}
+
+size_t wl_report_choice_reference(const struct wl_report_choice *c)
+{
+    return wl_choose_reference_of(&c->options, (size_t)c->result.choice);
+}
+
+bool wl_report_choice_is_shown(const struct wl_report_choice *c)
+{
+    if (c->refusal || c->result.choice == WL_CHOOSE_NONE) return false;
+    const size_t reference = wl_report_choice_reference(c);
+    return reference != WL_CHOOSE_NO_REFERENCE && reference != (size_t)c->result.choice &&
+           c->result.saving[c->options.minimize].hi < 1;
+}

@@ -1,0 +1,106 @@
+/* The head of the page: the card and the contents. */
+#include "report/document/html.h"
+#include "report/escape.h"
+
+#include <math.h>
+
+static void put(struct wl_text *to, const char *open, const char *text, const char *close)
+{
+    wl_text_add(to, open);
+    wl_escape_html(to, text);
+    wl_text_add(to, close);
+}
+
+/* ---- the card ---- */
+
+static void put_row(struct wl_text *to, const char *head, const char *text)
+{
+    if (!text || !*text) return;
+    wl_text_addf(to, "<div><dt>%s</dt>", head);
+    put(to, "<dd>", text, "</dd></div>\n");
+}
+
+/* One workload or two: all that there is to say. */
+static void put_answer(const struct wl_answer *answer, struct wl_text *to)
+{
+    wl_text_addf(to, "<div class=\"answer%s\">\n<p class=\"use\">", answer->shown ? "" : " open");
+    if (answer->workload) put(to, "<span class=\"workload\">", answer->workload, ":</span> ");
+    put(to, answer->shown ? "Use <strong>" : "<strong>", answer->use, "</strong></p>\n<dl>\n");
+    put_row(to, answer->shown ? "Saves" : "Because", answer->saves);
+    put_row(to, "How sure", answer->sure);
+    put_row(to, "Next", answer->next);
+    wl_text_add(to, "</dl>\n</div>\n");
+}
+
+/* Many workloads: a row each. */
+static void put_answer_row(const struct wl_answer *answer, bool with_next, struct wl_text *to)
+{
+    wl_text_addf(to, "<tr%s>", answer->shown ? "" : " class=\"open\"");
+    put(to, "<th scope=\"row\" class=\"text\">", answer->workload ? answer->workload : "no workload", "</th>");
+    put(to, "<td class=\"text use\">", answer->use, "</td>");
+    put(to, "<td class=\"text\">", answer->saves ? answer->saves : "", "</td>");
+    put(to, "<td class=\"text sure\">",
+        isnan(answer->within)    ? ""
+        : answer->within > 0.995 ? "above .99"
+                                 : wl_strf(to->arena, "%.2f", answer->within),
+        "</td>");
+    if (with_next) put(to, "<td class=\"text next\">", answer->next ? answer->next : "", "</td>");
+    wl_text_add(to, "</tr>\n");
+}
+
+static void put_answer_table(const struct wl_answer *v, size_t n, struct wl_text *to)
+{
+    bool with_next = false;
+    for (size_t i = 0; i < n; i++) with_next = with_next || v[i].next;
+    wl_text_add(to, "<table class=\"answers\">\n<thead><tr><th class=\"text\">workload</th><th class=\"text\">use</th>"
+                    "<th class=\"text\">saves</th><th class=\"text\">how sure: within 3&nbsp;% of the best, "
+                    "probability</th>");
+    wl_text_addf(to, "%s</tr></thead>\n<tbody>\n", with_next ? "<th class=\"text\">next</th>" : "");
+    for (size_t i = 0; i < n; i++) put_answer_row(&v[i], with_next, to);
+    wl_text_add(to, "</tbody>\n</table>\n");
+}
+
+void wl_document_html_card(const struct wl_document *d, struct wl_text *to)
+{
+    enum { WHOLE = 2, HEAD = 8 };
+    if (d->n_answers == 0) return;
+    wl_text_add(to, "<section id=\"choice-card\">\n<h2>Which setting to use</h2>\n");
+    for (size_t i = 0; d->n_answers <= WHOLE && i < d->n_answers; i++) put_answer(&d->answers[i], to);
+    if (d->n_answers > WHOLE) put_answer_table(d->answers, d->n_answers < HEAD ? d->n_answers : HEAD, to);
+    if (d->n_answers > HEAD) {
+        wl_text_addf(to, "<details><summary>%zu more workloads</summary>\n", d->n_answers - HEAD);
+        put_answer_table(d->answers + HEAD, d->n_answers - HEAD, to);
+        wl_text_add(to, "</details>\n");
+    }
+    wl_text_add(to, "<p class=\"caption\">Least energy within 10&nbsp;% of the time of the same setting without a cap "
+                    "(of the fastest one where no cap varied), as <code>wattlaw recommend --max-slowdown 10%</code>; "
+                    "other limits and goals: <code>wattlaw recommend --help</code>.</p>\n</section>\n");
+}
+
+/* ---- contents ---- */
+
+static void put_link(struct wl_text *to, const char *kind, const char *id, const char *title)
+{
+    wl_text_addf(to, "<li><a href=\"#%s%s\">", kind, id);
+    put(to, "", title, "</a></li>\n");
+}
+
+void wl_document_html_contents(const struct wl_document *d, struct wl_text *to)
+{
+    size_t figures = 0, tables = 0;
+    for (size_t i = 0; i < d->n_sections; i++) figures += d->sections[i]->n_figures, tables += d->sections[i]->n_tables;
+    wl_text_addf(to,
+                 "<nav aria-label=\"Contents\">\n<details id=\"contents\"><summary>Contents: %zu figures, %zu "
+                 "tables</summary>\n<div id=\"pickers\" hidden></div>\n<input id=\"search\" type=\"search\" "
+                 "placeholder=\"find a figure or table\" aria-label=\"Find a figure or table\" hidden>\n<ul>\n",
+                 figures, tables);
+    for (size_t i = 0; i < d->n_sections; i++) {
+        const struct wl_section *s = d->sections[i];
+        wl_text_addf(to, "<li><a href=\"#%s\">", s->id);
+        put(to, "", s->title, "</a>\n<ul>\n");
+        for (size_t k = 0; k < s->n_figures; k++) put_link(to, "figure-", s->figures[k]->id, s->figures[k]->title);
+        for (size_t k = 0; k < s->n_tables; k++) put_link(to, "table-", s->tables[k]->id, s->tables[k]->title);
+        wl_text_add(to, "</ul></li>\n");
+    }
+    wl_text_add(to, "<li><a href=\"#metrics\">How each number is computed</a></li>\n</ul>\n</details>\n</nav>\n");
+}
