@@ -302,14 +302,30 @@
     return ofWorkload && (picked.factor === "" || factor === picked.factor);
   }
 
-  /* A section without a figure to show says how many there are of other workloads and factors. */
+  /* Buttons that pick the workloads of the figures that a section does not show. */
+  function choicesOf(grid) {
+    const hidden = [...grid.children].filter((figure) => figure.hidden);
+    const names = [...new Set(hidden.map((figure) => figure.dataset.workload || together))];
+    return names.flatMap((name) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = name === together ? "all together" : name;
+      button.addEventListener("click", () => {
+        pick(name);
+        grid.closest("section").scrollIntoView();
+      });
+      return [button, " "];
+    });
+  }
+
+  /* A section says how many there are of other workloads and factors. */
   function showPicked() {
     for (const figure of figureElements) figure.hidden = !isPicked(figure);
     for (const grid of document.querySelectorAll(".figures")) {
       const hidden = [...grid.children].filter((figure) => figure.hidden).length;
       const note = grid.nextElementSibling;
       note.hidden = hidden === 0;
-      note.textContent = `${hidden} more ${hidden === 1 ? "figure" : "figures"} of other workloads or factors: choose above`;
+      note.replaceChildren(`${hidden} more ${hidden === 1 ? "figure" : "figures"}: `, ...choicesOf(grid));
     }
     for (const link of document.querySelectorAll("#contents a")) {
       const target = document.getElementById(link.hash.slice(1));
@@ -352,17 +368,21 @@
     showPicked();
   }
 
-  /* A link to a figure that is not shown shows those of its workload. */
-  function reveal(id) {
-    const figure = document.getElementById(id);
-    if (!figure || !figure.hidden) return;
-    Object.assign(picked, { workload: figure.dataset.workload || together, factor: "" });
+  /* Figures of a workload, of all factors. */
+  function pick(workload) {
+    Object.assign(picked, { workload, factor: "" });
     for (const what of ["workload", "factor"]) {
       const select = document.getElementById(`pick-${what}`);
       if (select) select.value = picked[what];
       else picked[what] = "";
     }
     showPicked();
+  }
+
+  /* A link to a figure that is not shown shows those of its workload. */
+  function reveal(id) {
+    const figure = document.getElementById(id);
+    if (figure && figure.hidden) pick(figure.dataset.workload || together);
   }
 
   function contents() {

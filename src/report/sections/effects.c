@@ -126,14 +126,25 @@ static char *range_of_changes(double lo, double hi, const char *what, struct wl_
     return wl_strf(a, "%s to %s times the %s", wl_significant_digits(a, lo, 3), wl_significant_digits(a, hi, 3), what);
 }
 
-/* "11 % less energy (95 %: 9.4 to 12.7 %)"; "no change of the energy is shown"; of several workloads the range. */
+/* "9.4 to 12.7 %", "2.7 to 3.8": the ends of an interval in the unit that one_change has for its middle. */
+static char *ends(const struct wl_estimate *e, struct wl_arena *a)
+{
+    if (e->value >= 2 || e->value <= 0.5)
+        return wl_strf(a, "%s to %s", wl_significant_digits(a, e->value >= 2 ? e->lo : 1 / e->hi, 2),
+                       wl_significant_digits(a, e->value >= 2 ? e->hi : 1 / e->lo, 2));
+    const double sign = e->value > 1 ? 100 : -100, x = sign * (e->lo - 1), y = sign * (e->hi - 1);
+    return wl_strf(a, "%s to %s %%", wl_significant_digits(a, fmin(x, y), 2), wl_significant_digits(a, fmax(x, y), 2));
+}
+
+/* "11 % less energy (95 % interval 9.4 to 12.7 %)"; "no change of the energy is shown"; of several workloads the
+ * range of their values. */
 static char *change(const struct comparison *c, const struct wl_estimate *e, const char *what, struct wl_arena *a)
 {
     if (c->n > 1) return range_of_changes(e->lo, e->hi, what, a);
     if (e->lo <= 1 && e->hi >= 1)
         return wl_strf(a, "no change of the %s is shown (%s to %s times)", what, wl_significant_digits(a, e->lo, 3),
                        wl_significant_digits(a, e->hi, 3));
-    return wl_strf(a, "%s (95 %%: %s)", one_change(e->value, what, a), range_of_changes(e->lo, e->hi, what, a));
+    return wl_strf(a, "%s (95 %% interval %s)", one_change(e->value, what, a), ends(e, a));
 }
 
 static char *sentence(const struct comparison *c, struct wl_arena *a)
@@ -147,7 +158,10 @@ static char *sentence(const struct comparison *c, struct wl_arena *a)
         wl_text_addf(&t, "%s %s instead of %s: %s", label, value_text(c->axis, c->value, a),
                      value_text(c->axis, c->base, a), change(c, &c->time, "time", a));
     if (c->n_energy)
-        wl_text_addf(&t, ", %s", change(c, &c->energy, wl_strf(a, "energy%s", wl_provenance_mark(c->from)), a));
+        wl_text_addf(&t, ", %s",
+                     change(c, &c->energy,
+                            c->from == WL_MEASURED ? "energy" : wl_strf(a, "%s energy", wl_provenance_word(c->from)),
+                            a));
     if (c->n > 1) wl_text_addf(&t, ", over %zu workloads", c->n);
     wl_text_add(&t, ".");
     return t.s;

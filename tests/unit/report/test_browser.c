@@ -9,6 +9,8 @@
 /* After the page's own scripts: how many canvases hold more than one colour, as an attribute of the page. */
 static const char probe[] =
     "<script nonce=\"probe\">\n"
+    "dispatchEvent(new Event('beforeprint'));\n" /* draws what is not in view */
+    "dispatchEvent(new Event('afterprint'));\n"
     "let drawn = 0;\n"
     "for (const canvas of document.querySelectorAll('canvas')) {\n"
     "  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;\n"

@@ -127,7 +127,7 @@ static void workloads_keep_their_colours(void **state)
     assert_int_equal(slots[2], 0); /* resnet50 is blue in every report */
     assert_int_equal(slots[1], 1);
     assert_true(slots[0] >= 2 && slots[3] >= 2 && slots[0] != slots[3]);
-    assert_string_equal(wl_colour(WL_COLOURS)->name, wl_colour(0)->name);
+    assert_string_equal(wl_colour(WL_PALETTE)->name, wl_colour(0)->name);
     assert_string_equal(wl_colour(WL_COLOUR_NEUTRAL)->name, "grey");
 }
 

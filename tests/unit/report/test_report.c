@@ -86,10 +86,14 @@ static void small_store_has_all_sections(void **state)
     assert_holds(warnings, "Estimated, not measured: the energies of 12 of 12 runs");
     assert_holds(warnings, "Not used: 1 of 13 runs (run 13 failed: exit status 3");
     assert_holds(warnings, "Skipped: 1 of 6 configurations (1000 workers are more than 2 cores)");
-    assert_int_equal(d->findings.n, 4); /* two groups, the best configuration, the global batch */
-    assert_holds(d->findings.v[0], "resnet50, local batch 8: ");
-    assert_holds(d->findings.v[0], "95 % interval");
+    assert_int_equal(d->findings.n, 6); /* two factors, two groups, the best configuration, the global batch */
+    assert_int_equal(d->n_head_findings, 2);
+    assert_holds(d->findings.v[0], "2 workers instead of 1: ");
     assert_holds(d->findings.v[0], "estimated energy");
+    assert_holds(d->findings.v[1], "Local batch 16 instead of 8: ");
+    assert_holds(d->findings.v[2], "resnet50, local batch 8: ");
+    assert_holds(d->findings.v[2], "95 % interval");
+    assert_holds(d->findings.v[2], "estimated energy");
 }
 
 static void small_store_has_its_figures(void **state)
@@ -218,6 +222,99 @@ static void other_batch_size_has_its_own_figures(void **state)
     assert_true(figure(d, "energy-ratio-constant-global-batch")->estimated);
 }
 
+/* Findings and answers are about all workloads, and the table has every level. */
+static void every_factor_has_a_finding(void **state)
+{
+    struct wl_document *d = report_of(&synthetic_capped, *state);
+    assert_int_equal(d->n_head_findings, 2);
+    assert_holds(d->findings.v[0], " workers instead of ");
+    assert_holds(d->findings.v[1], "Power cap ");
+    assert_holds(d->findings.v[1], " W instead of 250 W: ");
+    assert_holds(d->findings.v[1], "over 3 workloads");
+    assert_int_equal(d->n_answers, 3);
+    const struct wl_report_table *t = table(d, "effects");
+    for (size_t i = 0; i < t->n_rows; i++) {
+        assert_true(cell(t, i, "pairs")->value > 0);
+        assert_true(cell(t, i, "time_lo")->value <= cell(t, i, "time")->value);
+        assert_true(cell(t, i, "time")->value <= cell(t, i, "time_hi")->value);
+        if (!wl_str_eq(cell(t, i, "factor")->text, "workers")) continue;
+        assert_true(cell(t, i, "time")->value < 1 && cell(t, i, "energy")->value > 1);
+    }
+}
+
+/* One setting leaves nothing to choose: the card says so, and what to do. */
+static void too_little_evidence_is_said(void **state)
+{
+    struct made m = synthetic_small;
+    m.n_workers = 1;
+    m.n_batches = 0;
+    struct wl_document *d = report_of(&m, *state);
+    assert_int_equal(d->n_answers, 1);
+    assert_false(d->answers[0].shown);
+    assert_holds(d->answers[0].use, "No setting can be recommended: one setting was measured");
+    assert_holds(d->answers[0].use, "wattlaw sweep");
+}
+
+/* In the figures of every workload a cap has the same colour, and no two groups look alike. */
+static void caps_have_one_colour_each(void **state)
+{
+    struct wl_document *d = report_of(&synthetic_capped, *state);
+    static const char *const ids[] = { "speedup-1-bert", "speedup-2-resnet50", "speedup-3-vgg16" };
+    for (size_t k = 0; k < WL_COUNT(ids); k++) {
+        const struct wl_figure *f = figure(d, ids[k]);
+        int colour = 0;
+        assert_string_equal(f->workload, strrchr(ids[k], '-') + 1);
+        for (size_t i = 0; i < f->n_series; i++) {
+            if (!f->series[i].label || f->series[i].style != WL_STYLE_POINTS) continue;
+            assert_int_equal(f->series[i].colour, colour++);
+        }
+        assert_int_equal(colour, 3);
+    }
+}
+
+/* The runs follow Amdahl's law: no straight line is drawn through them. */
+static void rejected_power_law_is_not_drawn(void **state)
+{
+    struct made m = synthetic_large;
+    m.epochs = 3;
+    m.devices = 1;
+    struct wl_document *d = report_of(&m, *state);
+    const struct wl_figure *f = figure(d, "epoch-time");
+    size_t lines = 0;
+    assert_holds(f->source, "Not a power law, so the curve of the hierarchical model is drawn: ");
+    for (size_t i = 0; i < f->n_series; i++) {
+        const struct wl_figure_series *s = &f->series[i];
+        if (s->style != WL_STYLE_LINE || s->dashed) continue;
+        const size_t last = s->n - 1, middle = last / 2;
+        const double slope = log(s->y[last] / s->y[0]) / log(s->x[last] / s->x[0]),
+                     line = log(s->y[0]) + slope * log(s->x[middle] / s->x[0]);
+        lines++;
+        assert_true(log(s->y[middle]) < line - .02); /* below the chord: it bends */
+    }
+    assert_int_equal(lines, 6);
+}
+
+/* Many runs: rows and points that the page has no room for are in the CSV files, which have all. */
+static void page_of_many_runs_is_small(void **state)
+{
+    struct wl_arena *a = *state;
+    struct made m = synthetic_large;
+    m.epochs = 2;
+    m.devices = 0;
+    m.repeats = 20;
+    struct wl_document *d = report_of(&m, a);
+    struct wl_text page = WL_TEXT(a), csv = WL_TEXT(a);
+    wl_document_html(d, &page);
+    assert_true(table(d, "runs")->n_rows >= 1080);
+    assert_holds(page.s, "<summary>200 of 10");
+    assert_holds(page.s, "Points that would cover each other are drawn once: ");
+    assert_true(page.n < 800000);
+    wl_figure_csv(figure(d, "epoch-time"), &csv);
+    size_t points = 0;
+    for (const char *p = csv.s; (p = strstr(p, ",points,")); p++) points++;
+    assert_true(points >= 1080);
+}
+
 static void many_groups_are_split_into_facets(void **state)
 {
     struct wl_document *d = report_of(&synthetic_capped, *state);
@@ -273,7 +370,8 @@ static void one_worker_count_has_no_law(void **state)
     struct made m = synthetic_small;
     m.n_workers = 1;
     struct wl_document *d = report_of(&m, *state);
-    assert_holds(d->findings.v[0], "no law");
+    assert_holds(d->findings.v[0], "Local batch 16 instead of 8: ");
+    assert_holds(d->findings.v[1], "no law");
     assert_true(isnan(cell(table(d, "laws"), 0, "beta")->value));
     assert_non_null(figure(d, "epoch-time"));
 }
@@ -430,6 +528,11 @@ int main(void)
         WITH_ARENA(sections_of_the_analysis_match_the_store),
         WITH_ARENA(other_batch_size_has_its_own_figures),
         WITH_ARENA(many_groups_are_split_into_facets),
+        WITH_ARENA(every_factor_has_a_finding),
+        WITH_ARENA(too_little_evidence_is_said),
+        WITH_ARENA(caps_have_one_colour_each),
+        WITH_ARENA(rejected_power_law_is_not_drawn),
+        WITH_ARENA(page_of_many_runs_is_small),
         WITH_ARENA(requested_run_is_drawn),
         WITH_ARENA(a_plan_is_shown_before_and_after_a_fit),
         WITH_ARENA(a_plan_of_other_workloads_is_refused),

@@ -125,8 +125,8 @@ static void findings_match_hand_computation(void **state)
     char *findings = joined(&d->findings, *state);
     assert_holds(
         findings,
-        "net, local batch 32: the time of one epoch scales as workers^-0.500 (95 % interval of the exponent: "
-        "-0.774 to -0.226); 16 workers are 4.00 times as fast as 1 worker (25.0 % of ideal), at 4.00 times the "
+        "net, local batch 32: the time of one epoch scales as workers^-beta, beta 0.500 (95 % interval "
+        "0.226 to 0.774); 16 workers are 4.00 times as fast as 1 worker (25.0 % of ideal), at 4.00 times the "
         "estimated energy.\n");
     assert_holds(findings,
                  "Fastest epoch: 720.0 s, net, local batch 32 with 16 workers. Least estimated energy: 141 kJ, net, "
