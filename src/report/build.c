@@ -4,13 +4,14 @@
 static char *title_of(const struct wl_report_data *g)
 {
     if (g->campaigns.n == 1) return wl_strf(g->arena, "Scaling and energy: %s", g->campaigns.v[0].name);
+    if (!g->store) return wl_strf(g->arena, "Scaling and energy: %s", wl_path_base(g->source));
     return wl_strf(g->arena, "Scaling and energy: %zu campaigns", g->campaigns.n);
 }
 
 /* No finished run: the message lists the others. */
 static int no_finished_run(const struct wl_report_data *g, struct wl_err *e)
 {
-    const char *path = wl_store_path(g->store);
+    const char *path = g->source;
     if (g->runs.n == 0) return wl_fail(e, WL_EJOB, "%s has no runs yet: nothing to report", path);
     return wl_fail(e, WL_EJOB,
                    "%s has no finished run to report (%zu failed, %zu interrupted, %zu planned, %zu running); "
@@ -19,16 +20,16 @@ static int no_finished_run(const struct wl_report_data *g, struct wl_err *e)
                    wl_report_data_count_runs(g, WL_RUN_PLANNED), wl_report_data_count_runs(g, WL_RUN_RUNNING));
 }
 
-int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
-                    struct wl_arena *a, struct wl_err *e)
+static int build(struct wl_document **out, struct wl_store *store, const struct wl_observations *table,
+                 const struct wl_report_options *options, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_report_data g;
-    int rc = wl_report_data_load(&g, store, options, a, e);
+    int rc = wl_report_data_load(&g, store, table, options, a, e);
     if (rc) return rc;
     if (g.observations.n == 0) return no_finished_run(&g, e);
 
     struct wl_document *d = wl_document_new(a, title_of(&g));
-    d->subtitle = wl_store_path(store);
+    d->subtitle = g.source;
     wl_report_add_facts(&g, d);
     wl_report_add_answers(&g, d);
     wl_report_add_choice(&g, d);
@@ -47,11 +48,23 @@ int wl_report_build(struct wl_document **out, struct wl_store *store, const stru
     rc = wl_report_add_worker_hours(&g, d, e);
     if (rc == 0) rc = wl_report_add_footprint(&g, d, e);
     if (rc == 0) rc = wl_report_add_utilisation(&g, d, e);
-    if (rc == 0) rc = wl_report_add_power_trace(&g, d, e);
+    if (rc == 0 && store) rc = wl_report_add_power_trace(&g, d, e);
     if (rc == 0) rc = wl_report_add_learning_curves(&g, d, e);
     if (rc == 0) rc = wl_report_add_large_batch(&g, d, e);
     if (rc) return rc;
     wl_report_add_runs(&g, d);
     *out = d;
     return 0;
+}
+
+int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
+                    struct wl_arena *a, struct wl_err *e)
+{
+    return build(out, store, NULL, options, a, e);
+}
+
+int wl_report_build_table(struct wl_document **out, const struct wl_observations *table,
+                          const struct wl_report_options *options, struct wl_arena *a, struct wl_err *e)
+{
+    return build(out, NULL, table, options, a, e);
 }

@@ -1,6 +1,7 @@
 /* Reads a store once and fits the laws. */
 #include "report/data.h"
 
+#include "report/from_table.h"
 #include "report/groups.h"
 
 #include <math.h>
@@ -72,12 +73,15 @@ static bool any_epoch(const struct wl_observations *o)
     return false;
 }
 
-int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const struct wl_report_options *options,
-                        struct wl_arena *a, struct wl_err *e)
+int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const struct wl_observations *table,
+                        const struct wl_report_options *options, struct wl_arena *a, struct wl_err *e)
 {
-    *g = (struct wl_report_data) { .store = store, .options = *options, .arena = a };
+    *g = (struct wl_report_data) {
+        .store = store, .source = store ? wl_store_path(store) : table->source, .options = *options, .arena = a
+    };
     struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = options->drop_epochs, .thorough = true };
-    int rc = read_store(g, e);
+    int rc = store ? read_store(g, e) : 0;
+    if (!store) wl_report_data_from_table(g, table);
     if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
     if (rc == 0 && g->observations.n) rc = wl_report_choices(&g->observations, options->drop_epochs, &g->choices, a, e);
     if (rc) return rc;

@@ -25,7 +25,8 @@ struct wl_report_facet {
 };
 
 struct wl_report_data {
-    struct wl_store *store;
+    struct wl_store *store; /* NULL: the report is of a table */
+    const char *source;     /* path of either */
     struct wl_report_options options;
     struct wl_campaign_rows campaigns; /* those the report is about */
     struct wl_trial_rows trials;
@@ -46,8 +47,9 @@ struct wl_report_data {
     struct wl_arena *arena;
 };
 
-int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const struct wl_report_options *options,
-                        struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* Of a store or of a table; the other one is NULL. */
+int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const struct wl_observations *table,
+                        const struct wl_report_options *options, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The same runs in groups of one value of `batch` ("local_batch", "global_batch"), regardless of the law's own rule.
  */

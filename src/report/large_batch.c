@@ -28,7 +28,7 @@ static const char *workload_of(const struct wl_run_row *run) { return run->set.w
 
 static int read_runs(const struct wl_report_data *g, struct run_list *out, struct wl_err *e)
 {
-    for (size_t i = 0; i < g->runs.n; i++) {
+    for (size_t i = 0; g->store && i < g->runs.n; i++) {
         const struct wl_run_row *run = &g->runs.v[i];
         if (run->status != WL_RUN_DONE || run->flag || !(run->set.global_batch > 0)) continue;
         WL_GROW(g->arena, out->v, out->n, out->cap);

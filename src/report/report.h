@@ -17,6 +17,7 @@
 #include "report/metric_docs.h"
 
 struct wl_store;
+struct wl_observations;
 struct wl_planner_plan;
 
 /* Carbon and cost of the energy. */
@@ -43,5 +44,10 @@ struct wl_report_options {
  * exist; WL_EINVAL: the plan has none of the workloads, or lacks a number. */
 int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The same of an observation table, which has neither readings nor devices: sections on those are left out. Its runs
+ * are numbered in order of appearance. */
+int wl_report_build_table(struct wl_document **out, const struct wl_observations *table,
+                          const struct wl_report_options *options, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -1,16 +1,18 @@
 /* wattlaw report: the page, figures and tables of a store. */
 #include "report/report.h"
+#include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/store.h"
 #include "planner/planner.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 struct report_options {
     const char *out, *campaign, *plan;
     bool open;
-    struct wl_strs formats;
+    struct wl_strs formats, map;
     int64_t run, drop_epochs;
     struct wl_footprint footprint;
     bool json;
@@ -22,7 +24,7 @@ static const struct wl_opt report_rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct report_options, out),
       .unit = "FOLDER",
-      .help = "folder to write to (default: report, next to the store)" },
+      .help = "folder to write to (default: report, next to the store; of NAME.csv NAME-report, next to it)" },
     { .name = "formats",
       .type = WL_STRS,
       .offset = offsetof(struct report_options, formats),
@@ -40,6 +42,11 @@ static const struct wl_opt report_rows[] = {
       .min = 0,
       .max = WL_NO_MAX,
       .help = "number of the run whose power is plotted over time; 0: a representative run" },
+    { .name = "map",
+      .type = WL_LINES,
+      .offset = offsetof(struct report_options, map),
+      .unit = "CANONICAL=COLUMN",
+      .help = "read a canonical column from a column of another name of a CSV file (default: none)" },
     { .name = "drop-epochs",
       .type = WL_INT,
       .offset = offsetof(struct report_options, drop_epochs),
@@ -156,34 +163,74 @@ static const struct wl_report_footprint *footprint_of(const struct wl_footprint 
     return out;
 }
 
+/* ---- the document ---- */
+
+static int build_of_store(struct report_options *o, const char *given, struct wl_report_options *what,
+                          struct wl_document **d, char **dir, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_store *store;
+    struct wl_strs notes = { 0 };
+    char *path;
+    if (o->map.n) return wl_fail(e, WL_EUSAGE, "--map renames columns of a CSV file; %s is a store", given);
+    int rc = wl_store_find(given, &path, a, e);
+    if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
+    if (rc == 0) rc = wl_cmd_campaign_find(store, o->campaign, &what->campaign, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_of_store(&o->footprint, store, what->campaign, &notes, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0) what->footprint = footprint_of(&o->footprint, store, a);
+    if (rc == 0) rc = wl_report_build(d, store, what, a, e);
+    if (rc) return rc;
+    for (size_t i = 0; i < notes.n; i++) wl_log(WL_WARN, "report", "%s", notes.v[i]);
+    *dir = wl_path_join(a, wl_path_dir(a, path), "report");
+    return 0;
+}
+
+/* lab.csv -> lab-report, next to it. */
+static char *folder_of_table(const char *path, struct wl_arena *a)
+{
+    const char *base = wl_path_base(path), *dot = strrchr(base, '.');
+    const int n = dot && dot > base ? (int)(dot - base) : (int)strlen(base);
+    return wl_path_join(a, wl_path_dir(a, path), wl_strf(a, "%.*s-report", n, base));
+}
+
+static int build_of_table(struct report_options *o, const char *path, struct wl_report_options *what,
+                          struct wl_document **d, char **dir, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_observations table;
+    if (o->run) return wl_fail(e, WL_EUSAGE, "--run needs a store: %s has no readings over time", path);
+    if (o->campaign) return wl_fail(e, WL_EUSAGE, "--campaign needs a store: %s has no campaigns", path);
+    int rc = wl_analysis_read(path, &o->map, &table, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0 && o->footprint.intensity)
+        return wl_fail(e, WL_EUSAGE, "--carbon-csv needs a store: the runs in %s have no time of day", path);
+    if (rc == 0) what->footprint = footprint_of(&o->footprint, NULL, a);
+    if (rc == 0) rc = wl_report_build_table(d, &table, what, a, e);
+    if (rc == 0) *dir = folder_of_table(path, a);
+    return rc;
+}
+
 static int run_report(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     struct report_options *o = options;
     struct wl_progress progress;
     struct wl_report_options what = { .run = o->run, .drop_epochs = o->drop_epochs, .progress = &progress };
-    if (rest->args.n != 1) return wl_fail(e, WL_EUSAGE, "expected one store: a file or the folder of a campaign");
+    if (rest->args.n != 1)
+        return wl_fail(e, WL_EUSAGE, "expected one store (a file or the folder of a campaign) or CSV file");
 
+    const char *given = rest->args.v[0];
     struct wl_planner_plan plan;
-    struct wl_store *store;
     struct wl_document *d;
     struct wl_document_files written;
-    char *path;
-    struct wl_strs notes = { 0 };
+    char *dir;
+    const bool table = wl_is_file(given) && !wl_analysis_is_store(given);
     wl_progress_start(&progress, "report");
     int rc = o->plan ? wl_planner_read(o->plan, NULL, &plan, a, e) : 0;
     if (rc == 0 && o->plan) what.plan = &plan;
-    if (rc == 0) rc = wl_store_find(rest->args.v[0], &path, a, e);
-    if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
-    if (rc == 0) rc = wl_cmd_campaign_find(store, o->campaign, &what.campaign, a, e);
-    if (rc == 0) rc = wl_cmd_footprint_of_store(&o->footprint, store, what.campaign, &notes, a, e);
-    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
-    if (rc == 0) what.footprint = footprint_of(&o->footprint, store, a);
-    if (rc == 0) rc = wl_report_build(&d, store, &what, a, e);
+    if (rc == 0) rc = (table ? build_of_table : build_of_store)(o, given, &what, &d, &dir, a, e);
     wl_progress_clear(&progress);
     if (rc) return rc;
-    for (size_t i = 0; i < notes.n; i++) wl_log(WL_WARN, "report", "%s", notes.v[i]);
 
-    const char *dir = o->out ? o->out : wl_path_join(a, wl_path_dir(a, path), "report");
+    if (o->out) dir = wl_strdup(a, o->out);
     wl_progress_start(&progress, "report");
     rc = wl_document_write(d, dir, &o->formats, &progress, &written, a, e);
     wl_progress_clear(&progress);
@@ -201,14 +248,15 @@ static int run_report(void *options, const struct wl_opts_args *rest, struct wl_
 
 const struct wl_cmd wl_cmd_report = {
     .name = "report",
-    .usage = "[options] STORE",
+    .usage = "[options] STORE|FILE.csv",
     .help = "write a page, figures and tables of a campaign's results",
-    .more = "STORE is a .db file or the folder of a campaign. The page is a single file that needs no network; its "
-            "path is the\n"
-            "last line printed.\n"
+    .more = "STORE is a .db file or the folder of a campaign; a CSV file is a table of observations (docs/formats.md). "
+            "The\n"
+            "page is a single file that needs no network; its path is the last line printed.\n"
             "\n"
             "    wattlaw report quickstart-results\n"
             "    wattlaw report quickstart-results --formats html,pdf,tex --out paper\n"
+            "    wattlaw report examples/huber2025/resnet50.csv --out huber\n"
             "    wattlaw report lab1 --pue 1.3 --carbon-csv DE_2026_hourly.csv --price 0.25",
     .options = report_rows,
     .options_size = sizeof(struct report_options),

@@ -113,6 +113,12 @@ static void answer_unknown_saving(const struct wl_report_choice *c, struct wl_an
     to->next = "measure it without a cap";
 }
 
+/* Is no other setting allowed, or the next best one worse with probability .9? */
+static bool is_ahead(const struct wl_report_choice *c)
+{
+    return c->result.runner_up == WL_CHOOSE_NONE || c->result.ahead >= WL_REPORT_PROBABILITY;
+}
+
 static void answer_of(const struct wl_report_choice *c, struct wl_answer *to, struct wl_arena *a)
 {
     *to = (struct wl_answer) { .workload = *c->workload ? c->workload : NULL, .within = NAN };
@@ -136,6 +142,16 @@ static void answer_of(const struct wl_report_choice *c, struct wl_answer *to, st
     }
     if (reference == WL_CHOOSE_NO_REFERENCE) {
         answer_unknown_saving(c, to, a);
+        return;
+    }
+    if (reference == choice && is_ahead(c)) {
+        to->shown = true;
+        to->use = setting_name(c, choice);
+        to->saves = c->options.references ? "nothing: a lower cap saves no energy within 10 % of its time"
+                    : c->options.minimize == WL_CHOOSE_TIME
+                        ? "nothing: it is the fastest; energy was not measured"
+                        : "nothing: it is the fastest, and no other setting saves energy within 10 % of its time";
+        to->next = next_text(c, a);
         return;
     }
     to->use = wl_strf(a, "No setting is shown to be better than %s", setting_name(c, reference));

@@ -351,6 +351,10 @@ int wl_report_add_learning_curves(const struct wl_report_data *g, struct wl_docu
     struct learning_figure others[MAX_OTHERS];
     struct wl_section *s = NULL;
     struct metric_list list = { 0 };
+    if (!g->store) { /* a table has the ends of runs alone */
+        wl_report_add_quality_figures(g, d, &s);
+        return 0;
+    }
     int rc = list_other_metrics(g, &list, e);
     const size_t n = list.n < MAX_OTHERS ? list.n : MAX_OTHERS;
     for (size_t i = 0; i < n; i++) others[i] = figure_of(&list.v[i], g->arena);

@@ -84,7 +84,7 @@ static void sampling_facts(const struct wl_report_data *g, struct wl_document *d
 static char *device_names(const struct wl_report_data *g)
 {
     struct wl_strs names = { 0 };
-    for (size_t i = g->runs.n; i-- > 0;) {
+    for (size_t i = g->store ? g->runs.n : 0; i-- > 0;) {
         if (g->runs.v[i].status != WL_RUN_DONE) continue;
         struct wl_device_rows devices;
         if (wl_store_devices(g->store, g->runs.v[i].id, &devices, g->arena, NULL)) return NULL;
@@ -102,7 +102,7 @@ static char *device_names(const struct wl_report_data *g)
 static char *power_sensor_timing(const struct wl_report_data *g)
 {
     struct wl_strs habits = { 0 };
-    for (size_t i = g->runs.n; i-- > 0;) {
+    for (size_t i = g->store ? g->runs.n : 0; i-- > 0;) {
         struct wl_channel_rows channels;
         if (g->runs.v[i].status != WL_RUN_DONE) continue;
         if (wl_store_channels(g->store, g->runs.v[i].id, &channels, g->arena, NULL)) return NULL;
