@@ -425,7 +425,11 @@
         drawOnce(entry.target);
       }
     }, { rootMargin: "600px" });
-    for (const canvas of pending) near.observe(canvas);
+    const inView = (canvas) => !canvas.closest("figure").hidden && canvas.getBoundingClientRect().top < innerHeight;
+    for (const canvas of [...pending]) {
+      if (inView(canvas)) drawOnce(canvas); /* at once: observers report later */
+      else near.observe(canvas);
+    }
   }
 
   const drawShown = () => [...pending].filter((canvas) => !canvas.closest("figure").hidden).forEach(drawOnce);

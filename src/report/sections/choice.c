@@ -71,6 +71,8 @@ static char *sure_text(const struct wl_report_choice *c, struct wl_arena *a)
         wl_text_addf(&out, "Better than the next best, %s, with probability %s; within 3 %% of the best with %s.",
                      setting_name(c, (size_t)x->runner_up), probability_text(x->ahead, a),
                      probability_text(x->within[1], a));
+    else
+        wl_text_add(&out, "No other measured setting keeps within 10 % of its time with probability .9.");
     if (!c->campaign.repeated) wl_text_add(&out, " Rough: no setting was measured twice.");
     return out.s;
 }

@@ -87,12 +87,25 @@ static void best_finding(const struct wl_report_data *g, struct wl_document *d)
     wl_strs_add(g->arena, &d->findings, text.s);
 }
 
-void wl_report_add_findings(const struct wl_report_data *g, struct wl_document *d)
+/* Groups with a law first. */
+static size_t group_findings(const struct wl_report_data *g, size_t from, size_t n, struct wl_document *d)
 {
     enum { MAX_FINDINGS = 8 };
-    size_t from = g->n_drawn > g->n_groups ? g->n_groups : 0, n = g->n_drawn - from;
-    for (size_t i = 0; i < n && i < MAX_FINDINGS; i++) group_finding(g, &g->groups[from + i], d);
-    if (from > 0 || n > MAX_FINDINGS)
+    size_t told = 0;
+    for (int with_law = 1; with_law >= 0; with_law--)
+        for (size_t i = from; i < from + n && told < MAX_FINDINGS; i++) {
+            if ((g->groups[i].law->law != NULL) != with_law) continue;
+            group_finding(g, &g->groups[i], d);
+            told++;
+        }
+    return told;
+}
+
+void wl_report_add_findings(const struct wl_report_data *g, struct wl_document *d)
+{
+    const size_t from = g->n_drawn > g->n_groups ? g->n_groups : 0, n = g->n_drawn - from;
+    const size_t told = group_findings(g, from, n, d);
+    if (from > 0 || told < n)
         wl_strs_add(g->arena, &d->findings, wl_strf(g->arena, "The tables hold all %zu groups.", g->n_groups));
     best_finding(g, d);
 }
