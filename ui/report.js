@@ -247,8 +247,66 @@
     };
   }
 
+  /* ---- what a reader chooses in a figure: worker counts, the level that is 1 ---- */
+
+  /* The place of a series among those chosen, or -1; places have the colours, markers and bars of those that the figure
+   * came with. */
+  function rankOf(figure, series) {
+    if (!series.option) return 0;
+    let rank = 0;
+    for (const [k, choice] of figure.choices.entries()) {
+      if (series.option[k] < 0) continue;
+      const at = choice.chosen.indexOf(series.option[k]);
+      if (at < 0) return -1;
+      if (k === 0) rank = at;
+    }
+    return rank;
+  }
+
+  const kindOf = (series) => series.label.split(",")[0];
+
+  function placed(figure, series) {
+    const rank = rankOf(figure, series);
+    if (!series.option || rank === series.rank) return series;
+    const bars = series.style === "bars";
+    const model = figure.series.find((other) => other.option && other.rank === rank && (!bars || kindOf(other) === kindOf(series)));
+    return model ? { ...series, x: bars ? model.x : series.x, light: model.light, dark: model.dark, marker: model.marker } : series;
+  }
+
+  function datasetsOf(figure) {
+    const shown = figure.series.filter((series) => rankOf(figure, series) >= 0).map((series) => placed(figure, series));
+    return shown.map((series) => datasetOf(series, seriesColour(series)));
+  }
+
+  function choose(canvas, figure) {
+    const line = document.createElement("p");
+    line.className = "choices";
+    for (const choice of figure.choices) {
+      choice.chosen = [...choice.shown];
+      if (choice.options.length < 2) continue;
+      line.append(`${choice.name} `);
+      choice.shown.forEach((first, at) => {
+        const select = document.createElement("select");
+        choice.options.forEach((option, i) => select.add(new Option(option, i)));
+        select.value = first;
+        select.setAttribute("aria-label", `${choice.name} ${at + 1}`);
+        select.addEventListener("change", () => {
+          choice.chosen[at] = Number(select.value);
+          const chart = charts.find((one) => one.figure === figure);
+          if (!chart) return;
+          if (choice.name === "1 is") figure.y.title = `ratio to ${choice.options[choice.chosen[0]]}`;
+          chart.data.datasets = datasetsOf(figure);
+          chart.options = optionsOf(figure);
+          chart.update();
+        });
+        line.append(select, " ");
+      });
+    }
+    if (line.children.length) canvas.parentElement.before(line);
+  }
+
   function draw(canvas, figure) {
-    const data = { datasets: figure.series.map((series) => datasetOf(series, seriesColour(series))) };
+    const data = { datasets: datasetsOf(figure) };
     const chart = new Chart(canvas, { type: "line", data, options: optionsOf(figure), plugins: [extras, { beforeInit(c) { c.figure = figure; } }] });
     canvas.dataset.rendered = figure.id;
     charts.push(chart);
@@ -446,6 +504,10 @@
 
   const byId = new Map(figures.map((figure) => [figure.id, figure]));
   document.querySelectorAll("table").forEach(sortable);
+  for (const canvas of document.querySelectorAll("canvas[data-figure]")) {
+    const figure = byId.get(canvas.dataset.figure);
+    if (figure.choices) choose(canvas, figure);
+  }
   pickers();
   contents();
   watch();

@@ -116,7 +116,7 @@ char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a) { re
 
 char *wl_json_text_to_draw(const struct wl_json *v, struct wl_arena *a)
 {
-    return text_of(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(7), a);
+    return text_of(v, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(6), a);
 }
 
 /* JSON outside of strings is ASCII; inside, control characters are already escaped, except DEL and C1. */

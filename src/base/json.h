@@ -27,7 +27,7 @@ void wl_json_add_value(struct wl_json *parent, const char *key, const struct wl_
 /* Text: indent 0 gives one line. The reals are printed with as many digits as round-trip. */
 char *wl_json_text(const struct wl_json *v, int indent, struct wl_arena *a);
 
-/* As short as possible, numbers with seven digits: for pictures. */
+/* As short as possible, numbers with six digits: for pictures. */
 char *wl_json_text_to_draw(const struct wl_json *v, struct wl_arena *a);
 
 /* Prints a value, indented, with a final newline, to stdout or a file. Characters that control a terminal (printable.h)

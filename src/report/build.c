@@ -20,6 +20,18 @@ static int no_finished_run(const struct wl_report_data *g, struct wl_err *e)
                    wl_report_data_count_runs(g, WL_RUN_PLANNED), wl_report_data_count_runs(g, WL_RUN_RUNNING));
 }
 
+/* Was each worker count that was asked for measured? */
+static int check_counts(const struct wl_report_data *g, struct wl_err *e)
+{
+    for (size_t i = 0; i < g->options.at.n; i++) {
+        bool there = false;
+        for (size_t k = 0; k < g->observations.n; k++) there |= g->observations.workers[k] == g->options.at.v[i];
+        if (!there)
+            return wl_fail(e, WL_ENOENT, "%s: no finished run has %.15g workers (--at)", g->source, g->options.at.v[i]);
+    }
+    return 0;
+}
+
 static int build(struct wl_document **out, struct wl_store *store, const struct wl_observations *table,
                  const struct wl_report_options *options, struct wl_arena *a, struct wl_err *e)
 {
@@ -27,6 +39,8 @@ static int build(struct wl_document **out, struct wl_store *store, const struct 
     int rc = wl_report_data_load(&g, store, table, options, a, e);
     if (rc) return rc;
     if (g.observations.n == 0) return no_finished_run(&g, e);
+    rc = check_counts(&g, e);
+    if (rc) return rc;
 
     struct wl_document *d = wl_document_new(a, title_of(&g));
     d->subtitle = g.source;

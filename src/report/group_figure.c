@@ -76,3 +76,20 @@ bool wl_report_facet_scales(const struct wl_report_data *g, size_t facet)
         if (g->groups[i].facet == facet && g->groups[i].law->n_configs > 1) return true;
     return false;
 }
+
+static bool has_count(const struct wl_reals *at, double workers)
+{
+    for (size_t i = 0; i < at->n; i++)
+        if (at->v[i] == workers) return true;
+    return false;
+}
+
+void wl_report_choose_counts(const struct wl_report_data *g, const double *counts, size_t n, struct wl_figure *f)
+{
+    const struct wl_reals *at = &g->options.at;
+    bool any = false;
+    for (size_t i = 0; i < n; i++) any = any || has_count(at, counts[i]);
+    for (size_t i = 0; i < n; i++)
+        wl_figure_option(f, 0, "workers", wl_strf(f->arena, "%.15g", counts[i]),
+                         any ? has_count(at, counts[i]) : i == 0 || i + 1 == n);
+}

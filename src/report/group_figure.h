@@ -9,6 +9,9 @@ struct wl_reals wl_report_worker_counts(const struct wl_report_data *g, size_t f
 struct wl_figure *wl_report_group_figure(const struct wl_report_data *g, size_t facet, const char *id,
                                          const char *title);
 
+/* Gives the figure a choice of worker counts, of which two are drawn: those of --at that are there, else the ends. */
+void wl_report_choose_counts(const struct wl_report_data *g, const double *counts, size_t n, struct wl_figure *f);
+
 /* Has a group of the facet more than one worker count, so that there is something to compare with the smallest? */
 bool wl_report_facet_scales(const struct wl_report_data *g, size_t facet);
 

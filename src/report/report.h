@@ -35,6 +35,7 @@ struct wl_report_options {
     const struct wl_report_footprint *footprint; /* NULL: neither carbon nor cost */
     int64_t campaign;                            /* 0: all campaigns of the store */
     int64_t run;         /* the run whose power is drawn over time; 0: chosen by the rule of docs/metrics.md */
+    struct wl_reals at;  /* one or two worker counts, ascending, at which figures compare; n 0: the ends of the scale */
     int64_t drop_epochs; /* first epochs of a run that the law excludes */
     const struct wl_planner_plan *plan; /* shown beside the measurements, its first machine; NULL: none */
     struct wl_progress *progress;       /* started by the caller; NULL: none */

@@ -14,6 +14,7 @@ struct report_options {
     bool open;
     struct wl_strs formats, map;
     int64_t run, drop_epochs;
+    struct wl_reals at;
     struct wl_footprint footprint;
     bool json;
 };
@@ -42,6 +43,14 @@ static const struct wl_opt report_rows[] = {
       .min = 0,
       .max = WL_NO_MAX,
       .help = "number of the run whose power is plotted over time; 0: a representative run" },
+    { .name = "at",
+      .type = WL_REALS,
+      .offset = offsetof(struct report_options, at),
+      .min = 1,
+      .max = WL_NO_MAX,
+      .unit = "N,N",
+      .help = "one or two worker counts at which figures compare caps and utilisation (default: the smallest and the "
+              "largest)" },
     { .name = "map",
       .type = WL_LINES,
       .offset = offsetof(struct report_options, map),
@@ -213,9 +222,13 @@ static int run_report(void *options, const struct wl_opts_args *rest, struct wl_
 {
     struct report_options *o = options;
     struct wl_progress progress;
-    struct wl_report_options what = { .run = o->run, .drop_epochs = o->drop_epochs, .progress = &progress };
+    struct wl_report_options what = {
+        .run = o->run, .at = o->at, .drop_epochs = o->drop_epochs, .progress = &progress
+    };
     if (rest->args.n != 1)
         return wl_fail(e, WL_EUSAGE, "expected one store (a file or the folder of a campaign) or CSV file");
+
+    if (o->at.n > 2) return wl_fail(e, WL_EUSAGE, "--at: expected one or two worker counts, not %zu", o->at.n);
 
     const char *given = rest->args.v[0];
     struct wl_planner_plan plan;

@@ -39,6 +39,28 @@ struct wl_figure_series *wl_figure_add(struct wl_figure *f, const struct wl_figu
     return &f->series[f->n_series++];
 }
 
+void wl_figure_option(struct wl_figure *f, size_t k, const char *name, const char *option, bool shown)
+{
+    struct wl_figure_choice *c = &f->choices[k];
+    c->name = name;
+    if (shown && c->n_shown < WL_FIGURE_SHOWN) c->shown[c->n_shown++] = c->options.n;
+    wl_strs_add(f->arena, &c->options, option);
+}
+
+int wl_figure_rank(const struct wl_figure *f, const struct wl_figure_series *s)
+{
+    int rank = 0;
+    for (size_t k = 0; k < WL_FIGURE_CHOICES; k++) {
+        const struct wl_figure_choice *c = &f->choices[k];
+        size_t at = 0;
+        if (!s->option[k]) continue;
+        while (at < c->n_shown && c->shown[at] != s->option[k] - 1) at++;
+        if (at == c->n_shown) return -1;
+        if (k == 0) rank = (int)at;
+    }
+    return rank;
+}
+
 void wl_figure_vline(struct wl_figure *f, double x, const char *label)
 {
     WL_GROW(f->arena, f->vlines, f->n_vlines, f->cap_vlines);
@@ -167,7 +189,8 @@ static double bar_spacing(const struct wl_figure *f)
 static double place_bars(struct wl_figure *f)
 {
     size_t bars = 0, at = 0;
-    for (size_t i = 0; i < f->n_series; i++) bars += f->series[i].style == WL_STYLE_BARS;
+    for (size_t i = 0; i < f->n_series; i++)
+        bars += f->series[i].style == WL_STYLE_BARS && wl_figure_rank(f, &f->series[i]) >= 0;
     if (bars == 0) return 0;
 
     double spacing = bar_spacing(f), width = .8 * spacing / (double)bars;
@@ -175,10 +198,11 @@ static double place_bars(struct wl_figure *f)
         struct wl_figure_series *s = &f->series[i];
         if (s->style != WL_STYLE_BARS) continue;
         double *x = wl_new_array(f->arena, double, s->n);
-        for (size_t k = 0; k < s->n; k++) x[k] = s->x[k] + ((double)at - ((double)bars - 1) / 2) * width;
+        for (size_t k = 0; k < s->n; k++)
+            x[k] = wl_figure_rank(f, s) < 0 ? s->x[k] : s->x[k] + ((double)at - ((double)bars - 1) / 2) * width;
         s->x = x;
         s->bar_width = .92 * width;
-        at++;
+        if (wl_figure_rank(f, s) >= 0) at++;
     }
     f->y.zero = true;
     return spacing;

@@ -23,18 +23,28 @@ enum wl_figure_style {
 
 enum { WL_COLOUR_NEUTRAL = -1 }; /* grey: references, ideal lines */
 
+/* What a reader of the page may choose (worker counts, the level that is 1): `shown` of its options are drawn at a
+ * time, by files those that are chosen at first. */
+enum { WL_FIGURE_CHOICES = 2, WL_FIGURE_SHOWN = 2 };
+struct wl_figure_choice {
+    const char *name; /* "workers"; NULL: no choice */
+    struct wl_strs options;
+    size_t shown[WL_FIGURE_SHOWN], n_shown;
+};
+
 struct wl_figure_series {
     const char *label; /* its legend entry; NULL: belongs to the labelled series before it and is hidden with it */
     enum wl_figure_style style;
     size_t n;
-    const double *x, *y, *lo, *hi; /* [n] each; NULL where the style has none */
-    const char *const *notes;      /* [n] texts shown at the points (the run, say), or NULL */
-    int colour;                    /* slot of the palette, or WL_COLOUR_NEUTRAL */
-    int marker;                    /* slot of the markers */
-    bool dashed;                   /* a reference: neither a group nor a fit */
-    int dash;                      /* line style of a setting, slot of WL_DASHES; 0: solid */
-    double bar_width;              /* in units of x; set by wl_figure_finish */
-    const bool *hidden;            /* [n] points that others cover (wl_figure_finish); NULL: none */
+    const double *x, *y, *lo, *hi;    /* [n] each; NULL where the style has none */
+    const char *const *notes;         /* [n] texts shown at the points (the run, say), or NULL */
+    int colour;                       /* slot of the palette, or WL_COLOUR_NEUTRAL */
+    int marker;                       /* slot of the markers */
+    bool dashed;                      /* a reference: neither a group nor a fit */
+    int dash;                         /* line style of a setting, slot of WL_DASHES; 0: solid */
+    size_t option[WL_FIGURE_CHOICES]; /* 1 + the option that it belongs to; 0: drawn with all */
+    double bar_width;                 /* in units of x; set by wl_figure_finish */
+    const bool *hidden;               /* [n] points that others cover (wl_figure_finish); NULL: none */
 };
 
 /* A vertical line with a name: the beginning of an epoch, say. */
@@ -54,6 +64,7 @@ struct wl_figure {
     struct wl_figure_axis x, y;
     struct wl_figure_series *series;
     size_t n_series, cap_series;
+    struct wl_figure_choice choices[WL_FIGURE_CHOICES];
     struct wl_vline *vlines;
     size_t n_vlines, cap_vlines;
     bool estimated, simulated; /* some of its numbers are not measurements: written on the figure */
@@ -66,6 +77,13 @@ struct wl_figure *wl_figure_new(struct wl_arena *a, const char *id, const char *
 /* Adds a series (copied, the arrays are kept as pointers); it stays valid until the next one is added. */
 struct wl_figure_series *wl_figure_add(struct wl_figure *f, const struct wl_figure_series *s);
 void wl_figure_vline(struct wl_figure *f, double x, const char *label);
+
+/* Adds an option to choice k. */
+void wl_figure_option(struct wl_figure *f, size_t k, const char *name, const char *option, bool shown);
+
+/* The rank of a series among the chosen options of choice 0; -1: it is not drawn until somebody chooses it. Colours and
+ * the places of bars go by rank. */
+int wl_figure_rank(const struct wl_figure *f, const struct wl_figure_series *s);
 
 /* Sets the axis limits and ticks that were not given, places the bars, and numbers legend entries that are alike. Call
  * it once, after the last series. */

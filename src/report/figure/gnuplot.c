@@ -150,7 +150,7 @@ static void put_legend_place(const struct wl_figure *f, struct wl_text *to)
     size_t n = 0, longest = 1;
     for (size_t i = 0; i < f->n_series; i++) {
         const char *label = f->series[i].label;
-        if (!label) continue;
+        if (!label || wl_figure_rank(f, &f->series[i]) < 0) continue;
         n++;
         if (strlen(label) > longest) longest = strlen(label);
     }
@@ -182,7 +182,8 @@ void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
                     "background '#ffffff'\n"
                     "}\n"
                     "set output target\n");
-    for (size_t i = 0; i < f->n_series; i++) put_data(f, i, to);
+    for (size_t i = 0; i < f->n_series; i++)
+        if (wl_figure_rank(f, &f->series[i]) >= 0) put_data(f, i, to);
     put_quoted(to, "set title ", honesty ? wl_strf(f->arena, "%s (%s)", f->title, honesty) : f->title, "\n");
     put_axis(&f->x, 'x', f->arena, to);
     put_axis(&f->y, 'y', f->arena, to);
@@ -193,12 +194,13 @@ void wl_figure_gnuplot(const struct wl_figure *f, struct wl_text *to)
     struct plots p = { to, 0 };
     for (int at = 0; at <= 3; at++) {
         for (size_t i = 0; i < f->n_series; i++) {
-            if (layer(&f->series[i]) == at && !wl_figure_series_empty(f, &f->series[i]))
+            if (layer(&f->series[i]) == at && wl_figure_rank(f, &f->series[i]) >= 0 &&
+                !wl_figure_series_empty(f, &f->series[i]))
                 put_series(&f->series[i], i, &p, f->arena);
         }
     }
     for (size_t i = 0; i < f->n_series; i++) {
-        if (f->series[i].label) put_legend_entry(&f->series[i], &p, f->arena);
+        if (f->series[i].label && wl_figure_rank(f, &f->series[i]) >= 0) put_legend_entry(&f->series[i], &p, f->arena);
     }
     wl_text_add(to, p.n ? "\n" : "plot NaN notitle\n");
 }

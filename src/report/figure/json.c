@@ -46,6 +46,11 @@ static void series_json(const struct wl_figure *f, const struct wl_figure_series
     wl_json_add_int(to, "marker", s->marker % WL_MARKERS);
     wl_json_add_int(to, "dash", s->dashed ? 1 : s->dash % WL_DASHES);
     if (s->style == WL_STYLE_BARS) wl_json_add_real(to, "width", s->bar_width);
+    if (s->option[0] || s->option[1]) {
+        struct wl_json *options = wl_json_add_array(to, "option");
+        for (size_t k = 0; k < WL_FIGURE_CHOICES; k++) wl_json_add_int(options, NULL, (int64_t)s->option[k] - 1);
+        wl_json_add_int(to, "rank", wl_figure_rank(f, s));
+    }
     numbers_json(&f->x, s, s->x, "x", to);
     numbers_json(&f->y, s, s->y, "y", to);
     numbers_json(&f->y, s, s->lo, "lo", to);
@@ -54,6 +59,20 @@ static void series_json(const struct wl_figure *f, const struct wl_figure_series
     struct wl_json *notes = wl_json_add_array(to, "notes");
     for (size_t i = 0; i < s->n; i++)
         if (!is_hidden(s, i)) wl_json_add_str(notes, NULL, s->notes[i]);
+}
+
+static void choices_json(const struct wl_figure *f, struct wl_json *object)
+{
+    if (!f->choices[0].name) return;
+    struct wl_json *choices = wl_json_add_array(object, "choices");
+    for (size_t k = 0; k < WL_FIGURE_CHOICES && f->choices[k].name; k++) {
+        const struct wl_figure_choice *c = &f->choices[k];
+        struct wl_json *to = wl_json_add_object(choices, NULL);
+        wl_json_add_str(to, "name", c->name);
+        struct wl_json *options = wl_json_add_array(to, "options"), *shown = wl_json_add_array(to, "shown");
+        for (size_t i = 0; i < c->options.n; i++) wl_json_add_str(options, NULL, c->options.v[i]);
+        for (size_t i = 0; i < c->n_shown; i++) wl_json_add_int(shown, NULL, (int64_t)c->shown[i]);
+    }
 }
 
 void wl_figure_json(const struct wl_figure *f, struct wl_json *object)
@@ -65,6 +84,7 @@ void wl_figure_json(const struct wl_figure *f, struct wl_json *object)
     wl_json_add_bool(object, "estimated", f->estimated);
     wl_json_add_bool(object, "simulated", f->simulated);
     wl_json_add_str(object, "honesty", wl_provenance_note(f->estimated, f->simulated));
+    choices_json(f, object);
     axis_json(&f->x, wl_json_add_object(object, "x"), f->arena);
     axis_json(&f->y, wl_json_add_object(object, "y"), f->arena);
 

@@ -129,9 +129,11 @@ static char *range_of_changes(double lo, double hi, const char *what, struct wl_
 /* "9.4 to 12.7 %", "2.7 to 3.8": the ends of an interval in the unit that one_change has for its middle. */
 static char *ends(const struct wl_estimate *e, struct wl_arena *a)
 {
-    if (e->value >= 2) return wl_strf(a, "%s to %s", wl_significant_digits(a, e->lo, 2), wl_significant_digits(a, e->hi, 2));
+    if (e->value >= 2)
+        return wl_strf(a, "%s to %s", wl_significant_digits(a, e->lo, 2), wl_significant_digits(a, e->hi, 2));
     if (e->value <= 0.5)
-        return wl_strf(a, "1/%s to 1/%s", wl_significant_digits(a, 1 / e->hi, 2), wl_significant_digits(a, 1 / e->lo, 2));
+        return wl_strf(a, "1/%s to 1/%s", wl_significant_digits(a, 1 / e->hi, 2),
+                       wl_significant_digits(a, 1 / e->lo, 2));
     const double sign = e->value > 1 ? 100 : -100, x = sign * (e->lo - 1), y = sign * (e->hi - 1);
     return wl_strf(a, "%s to %s %%", wl_significant_digits(a, fmin(x, y), 2), wl_significant_digits(a, fmax(x, y), 2));
 }

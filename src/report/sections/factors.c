@@ -1,4 +1,5 @@
 /* Caps and clocks: what each level costs in speed and gains in energy, and whether it changes the law. */
+#include "report/group_figure.h"
 #include "report/groups.h"
 #include "report/sections/law_tables.h"
 #include "report/sections/runs.h"
@@ -46,8 +47,8 @@ static bool is_drawn(const struct wl_factor_result *r, size_t i)
 
 /* ---- trade-off: speed and energy over those of the highest level ---- */
 
-/* The smallest and largest worker count at which the highest and every other level has runs; 0 where there is none. */
-static size_t common_counts(const struct wl_factor_group *group, double counts[2])
+/* The worker counts at which every level has runs: [n], ascending. */
+static size_t common_counts(const struct wl_factor_group *group, double *counts)
 {
     const struct wl_law_group *base = &group->levels[group->highest].law;
     size_t n = 0;
@@ -59,9 +60,7 @@ static size_t common_counts(const struct wl_factor_group *group, double counts[2
             for (size_t k = 0; k < law->n_configs; k++) there |= law->configs[k].workers == base->configs[i].workers;
             everywhere = there;
         }
-        if (!everywhere) continue;
-        counts[n > 0] = base->configs[i].workers;
-        if (n < 2) n++;
+        if (everywhere) counts[n++] = base->configs[i].workers;
     }
     return n;
 }
@@ -79,12 +78,13 @@ static struct wl_figure_axis level_axis(const struct wl_factor_group *group, con
     return axis;
 }
 
-/* Two series of bars: speed and energy of every level at one worker count. */
-static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, double workers, int shade)
+/* Two series of bars: speed and energy of every level over level `norm`, at one worker count. */
+static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, size_t norm, size_t count,
+                     double workers)
 {
     enum { SPEED, ENERGY, BARS };
     static const char *const names[BARS] = { "speed", "energy" };
-    const struct wl_law_group *base = &group->levels[group->highest].law;
+    const struct wl_law_group *base = &group->levels[norm].law;
     size_t n = group->n_levels;
     struct wl_figure_series s[BARS];
     double *y[BARS], *lo[BARS], *hi[BARS], *x = wl_new_array(f->arena, double, n);
@@ -100,7 +100,11 @@ static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, d
                                            .y = y[k],
                                            .lo = lo[k],
                                            .hi = hi[k],
-                                           .colour = k + 2 * shade };
+                                           .option = { count + 1, norm + 1 } };
+        const int rank = wl_figure_rank(f, &s[k]);
+        s[k].colour = k + 2 * (rank > 0 ? rank : 0);
+        if (norm != group->highest)
+            s[k].label = wl_strf(f->arena, "%s, over %s", s[k].label, group->levels[norm].value);
     }
     for (size_t l = 0; l < n; l++) {
         struct wl_law_tradeoff t = wl_law_tradeoff(&group->levels[l].law, base, workers, f->arena);
@@ -109,11 +113,25 @@ static void add_bars(struct wl_figure *f, const struct wl_factor_group *group, d
         x[l] = (double)l;
         for (int k = 0; k < BARS; k++) {
             y[k][l] = ratio[k].value;
-            lo[k][l] = l == group->highest ? NAN : ratio[k].lo;
-            hi[k][l] = l == group->highest ? NAN : ratio[k].hi;
+            lo[k][l] = l == norm ? NAN : ratio[k].lo;
+            hi[k][l] = l == norm ? NAN : ratio[k].hi;
         }
     }
     for (int k = 0; k < BARS; k++) wl_figure_add(f, &s[k]);
+}
+
+/* At every common worker count, over every level: what files show first. */
+static void add_all_bars(const struct wl_report_data *g, const struct wl_factor_group *group, struct wl_figure *f)
+{
+    enum { MAX_NORMS = 8 };
+    double *counts = wl_new_array(g->arena, double, group->levels[group->highest].law.n_configs);
+    const size_t n = common_counts(group, counts), norms = group->n_levels <= MAX_NORMS ? group->n_levels : 0;
+    wl_report_choose_counts(g, counts, n, f);
+    for (size_t l = 0; l < group->n_levels; l++)
+        wl_figure_option(f, 1, "1 is", group->levels[l].value, l == group->highest);
+    for (size_t i = 0; i < n; i++) add_bars(f, group, group->highest, i, counts[i]);
+    for (size_t l = 0; l < norms; l++)
+        for (size_t i = 0; i < n && l != group->highest; i++) add_bars(f, group, l, i, counts[i]);
 }
 
 /* " At 390 W the power cap never acted.", for each level of which that is so. */
@@ -129,8 +147,6 @@ static const char *idle_levels(const struct wl_factor_group *group, const struct
 static struct wl_figure *tradeoff_figure(const struct wl_report_data *g, const struct wl_factor_group *group,
                                          const struct wl_setting *factor)
 {
-    double counts[2];
-    size_t n = common_counts(group, counts);
     char *title = title_of(group, g->arena);
     struct wl_figure *f =
         wl_figure_new(g->arena, wl_strf(g->arena, "tradeoff-%s-%s", factor->section, wl_slug(title, g->arena)),
@@ -148,9 +164,9 @@ static struct wl_figure *tradeoff_figure(const struct wl_report_data *g, const s
     f->caption =
         wl_strf(g->arena,
                 "Speed: work per time; energy: that of the same work. Geometric means over runs, with 95 %% intervals "
-                "where there are repeats; 1 is the level that the others are compared with.%s",
-                idle_levels(group, factor, g->arena));
-    for (size_t i = 0; i < n; i++) add_bars(f, group, counts[i], (int)i);
+                "where there are repeats; %s is 1.%s",
+                group->levels[group->highest].value, idle_levels(group, factor, g->arena));
+    add_all_bars(g, group, f);
     if (!wl_figure_empty(f)) wl_figure_finish(f);
     return f;
 }

@@ -144,7 +144,7 @@ static int pair_readings(const struct wl_report_data *g, int64_t x_channel, int6
 
 static int run_points(const struct wl_report_data *g, int64_t run, struct points *out, struct wl_err *e)
 {
-    enum { MAX_DEVICES = 8, MAX_POINTS = 64 };
+    enum { MAX_DEVICES = 8, MAX_POINTS = 24 };
     struct wl_channel_rows channels;
     size_t devices = 0;
     int rc = wl_store_channels(g->store, run, &channels, g->arena, e);
@@ -159,7 +159,7 @@ static int run_points(const struct wl_report_data *g, int64_t run, struct points
 }
 
 /* The first run of a group at a worker count. */
-static int add_joint(const struct wl_report_data *g, const struct wl_report_group *group, size_t config, int colour,
+static int add_joint(const struct wl_report_data *g, const struct wl_report_group *group, size_t config,
                      struct wl_figure *f, struct wl_err *e)
 {
     const struct wl_law_group *law = group->law;
@@ -172,14 +172,15 @@ static int add_joint(const struct wl_report_data *g, const struct wl_report_grou
     }
     int rc = run_points(g, run, &p, e);
     if (rc || p.n == 0) return rc;
-    wl_figure_add(f, &(struct wl_figure_series) {
-                         .label = wl_strf(g->arena, "%.15g worker%s", workers, workers == 1 ? "" : "s"),
-                         .style = WL_STYLE_POINTS,
-                         .n = p.n,
-                         .x = p.x,
-                         .y = p.y,
-                         .colour = colour,
-                         .marker = colour });
+    struct wl_figure_series s = { .label = wl_strf(g->arena, "%.15g worker%s", workers, workers == 1 ? "" : "s"),
+                                  .style = WL_STYLE_POINTS,
+                                  .n = p.n,
+                                  .x = p.x,
+                                  .y = p.y,
+                                  .option = { config + 1 } };
+    const int rank = wl_figure_rank(f, &s);
+    s.colour = s.marker = rank > 0 ? rank : 0;
+    wl_figure_add(f, &s);
     return 0;
 }
 
@@ -197,9 +198,12 @@ static int joint_figure(const struct wl_report_data *g, const struct wl_report_g
         (struct wl_figure_axis) { .label = "GPU memory busy time", .unit = "%", .zero = true, .min = NAN, .max = NAN };
     f->metrics = "utilisation-joint";
     f->simulated = group->law->simulated;
-    f->caption = "Points: readings of one run at the smallest and at the largest worker count, of up to eight devices.";
-    int rc = n ? add_joint(g, group, 0, 0, f, e) : 0;
-    if (rc == 0 && n > 1) rc = add_joint(g, group, n - 1, 1, f, e);
+    f->caption = "Points: readings of one run at each of two worker counts, of up to eight devices.";
+    double *counts = wl_new_array(g->arena, double, n);
+    for (size_t i = 0; i < n; i++) counts[i] = group->law->configs[i].workers;
+    wl_report_choose_counts(g, counts, n, f);
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) rc = add_joint(g, group, i, f, e);
     *out = wl_figure_empty(f) ? NULL : f;
     if (*out) wl_figure_finish(f);
     return rc;

@@ -71,11 +71,26 @@ grep -q "gnuplot is not installed" "$tmp/err" || fail "without gnuplot: no note"
 expect 1 "no finished run to report (13 failed" "$tmp/failures"
 expect 1 "has no runs yet" "$tmp/empty"
 [ -e "$tmp/empty/report" ] && fail "an empty report was written"
+expect 1 "no finished run has 99 workers (--at)" "$tmp/small" --at 99
+expect 2 "expected one or two worker counts" "$tmp/small" --at 1,2,3
+
+# A CSV file gives a report as a store does, in a folder of its own name.
+cp "$(dirname "$0")/../../../examples/huber2025/resnet50.csv" "$tmp/huber.csv"
+expect 0 "$tmp/huber-report/report.html" "$tmp/huber.csv" --formats html,csv
+for figure in epoch-time speedup energy-ratio epoch-time-constant-global-batch energy-worker-hours rate-samples rate-updates; do
+    [ -s "$tmp/huber-report/figures/$figure.csv" ] || fail "no figure $figure of Huber et al. 2025"
+done
+[ "$(wc -l <"$tmp/huber-report/tables/runs.csv")" -eq 19 ] || fail "not 18 runs in the table of a CSV file"
+expect 2 "--run needs a store" "$tmp/huber.csv" --run 1
+expect 2 "--map renames columns of a CSV file" "$tmp/small" --map time_s=t
+printf 'workers,time_s\n1,ten\n' >"$tmp/bad.csv"
+expect 1 "$tmp/bad.csv:2" "$tmp/bad.csv"
+
 expect 1 "there is no run 99" "$tmp/small" --run 99
 expect 1 "did you mean \"made-up\"?" "$tmp/small" --campaign made-upp
 expect 1 "$tmp/nowhere" "$tmp/nowhere"
 expect 2 "did you mean svg?" "$tmp/small" --formats sgv
-expect 2 "expected one store" 
+expect 2 "expected one store"
 expect 2 "expected one store" "$tmp/small" "$tmp/large"
 if [ "$(id -u)" -ne 0 ]; then
     mkdir -m 555 "$tmp/closed"

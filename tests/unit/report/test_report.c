@@ -242,6 +242,43 @@ static void every_factor_has_a_finding(void **state)
     }
 }
 
+static size_t shown_series(const struct wl_figure *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->n_series; i++) n += wl_figure_rank(f, &f->series[i]) >= 0;
+    return n;
+}
+
+/* Speed and energy at every worker count over every level are in the figure; files draw the ends, or those of --at. */
+static void worker_counts_and_norms_can_be_chosen(void **state)
+{
+    double at[] = { 4 };
+    struct wl_report_options options = { .drop_epochs = 1 };
+    const struct wl_figure *f = figure(report_with(&synthetic_capped, options, *state), "tradeoff-power-cap-bert");
+    assert_string_equal(f->choices[0].name, "workers");
+    assert_int_equal(f->choices[0].options.n, 4);
+    assert_int_equal(f->choices[1].options.n, 3);
+    assert_int_equal(f->n_series, 2 * 4 * 3);
+    assert_int_equal(shown_series(f), 4);
+    assert_holds(f->series[0].label, "speed, 1 worker");
+    /* Over the lowest cap the highest has the inverse ratio. */
+    const struct wl_figure_series *over = NULL;
+    for (size_t i = 0; i < f->n_series; i++)
+        if (wl_str_eq(f->series[i].label, "speed, 1 worker, over 150")) over = &f->series[i];
+    assert_true(over && fabs(over->y[2] * f->series[0].y[0] - 1) < 1e-9);
+    assert_true(over->y[0] == 1 && isnan(over->lo[0]));
+
+    options.at = (struct wl_reals) { at, 1 };
+    f = figure(report_with(&synthetic_capped, options, *state), "tradeoff-power-cap-bert");
+    assert_int_equal(shown_series(f), 2);
+    for (size_t i = 0; i < f->n_series; i++)
+        if (wl_figure_rank(f, &f->series[i]) >= 0) assert_holds(f->series[i].label, ", 4 workers");
+    struct wl_text script = WL_TEXT(*state);
+    wl_figure_gnuplot(f, &script);
+    assert_holds(script.s, "speed, 4 workers");
+    assert_holds_not(script.s, "speed, 1 worker");
+}
+
 /* One setting leaves nothing to choose: the card says so, and what to do. */
 static void too_little_evidence_is_said(void **state)
 {
@@ -529,6 +566,7 @@ int main(void)
         WITH_ARENA(other_batch_size_has_its_own_figures),
         WITH_ARENA(many_groups_are_split_into_facets),
         WITH_ARENA(every_factor_has_a_finding),
+        WITH_ARENA(worker_counts_and_norms_can_be_chosen),
         WITH_ARENA(too_little_evidence_is_said),
         WITH_ARENA(caps_have_one_colour_each),
         WITH_ARENA(rejected_power_law_is_not_drawn),
