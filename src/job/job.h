@@ -3,6 +3,7 @@
 #define WL_JOB_JOB_H
 
 #include "base/base.h"
+#include "job/command_name.h"
 
 #include <poll.h>
 #include <sys/types.h>

@@ -324,7 +324,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     if (o->cap_dry_run) return cap_dry_run(o, a, e);
     struct wl_signals *signals;
     struct wl_run_opts how = { .argv = command,
-                               .workload = command && command[0] ? wl_path_base(command[0]) : NULL,
+                               .workload = command ? wl_command_name(command, a) : NULL,
                                .pass_through = true,
                                .grace_s = o->grace_s,
                                .cooldown = o->cooldown,

@@ -199,7 +199,7 @@ static int tune_command(const struct wl_tune_cmd_options *o, char **command, str
 {
     struct wl_signals *signals;
     struct wl_tune_candidates candidates;
-    const char *workload = wl_path_base(command[0]);
+    const char *workload = wl_command_name(command, a);
     struct wl_run_opts run = { .argv = command,
                                .workload = workload,
                                .pass_through = true,
