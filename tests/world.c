@@ -116,7 +116,9 @@ static const char *const callers[] = { "SLURM_",
                                        "WATTLAW_LOCAL_RANKS",
                                        "WATTLAW_RANK",
                                        "CUDA_DRIVER_LIBRARY",
-                                       "WATTLAW_JOURNAL" };
+                                       "WATTLAW_JOURNAL",
+                                       "COLUMNS",
+                                       "NO_COLOR" };
 
 static bool of_the_caller(const char *variable, size_t n)
 {

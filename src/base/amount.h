@@ -1,8 +1,8 @@
 /* A printed quantity: energy, power, carbon or money, with its interval and provenance.
  *
  * Joules of a model or of a simulated driver are not measurements, and a number without a word on it is taken for one.
- * So the provenance is part of the type: wl_amount_text and wl_table_amount print "estimated" or "simulated", and nothing
- * else in src/ prints a quantity of these units (tools/check-output).
+ * So the provenance is part of the type: wl_amount_text and wl_table_amount print "estimated" or "simulated", and
+ * nothing else in src/ prints a quantity of these units (tools/check-output).
  */
 #ifndef WL_BASE_AMOUNT_H
 #define WL_BASE_AMOUNT_H
@@ -39,7 +39,8 @@ void wl_amount_add(struct wl_amount *sum, const struct wl_amount *part);
 /* Converts to another unit: kWh to grams or money. factor >= 0. */
 struct wl_amount wl_amount_times(const struct wl_amount *q, double factor, const char *unit);
 
-/* "716 J", "716 J (700 to 730 J)", "35.0 kJ (990 J to 71.2 kJ, estimated)", "0.41 kWh (simulated)"; "unknown". */
+/* "716 J", "716 J (700 to 730 J)", "35.0 kJ (990 J to 71.2 kJ, estimated)", "0.41 kWh (simulated)", "3.20 mWh", "12.0
+ * µEUR"; "unknown". This is where units scale. */
 const char *wl_amount_text(const struct wl_amount *q, struct wl_arena *a);
 
 /* Four significant digits, without an exponent below ten million. */

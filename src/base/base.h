@@ -1,4 +1,5 @@
-/* The base library needs only libc, libinih and jansson. This is the one header that other folders include. */
+/* The base library needs only libc, libinih, jansson and utf8proc. This is the one header that other folders include.
+ */
 #ifndef WL_BASE_BASE_H
 #define WL_BASE_BASE_H
 
@@ -11,6 +12,7 @@
 #include "base/csv.h"
 #include "base/err.h"
 #include "base/file.h"
+#include "base/fold.h"
 #include "base/half.h"
 #include "base/host.h"
 #include "base/ini.h"

@@ -93,8 +93,14 @@ struct wl_opts_args {
 int wl_opts_parse(const struct wl_opts_line *line, void *out, struct wl_opts_args *rest, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
 
-/* Adds the aligned lines of --help, with default, range and unit. */
-void wl_opts_help(const struct wl_opt *rows, struct wl_text *to);
+/* Adds the aligned lines of --help, with default, range and unit, folded to `width` columns. */
+void wl_opts_help(const struct wl_opt *rows, struct wl_text *to, size_t width);
+
+/* Their parts: what stands for the value ("N", "FILE", "f32|bf16", "" of a flag), and the help with default and range.
+ */
+const char *wl_opt_value_word(const struct wl_opt *o, struct wl_arena *a);
+const char *wl_opt_description(const struct wl_opt *o, struct wl_arena *a);
+bool wl_opt_is_on(const struct wl_opt *o); /* a flag whose useful form is --no-NAME */
 
 /* The values in *in as JSON members of `object`, and as INI lines "key = value" (without unset ones). */
 void wl_opts_json(const struct wl_opt *rows, const void *in, struct wl_json *object);

@@ -1,4 +1,5 @@
 /* Options on a command line: reading them, and the lines of --help. */
+#include "base/fold.h"
 #include "base/opt_value.h"
 
 #include <ctype.h>
@@ -145,7 +146,7 @@ int wl_opts_parse(const struct wl_opts_line *line, void *out, struct wl_opts_arg
     return check_required(&p);
 }
 
-static const char *value_word(const struct wl_opt *o, struct wl_arena *a)
+const char *wl_opt_value_word(const struct wl_opt *o, struct wl_arena *a)
 {
     if (o->unit) return o->unit;
     switch (o->type) {
@@ -163,27 +164,39 @@ static const char *value_word(const struct wl_opt *o, struct wl_arena *a)
     return "";
 }
 
-void wl_opts_help(const struct wl_opt *rows, struct wl_text *to)
+bool wl_opt_is_on(const struct wl_opt *o) { return o->type == WL_FLAG && wl_str_eq(o->def, "yes"); }
+
+const char *wl_opt_description(const struct wl_opt *o, struct wl_arena *a)
 {
+    struct wl_text facts = WL_TEXT(a);
+    if (o->required) wl_text_add(&facts, ", required");
+    if (wl_opt_has_range(o))
+        wl_text_addf(&facts, o->max >= WL_NO_MAX ? ", at least %.10g" : ", %.10g to %.10g", o->min, o->max);
+    if (o->def && *o->def && !(o->type == WL_FLAG && wl_str_eq(o->def, "no")))
+        wl_text_addf(&facts, ", default %s", o->def);
+    if (o->type == WL_LINES || o->type == WL_STRS) wl_text_add(&facts, ", may be repeated");
+    return facts.n ? wl_strf(a, "%s (%s)", o->help, facts.s + 2) : o->help;
+}
+
+static void put_text(void *to, const char *s, size_t n) { wl_text_addn(to, s, n); }
+
+/* An option that is too long for its column has its description on the next line. On a narrow terminal all have. */
+void wl_opts_help(const struct wl_opt *rows, struct wl_text *to, size_t width)
+{
+    enum { INDENT = 2, OPTION = 28, NARROW = 72, NARROW_OPTION = 4 };
+    const int column = width < NARROW ? NARROW_OPTION : OPTION;
     struct wl_arena *a = wl_arena_new(NULL);
     for (const struct wl_opt *o = rows; o->name; o++) {
-        struct wl_text left = WL_TEXT(a), right = WL_TEXT(a);
+        struct wl_fold fold = { .above = INDENT + (size_t)column + 2 };
+        struct wl_text left = WL_TEXT(a);
         if (o->letter) wl_text_addf(&left, "-%c, ", o->letter);
-        bool on = o->type == WL_FLAG && wl_str_eq(o->def, "yes"); /* the useful form is --no-NAME */
-        wl_text_addf(&left, "--%s%s%s%s", on ? "[no-]" : "", o->name, o->type == WL_FLAG ? "" : " ", value_word(o, a));
-        wl_text_add(&right, o->help);
-        struct wl_text facts = WL_TEXT(a);
-        if (o->required) wl_text_add(&facts, ", required");
-        if (wl_opt_has_range(o))
-            wl_text_addf(&facts, o->max >= WL_NO_MAX ? ", at least %.10g" : ", %.10g to %.10g", o->min, o->max);
-        if (o->def && *o->def && !(o->type == WL_FLAG && wl_str_eq(o->def, "no")))
-            wl_text_addf(&facts, ", default %s", o->def);
-        if (o->type == WL_LINES || o->type == WL_STRS) wl_text_add(&facts, ", may be repeated");
-        if (facts.n) wl_text_addf(&right, " (%s)", facts.s + 2);
-        if (left.n > 28)
-            wl_text_addf(to, "  %s\n  %-28s  %s\n", left.s, "", right.s);
-        else
-            wl_text_addf(to, "  %-28s  %s\n", left.s, right.s);
+        wl_text_addf(&left, "--%s%s%s%s", wl_opt_is_on(o) ? "[no-]" : "", o->name, o->type == WL_FLAG ? "" : " ",
+                     wl_opt_value_word(o, a));
+        const char *help = wl_opt_description(o, a);
+        const char *row = left.n > (size_t)column
+                              ? wl_strf(a, "%*s%s\n%*s%s\n", INDENT, "", left.s, INDENT + column + 2, "", help)
+                              : wl_strf(a, "%*s%-*s  %s\n", INDENT, "", column, left.s, help);
+        wl_fold_add(&fold, row, strlen(row), width, put_text, to);
     }
     wl_arena_free(a);
 }

@@ -2,9 +2,11 @@
 
 #include "base/print.h"
 #include "base/printable.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -69,6 +71,7 @@ FILE *wl_out_escaped(void)
 
 int wl_out_redirect(int *saved_fd, struct wl_err *e)
 {
+    wl_print_flush(WL_STDOUT);
     fflush(stdout);
     *saved_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     if (*saved_fd >= 0 && dup2(STDERR_FILENO, STDOUT_FILENO) >= 0) return 0;
@@ -78,6 +81,7 @@ int wl_out_redirect(int *saved_fd, struct wl_err *e)
 
 void wl_out_restore(int saved_fd)
 {
+    wl_print_flush(WL_STDOUT);
     fflush(stdout);
     dup2(saved_fd, STDOUT_FILENO);
     close(saved_fd);
@@ -92,6 +96,7 @@ static bool reader_gone(void)
 
 int wl_out_flush(void)
 {
+    wl_print_flush(WL_STDOUT);
     errno = 0; /* an earlier write may have failed, with nothing left to write now */
     if (fflush(stdout) == 0 && !ferror(stdout)) return 0;
     const int en = errno;
@@ -100,22 +105,53 @@ int wl_out_flush(void)
 
 bool wl_out_is_terminal(enum wl_out to) { return isatty(descriptor(to)); }
 
+enum { USUAL_WIDTH = 80, LEAST_WIDTH = 20 };
+
+/* COLUMNS, which shells keep to themselves and `watch` exports; 0: not set. */
+static int columns_variable(void)
+{
+    const char *text = getenv("COLUMNS");
+    const long n = text ? strtol(text, NULL, 10) : 0;
+    return n >= LEAST_WIDTH && n <= INT_MAX ? (int)n : 0;
+}
+
 int wl_out_width(enum wl_out to)
 {
-    struct winsize size;
-    if (!wl_out_is_terminal(to) || ioctl(descriptor(to), TIOCGWINSZ, &size) != 0) return 0;
-    return size.ws_col;
+    struct winsize size = { 0 };
+    const int fd = descriptor(to), given = columns_variable();
+    if (!isatty(fd)) return given;
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col) return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
+    return given ? given : USUAL_WIDTH;
+}
+
+int wl_out_text_width(enum wl_out to)
+{
+    const int width = wl_out_width(to);
+    return width ? width : USUAL_WIDTH;
+}
+
+static enum wl_color color = WL_COLOR_AUTO;
+
+void wl_out_color_set(enum wl_color which) { color = which; }
+
+static bool term_is_dumb(void)
+{
+    const char *term = getenv("TERM");
+    return term && strcmp(term, "dumb") == 0;
+}
+
+bool wl_out_has_color(enum wl_out to)
+{
+    const char *no_color = getenv("NO_COLOR");
+    if (color != WL_COLOR_AUTO) return color == WL_COLOR_ALWAYS;
+    return wl_out_is_terminal(to) && !(no_color && *no_color) && !term_is_dumb();
 }
 
 /* ---- the progress bar ---- */
 
 #define ERASE_LINE "\r\033[K"
 
-bool wl_out_status_enabled(void)
-{
-    const char *term = getenv("TERM");
-    return wl_out_is_terminal(WL_STDERR) && !(term && strcmp(term, "dumb") == 0);
-}
+bool wl_out_status_enabled(void) { return wl_out_is_terminal(WL_STDERR) && !term_is_dumb(); }
 
 /* The bytes at the start of the text that take at most `columns` columns. */
 static size_t fitting(const char *text, size_t columns)
@@ -124,7 +160,7 @@ static size_t fitting(const char *text, size_t columns)
     size_t at = 0;
     for (size_t step, width, n = strlen(text); at < n; at += step, columns -= width) {
         step = wl_printable_next(text + at, n - at, WL_PRINTABLE_LINE, escape);
-        width = *escape ? strlen(escape) : 1;
+        width = *escape ? strlen(escape) : wl_utf8_columns(text + at, step);
         if (width > columns) break;
     }
     return at;

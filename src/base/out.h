@@ -24,9 +24,19 @@ void wl_out_restore(int saved_fd);
 /* Flushes stdout. 0, or the errno of this or an earlier write; EPIPE: the reader has closed the pipe; EIO: unknown. */
 int wl_out_flush(void);
 
-/* The width of the stream's terminal in columns; 0: not a terminal. */
+/* The width in columns to which lines of the stream are laid out: that of its terminal (80 where the terminal does not
+ * know it), else COLUMNS, else 0: no limit. Programs and files get whole lines and all columns of tables. */
 int wl_out_width(enum wl_out to);
 bool wl_out_is_terminal(enum wl_out to);
+
+/* The width of text that is for people alone, such as --help: the same, and 80 instead of no limit. */
+int wl_out_text_width(enum wl_out to);
+
+/* Colours of text: on terminals that have them, unless NO_COLOR is set (no-color.org) or TERM is "dumb"; or always, or
+ * never. */
+enum wl_color { WL_COLOR_AUTO, WL_COLOR_ALWAYS, WL_COLOR_NEVER };
+void wl_out_color_set(enum wl_color color);
+bool wl_out_has_color(enum wl_out to);
 
 /* Draw the progress line on stderr's terminal, cut to its width; and clear it. */
 bool wl_out_status_enabled(void);

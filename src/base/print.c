@@ -1,6 +1,8 @@
 #include "base/print.h"
 
+#include "base/fold.h"
 #include "base/printable.h"
+#include "base/utf8.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,9 +13,13 @@ static FILE *stream(enum wl_out to) { return to == WL_STDERR ? stderr : stdout; 
 
 struct line {
     enum wl_out to;
+    size_t width; /* to which lines are folded; 0: they are not */
     size_t n;
     char bytes[4096];
 };
+
+/* Where the line of each stream is, between calls; guarded by the lock of the stream. */
+static struct wl_fold folds[2];
 
 static void flush(struct line *l)
 {
@@ -21,8 +27,9 @@ static void flush(struct line *l)
     l->n = 0;
 }
 
-static void put(struct line *l, const char *s, size_t n)
+static void put_now(void *to, const char *s, size_t n)
 {
+    struct line *l = to;
     if (n > sizeof l->bytes - l->n) flush(l);
     if (n > sizeof l->bytes) {
         fwrite(s, 1, n, stream(l->to));
@@ -30,6 +37,14 @@ static void put(struct line *l, const char *s, size_t n)
     }
     memcpy(l->bytes + l->n, s, n);
     l->n += n;
+}
+
+static void put(struct line *l, const char *s, size_t n)
+{
+    if (l->width)
+        wl_fold_add(&folds[l->to], s, n, l->width, put_now, l);
+    else
+        put_now(l, s, n);
 }
 
 static void pad(struct line *l, size_t n)
@@ -120,14 +135,14 @@ static struct conversion conversion(const char **f, struct arguments *args)
     return c;
 }
 
-/* Width of n bytes in columns, one per character. */
+/* Width of n bytes in columns. */
 static size_t columns(const char *s, size_t n)
 {
     char escape[WL_ESCAPE_MAX];
     size_t sum = 0;
     for (size_t step; n; s += step, n -= step) {
         step = wl_printable_next(s, n, WL_PRINTABLE_LINE, escape);
-        sum += *escape ? strlen(escape) : 1;
+        sum += *escape ? strlen(escape) : wl_utf8_columns(s, step);
     }
     return sum;
 }
@@ -220,24 +235,56 @@ static void put_conversion(struct line *l, const struct conversion *c, struct ar
     }
 }
 
-void wl_fprintv(enum wl_out to, const char *fmt, va_list ap)
+static void put_format(struct line *l, const char *fmt, va_list ap)
 {
-    const int en = errno; /* a message is often printed before errno is read */
-    struct line l = { .to = to };
     struct arguments args;
     va_copy(args.ap, ap);
     while (*fmt) {
         const size_t plain = strcspn(fmt, "%");
-        put(&l, fmt, plain);
+        put(l, fmt, plain);
         fmt += plain;
         if (!*fmt) break;
         fmt++;
         const struct conversion c = conversion(&fmt, &args);
-        put_conversion(&l, &c, &args);
+        put_conversion(l, &c, &args);
     }
     va_end(args.ap);
+}
+
+/* Formats and prints. SGR sequences around the text have no blanks and are part of words. */
+static void print_in(enum wl_out to, enum wl_style style, const char *fmt, va_list ap)
+{
+    static const char *const begin[] = { "", "\033[1m", "\033[32m", "\033[33m", "\033[31m" };
+    const int en = errno; /* a message is often printed before errno is read */
+    const bool colored = style != WL_PLAIN && wl_out_has_color(to);
+    struct line l = { .to = to, .width = *fmt == '\r' ? 0 : (size_t)wl_out_width(to) };
+    flockfile(stream(to));
+    if (colored) put(&l, begin[style], strlen(begin[style]));
+    put_format(&l, fmt, ap);
+    if (colored) put(&l, "\033[0m", strlen("\033[0m"));
     flush(&l);
+    funlockfile(stream(to));
     errno = en;
+}
+
+void wl_fprintv(enum wl_out to, const char *fmt, va_list ap) { print_in(to, WL_PLAIN, fmt, ap); }
+
+void wl_fprint_in(enum wl_out to, enum wl_style style, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    print_in(to, style, fmt, ap);
+    va_end(ap);
+}
+
+void wl_print_flush(enum wl_out to)
+{
+    const int width = wl_out_width(to);
+    struct line l = { .to = to };
+    flockfile(stream(to));
+    wl_fold_flush(&folds[to], width ? (size_t)width : (size_t)-1, put_now, &l);
+    flush(&l);
+    funlockfile(stream(to));
 }
 
 void wl_fprint(enum wl_out to, const char *fmt, ...)

@@ -7,6 +7,9 @@
  * Data for programs (JSON, CSV) is not filtered: JSON has its own escapes (json.h), CSV keeps every byte. Output of a
  * measured command is passed through unchanged (job/pump.c).
  *
+ * On a terminal, lines are folded at words to its width (fold.h); a format that begins with "\r" draws over the line
+ * and is not. A line that ends without "\n" keeps its last word until the next call or wl_print_flush.
+ *
  * A call is one write to its stream, so that lines of several processes do not mix, unless longer than 4 KiB.
  */
 #ifndef WL_BASE_PRINT_H
@@ -21,8 +24,22 @@ void wl_eprint(const char *fmt, ...) WL_PRINTF(1, 2); /* to stderr */
 void wl_fprint(enum wl_out to, const char *fmt, ...) WL_PRINTF(2, 3);
 void wl_fprintv(enum wl_out to, const char *fmt, va_list ap) WL_PRINTF(2, 0);
 
-/* Prints our own text of several lines: line ends and tabs stay, the rest is filtered. Foreign parts must be escaped
- * before (wl_printable). The second prints n bytes, NULs among them escaped. */
+/* The same in a colour that says what is meant, where the stream has colours (wl_out_has_color). Nothing is said by the
+ * colour alone. */
+enum wl_style {
+    WL_PLAIN,
+    WL_ANSWER,  /* bold */
+    WL_GOOD,    /* green */
+    WL_CAUTION, /* yellow */
+    WL_BAD,     /* red */
+};
+void wl_fprint_in(enum wl_out to, enum wl_style style, const char *fmt, ...) WL_PRINTF(3, 4);
+
+/* Prints what a call without "\n" has kept. */
+void wl_print_flush(enum wl_out to);
+
+/* Prints our own text of several lines, unfolded: line ends and tabs stay, the rest is filtered. Foreign parts must be
+ * escaped before (wl_printable). The second prints n bytes, NULs among them escaped. */
 void wl_print_text(enum wl_out to, const char *text);
 void wl_print_textn(enum wl_out to, const char *text, size_t n);
 

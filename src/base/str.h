@@ -34,7 +34,8 @@ char *wl_str_strip(struct wl_arena *a, const char *s);
 bool wl_str_eq(const char *a, const char *b); /* both NULL counts as equal */
 bool wl_str_starts(const char *s, const char *prefix);
 
-/* The whole text is one number, in the C locale, else -1 (also: empty, trailing text, out of range, nan, hexadecimal). */
+/* The whole text is one number, in the C locale, else -1 (also: empty, trailing text, out of range, nan, hexadecimal).
+ */
 int wl_str_to_int(const char *s, int64_t *out);
 int wl_str_to_real(const char *s, double *out);
 
@@ -45,7 +46,7 @@ int wl_str_to_duration(const char *s, double *seconds);
  * (edit distance with transpositions, at most a third of the length), or NULL. */
 const char *wl_str_closest(const char *word, const char *const *names, size_t n);
 
-/* Human-readable: 1.23 kJ, 4.0 GB, 2m05s. `unit` follows the prefix. NAN gives "-". */
+/* Human-readable: 1.23 kJ, 12.3 µs, 4.0 GB, 2m05s. `unit` follows the prefix. NAN gives "-". */
 char *wl_human(struct wl_arena *a, double value, const char *unit);
 char *wl_human_time(struct wl_arena *a, double seconds);
 char *wl_human_bytes(struct wl_arena *a, double bytes);

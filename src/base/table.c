@@ -1,6 +1,7 @@
 #include "base/table.h"
 
 #include "base/printable.h"
+#include "base/utf8.h"
 
 #include <limits.h>
 #include <math.h>
@@ -38,6 +39,26 @@ void wl_table_cellf(struct wl_table *t, const char *fmt, ...)
     va_start(ap, fmt);
     wl_table_cell(t, wl_strfv(t->arena, fmt, ap));
     va_end(ap);
+}
+
+void wl_table_style(struct wl_table *t, enum wl_style style)
+{
+    WL_CHECK(t->cells.n > 0);
+    WL_GROW(t->arena, t->styles, t->n_styles, t->styles_cap);
+    t->styles[t->n_styles++] = (struct wl_table_style) { t->cells.n - 1, style };
+}
+
+void wl_table_keep(struct wl_table *t, const char *name)
+{
+    for (size_t c = 0; c < t->columns; c++)
+        if (wl_str_eq(t->head[c].name, name)) t->head[c].kept = true;
+}
+
+void wl_table_spare(struct wl_table *t, const char *const *names, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t c = 0; c < t->columns; c++)
+            if (wl_str_eq(t->head[c].name, names[i])) t->head[c].spare = (int)i + 1;
 }
 
 /* The exponent after rounding: 99.996 with four digits is 100.0. */
@@ -126,14 +147,7 @@ void wl_table_row(struct wl_table *t)
 
 size_t wl_table_rows(const struct wl_table *t) { return t->columns ? t->cells.n / t->columns : 0; }
 
-static bool inside_character(char c) { return ((unsigned char)c & 0xc0) == 0x80; }
-
-static size_t characters(const char *s)
-{
-    size_t n = 0;
-    for (; *s; s++) n += !inside_character(*s);
-    return n;
-}
+static size_t columns_of(const char *s) { return wl_utf8_columns(s, strlen(s)); }
 
 static const char *cell(const struct wl_table *t, size_t row, size_t column)
 {
@@ -144,11 +158,11 @@ static const char *cell(const struct wl_table *t, size_t row, size_t column)
 static size_t column_width(const struct wl_table *t, size_t column)
 {
     if (t->head[column].hidden) return 0;
-    size_t width = characters(t->head[column].name);
+    size_t width = columns_of(t->head[column].name);
     bool used = wl_table_rows(t) == 0;
     for (size_t r = 0; r < wl_table_rows(t); r++) {
         const char *text = cell(t, r, column);
-        size_t n = characters(text);
+        size_t n = columns_of(text);
         if (n > width) width = n;
         if (strcmp(text, missing) != 0) used = true;
     }
@@ -196,59 +210,242 @@ const char *wl_table_take_constant(struct wl_table *t, size_t column)
     return cell(t, 0, column);
 }
 
-/* ---- printing ---- */
+/* ---- layout ---- */
 
-static void pad(struct wl_text *line, size_t n) { wl_text_addf(line, "%*s", (int)n, ""); }
+enum {
+    TEXT_WIDTH = 24, /* text wraps in a column of at least this width, */
+    LEAST_TEXT = 10  /* or of this one, where only columns are left that stay */
+};
 
-static void add_cell(struct wl_text *line, const char *text, size_t width, bool right)
+/* The columns that are shown, at their widths; 0: not shown. */
+struct layout {
+    size_t *widths;
+    bool *left_out;
+};
+
+static bool is_first(const size_t *natural, size_t c)
 {
-    size_t blanks = width - characters(text);
-    if (line->n) pad(line, GAP);
-    if (right) pad(line, blanks);
-    wl_text_add(line, text);
-    if (!right) pad(line, blanks);
+    for (size_t k = 0; k < c; k++)
+        if (natural[k]) return false;
+    return true;
 }
 
-/* Strips trailing blanks and cuts the line to `width` characters, marked ">" as by less -S; true: it was cut. */
-static bool end_line(struct wl_text *line, struct wl_text *to, int width)
+static bool stays(const struct wl_table *t, const size_t *natural, size_t c)
 {
-    while (line->n && line->s[line->n - 1] == ' ') line->s[--line->n] = '\0';
-    const bool cut = width > 0 && characters(line->s) > (size_t)width;
-    char *at = line->s;
-    for (int n = 0; cut && *at; at++)
-        if (!inside_character(*at) && ++n == width) break;
-    if (cut) *at = '\0';
-    wl_text_addf(to, "%s%s\n", line->s, cut ? ">" : "");
-    wl_text_clear(line);
-    return cut;
+    return t->head[c].kept || c + 1 == t->provenance_column || is_first(natural, c);
+}
+
+static size_t least_width(const struct wl_table *t, size_t c, size_t natural, size_t text_width)
+{
+    return t->head[c].right || natural < text_width ? natural : text_width;
+}
+
+/* Of the columns that are shown, with text as narrow as it may be. */
+static size_t width_needed(const struct wl_table *t, const struct layout *l, const size_t *natural, size_t text_width)
+{
+    size_t sum = 0;
+    for (size_t c = 0; c < t->columns; c++)
+        if (natural[c] && !l->left_out[c]) sum += (sum ? GAP : 0) + least_width(t, c, natural[c], text_width);
+    return sum;
+}
+
+/* The next column to leave out: of those that are named for it the first, else the rightmost; -1: none. */
+static ptrdiff_t next_left_out(const struct wl_table *t, const struct layout *l, const size_t *natural)
+{
+    ptrdiff_t next = -1;
+    for (size_t c = 0; c < t->columns; c++) {
+        if (!natural[c] || l->left_out[c] || stays(t, natural, c)) continue;
+        const int spare = t->head[c].spare, other = next < 0 ? 0 : t->head[next].spare;
+        if (next < 0 || (spare ? !other || spare <= other : !other)) next = (ptrdiff_t)c;
+    }
+    return next;
+}
+
+/* Widens text columns from their least width to what the line has left. */
+static void share_width(const struct wl_table *t, struct layout *l, const size_t *natural, size_t width,
+                        size_t text_width)
+{
+    const size_t needed = width_needed(t, l, natural, text_width);
+    size_t left = width > needed ? width - needed : 0;
+    for (size_t c = 0; c < t->columns; c++) {
+        if (!natural[c] || l->left_out[c]) continue;
+        const size_t least = least_width(t, c, natural[c], text_width);
+        const size_t more = natural[c] - least < left ? natural[c] - least : left;
+        l->widths[c] = least + more;
+        left -= more;
+    }
+}
+
+static struct layout layout_of(const struct wl_table *t, const size_t *natural, size_t width, struct wl_arena *a)
+{
+    struct layout l = { wl_new_array(a, size_t, t->columns), wl_new_array(a, bool, t->columns) };
+    size_t text_width = TEXT_WIDTH;
+    while (width_needed(t, &l, natural, text_width) > width) {
+        const ptrdiff_t next = next_left_out(t, &l, natural);
+        if (next >= 0)
+            l.left_out[next] = true;
+        else if (text_width > LEAST_TEXT)
+            text_width--;
+        else
+            break;
+    }
+    share_width(t, &l, natural, width, text_width);
+    return l;
+}
+
+/* ---- printing ---- */
+
+/* Lines go to a text, or to a stream with colours. */
+struct sink {
+    struct wl_text *text; /* NULL: to the stream */
+    enum wl_out to;
+    size_t blanks; /* before the next piece, so that lines have none at their end */
+};
+
+static void put(struct sink *s, const char *piece, size_t n, enum wl_style style)
+{
+    if (!n) return;
+    if (s->text)
+        wl_text_addf(s->text, "%*s%.*s", (int)s->blanks, "", (int)n, piece);
+    else if (s->blanks)
+        wl_fprint(s->to, "%*s", (int)s->blanks, "");
+    if (!s->text) wl_fprint_in(s->to, style, "%.*s", (int)n, piece);
+    s->blanks = 0;
+}
+
+static void end_line(struct sink *s)
+{
+    s->blanks = 0;
+    if (s->text)
+        wl_text_add(s->text, "\n");
+    else
+        wl_fprint(s->to, "\n");
+}
+
+/* The bytes of *text that fit into `width` columns, up to a blank where there is one; moves *text to the rest. */
+static size_t take_line(const char **text, size_t width)
+{
+    size_t n = 0, words = 0, columns = 0;
+    const char *s = *text;
+    while (s[n]) {
+        const size_t length = wl_utf8_length(s + n), step = length ? length : 1;
+        columns += wl_utf8_columns(s + n, step);
+        if (s[n] == ' ') words = n;
+        if (columns > width) break;
+        n += step;
+    }
+    const size_t taken = s[n] && s[n] != ' ' && words ? words : n ? n : strlen(s);
+    *text = s + taken;
+    while (**text == ' ') (*text)++;
+    return taken;
+}
+
+static enum wl_style style_of(const struct wl_table *t, size_t cell)
+{
+    size_t low = 0, high = t->n_styles; /* in the order of cells */
+    while (low < high) {
+        const size_t mid = low + (high - low) / 2;
+        if (t->styles[mid].cell < cell)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low < t->n_styles && t->styles[low].cell == cell ? t->styles[low].style : WL_PLAIN;
+}
+
+/* A row in as many lines as its longest text takes; cells[c] is NULL for columns that are not shown. */
+static void put_row(const struct wl_table *t, const struct layout *l, const char **cells, size_t first_cell,
+                    struct sink *to)
+{
+    for (bool more = true; more;) {
+        more = false;
+        for (size_t c = 0, shown = 0; c < t->columns; c++) {
+            if (!l->widths[c]) continue;
+            const char *piece = cells[c];
+            const size_t n = take_line(&cells[c], l->widths[c]), columns = wl_utf8_columns(piece, n);
+            const size_t blanks = l->widths[c] > columns ? l->widths[c] - columns : 0;
+            to->blanks += (shown++ ? GAP : 0) + (t->head[c].right ? blanks : 0);
+            put(to, piece, n, first_cell == (size_t)-1 ? WL_PLAIN : style_of(t, first_cell + c));
+            if (!t->head[c].right) to->blanks += blanks;
+            more |= *cells[c] != '\0';
+        }
+        end_line(to);
+    }
+}
+
+static void put_rows(const struct wl_table *t, const struct layout *l, struct sink *to, struct wl_arena *a)
+{
+    const char **cells = wl_new_array(a, const char *, t->columns);
+    for (size_t c = 0; c < t->columns; c++) cells[c] = t->head[c].name;
+    put_row(t, l, cells, (size_t)-1, to);
+    for (size_t r = 0; r < wl_table_rows(t); r++) {
+        for (size_t c = 0; c < t->columns; c++) cells[c] = cell(t, r, c);
+        put_row(t, l, cells, r * t->columns, to);
+    }
+}
+
+/* "95 %" is of the column before it. */
+static const char *full_name(const struct wl_table *t, size_t c, struct wl_arena *a)
+{
+    const char *name = t->head[c].name;
+    return c && wl_str_eq(name, "95 %") ? wl_strf(a, "95 %% of %s", t->head[c - 1].name) : name;
+}
+
+/* The names of the columns that are left out; NULL: none. */
+static const char *names_left_out(const struct wl_table *t, const struct layout *l, struct wl_arena *a)
+{
+    struct wl_text names = WL_TEXT(a);
+    for (size_t c = 0; c < t->columns; c++)
+        if (l->left_out[c]) wl_text_addf(&names, "%s%s", names.n ? ", " : "", full_name(t, c, a));
+    return names.n ? names.s : NULL;
+}
+
+/* What was left out becomes the table below; columns that stay are in each. True: there is something left. */
+static bool next_part(const struct wl_table *t, const struct layout *l, size_t *natural)
+{
+    bool any = false, shrinks = false;
+    for (size_t c = 0; c < t->columns; c++) {
+        any |= l->left_out[c];
+        shrinks |= l->widths[c] && !l->left_out[c] && !stays(t, natural, c);
+    }
+    for (size_t c = t->columns; any && shrinks && c-- > 0;)
+        if (!l->left_out[c] && !stays(t, natural, c)) natural[c] = 0;
+    return any && shrinks;
+}
+
+static void put_table(const struct wl_table *t, struct sink *to, int width)
+{
+    struct wl_arena *a = wl_arena_new(t->arena);
+    size_t *natural = wl_new_array(a, size_t, t->columns);
+    const size_t limit = width > 0 ? (size_t)width : (size_t)-1;
+    for (size_t c = 0; c < t->columns; c++) {
+        if (t->head[c].digits) align(t, c);
+        natural[c] = column_width(t, c);
+    }
+    struct layout l = layout_of(t, natural, limit, a);
+    if (t->columns) put_rows(t, &l, to, a);
+    while (t->whole && next_part(t, &l, natural)) {
+        end_line(to);
+        l = layout_of(t, natural, limit, a);
+        put_rows(t, &l, to, a);
+    }
+    const char *names = names_left_out(t, &l, a);
+    if (names) {
+        const char *line = wl_strf(a, "(%d columns leave out: %s; | cat shows all)", width, names);
+        put(to, line, strlen(line), WL_PLAIN);
+        end_line(to);
+    }
+    wl_arena_free(a);
 }
 
 void wl_table_text(const struct wl_table *t, struct wl_text *to, int width)
 {
-    struct wl_arena *a = wl_arena_new(t->arena);
-    size_t *widths = wl_new_array(a, size_t, t->columns);
-    struct wl_text line = WL_TEXT(a);
-    bool cut = false;
-    for (size_t c = 0; c < t->columns; c++) {
-        if (t->head[c].digits) align(t, c);
-        widths[c] = column_width(t, c);
-        if (widths[c]) add_cell(&line, t->head[c].name, widths[c], t->head[c].right);
-    }
-    if (t->columns) cut |= end_line(&line, to, width);
-    for (size_t r = 0; r < wl_table_rows(t); r++) {
-        for (size_t c = 0; c < t->columns; c++)
-            if (widths[c]) add_cell(&line, cell(t, r, c), widths[c], t->head[c].right);
-        cut |= end_line(&line, to, width);
-    }
-    if (cut) wl_text_addf(to, "(cut to %d columns; | cat shows all)\n", width);
-    wl_arena_free(a);
+    struct sink sink = { .text = to };
+    put_table(t, &sink, width);
 }
 
 void wl_table_print(const struct wl_table *t, enum wl_out to, int width)
 {
-    struct wl_arena *a = wl_arena_new(t->arena);
-    struct wl_text lines = WL_TEXT(a);
-    wl_table_text(t, &lines, width);
-    wl_print_text(to, lines.s);
-    wl_arena_free(a);
+    struct sink sink = { .to = to };
+    put_table(t, &sink, width);
 }

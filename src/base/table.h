@@ -18,12 +18,21 @@ struct wl_table_head {
     bool right;  /* numbers */
     int digits;  /* of wl_table_real_column; 0: none of these */
     bool hidden; /* by wl_table_take_constant */
+    bool kept;   /* wl_table_keep */
+    int spare;   /* wl_table_spare: 1 + its place in the order; 0: not named */
+};
+struct wl_table_style {
+    size_t cell;
+    enum wl_style style;
 };
 struct wl_table {
     struct wl_arena *arena;
     struct wl_table_head *head;
     size_t columns, head_cap;
-    struct wl_strs cells;     /* row by row */
+    struct wl_strs cells; /* row by row */
+    struct wl_table_style *styles;
+    size_t n_styles, styles_cap;
+    bool whole; /* set by the caller: a table that is too wide continues below itself, and nothing is left out */
     size_t provenance_column; /* 1 + its index; 0: none */
     enum wl_provenance from;  /* of this row */
 };
@@ -41,12 +50,22 @@ void wl_table_real_column(struct wl_table *t, const char *name, int digits);
 void wl_table_cell(struct wl_table *t, const char *text);
 void wl_table_cellf(struct wl_table *t, const char *fmt, ...) WL_PRINTF(2, 3);
 
+/* Prints the cell that was added last in a colour. */
+void wl_table_style(struct wl_table *t, enum wl_style style);
+
+/* Columns of this name stay on a narrow terminal, as the first one and that of the provenance do: notes that a number
+ * must not be read without. */
+void wl_table_keep(struct wl_table *t, const char *name);
+
+/* Columns to leave out first on a narrow terminal, in this order, by name; then others from the right. */
+void wl_table_spare(struct wl_table *t, const char *const *names, size_t n);
+
 /* A number with `digits` significant digits, without an exponent below a million; NAN and infinity print as "-". */
 void wl_table_real(struct wl_table *t, double value, int digits);
 /* A number in a column of wl_table_real_column. */
 void wl_table_aligned(struct wl_table *t, double value);
-/* The column that prints "estimated" or "simulated" for the amounts in the columns after it; one per table. It precedes
- * them, so that a narrow terminal cuts off the amounts first. It is left out if everything was measured. */
+/* The column that prints "estimated" or "simulated" for the amounts in the columns after it; one per table. It stays on
+ * a narrow terminal. It is left out if everything was measured. */
 void wl_table_provenance_column(struct wl_table *t);
 void wl_table_provenance(struct wl_table *t, enum wl_provenance from);
 
@@ -69,8 +88,9 @@ size_t wl_table_rows(const struct wl_table *t);
  * NULL: the cells differ, and the column stays. */
 const char *wl_table_take_constant(struct wl_table *t, size_t column);
 
-/* Prints header and rows; widths count UTF-8 characters, not bytes. Columns without any value are left out. A line
- * longer than `width` characters is cut with ">", and a line below the table says so; width 0: no limit. */
+/* Prints header and rows; widths are columns of a terminal, not bytes. Columns without any value are left out. Where
+ * the table is wider than `width`, text wraps inside its column; then columns are left out, the least important first,
+ * and a line below the table names them. Width 0: no limit. */
 void wl_table_print(const struct wl_table *t, enum wl_out to, int width);
 
 /* The same lines as a text. */

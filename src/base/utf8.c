@@ -2,6 +2,9 @@
 
 #include "base/str.h"
 
+#include <string.h>
+#include <utf8proc.h>
+
 size_t wl_utf8_length(const char *text)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -23,6 +26,19 @@ uint32_t wl_utf8_decode(const char *s, size_t length)
     uint32_t c = (unsigned char)s[0] & mask[length];
     for (size_t i = 1; i < length; i++) c = c << 6 | ((unsigned char)s[i] & 0x3f);
     return c;
+}
+
+size_t wl_utf8_columns(const char *s, size_t n)
+{
+    size_t sum = 0;
+    while (n) {
+        char character[5] = { 0 }; /* ends where n ends */
+        memcpy(character, s, n < 4 ? n : 4);
+        const size_t length = wl_utf8_length(character), step = length ? length : 1;
+        sum += length > 1 ? (size_t)utf8proc_charwidth((utf8proc_int32_t)wl_utf8_decode(s, length)) : 1;
+        s += step, n -= step;
+    }
+    return sum;
 }
 
 /* The first invalid byte, or the end of the text. */

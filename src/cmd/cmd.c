@@ -1,25 +1,12 @@
 #include "cmd/cmd.h"
 
-#include <ctype.h>
+#include "cmd/internal.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
-
-/* The help line as a sentence, then options and details. */
-static void print_help(const char *program, const struct wl_cmd *c, struct wl_arena *a)
-{
-    struct wl_text t = WL_TEXT(a);
-    wl_text_addf(&t, "usage: %s %s %s\n\n%c%s.\n", program, c->name, c->usage, toupper((unsigned char)c->help[0]),
-                 c->help + 1);
-    if (c->options && c->options->name) {
-        wl_text_add(&t, "\noptions\n");
-        wl_opts_help(c->options, &t);
-    }
-    if (c->more) wl_text_addf(&t, "\n%s\n", c->more);
-    wl_print_text(WL_STDOUT, t.s);
-}
 
 static void nothing(int number) { (void)number; }
 
@@ -54,6 +41,7 @@ static int die_by_sigpipe(void)
 static int flushed(int status)
 {
     const int en = wl_out_flush();
+    wl_print_flush(WL_STDERR);
     if (en == 0) return status;
     if (en == EPIPE && !sigpipe_is_ignored()) return status ? status : die_by_sigpipe();
     wl_eprint("error: cannot write the results: %s\n", strerror(en));
@@ -62,7 +50,8 @@ static int flushed(int status)
 
 static void print_error(const char *program, const struct wl_cmd *c, const struct wl_err *e)
 {
-    wl_eprint("error: %s\n", e->msg);
+    wl_fprint_in(WL_STDERR, WL_BAD, "error:");
+    wl_eprint(" %s\n", e->msg);
     if (e->code == WL_EUSAGE)
         wl_eprint("usage: %s %s %s\ndetails: %s %s --help\n", program, c->name, c->usage, program, c->name);
 }
@@ -73,22 +62,30 @@ int wl_exit_status(int rc)
     return rc == WL_EUSAGE ? WL_EXIT_USAGE : rc == WL_EINTR ? WL_EXIT_INTERRUPTED : WL_EXIT_FAILED;
 }
 
+static void set_color(const char *choice)
+{
+    wl_out_color_set(wl_str_eq(choice, "always")  ? WL_COLOR_ALWAYS
+                     : wl_str_eq(choice, "never") ? WL_COLOR_NEVER
+                                                  : WL_COLOR_AUTO);
+}
+
 int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **argv)
 {
-    static const struct wl_opt none[] = { WL_OPT_END };
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     struct wl_opts_args rest;
     const bool speaks = !c->silent || !c->silent();
     const struct wl_opts_line line = {
-        .rows = c->options ? c->options : none, .argc = argc, .argv = argv, .stop_at_word = c->command_follows
+        .rows = wl_cmd_rows(c, a), .argc = argc, .argv = argv, .stop_at_word = c->command_follows
     };
-    void *options = wl_alloc(a, c->options_size);
+    const size_t offset = wl_cmd_common_offset(c);
+    char *options = wl_alloc(a, offset + sizeof(struct wl_cmd_common));
     int rc = wl_opts_parse(&line, options, &rest, a, &e);
+    set_color(((const struct wl_cmd_common *)(options + offset))->color);
     if (rc == 0 && !rest.help)
         rc = c->run ? c->run(options, &rest, a, &e) : c->run_subject(c->subject, options, &rest, a, &e);
     else if (rc == 0 && speaks)
-        print_help(program, c, a);
+        wl_print_text(WL_STDOUT, wl_cmd_help(program, c, (size_t)wl_out_text_width(WL_STDOUT), a));
     if (rc < 0 && speaks) print_error(program, c, &e);
     wl_arena_free(a);
     return flushed(wl_exit_status(rc));
@@ -98,16 +95,9 @@ int wl_cmd_main(const char *program, const struct wl_cmd *c, int argc, char **ar
 
 static void print_program(const struct wl_cmd_program *p, enum wl_out to)
 {
-    wl_fprint(to, "usage: %s %s\n\n%s\n\n%ss\n", p->name, p->usage, p->about, p->noun);
-    int width = 0;
-    for (const struct wl_cmd *const *c = p->commands; *c; c++) {
-        const int n = (int)strlen((*c)->name);
-        width = n > width ? n : width;
-    }
-    for (const struct wl_cmd *const *c = p->commands; *c; c++)
-        wl_fprint(to, "  %-*s  %s\n", width, (*c)->name, (*c)->help);
-    wl_fprint(to, "\n\"%s NAME --help\" describes a %s, \"%s --version\" prints the version.\n", p->name, p->noun,
-              p->name);
+    struct wl_arena *a = wl_arena_new(NULL);
+    wl_print_text(to, wl_cmd_program_help(p, (size_t)wl_out_text_width(to), a));
+    wl_arena_free(a);
 }
 
 static int unknown(const struct wl_cmd_program *p, const char *name)
@@ -117,7 +107,8 @@ static int unknown(const struct wl_cmd_program *p, const char *name)
     size_t n = 0;
     while (p->commands[n] && n < MAX) names[n] = p->commands[n]->name, n++;
     const char *near = wl_str_closest(name, names, n);
-    wl_eprint("error: unknown %s %s", p->noun, name);
+    wl_fprint_in(WL_STDERR, WL_BAD, "error:");
+    wl_eprint(" unknown %s %s", p->noun, name);
     if (near) wl_eprint("; did you mean %s?", near);
     wl_eprint("\nusage: %s %s; %s --help lists the %ss\n", p->name, p->usage, p->name, p->noun);
     return WL_EXIT_USAGE;
@@ -168,10 +159,42 @@ static int run_program(const struct wl_cmd_program *p, int argc, char **argv)
     return unknown(p, name);
 }
 
-int wl_cmd_program_main(const struct wl_cmd_program *p, int argc, char **argv)
+/* The program with the commands that every program has. */
+static const struct wl_cmd_program *with_common(const struct wl_cmd_program *p, struct wl_arena *a)
+{
+    size_t n = 0;
+    while (p->commands[n]) n++;
+    struct wl_cmd_program *all = wl_new(a, struct wl_cmd_program);
+    const struct wl_cmd **commands = wl_new_array(a, const struct wl_cmd *, n + 2);
+    struct wl_cmd *completion = wl_new(a, struct wl_cmd);
+    *all = *p;
+    *completion = wl_cmd_completion;
+    memcpy(commands, p->commands, n * sizeof *commands);
+    commands[n] = completion;
+    all->commands = commands;
+    completion->subject = all;
+    return all;
+}
+
+/* "--man [COMMAND [SUBCOMMAND]]" prints the manual page; for the build (docs/man/meson.build). */
+static int print_manual(const struct wl_cmd_program *p, char **words, struct wl_arena *a)
+{
+    const struct wl_cmd *c = wl_cmd_find(p, words);
+    if (*words && !c) return unknown(p, *words);
+    const char *page = c ? wl_man_command(p, words, c, a) : wl_man_program(p, a);
+    wl_print_text(WL_STDOUT, page);
+    return flushed(WL_EXIT_OK);
+}
+
+int wl_cmd_program_main(const struct wl_cmd_program *given, int argc, char **argv)
 {
     open_standard_descriptors();
     catch_sigpipe();
     signal(SIGCHLD, SIG_DFL); /* if the caller ignored SIGCHLD, we could not wait for our children */
-    return run_program(p, argc, argv);
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct wl_cmd_program *p = with_common(given, a);
+    const int status =
+        argc > 1 && wl_str_eq(argv[1], "--man") ? print_manual(p, argv + 2, a) : run_program(p, argc, argv);
+    wl_arena_free(a);
+    return status;
 }

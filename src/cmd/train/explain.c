@@ -138,7 +138,7 @@ static void print_steps(const struct explain *x)
         }
         wl_table_row(&t);
     }
-    wl_table_print(&t, WL_STDOUT, 0);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 /* The roofline of the whole step. */
@@ -167,7 +167,7 @@ static void print_memory(const struct explain *x)
         wl_table_cellf(&t, "%zu", bytes_of(x, &classes[i]));
         wl_table_row(&t);
     }
-    wl_table_print(&t, WL_STDOUT, 0);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
     wl_print("activations share memory by live range: %zu bytes are live at once; without sharing they would take %zu\n"
              "%d steps work in place, which saves %zu more bytes\n",
              x->info.live_bytes, x->info.unshared_bytes, x->info.in_place, x->info.in_place_bytes);
@@ -197,7 +197,7 @@ static void print_recompute(const struct explain *x)
         wl_table_real(&t, s.flops > 0 ? s.flops * 1e-6 : NAN, 4);
         wl_table_row(&t);
     }
-    wl_table_print(&t, WL_STDOUT, 0);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static void print_buckets(const struct explain *x)
@@ -213,7 +213,7 @@ static void print_buckets(const struct explain *x)
         wl_table_cellf(&t, "%zu", b.step);
         wl_table_row(&t);
     }
-    wl_table_print(&t, WL_STDOUT, 0);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
 static void print_text(const struct explain *x)

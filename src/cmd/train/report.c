@@ -88,7 +88,7 @@ static void print_table(const struct wl_trainer *t)
         add_cells(&table, j, r->metric[WL_PHASE_EVAL_TRAIN]);
         wl_table_row(&table);
     }
-    wl_table_print(&table, WL_STDOUT, 0); /* columns without a number are omitted */
+    wl_table_print(&table, WL_STDOUT, wl_out_width(WL_STDOUT)); /* columns without a number are omitted */
 }
 
 /* The metrics of a phase that have a value: "BEFORE loss 2.1, top-1 30 %". */

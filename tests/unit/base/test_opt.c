@@ -254,7 +254,7 @@ static void help_names_every_row(void **state)
     (void)state;
     struct wl_arena *a = wl_arena_new(NULL);
     struct wl_text text = WL_TEXT(a);
-    wl_opts_help(rows, &text);
+    wl_opts_help(rows, &text, 1000);
     for (const struct wl_opt *o = rows; o->name; o++) assert_non_null(strstr(text.s, o->name));
     assert_non_null(strstr(text.s, "1 to 4096, default 32"));
     wl_arena_free(a);

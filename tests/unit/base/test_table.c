@@ -1,4 +1,4 @@
-/* Text tables: alignment by characters, missing cells, cut lines. */
+/* Text tables: alignment by characters, missing cells, columns that a narrow terminal leaves out. */
 #include "base/base.h"
 
 #include <math.h>
@@ -44,8 +44,83 @@ static void widths_count_characters(void **state)
                            "βeta    1.50  250\n"
                            "a\\nb       -    -\n");
     free(s);
-    s = printed(&t, 8);
-    assert_string_equal(s, "name  t>\nβeta   >\na\\nb   >\n(cut to 8 columns; | cat shows all)\n");
+    wl_arena_free(a);
+}
+
+/* A row of a campaign: notes stay, text wraps, numbers of less importance go first. */
+static struct wl_table campaign(struct wl_arena *a)
+{
+    static const char *const heads[] = { "run", "time s", "95 %", "util %", "power W" }, *const spare[] = { "util %",
+                                                                                                            "95 %" };
+    struct wl_table t = wl_table_new(a);
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], true);
+    wl_table_column(&t, "note", false);
+    wl_table_keep(&t, "note");
+    wl_table_spare(&t, spare, WL_COUNT(spare));
+    static const char *const cells[] = {
+        "1", "12.50", "12 to 13", "98.0", "250", "estimated: nothing here measures it"
+    };
+    for (size_t i = 0; i < WL_COUNT(cells); i++) wl_table_cell(&t, cells[i]);
+    wl_table_row(&t);
+    return t;
+}
+
+static void columns_are_left_out_by_importance(void **state)
+{
+    (void)state;
+    static const struct {
+        int width;
+        const char *text;
+    } cases[] = {
+        { 0, "run  time s      95 %  util %  power W  note\n"
+             "  1   12.50  12 to 13    98.0      250  estimated: nothing here measures it\n" },
+        { 68, "run  time s      95 %  util %  power W  note\n"
+              "  1   12.50  12 to 13    98.0      250  estimated: nothing here\n"
+              "                                        measures it\n" },
+        { 55, "run  time s  power W  note\n"
+              "  1   12.50      250  estimated: nothing here measures\n"
+              "                      it\n"
+              "(55 columns leave out: 95 % of time s, util %; | cat shows all)\n" },
+        { 20, "run  note\n"
+              "  1  estimated:\n"
+              "     nothing here\n"
+              "     measures it\n"
+              "(20 columns leave out: time s, 95 % of time s, util %, power W; | cat shows all)\n" },
+    };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct wl_table t = campaign(a);
+        char *s = printed(&t, cases[i].width);
+        assert_string_equal(s, cases[i].text);
+        free(s);
+    }
+    struct wl_table t = campaign(a);
+    t.whole = true;
+    char *s = printed(&t, 40);
+    assert_null(strstr(s, "leave out"));
+    static const char *const all[] = { "time s", "95 %", "util %", "power W", "12 to 13", "98.0", "measures" };
+    for (size_t i = 0; i < WL_COUNT(all); i++)
+        if (!strstr(s, all[i])) fail_msg("%s is missing in\n%s", all[i], s);
+    free(s);
+    wl_arena_free(a);
+}
+
+/* CJK takes two columns, a combining accent none. */
+static void wide_characters_are_aligned(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_table t = wl_table_new(a);
+    wl_table_column(&t, "name", false);
+    wl_table_column(&t, "n", true);
+    static const char *const names[] = { "模型一号", "e\u0301te", "plain" };
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        wl_table_cell(&t, names[i]);
+        wl_table_int(&t, 1);
+        wl_table_row(&t);
+    }
+    char *s = printed(&t, 0);
+    assert_string_equal(s, "name      n\n模型一号  1\ne\u0301te       1\nplain     1\n");
     free(s);
     wl_arena_free(a);
 }
@@ -151,7 +226,8 @@ static void a_constant_column_can_be_hidden(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widths_count_characters),        cmocka_unit_test(an_empty_column_is_left_out),
+        cmocka_unit_test(widths_count_characters),        cmocka_unit_test(columns_are_left_out_by_importance),
+        cmocka_unit_test(wide_characters_are_aligned),    cmocka_unit_test(an_empty_column_is_left_out),
         cmocka_unit_test(all_columns_may_be_empty),       cmocka_unit_test(numbers_have_the_digits_asked_for),
         cmocka_unit_test(a_column_has_the_same_decimals), cmocka_unit_test(a_constant_column_can_be_hidden),
     };
