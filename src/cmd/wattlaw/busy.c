@@ -66,7 +66,9 @@ void wl_busy_runs_print(const struct wl_busy_runs *b)
 {
     enum { LISTED = 8 };
     if (b->rows.n == 0) return;
-    wl_print("\nbusy machine: %zu of %zu runs, %s\n", b->rows.n, b->runs,
+    wl_print("\n");
+    wl_fprint_in(WL_STDOUT, WL_CAUTION, "busy machine");
+    wl_print(": %zu of %zu runs, %s\n", b->rows.n, b->runs,
              b->excluded ? "excluded" : "included (--exclude-busy leaves them out)");
     for (size_t i = 0; i < b->rows.n && i < LISTED; i++)
         wl_print("  run %-6lld %s\n", (long long)b->rows.v[i].run, b->rows.v[i].busy);

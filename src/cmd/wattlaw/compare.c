@@ -4,6 +4,7 @@
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/screen.h"
 #include "law/law.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@ struct compare_options {
     const char *factor, *base, *response;
     int64_t drop_epochs;
     double margin, ratio_margin;
-    bool json, exclude_busy;
+    bool json, exclude_busy, all;
 };
 
 static const struct wl_opt options[] = {
@@ -44,6 +45,7 @@ static const struct wl_opt options[] = {
       .max = 1000,
       .unit = "%",
       .help = "equivalence margin of ratios at one worker count: ratios closer to 1 count as equal" },
+    WL_ALL_OPT_ROW(struct compare_options),
     WL_ANALYSIS_OPT_ROWS(struct compare_options),
     WL_FIT_OPT_ROWS(struct compare_options),
     WL_OPT_END
@@ -55,9 +57,10 @@ static enum wl_provenance provenance_of(const struct wl_factor_group *g, enum wl
     return response == WL_LAW_ENERGY ? wl_provenance_of(g->estimated, g->simulated) : WL_MEASURED;
 }
 
-static void print_levels(const struct wl_factor_group *g, const char *factor, enum wl_law_response response,
+static void print_levels(const struct wl_factor_group *g, const char *factor, enum wl_law_response response, bool all,
                          struct wl_arena *a)
 {
+    static const char *const spare[] = { "worker counts", "R2", "alpha" };
     struct wl_table t = wl_table_new(a);
     const char *const heads[] = { factor, "runs", "worker counts" },
                       *const law[] = { "alpha", "beta", "95 % of beta", "R2" },
@@ -90,7 +93,8 @@ static void print_levels(const struct wl_factor_group *g, const char *factor, en
         }
         wl_table_row(&t);
     }
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_table_spare(&t, spare, WL_COUNT(spare));
+    wl_screen_table(&t, all);
 }
 
 static void print_pairs(const struct wl_factor_group *g, double margin, struct wl_arena *a)
@@ -143,7 +147,7 @@ static void ratio_cells(struct wl_table *t, const struct wl_factor_quantity *q, 
 }
 
 /* Ratios to the base at one worker count, the commonest question: one GPU, many caps. */
-static void print_cells(const struct wl_factor_group *g, const char *factor, double workers, double margin,
+static void print_cells(const struct wl_factor_group *g, const char *factor, double workers, double margin, bool all,
                         struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
@@ -159,6 +163,7 @@ static void print_cells(const struct wl_factor_group *g, const char *factor, dou
                                   "95 %",
                                   wl_strf(a, "p of time beyond %g %%", 100 * margin),
                                   "best trade-off" };
+    const char *const spare[] = { heads[10], heads[9], "energy x time", "runs" };
     wl_print("\n");
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i + 1 < WL_COUNT(heads));
     for (size_t i = 0; i < g->n_cells; i++) {
@@ -172,14 +177,17 @@ static void print_cells(const struct wl_factor_group *g, const char *factor, dou
         ratio_cells(&t, &c->edp, a);
         wl_table_cell(&t, c->level == g->base || isnan(c->time.p_same) ? NULL : wl_strf(a, "%.2g", c->time.p_same));
         wl_table_cell(&t, c->pareto ? "yes" : "");
+        if (c->pareto) wl_table_style(&t, WL_GOOD);
         wl_table_row(&t);
     }
+    wl_table_spare(&t, spare, WL_COUNT(spare));
+    wl_table_keep(&t, "best trade-off");
     wl_print("ratios to %s at %g worker%s, of these allocations%s\n", g->levels[g->base].value, workers,
              workers == 1 ? "" : "s",
              g->simulated   ? " (simulated)"
              : g->estimated ? " (energy estimated)"
                             : "");
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_screen_table(&t, all);
 }
 
 /* The largest worker count that most levels have. */
@@ -239,30 +247,38 @@ static void print_model(const struct wl_factor_group *g, struct wl_arena *a)
         wl_print("%s\n", excess > 2 ? "a common overhead does not explain the times" : "the runs do not decide");
 }
 
-static void print_group(const struct wl_factor_result *r, const struct wl_factor_group *g, struct wl_arena *a)
+static enum wl_style style_of(enum wl_factor_verdict v) { return v == WL_FACTOR_UNDECIDED ? WL_CAUTION : WL_ANSWER; }
+
+/* The verdict, then the ratios at one worker count, or the laws where there are none; with details everything. */
+static void print_group(const struct wl_factor_result *r, const struct wl_factor_group *g, bool all, struct wl_arena *a)
 {
+    const bool details = !wl_screen_is_short(all);
+    const double workers = cells_at(g);
     wl_print("%s%s: %s\n", g->title, g->simulated ? " (simulated)" : "", r->factor);
     if (g->refusal) {
         wl_print("  %s\n", g->refusal);
     } else {
-        wl_print("  verdict    %s (%s)\n", wl_factor_verdict_name(g->verdict), g->verdict_reason);
+        wl_print("  verdict    ");
+        wl_fprint_in(WL_STDOUT, style_of(g->verdict), "%s", wl_factor_verdict_name(g->verdict));
+        wl_print(" (%s)\n", g->verdict_reason);
         if (!isnan(g->runs_needed))
             wl_print("  runs       %g at each value and worker count, %s\n", g->runs_needed, g->runs_needed_reason);
         else if (g->runs_needed_reason)
             wl_print("  runs       %s\n", g->runs_needed_reason);
-        print_tests(g, a);
-        print_model(g, a);
+        if (details) print_tests(g, a);
+        if (details) print_model(g, a);
     }
     for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
     if (!g->n_levels) return;
-    wl_print("\n");
-    print_levels(g, r->factor, r->response, a);
-    if (!g->refusal) {
+    if (details || isnan(workers)) {
+        wl_print("\n");
+        print_levels(g, r->factor, r->response, all, a);
+    }
+    if (details && !g->refusal) {
         print_pairs(g, r->margin, a);
         print_slowdowns(g, r->factor, r->response, a);
     }
-    const double workers = cells_at(g);
-    if (!isnan(workers)) print_cells(g, r->factor, workers, r->ratio_margin, a);
+    if (!isnan(workers)) print_cells(g, r->factor, workers, r->ratio_margin, all, a);
 }
 
 static bool any_comparison(const struct wl_factor_result *r)
@@ -297,8 +313,10 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     } else {
         for (size_t i = 0; i < result.n; i++) {
             if (i) wl_print("\n");
-            print_group(&result, &result.groups[i], a);
+            print_group(&result, &result.groups[i], o->all, a);
         }
+        if (wl_screen_is_short(o->all))
+            wl_screen_print_rest("tests, the law at each value, pairs and ratios at other worker counts");
         wl_busy_runs_print(&busy);
     }
     return any_comparison(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;

@@ -6,6 +6,7 @@
 #include "cmd/wattlaw/curves.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/prior.h"
+#include "cmd/wattlaw/screen.h"
 #include "law/law.h"
 
 #include <math.h>
@@ -16,7 +17,7 @@ struct fit_options {
     const char *response;
     int64_t drop_epochs;
     double beyond, margin;
-    bool json, exclude_busy;
+    bool json, exclude_busy, all;
 };
 
 static const struct wl_opt options[] = {
@@ -36,6 +37,7 @@ static const struct wl_opt options[] = {
       .max = 10,
       .unit = "change",
       .help = "largest change of the exponent per factor of 10 in the worker count that still counts as a power law" },
+    WL_ALL_OPT_ROW(struct fit_options),
     WL_PRIOR_OPT_ROW(struct fit_options),
     WL_ANALYSIS_OPT_ROWS(struct fit_options),
     WL_FIT_OPT_ROWS(struct fit_options),
@@ -91,16 +93,24 @@ static enum wl_provenance provenance_of(const struct wl_law_group *g)
     return wl_provenance_of(g->estimated, g->simulated);
 }
 
+static enum wl_style style_of(enum wl_law_verdict v)
+{
+    return v == WL_LAW_SUPPORTED ? WL_GOOD : v == WL_LAW_REJECTED ? WL_BAD : WL_CAUTION;
+}
+
 static void print_law(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
     const char *mark = wl_provenance_mark(response == WL_LAW_ENERGY ? provenance_of(g) : WL_MEASURED);
-    wl_print("  law        %s = %s %s%s x N^%.*f for N = %g to %g workers: ", wl_law_response_symbol(response),
-             wl_number_text(g->law->alpha, a), wl_law_response_unit(response), mark,
-             wl_format_decimals(g->law->beta_se), -g->law->beta + 0.0, g->configs[0].workers,
-             g->configs[g->n_configs - 1].workers);
+    wl_print("  law        ");
+    wl_fprint_in(WL_STDOUT, WL_ANSWER, "%s = %s %s%s x N^%.*f", wl_law_response_symbol(response),
+                 wl_number_text(g->law->alpha, a), wl_law_response_unit(response), mark,
+                 wl_format_decimals(g->law->beta_se), -g->law->beta + 0.0);
+    wl_print(" for N = %g to %g workers: ", g->configs[0].workers, g->configs[g->n_configs - 1].workers);
     print_doubling(g, response);
     print_exponent(g->law);
-    wl_print("  power law? %s: %s\n", wl_law_verdict_name(g->verdict), g->verdict_reason);
+    wl_print("  power law? ");
+    wl_fprint_in(WL_STDOUT, style_of(g->verdict), "%s", wl_law_verdict_name(g->verdict));
+    wl_print(": %s\n", g->verdict_reason);
 }
 
 static void print_fit_quality(const struct wl_law_estimate *law, struct wl_arena *a)
@@ -167,8 +177,11 @@ static void new_run_cells(struct wl_table *t, const struct wl_law_curves *curves
 }
 
 static void print_worker_counts(const struct wl_law_group *g, const struct wl_law_curves *curves,
-                                enum wl_law_response response, struct wl_arena *a)
+                                enum wl_law_response response, bool all, struct wl_arena *a)
 {
+    static const char *const spare[] = {
+        "95 % of new configurations", "95 % of new runs", "95 % of it", "energy ratio", "epochs", "law"
+    };
     struct wl_table t = wl_table_new(a);
     static const char *const counts[] = { "workers", "runs", "epochs" };
     for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
@@ -209,7 +222,8 @@ static void print_worker_counts(const struct wl_law_group *g, const struct wl_la
         wl_table_aligned(&t, c->energy_ratio.value);
         wl_table_row(&t);
     }
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_table_spare(&t, spare, WL_COUNT(spare));
+    wl_screen_table(&t, all);
 }
 
 static const struct wl_law_model *power_of(const struct wl_law_group *g)
@@ -235,7 +249,7 @@ static void print_best_by_aicc(const struct wl_law_group *g)
                  predictor->name, predictor->llo_pct);
 }
 
-static void print_models(const struct wl_law_group *g, const struct wl_law_curves *curves, struct wl_arena *a)
+static void print_models(const struct wl_law_group *g, const struct wl_law_curves *curves, bool all, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     const char *const heads[] = { "curve", "t(N)", "parameters", "AICc - best", "weight", "% off at larger N" };
@@ -258,7 +272,7 @@ static void print_models(const struct wl_law_group *g, const struct wl_law_curve
     }
     wl_print(
         "\nfor comparison: the curves by least squares over runs, as if runs of one worker count were independent\n");
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_screen_table(&t, all);
     print_best_by_aicc(g);
     wl_curves_print_usl(curves);
 }
@@ -278,6 +292,15 @@ static bool is_common(const struct wl_law_result *r, const char *note)
     return r->n > 1;
 }
 
+/* The runs of the law, and notes on them. */
+static void print_source(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
+{
+    wl_print("  from       %s at %s, %zu of %zu rows\n", wl_format_count(g->n_runs, "run", a),
+             wl_format_count(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
+    for (size_t i = 0; i < g->notes.n; i++)
+        if (!is_common(r, g->notes.v[i])) wl_print("  note       %s\n", g->notes.v[i]);
+}
+
 static void print_details(const struct wl_law_result *r, const struct wl_law_group *g,
                           const struct wl_law_curves *curves, struct wl_arena *a)
 {
@@ -287,15 +310,25 @@ static void print_details(const struct wl_law_result *r, const struct wl_law_gro
         print_fit_quality(g->law, a);
         print_shape(r, g, a);
     }
-    wl_print("  from       %s at %s, %zu of %zu rows\n", wl_format_count(g->n_runs, "run", a),
-             wl_format_count(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
-    for (size_t i = 0; i < g->notes.n; i++)
-        if (!is_common(r, g->notes.v[i])) wl_print("  note       %s\n", g->notes.v[i]);
+    print_source(r, g, a);
+}
+
+/* What is printed of each group. */
+struct view {
+    bool tables, details; /* measurements; the quality of the fit and all curves */
+    bool all;             /* --all: tables lose no column */
+};
+
+static struct view view_of(const struct wl_law_result *r, bool all)
+{
+    enum { WITH_TABLES = 2 }; /* groups whose tables fit on a screen */
+    const bool shortened = wl_screen_is_short(all);
+    return (struct view) { .tables = !shortened || r->n <= WITH_TABLES, .details = !shortened, .all = all };
 }
 
 /* The law in a few lines, the measurements, then the quality of the fit. */
 static void print_group(const struct wl_law_result *r, const struct wl_law_group *g, const struct wl_law_curves *curves,
-                        struct wl_arena *a)
+                        const struct view *view, struct wl_arena *a)
 {
     wl_print("%s%s", g->title, g->simulated ? " (simulated)" : "");
     if (g->scaling == WL_SCALING_STRONG || g->scaling == WL_SCALING_WEAK)
@@ -307,20 +340,26 @@ static void print_group(const struct wl_law_result *r, const struct wl_law_group
         bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
         wl_print("  %s%s\n", g->no_law_reason, other_column ? " (name its column: --map workers=COLUMN)" : "");
     }
-    if (g->n_configs) {
+    if (g->n_configs && view->tables) {
         wl_print("\n");
-        print_worker_counts(g, curves, r->response, a);
+        print_worker_counts(g, curves, r->response, view->all, a);
         wl_print("\n");
     }
+    if (!view->details) {
+        if (view->tables) print_source(r, g, a);
+        return;
+    }
     print_details(r, g, curves, a);
-    print_models(g, curves, a);
+    print_models(g, curves, view->all, a);
 }
 
-static void print_result(const struct wl_law_result *r, const struct wl_law_curves *curves, struct wl_arena *a)
+static void print_result(const struct wl_law_result *r, const struct wl_law_curves *curves, bool all,
+                         struct wl_arena *a)
 {
+    const struct view view = view_of(r, all);
     for (size_t i = 0; i < r->n; i++) {
         if (i) wl_print("\n");
-        print_group(r, &r->groups[i], &curves[i], a);
+        print_group(r, &r->groups[i], &curves[i], &view, a);
     }
     bool first = true;
     for (size_t i = 0; r->n && i < r->groups[0].notes.n; i++) {
@@ -330,6 +369,9 @@ static void print_result(const struct wl_law_result *r, const struct wl_law_curv
         wl_print("  note       %s\n", note);
         first = false;
     }
+    if (!view.details)
+        wl_screen_print_rest(view.tables ? "curves, intervals and the quality of the fit"
+                                         : "measurements, curves, intervals, the quality of each fit and notes");
 }
 
 static bool any_law(const struct wl_law_result *r)
@@ -368,7 +410,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         wl_busy_runs_json(&busy, root);
         wl_json_print(root);
     } else {
-        print_result(&result, curves, a);
+        print_result(&result, curves, o->all, a);
         wl_busy_runs_print(&busy);
     }
     return any_law(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;

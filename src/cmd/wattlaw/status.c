@@ -165,7 +165,7 @@ static void print_energy(const struct campaign_status *st, struct wl_arena *a)
 
 static void print_failed(const struct campaign_status *st, struct wl_arena *a)
 {
-    if (st->n_failed) wl_print("  failed\n");
+    if (st->n_failed) wl_fprint_in(WL_STDOUT, WL_BAD, "  failed\n");
     for (size_t i = 0; i < st->n_failed; i++) {
         const struct wl_run_row *r = st->failed[i];
         wl_print("    run %lld, %s repeat %lld: %s\n", (long long)r->id, wl_cmd_settings_text(&r->set, a),

@@ -132,7 +132,7 @@ static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, str
     }
     print_count(x, g, WL_STDOUT);
     print_skipped(g, g->n_trials, WL_STDOUT);
-    wl_table_print(&t, WL_STDOUT, 0);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
     return WL_EXIT_OK;
 }
 
@@ -254,7 +254,8 @@ static void on_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t r
         wl_eprint("\n");
         print_rules(v, r, a);
     } else {
-        wl_eprint("%s\n", r->error);
+        wl_fprint_in(WL_STDERR, WL_BAD, "%s", r->error);
+        wl_eprint("\n");
     }
     wl_arena_free(a);
 }

@@ -26,9 +26,13 @@ wattlaw = os.path.abspath(sys.argv[1])
 wrong = []
 
 # A number and a unit of energy, power, carbon or money that is not a price or an intensity (EUR/kWh).
-QUANTITY = re.compile(r"[0-9][0-9.e+-]* (?:[kMGmuµn]?[JW]|kWh|[kM]?g(?: CO2e)?|EUR)(?![\w/*])")
+QUANTITY = re.compile(r"[0-9][0-9.e+-]* (?:[kMGmµn]?(?:[JW]|Wh|g(?: CO2e)?|EUR))(?![\w/*])")
 # Columns of such quantities.
 COLUMN = re.compile(r"energy J|above idle J|mean W|power W|energy_j|\bkWh\b|kWh per h|kg CO2e|cost, EUR")
+# Names of columns that are not on the terminal.
+LEFT_OUT = re.compile(r"\(\d+ columns leave out: [^)]*\)\n")
+# Where a fact goes on below its label.
+FOLD = re.compile(r"\n {13}(?=\S)")
 # What is asked for is not measured.
 SETTING = re.compile(r"power cap [0-9.]+ W|--price|--carbon")
 
@@ -42,7 +46,8 @@ def run_in_terminal(folder, width, args):
     """What wattlaw prints on a terminal that is so wide."""
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
-    with subprocess.Popen([wattlaw, *args], cwd=folder, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal) as p:
+    with subprocess.Popen([wattlaw, *args], cwd=folder, stdin=subprocess.DEVNULL, stdout=terminal, stderr=terminal,
+                          env={**os.environ, "NO_COLOR": "1"}) as p:
         os.close(terminal)
         out = b""
         with contextlib.suppress(OSError):  # EIO: nobody holds the other end any more
@@ -64,7 +69,9 @@ def has_number_in_column(line, head):
 def quantities(text):
     """Lines of the text that hold a quantity, as (line, column after the quantity); of tables (line, None)."""
     head = None
-    for line in text.split("\n"):
+    for line in FOLD.sub(" ", LEFT_OUT.sub("", text)).split("\n"):
+        if re.match(r"  [a-z]", line):  # a fact below the table
+            head = None
         if line.startswith("  busy machine"):  # CPUs and tasks, which were counted
             continue
         if COLUMN.search(line) and not QUANTITY.search(line) and not line.startswith("  note"):
@@ -127,10 +134,12 @@ def copy_rows(db, table, where, **changed):
 COMMANDS = [
     (["status", "STORE"], 1),
     (["show", "STORE"], 5),
-    (["show", "STORE", "--run", "1"], 4),
-    (["show", "STORE", "--run", "13"], 1),
+    (["show", "STORE", "--run", "1"], 1),
+    (["show", "STORE", "--run", "1", "--all"], 4),
+    (["show", "STORE", "--run", "13", "--all"], 1),
     (["show", "STORE", "--epochs"], 10),
     (["fit", "STORE"], 4),
+    (["fit", "STORE", "--all"], 4),
     (["fit", "STORE", "--response", "energy_j"], 4),
     (["predict", "STORE", "--at", "workers=64", "--response", "energy_j", "--force"], 1),
     (["compare", "STORE", "--factor", "power_cap_w", "--response", "energy_j"], 0),

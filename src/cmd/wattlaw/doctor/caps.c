@@ -25,6 +25,8 @@ void wl_doctor_caps_find(struct wl_doctor_caps *c, const struct wl_cap_opts *opt
     }
 }
 
+const char *const wl_doctor_cap_names[WL_CAP_KINDS] = { "power", "module", "clock", "mem-clock" };
+
 static void print_range(const struct wl_cap_ability *can, enum wl_cap_kind kind, struct wl_arena *a)
 {
     const char *range = wl_cap_range_text(&can->range, kind, a);
@@ -42,11 +44,11 @@ static void print_service(const struct wl_cap_service_state *s)
 
 void wl_doctor_caps_print(const struct wl_doctor_caps *c, struct wl_arena *a)
 {
-    static const char *const names[WL_CAP_KINDS] = { "power", "module", "clock", "mem-clock" };
     wl_print("\nCaps\n");
     for (int k = 0; k < WL_CAP_KINDS; k++) {
         const struct wl_cap_ability *can = &c->can[k];
-        wl_print("  %-10s %-7s", names[k], can->why ? "no" : "yes");
+        wl_print("  %-10s ", wl_doctor_cap_names[k]);
+        wl_fprint_in(WL_STDOUT, can->why ? WL_PLAIN : WL_GOOD, "%-7s", can->why ? "no" : "yes");
         if (can->setter) {
             wl_print(" %s: %s%s", can->setter, can->devices, can->simulated ? " (simulated)" : "");
             print_range(can, k, a);

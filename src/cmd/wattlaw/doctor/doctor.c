@@ -1,6 +1,7 @@
 /* wattlaw doctor: what can be measured and capped on this machine, and the exact command that would fix what cannot. */
 #include "cmd/wattlaw/doctor/doctor.h"
 #include "cmd/cmd.h"
+#include "cmd/wattlaw/screen.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -10,7 +11,7 @@ struct doctor_options {
     struct wl_cap_opts cap;
     struct wl_doctor_calibration calibration;
     double seconds;
-    bool json;
+    bool json, all;
 };
 
 static const struct wl_opt doctor_rows[] = {
@@ -37,6 +38,7 @@ static const struct wl_opt doctor_rows[] = {
       .offset = offsetof(struct doctor_options, calibration.cuda_library),
       .unit = "FILE",
       .help = "path of libcuda.so.1 (default: found by the loader)" },
+    WL_ALL_OPT_ROW(struct doctor_options),
     { .name = "json",
       .type = WL_FLAG,
       .offset = offsetof(struct doctor_options, json),
@@ -123,8 +125,10 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     if (code < 0) return code;
     if (o->json)
         wl_doctor_print_json(&f, a);
+    else if (wl_screen_is_short(o->all))
+        wl_doctor_print_short(&f, a);
     else
-        wl_doctor_print(&f, a);
+        wl_doctor_print(&f, o->all, a);
     return WL_EXIT_OK;
 }
 

@@ -32,6 +32,7 @@ struct wl_doctor_caps {
 void wl_doctor_caps_find(struct wl_doctor_caps *c, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
                          struct wl_arena *a);
 void wl_doctor_caps_print(const struct wl_doctor_caps *c, struct wl_arena *a);
+extern const char *const wl_doctor_cap_names[WL_CAP_KINDS];
 void wl_doctor_caps_json(const struct wl_doctor_caps *c, struct wl_json *root);
 
 /* What wattlaw-train needs on GPUs, part by part. */
@@ -76,8 +77,9 @@ struct wl_doctor_findings {
     const char *basis; /* where the energy of a run comes from, NULL: nowhere */
 };
 
-/* Print all findings to stdout. */
-void wl_doctor_print(const struct wl_doctor_findings *f, struct wl_arena *a);
+/* Print all findings to stdout; or on one screen what can be measured and capped, and how to enable the rest. */
+void wl_doctor_print(const struct wl_doctor_findings *f, bool all, struct wl_arena *a);
+void wl_doctor_print_short(const struct wl_doctor_findings *f, struct wl_arena *a);
 void wl_doctor_print_json(const struct wl_doctor_findings *f, struct wl_arena *a);
 
 /* The highest allowed rate at which reading takes at most half of the time. */

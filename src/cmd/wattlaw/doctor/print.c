@@ -1,6 +1,8 @@
 /* What `wattlaw doctor` found, as text. */
 #include "cmd/wattlaw/doctor/doctor.h"
 
+#include "cmd/wattlaw/screen.h"
+
 #include <math.h>
 
 static const char *const state_words[] = {
@@ -19,7 +21,9 @@ static void print_sensors(const struct wl_sensors *s, struct wl_arena *a)
     wl_print("\nSensors\n");
     for (size_t i = 0; i < s->n_info; i++) {
         const struct wl_sensor_info *info = &s->info[i];
-        wl_print("  %-10s %-7s %s\n", info->name, state_words[info->state], info->help);
+        wl_print("  %-10s ", info->name);
+        wl_fprint_in(WL_STDOUT, info->state == WL_SENSOR_OPEN ? WL_GOOD : WL_PLAIN, "%-7s", state_words[info->state]);
+        wl_print(" %s\n", info->help);
         if (info->source) wl_print("  %19s%s\n", "", info->source);
         if (info->state == WL_SENSOR_OPEN)
             wl_print("  %19s%zu channels; a reading takes %s: up to %.0f Hz\n", "", info->n_channels,
@@ -44,7 +48,7 @@ static const char *note_of(const struct wl_doctor_findings *f, size_t i, struct 
     return shows;
 }
 
-static void print_channels(const struct wl_doctor_findings *f, struct wl_arena *a)
+static void print_channels(const struct wl_doctor_findings *f, bool all, struct wl_arena *a)
 {
     const struct wl_sensors *s = f->sensors;
     if (s->n_channels == 0) return;
@@ -79,7 +83,8 @@ static void print_channels(const struct wl_doctor_findings *f, struct wl_arena *
         wl_table_cell(&t, note_of(f, i, a));
         wl_table_row(&t);
     }
-    wl_table_print(&t, WL_STDOUT, 0);
+    wl_table_keep(&t, "note");
+    wl_screen_table(&t, all);
 }
 
 /* Facts about devices, and notes on their readings. */
@@ -143,11 +148,11 @@ static void print_programs(const struct wl_doctor_findings *f)
     }
 }
 
-void wl_doctor_print(const struct wl_doctor_findings *f, struct wl_arena *a)
+void wl_doctor_print(const struct wl_doctor_findings *f, bool all, struct wl_arena *a)
 {
     print_machine(&f->machine, a);
     print_sensors(f->sensors, a);
-    print_channels(f, a);
+    print_channels(f, all, a);
     print_devices(f);
     wl_doctor_caps_print(&f->caps, a);
     print_sampler(f);

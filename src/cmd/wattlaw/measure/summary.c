@@ -82,8 +82,9 @@ static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
                       best->why ? best->why : "the reason was not recorded");
             continue;
         }
-        wl_eprint("  energy       %s, mean %s, %s", wl_amount_text(&best->energy, a), wl_amount_text(&best->mean, a),
-                  best->scope);
+        wl_eprint("  energy       ");
+        wl_fprint_in(WL_STDERR, WL_ANSWER, "%s", wl_amount_text(&best->energy, a));
+        wl_eprint(", mean %s, %s", wl_amount_text(&best->mean, a), best->scope);
         if (!(best->energy.from & WL_ESTIMATED)) wl_eprint(" by %s", method_words(best->method));
         print_check(sums, n, best, a);
         wl_eprint("\n");
@@ -127,10 +128,13 @@ static void print_unused(const struct wl_run_result *r, struct wl_arena *a)
     if (text) wl_eprint("  not used     %s\n", text);
 }
 
-static void print_epochs(const struct wl_run_result *r, struct wl_arena *a)
+static void print_epochs(const struct wl_run_result *r, int64_t run, struct wl_arena *a)
 {
-    enum { SHOWN = 20 };
-    size_t n = r->derived.n_epochs, from = n > SHOWN ? n - SHOWN : 0;
+    enum { SHOWN = 20, ON_SCREEN = 8 };
+    const size_t n = r->derived.n_epochs, most = wl_out_width(WL_STDERR) ? ON_SCREEN : SHOWN;
+    const size_t from = n > most ? n - most : 0;
+    if (from)
+        wl_eprint("  epochs       the last %zu of %zu (wattlaw show --run %lld has all)\n", most, n, (long long)run);
     for (size_t i = from; i < n; i++) {
         const struct wl_epoch_row *row = &r->derived.epochs[i];
         const struct wl_amount energy = wl_totals_energy(r, (double)row->epoch);
@@ -186,12 +190,21 @@ static void print_job_energy(const struct wl_run_result *r, bool always, struct 
     for (size_t i = 0; i < lines.n; i++) wl_eprint("  %-12s %s\n", i == 0 ? "job's energy" : "", lines.v[i]);
 }
 
+static void print_caution(const char *name, const char *text)
+{
+    wl_eprint("  ");
+    wl_fprint_in(WL_STDERR, WL_CAUTION, "%-12s", name);
+    wl_eprint(" %s\n", text);
+}
+
 void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const char *attribute,
                       const struct wl_footprint *f, struct wl_arena *a)
 {
     double time_s = (double)(r->end_ns - r->start_ns) / WL_NS_PER_S;
-    wl_eprint("wattlaw measure\n  time         %s%s%s\n", wl_human_time(a, time_s), r->error ? ", " : "",
-              r->error ? r->error : "");
+    wl_eprint("wattlaw measure\n  time         ");
+    wl_fprint_in(WL_STDERR, WL_ANSWER, "%s", wl_human_time(a, time_s));
+    if (r->error) wl_fprint_in(WL_STDERR, WL_BAD, ", %s", r->error);
+    wl_eprint("\n");
     const bool job_first = wl_str_eq(attribute, "job");
     if (job_first) print_job_energy(r, true, a);
     print_energies(r, a);
@@ -206,9 +219,9 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     if (*slurm) wl_eprint("  slurm        %s\n", slurm);
     print_caps(r, a);
     for (size_t i = 0; i < r->notes.n; i++) wl_eprint("  note         %s\n", r->notes.v[i]);
-    if (r->flag) wl_eprint("  flagged      %s\n", r->flag);
-    if (r->derived.load && r->derived.load->busy) wl_eprint("  busy machine %s\n", r->derived.load->busy);
-    print_epochs(r, a);
+    if (r->flag) print_caution("flagged", r->flag);
+    if (r->derived.load && r->derived.load->busy) print_caution("busy machine", r->derived.load->busy);
+    print_epochs(r, run, a);
     for (size_t i = 0; i < r->gaps.n; i++) wl_eprint("  gap          %s\n", r->gaps.v[i]);
     const struct wl_sampler_stats *s = &r->sampling;
     wl_eprint("  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));

@@ -1,5 +1,6 @@
 /* Tables of the devices of a run. With more than MANY devices, those of one product share a row. */
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/screen.h"
 #include "cmd/wattlaw/show/show.h"
 #include "power/power.h"
 
@@ -89,11 +90,12 @@ static void joules_cells(struct wl_table *t, double energy_j, double lo_j, doubl
     amount_cell(t, hi_j, "J", 5, from);
 }
 
-static void print_table(const struct wl_table *t)
+static void print_table(struct wl_table *t, bool all)
 {
     if (wl_table_rows(t) == 0) return;
+    wl_table_keep(t, "note");
     wl_print("\n");
-    wl_table_print(t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_screen_table(t, all);
 }
 
 /* ---- energy ---- */
@@ -159,7 +161,7 @@ void wl_show_energies(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_cell(&t, energy_note(&lines, v, a));
         wl_table_row(&t);
     }
-    print_table(&t);
+    print_table(&t, d->all);
 }
 
 /* ---- phases ---- */
@@ -192,7 +194,7 @@ void wl_show_phases(const struct wl_show_details *d, struct wl_arena *a)
     struct wl_table t = table_with(head, WL_COUNT(head), a);
     for (size_t i = 0; i < d->phases.n; i++)
         if (i == 0 || !wl_str_eq(d->phases.v[i].phase, d->phases.v[i - 1].phase)) phase_row(&t, d, i);
-    print_table(&t);
+    print_table(&t, d->all);
 }
 
 /* ---- channels ---- */
@@ -240,9 +242,9 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
         struct device_row *to = line_for(&lines, &label, merge, a);
         add_stat(to, v);
         to->update_s = fmax(to->update_s, c->update_s);
-        to->shows =
-            wl_sensor_response_text(&(struct wl_sensor_response) { c->update_s, c->window_s, c->delay_s, c->power_limit_w },
-                                    c->calibrated, a);
+        to->shows = wl_sensor_response_text(&(struct wl_sensor_response) { c->update_s, c->window_s, c->delay_s,
+                                                                           c->power_limit_w },
+                                            c->calibrated, a);
     }
     struct wl_table t = table_with(head, WL_COUNT(head), a);
     for (size_t i = 0; i < lines.n; i++) {
@@ -261,5 +263,5 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_cell(&t, channel_note(v, a));
         wl_table_row(&t);
     }
-    print_table(&t);
+    print_table(&t, d->all);
 }

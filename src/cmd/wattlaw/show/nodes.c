@@ -1,5 +1,6 @@
 /* The nodes of a run and the caps of its devices, as text and JSON. */
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/screen.h"
 #include "cmd/wattlaw/show/show.h"
 
 #include <math.h>
@@ -38,7 +39,7 @@ void wl_show_caps(const struct wl_show_details *d, struct wl_arena *a)
         wl_table_row(&t);
     }
     wl_print("\ncaps\n");
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_screen_table(&t, d->all);
 }
 
 static double seconds_between(const struct wl_anchor *from, const struct wl_anchor *to)
@@ -63,7 +64,7 @@ void wl_show_nodes(const struct wl_show_details *d, struct wl_arena *a)
     }
     if (d->nodes.n < 2) return;
     wl_print("\n");
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_screen_table(&t, d->all);
 }
 
 static void caps_json(struct wl_json *root, const struct wl_cap_rows *caps)

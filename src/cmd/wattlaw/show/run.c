@@ -1,5 +1,6 @@
 #include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/screen.h"
 #include "cmd/wattlaw/show/show.h"
 #include "cmd/wattlaw/unused.h"
 #include "power/power.h"
@@ -12,6 +13,15 @@ static void line(const char *name, const char *value)
     if (value && *value) wl_print("  %-9s %s\n", name, value);
 }
 
+/* What must not be overlooked, or is the answer. */
+static void line_in(enum wl_style style, const char *name, const char *value)
+{
+    if (!value || !*value) return;
+    wl_print("  %-9s ", name);
+    wl_fprint_in(WL_STDOUT, style, "%s", value);
+    wl_print("\n");
+}
+
 static void print_head(const struct wl_run_row *r, struct wl_arena *a)
 {
     wl_print("run %lld, %s\n", (long long)r->id, wl_run_status_names[r->status]);
@@ -22,10 +32,10 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     line("folder", r->folder);
     line("host", r->host);
     if (r->start.wall_ns != WL_NO_NS) line("started", wl_clock_iso(a, r->start.wall_ns));
-    if (!isnan(r->time_s)) line("time", wl_human_time(a, r->time_s));
-    line("ended", wl_cmd_run_end(r, a));
-    line("flagged", r->flag);
-    line("machine", wl_format_load(&r->load, r->time_s, a));
+    if (!isnan(r->time_s)) line_in(WL_ANSWER, "time", wl_human_time(a, r->time_s));
+    line_in(WL_BAD, "ended", wl_cmd_run_end(r, a));
+    line_in(WL_CAUTION, "flagged", r->flag);
+    line_in(r->load.busy ? WL_CAUTION : WL_PLAIN, "machine", wl_format_load(&r->load, r->time_s, a));
     if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
     if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited %.1f %% of the epoch time for data", r->input_pct));
     if (!isnan(r->power_capped_pct))
@@ -43,7 +53,7 @@ static void print_energy(const struct wl_show_details *d, struct wl_arena *a)
     if (isnan(energy.value))
         line("energy", why ? wl_strf(a, "unknown: %s", why) : "not measured");
     else
-        line("energy", wl_strf(a, "%s, mean %s", wl_amount_text(&energy, a), wl_amount_text(&power, a)));
+        line_in(WL_ANSWER, "energy", wl_strf(a, "%s, mean %s", wl_amount_text(&energy, a), wl_amount_text(&power, a)));
 }
 
 static void print_job_energy(const struct wl_show_details *d, struct wl_arena *a)
@@ -135,8 +145,10 @@ static const char *metric_head(const struct wl_show_details *d, const char *metr
     return metric;
 }
 
-static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
+static void print_epochs(const struct wl_show_details *d, bool shortened, struct wl_arena *a)
 {
+    enum { SHOWN = 6 };
+    const size_t from = shortened && d->epochs.n > SHOWN ? d->epochs.n - SHOWN : 0;
     struct wl_strs metrics = metric_names(d, a);
     struct wl_table t = wl_table_new(a);
     static const char *const head[] = { "epoch", "time s", "samples/s", "updates" };
@@ -145,7 +157,7 @@ static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
     wl_table_column(&t, "energy J", true);
     wl_table_column(&t, "power W", true);
     for (size_t i = 0; i < metrics.n; i++) wl_table_column(&t, metric_head(d, metrics.v[i], a), true);
-    for (size_t i = 0; i < d->epochs.n; i++) {
+    for (size_t i = from; i < d->epochs.n; i++) {
         const struct wl_epoch_row *v = &d->epochs.v[i];
         const struct wl_amount energy = wl_show_epoch_energy(d, v->epoch),
                                power = wl_amount_of(energy.value / v->time_s, "W", energy.from);
@@ -159,8 +171,10 @@ static void print_epochs(const struct wl_show_details *d, struct wl_arena *a)
         for (size_t k = 0; k < metrics.n; k++) wl_table_real(&t, metric_shown(d, v, metrics.v[k]), 4);
         wl_table_row(&t);
     }
-    if (d->epochs.n) wl_print("\n");
-    if (d->epochs.n) wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    if (!d->epochs.n) return;
+    wl_print("\n");
+    if (from) wl_print("the last %d of %zu epochs\n", SHOWN, d->epochs.n);
+    wl_screen_table(&t, d->all);
 }
 
 /* Why epochs have no energy. */
@@ -190,6 +204,7 @@ static void print_notes(const struct wl_show_details *d)
 
 void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
 {
+    const bool shortened = wl_screen_is_short(d->all);
     print_head(d->run, a);
     line("not used", unused_of(d, a));
     print_sampling(d, a);
@@ -198,17 +213,18 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
     print_energy(d, a);
     if (!job_first) print_job_energy(d, a);
     line("slurm", wl_format_slurm_energy(&d->run->slurm, a));
-    wl_show_energies(d, a);
-    wl_show_caps(d, a);
-    wl_show_nodes(d, a);
-    print_epochs(d, a);
+    if (!shortened) wl_show_energies(d, a);
+    if (!shortened) wl_show_caps(d, a);
+    if (!shortened) wl_show_nodes(d, a);
+    print_epochs(d, shortened, a);
     print_missing(d);
-    wl_show_phases(d, a);
-    wl_show_channels(d, a);
+    if (!shortened) wl_show_phases(d, a);
+    if (!shortened) wl_show_channels(d, a);
     if (d->rules) {
         wl_print("\n");
         wl_rules_print(d->rules, WL_STDOUT, a);
     }
     print_notes(d);
     if (d->run->status != WL_RUN_DONE) print_log_tail(d->run, a);
+    if (shortened) wl_screen_print_rest("energy by device, caps, nodes, all epochs, phases, sensors");
 }

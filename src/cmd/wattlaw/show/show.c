@@ -3,6 +3,7 @@
 #include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/rules.h"
+#include "cmd/wattlaw/screen.h"
 
 #include <math.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 struct show_options {
     const char *campaign, *rules, *attribute;
     int64_t run;
-    bool epochs, json;
+    bool epochs, json, all;
 };
 
 static const struct wl_opt show_rows[] = {
@@ -30,6 +31,7 @@ static const struct wl_opt show_rows[] = {
       .offset = offsetof(struct show_options, campaign),
       .unit = "NAME",
       .help = "name of the campaign of the store (default: all campaigns)" },
+    WL_ALL_OPT_ROW(struct show_options),
     WL_ATTRIBUTE_OPT_ROW(struct show_options, attribute),
     WL_RULES_OPT_ROW(struct show_options, "check the run of --run against the power rules of a benchmark; exit status "
                                           "1 where a rule is broken (default: none)"),
@@ -106,6 +108,12 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
     wl_table_column(t, "note", false);
 }
 
+static enum wl_style style_of(const struct wl_run_row *r)
+{
+    if (r->status == WL_RUN_FAILED || r->status == WL_RUN_INTERRUPTED) return WL_BAD;
+    return r->load.busy || r->flag ? WL_CAUTION : WL_PLAIN;
+}
+
 static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
                     const struct setting_names *names, struct wl_arena *a)
 {
@@ -113,6 +121,7 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
     const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r);
     wl_table_cellf(t, "%lld", (long long)r->id);
     wl_table_cellf(t, "%s%s", wl_run_status_names[r->status], r->load.busy ? " (busy)" : "");
+    wl_table_style(t, style_of(r));
     for (size_t i = 0; i < names->n; i++) wl_table_cell(t, value_of(set, names->v[i]));
     wl_table_cellf(t, "%lld", (long long)r->repeat);
     wl_table_int(t, r->epochs_seen > 0 ? r->epochs_seen : NAN);
@@ -128,10 +137,12 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
     wl_table_row(t);
 }
 
-/* Values common to all runs are printed once, above the table, in lines of at most WIDTH characters. */
+/* Values common to all runs are printed once, above the table, in lines of the terminal's width. */
 static void print_common(struct wl_table *t)
 {
-    enum { WIDTH = 110 };
+    enum { UNLIMITED_WIDTH = 110 };
+    const int out = wl_out_width(WL_STDOUT);
+    const size_t width = out ? (size_t)out : UNLIMITED_WIDTH;
     static const char *const kept[] = { "run",     "repeat", "epoch s", "run s",     "provenance",  "energy J",
                                         "power W", "util %", "input %", "clock MHz", "throttled %", "value" };
     size_t at = 0;
@@ -143,7 +154,7 @@ static void print_common(struct wl_table *t)
         if (!value || wl_str_eq(value, "-")) continue;
         bool note = wl_str_eq(name, "note");
         size_t n = strlen(value) + (note ? 0 : strlen(name) + 1);
-        if (at && at + n + 2 > WIDTH) {
+        if (at && at + n + 2 > width) {
             wl_print(",\n          ");
             at = 0;
         } else {
@@ -165,8 +176,9 @@ static void explain_busy(const struct wl_run_rows *runs)
                  n, runs->n);
 }
 
-static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
+static void print_runs(const struct wl_run_rows *runs, bool all, struct wl_arena *a)
 {
+    static const char *const spare[] = { "input %", "clock MHz", "throttled %", "epochs done", "repeat", "util %" };
     struct setting_names names = { 0 };
     struct wl_cmd_settings *sets = wl_new_array(a, struct wl_cmd_settings, runs->n);
     for (size_t i = 0; i < runs->n; i++) {
@@ -176,8 +188,12 @@ static void print_runs(const struct wl_run_rows *runs, struct wl_arena *a)
     struct wl_table t = wl_table_new(a);
     add_head(&t, &names);
     for (size_t i = 0; i < runs->n; i++) add_run(&t, &runs->v[i], &sets[i], &names, a);
+    wl_table_keep(&t, "status");
+    wl_table_keep(&t, "energy J");
+    wl_table_keep(&t, "note");
+    wl_table_spare(&t, spare, WL_COUNT(spare));
     print_common(&t);
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_screen_table(&t, all);
     explain_busy(runs);
 }
 
@@ -192,7 +208,7 @@ static void energy_cells(struct wl_table *t, const struct wl_observations *obs, 
     wl_table_amount(t, &energy, 6);
 }
 
-static void print_epochs(const struct wl_observations *obs, struct wl_arena *a)
+static void print_epochs(const struct wl_observations *obs, bool all, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     struct wl_obs_column c;
@@ -213,7 +229,7 @@ static void print_epochs(const struct wl_observations *obs, struct wl_arena *a)
         }
         wl_table_row(&t);
     }
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    wl_screen_table(&t, all);
 }
 
 static void print_epochs_json(const struct wl_observations *obs, struct wl_arena *a)
@@ -235,25 +251,27 @@ static void print_epochs_json(const struct wl_observations *obs, struct wl_arena
 
 /* ---- the command ---- */
 
-static int show_epochs(struct wl_store *s, int64_t campaign, bool json, struct wl_arena *a, struct wl_err *e)
+static int show_epochs(struct wl_store *s, int64_t campaign, const struct show_options *o, struct wl_arena *a,
+                       struct wl_err *e)
 {
     struct wl_observations obs;
     int rc = wl_store_observations(s, campaign, &obs, a, e);
     if (rc) return rc;
-    if (json)
+    if (o->json)
         print_epochs_json(&obs, a);
     else
-        print_epochs(&obs, a);
+        print_epochs(&obs, o->all, a);
     return WL_EXIT_OK;
 }
 
-static int show_runs(struct wl_store *s, int64_t campaign, bool json, struct wl_arena *a, struct wl_err *e)
+static int show_runs(struct wl_store *s, int64_t campaign, const struct show_options *o, struct wl_arena *a,
+                     struct wl_err *e)
 {
     struct wl_run_rows runs;
     int rc = wl_store_runs(s, &(struct wl_run_filter) { .campaign = campaign }, &runs, a, e);
     if (rc) return rc;
-    if (!json) {
-        print_runs(&runs, a);
+    if (!o->json) {
+        print_runs(&runs, o->all, a);
         return WL_EXIT_OK;
     }
     struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "runs");
@@ -262,14 +280,14 @@ static int show_runs(struct wl_store *s, int64_t campaign, bool json, struct wl_
     return WL_EXIT_OK;
 }
 
-static int show_run(struct wl_store *s, int64_t run, const char *attribute, bool json, struct wl_arena *a,
-                    struct wl_err *e)
+static int show_run(struct wl_store *s, const struct show_options *o, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_show_details d;
-    int rc = wl_show_read(s, run, &d, a, e);
+    int rc = wl_show_read(s, o->run, &d, a, e);
     if (rc) return rc;
-    d.attribute = attribute;
-    if (!json) {
+    d.attribute = o->attribute;
+    d.all = o->all;
+    if (!o->json) {
         wl_show_text(&d, a);
         return WL_EXIT_OK;
     }
@@ -304,8 +322,8 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     if (rc) return rc;
     if (o->rules && !o->run) return wl_fail(e, WL_EUSAGE, "--rules requires --run");
     if (o->rules) return show_rules(s, o->run, o->json, a, e);
-    if (o->run) return show_run(s, o->run, o->attribute, o->json, a, e);
-    return o->epochs ? show_epochs(s, campaign, o->json, a, e) : show_runs(s, campaign, o->json, a, e);
+    if (o->run) return show_run(s, o, a, e);
+    return o->epochs ? show_epochs(s, campaign, o, a, e) : show_runs(s, campaign, o, a, e);
 }
 
 const struct wl_cmd wl_cmd_show = {

@@ -22,6 +22,7 @@ struct wl_show_details {
     struct wl_log_rows log;
     struct wl_node_rows nodes;
     struct wl_cap_rows caps;
+    bool all;                           /* every table with every column, on a terminal too */
     const struct wl_rule_checks *rules; /* checks of its campaign's `rules`; NULL: none */
 };
 

@@ -61,7 +61,7 @@ static void print_axis(const struct wl_tune_experiment *x, const struct wl_tune_
         wl_table_cell(&table, t->why ? wl_strf(a, "%s: %s", wl_tune_trial_states[t->state], t->why) : NULL);
         wl_table_row(&table);
     }
-    wl_table_print(&table, WL_STDOUT, 0);
+    wl_table_print(&table, WL_STDOUT, wl_out_width(WL_STDOUT));
     wl_print("\n");
 }
 
