@@ -195,7 +195,9 @@ static inline int wattlaw_mark_epoch_end(long long epoch, long long samples, lon
     return wattlaw_mark("epoch-end", "epoch=%lld samples=%lld updates=%lld", epoch, samples, updates);
 }
 
-/* One update: its number, the samples of all workers in it, its loss (NAN: not known). */
+/* One update: its number, the samples of all workers in it, its loss (NAN: not known). A program that marks only some
+ * of its updates gives the samples since the one marked before. Tokens, and the number of steps that it will do, are
+ * fields too: wattlaw_mark("step", "step=%lld tokens=%lld total=%lld", ...). */
 static inline int wattlaw_mark_step(long long step, long long samples, double loss)
 {
     char text[32];
@@ -203,6 +205,9 @@ static inline int wattlaw_mark_step(long long step, long long samples, double lo
     if (loss != loss) return wattlaw_mark("step", "step=%lld samples=%lld", step, samples);
     return wattlaw_mark("step", "step=%lld samples=%lld loss=%s", step, samples, wattlaw_mark_real(text, loss));
 }
+
+/* The job can be resumed from here, without what it has done up to now being lost; step: the last one that is saved. */
+static inline int wattlaw_mark_checkpoint(long long step) { return wattlaw_mark("checkpoint", "step=%lld", step); }
 
 /* A phase inside or beside epochs: load, train, validate, checkpoint, input ... */
 static inline int wattlaw_mark_phase_begin(const char *name) { return wattlaw_mark("phase-begin", "name=%s", name); }

@@ -152,9 +152,15 @@ def phase_time(name, seconds, epoch=None):
     mark("phase", name=name, time_s=seconds, epoch=epoch)
 
 
-def step(number, samples=None, loss=None):
-    """One update: its number, the samples of all workers in it, its loss."""
-    mark("step", step=number, samples=samples, loss=loss)
+def step(number, samples=None, loss=None, tokens=None, total=None):
+    """One update: its number, the samples and tokens of all workers since the one marked before, its loss, and how many
+    updates the job will do."""
+    mark("step", step=number, samples=samples, loss=loss, tokens=tokens, total=total)
+
+
+def checkpoint(step=None):
+    """The job can be resumed from here; step: the last one that is saved."""
+    mark("checkpoint", step=step)
 
 
 def define(name, unit=None, better=None, label=None, main=False, baseline_of=None):

@@ -4,6 +4,7 @@
 #define WL_CARBON_CARBON_H
 
 #include "base/base.h"
+#include "carbon/currency.h"
 #include "carbon/steps.h"
 #include "store/read.h"
 

@@ -17,17 +17,26 @@ struct need {
 
 static const struct {
     const char *name;
-    struct need need[3];
+    struct need need[5];
 } words[WL_MARK_WORDS] = {
     [WL_MARK_START] = { "start", { { 0 } } },
     [WL_MARK_EPOCH_BEGIN] = { "epoch-begin", { { "epoch", ORDINAL, true } } },
     [WL_MARK_EPOCH_END] = { "epoch-end",
-                            { { "epoch", ORDINAL, true }, { "samples", COUNT, false }, { "updates", COUNT, false } } },
-    [WL_MARK_STEP] = { "step", { { "step", COUNT, true }, { "samples", COUNT, false }, { "loss", REAL, false } } },
+                            { { "epoch", ORDINAL, true },
+                              { "samples", COUNT, false },
+                              { "updates", COUNT, false },
+                              { "tokens", COUNT, false } } },
+    [WL_MARK_STEP] = { "step",
+                       { { "step", COUNT, true },
+                         { "samples", COUNT, false },
+                         { "tokens", COUNT, false },
+                         { "total", COUNT, false },
+                         { "loss", REAL, false } } },
     [WL_MARK_PHASE_BEGIN] = { "phase-begin", { { "name", TEXT, true } } },
     [WL_MARK_PHASE_END] = { "phase-end", { { "name", TEXT, true } } },
     [WL_MARK_PHASE] = { "phase", { { "name", TEXT, true }, { "time_s", REAL, true }, { "epoch", ORDINAL, false } } },
     [WL_MARK_METRIC] = { "metric", { { "name", TEXT, true }, { "value", REAL, true }, { "epoch", ORDINAL, false } } },
+    [WL_MARK_CHECKPOINT] = { "checkpoint", { { "step", COUNT, false } } },
     [WL_MARK_DEFINE] = { "define", { { "name", TEXT, true }, { "better", BETTER, false }, { "main", COUNT, false } } },
     [WL_MARK_STOP] = { "stop", { { "status", TEXT, false } } },
 };

@@ -19,12 +19,13 @@
 enum wl_mark_word {
     WL_MARK_START,
     WL_MARK_EPOCH_BEGIN, /* epoch= */
-    WL_MARK_EPOCH_END,   /* epoch=, optional samples= updates= of all workers in this epoch */
-    WL_MARK_STEP,        /* step=, optional samples= loss= */
+    WL_MARK_EPOCH_END,   /* epoch=, optional samples= updates= tokens= of all workers in this epoch */
+    WL_MARK_STEP, /* step=, optional samples= tokens= of all workers since the step before, total= steps, loss= */
     WL_MARK_PHASE_BEGIN, /* name= */
     WL_MARK_PHASE_END,   /* name= */
     WL_MARK_PHASE,       /* name= time_s=, optional epoch=: many short pieces, added up */
     WL_MARK_METRIC,      /* name= value=, optional epoch= */
+    WL_MARK_CHECKPOINT,  /* optional step=: everything up to here can be resumed */
     WL_MARK_DEFINE,      /* name=, optional unit= better= label= main= baseline_of=: what a metric is */
     WL_MARK_STOP,        /* optional status= */
     WL_MARK_WORDS

@@ -142,10 +142,11 @@ void wl_run_command_abandon(struct wl_run_command *t)
     wl_job_stop(t->job, false);
 }
 
-void wl_run_command_stop(struct wl_run_command *t, const char *why)
+void wl_run_command_stop(struct wl_run_command *t, enum wl_run_status as, const char *why)
 {
     if (t->stopped) return;
     t->stopped = true;
+    t->stopped_as = as;
     t->stopped_why = why ? wl_strdup(t->a, why) : NULL;
     wl_job_stop(t->job, false);
 }
@@ -197,7 +198,6 @@ static void close_output(struct wl_run_command *t, bool started)
 static const char *failure(const struct wl_run_command *t)
 {
     const struct wl_process_result *x = &t->end.exit;
-    if (t->stopped) return t->stopped_why;
     if (t->timed_out) return wl_strf(t->a, "took longer than %g s and was stopped", t->opts->timeout_s);
     if (x->signal) return wl_strf(t->a, "ended by signal %d (%s)", x->signal, strsignal(x->signal));
     return wl_strf(t->a, "exit status %d", x->status);
@@ -224,7 +224,11 @@ static enum wl_run_status status_of(const struct wl_run_command *t, const char *
         *error = wl_strf(t->a, "stopped by the user (signal %d, %s)", t->stop_signal, strsignal(t->stop_signal));
         return WL_RUN_INTERRUPTED;
     }
-    *error = t->timed_out || t->stopped || status != 0 ? failure(t) : NULL;
+    if (t->stopped) {
+        *error = t->stopped_why;
+        return t->stopped_as;
+    }
+    *error = t->timed_out || status != 0 ? failure(t) : NULL;
     return *error ? WL_RUN_FAILED : WL_RUN_DONE;
 }
 

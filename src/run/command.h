@@ -17,7 +17,8 @@ struct wl_run_command {
     struct wl_job_exit end;
     int stop_signal; /* the first that came; 0: none */
     bool timed_out, abandoned;
-    bool stopped;            /* by our own decision */
+    bool stopped; /* by our own decision */
+    enum wl_run_status stopped_as;
     const char *stopped_why; /* NULL: it has done its work */
     /* private */
     int log_fd;
@@ -39,7 +40,7 @@ double wl_run_command_elapsed_s(const struct wl_run_command *t);
 void wl_run_command_abandon(struct wl_run_command *t);
 
 /* Our own decision, see wl_run_stop: the command is stopped. */
-void wl_run_command_stop(struct wl_run_command *t, const char *why);
+void wl_run_command_stop(struct wl_run_command *t, enum wl_run_status as, const char *why);
 
 /* The end of its log; NULL: there is none. */
 const char *wl_run_command_read_log(const struct wl_run_command *t, struct wl_arena *a);

@@ -124,6 +124,7 @@ int wl_derive(struct wl_store *s, int64_t run, const struct wl_derive_opts *opts
     int rc = read_facts(&d, e);
     if (rc < 0) return rc;
     wl_derive_from_marks(&d.marks, out, a);
+    wl_derive_spans(&d.marks, opts->end_ns, out, a);
     set_windows(&d, opts->start_ns, opts->end_ns);
     const char *chosen = wl_derive_energy(&d);
     if (label) *label = chosen;

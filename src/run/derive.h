@@ -41,10 +41,15 @@ bool wl_derive_parse_mark(const struct wl_mark_row *row, struct wl_mark *m);
 /* The counts of a start mark that are not used, and so are missing: "workers=-3: expected a whole number ...". */
 struct wl_strs wl_derive_unusable_settings(const struct wl_mark *m, struct wl_arena *a);
 
+/* ---- derive_spans.c ---- */
+
+/* The spans of a run that ended at end_ns, without their energies. */
+void wl_derive_spans(const struct wl_mark_rows *marks, int64_t end_ns, struct wl_derived *out, struct wl_arena *a);
+
 /* ---- derive_energy.c ---- */
 
-/* The energies of the windows, of each device by each method, and of phases; returns the label of the devices that
- * count, NULL: none (wl_energy_sources). */
+/* The energies of the windows, of each device by each method, of phases and of spans; returns the label of the devices
+ * that count, NULL: none (wl_energy_sources). */
 const char *wl_derive_energy(struct wl_derivation *d);
 
 /* ---- derive_gpus.c ---- */

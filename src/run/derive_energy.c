@@ -319,6 +319,29 @@ static void find_phases(const struct energies *x)
     d->out->n_phases = phases.n;
 }
 
+/* ---- spans ---- */
+
+/* The sum over the devices that count; missing as soon as one of them is. */
+static void fill_span(const struct energies *x, struct wl_span_row *span)
+{
+    double sum = 0, lo = 0, hi = 0;
+    for (size_t i = 0; i < x->n_sources; i++) {
+        const struct wl_energy_source *s = &x->sources[i];
+        const struct wl_channel_row *channel = &x->d->channels.v[s->counter >= 0 ? s->counter : s->power];
+        const struct wl_energy e = with_model_error(channel, chosen_between(x->d, s, span->begin_ns, span->end_ns).e);
+        sum += e.energy_j;
+        lo += e.lo_j;
+        hi += e.hi_j;
+        span->estimated |= channel->estimated;
+        span->simulated |= channel->simulated;
+        if (!span->why) span->why = reason_of(x->d, &e);
+    }
+    if (!x->n_sources) return;
+    span->energy_j = sum;
+    span->energy_lo_j = lo;
+    span->energy_hi_j = hi;
+}
+
 const char *wl_derive_energy(struct wl_derivation *d)
 {
     const char *label = NULL;
@@ -333,5 +356,6 @@ const char *wl_derive_energy(struct wl_derivation *d)
     d->out->energies = rows;
     d->out->n_energies = n;
     find_phases(&x);
+    for (size_t i = 0; i < d->out->n_spans; i++) fill_span(&x, &d->out->spans[i]);
     return x.n_sources ? label : NULL;
 }

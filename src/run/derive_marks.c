@@ -37,7 +37,8 @@ static void find_epochs(const struct wl_mark_rows *marks, struct wl_derived *out
                                                                  .end_ns = m.t_ns,
                                                                  .time_s = (double)(m.t_ns - begin_ns) / WL_NS_PER_S,
                                                                  .samples = wl_mark_real(&m, "samples"),
-                                                                 .updates = wl_mark_real(&m, "updates") };
+                                                                 .updates = wl_mark_real(&m, "updates"),
+                                                                 .tokens = wl_mark_real(&m, "tokens") };
             open = 0;
         }
     }

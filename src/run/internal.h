@@ -28,6 +28,9 @@ int wl_cooldown_wait(const struct wl_cooldown_opts *opts, const struct wl_power_
 struct wl_slurm_energy wl_slurm_energy_query(const struct wl_anchor *start, const struct wl_anchor *end,
                                              struct wl_arena *a);
 
+/* The Slurm job that this process is a part of, by its environment, whose texts it points to. */
+struct wl_slurm_job wl_slurm_job_here(void);
+
 /* ---- gaps.c ------------------------------------------------------------------------------------------------- */
 
 /* One line per device that could not be read for a while, and why; empty: no gaps. */

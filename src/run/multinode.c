@@ -182,6 +182,7 @@ int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *
     struct wl_run_begin begin = { .folder = opts->stored_dir,
                                   .command = wl_shell_quote(a, opts->argv),
                                   .version = WL_VERSION,
+                                  .slurm = wl_slurm_job_here(),
                                   .at = wl_anchor_now() };
     out->start_ns = begin.at.mono_ns;
     rc = wl_store_run_begin(s, run, &begin, e); /* on failure the arena ends the job */

@@ -44,7 +44,10 @@ const struct wl_cap_setting *wl_run_caps_now(struct wl_active_run *run, size_t *
 
 /* ---- its end ---- */
 
-void wl_run_stop(struct wl_active_run *run, const char *why) { wl_run_command_stop(&run->command, why); }
+void wl_run_stop(struct wl_active_run *run, enum wl_run_status as, const char *why)
+{
+    wl_run_command_stop(&run->command, as, why);
+}
 
 const char *wl_run_log_tail(const struct wl_active_run *run, struct wl_arena *a)
 {

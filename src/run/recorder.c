@@ -43,6 +43,7 @@ int wl_recorder_start_sampler(struct wl_recorder *r, const struct wl_power_opts 
     r->channel_ids = wl_new_array(r->a, int64_t, r->sensors->n_channels);
     rc = wl_sampler_start(&r->sampler, r->sensors, power->rate_hz, r->a, e);
     if (rc < 0) return rc;
+    if (r->watch) r->meter = wl_run_meter_new(r->sensors, r->a);
     wl_sampler_bind(r->sampler, power->sampler_cpu);
     wl_sampler_watch(r->sampler, job);
     return 0;
@@ -168,9 +169,11 @@ static bool drain(struct wl_recorder *r)
         if (SAMPLES_MAX - r->n_samples < DRAIN_MAX) return false;
         size_t n = wl_sampler_drain(r->sampler, r->drained, DRAIN_MAX);
         if (n == 0) return true;
-        for (size_t i = 0; i < n; i++)
+        for (size_t i = 0; i < n; i++) {
             r->samples[r->n_samples++] = (struct wl_sample_row) { r->channel_ids[r->drained[i].channel],
                                                                   r->drained[i].t_ns, r->drained[i].value };
+            if (r->meter) wl_run_meter_add(r->meter, &r->drained[i]);
+        }
     }
 }
 
@@ -214,6 +217,7 @@ void wl_recorder_mark(void *record, const struct wl_mark *m)
     struct wl_err e;
     if (r->n_marks == MARKS_MAX) wl_recorder_store_failed(r, store_marks(r, &e), &e);
     r->marks[r->n_marks++] = *m;
+    if (r->meter) wl_run_meter_mark(r->meter, m);
     if (r->watch) r->watch->on_mark(r->watch->ctx, m);
 }
 
@@ -267,6 +271,7 @@ static void flush_samples(struct wl_recorder *r, bool last)
 {
     struct wl_err e;
     while (!drain(r)) wl_recorder_store_failed(r, store_samples(r, &e), &e);
+    if (r->meter) wl_run_meter_update(r->meter);
     bool due = last || r->spooled_ns - r->stored_ns >= r->store_interval_ns;
     wl_recorder_store_failed(r, due ? store_samples(r, &e) : spool_samples(r, &e), &e);
 }
@@ -279,6 +284,8 @@ void wl_recorder_flush(struct wl_recorder *r)
     if (r->n_marks) wl_recorder_store_failed(r, store_marks(r, &e), &e);
     flush_samples(r, false);
 }
+
+bool wl_recorder_has_metered(const struct wl_recorder *r, int64_t t_ns) { return r->spooled_ns >= t_ns; }
 
 void wl_recorder_read_marks(struct wl_recorder *r) { read_marks(r, false); }
 

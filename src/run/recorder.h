@@ -2,6 +2,7 @@
 #ifndef WL_RUN_RECORDER_H
 #define WL_RUN_RECORDER_H
 
+#include "run/meter.h"
 #include "run/run.h"
 
 struct wl_recorder {
@@ -11,6 +12,7 @@ struct wl_recorder {
     const struct wl_run_watch *watch; /* gets each mark; NULL: none */
     struct wl_sensors *sensors;       /* from wl_recorder_start_sampler on */
     struct wl_sampler *sampler;
+    struct wl_run_meter *meter;        /* with a watch; NULL: nobody asks for the energy so far */
     int64_t *device_ids, *channel_ids; /* in the store, of device and channel i of the sensors */
     int64_t broken_marks;              /* lines that were not marks */
     int store_rc; /* the first failure of the store, and its message; nothing is written after it */
@@ -50,6 +52,9 @@ bool wl_recorder_flush_due(const struct wl_recorder *r);
 
 /* Reads new marks, so that the watch gets them; they are made safe by the next flush. */
 void wl_recorder_read_marks(struct wl_recorder *r);
+
+/* Does the meter know the energy at this time? */
+bool wl_recorder_has_metered(const struct wl_recorder *r, int64_t t_ns);
 
 /* Everything that was measured so far goes into the store now. */
 void wl_recorder_store_all(struct wl_recorder *r);

@@ -35,12 +35,17 @@ static int store_name(struct wl_active_run *run, struct wl_err *e)
  * in between leaves a run that is still planned and a job that its guard ends. */
 static int store_begin(struct wl_active_run *run, struct wl_err *e)
 {
-    struct wl_run_begin begin = { .folder = run->opts->stored_dir,
-                                  .command = wl_shell_quote(run->a, run->opts->argv),
+    const struct wl_run_opts *opts = run->opts;
+    struct wl_run_begin begin = { .folder = opts->stored_dir,
+                                  .command = wl_shell_quote(run->a, opts->argv),
                                   .version = WL_VERSION,
+                                  .training = opts->training,
+                                  .stop_at = opts->stop_at,
+                                  .slurm = wl_slurm_job_here(),
                                   .at = wl_anchor_at(run->out->start_ns) };
     int rc = wl_recorder_begin(&run->recorder, &begin, e);
-    return rc || !run->opts->workload ? rc : store_name(run, e);
+    if (run->recorder.meter) wl_run_meter_begin(run->recorder.meter, run->out->start_ns);
+    return rc || !opts->workload ? rc : store_name(run, e);
 }
 
 /* ---- a leader that died ---- */
@@ -198,6 +203,7 @@ static int begin_measuring(struct wl_active_run *run, int *caps_rc, struct wl_er
     rc = wl_recorder_start_sampler(&run->recorder, run->power, wl_job_pid(run->command.job), e);
     if (rc == 0 && run->caps && opts->multinode)
         rc = wl_multinode_barrier(opts->multinode, barrier_timeout_s(opts), opts->signals, e);
+    if (rc == 0 && opts->watch && opts->watch->on_begin) rc = opts->watch->on_begin(opts->watch->ctx, run, e);
     if (rc < 0 || !opts->local_ranks) return rc;
     return wl_local_ranks_begin_run(opts->local_ranks, wl_store_path(run->recorder.store), opts->run_dir,
                                     run->recorder.run, e);

@@ -8,6 +8,7 @@
 #include "mark/mark.h"
 #include "power/power.h"
 #include "rank/rank.h"
+#include "run/limit.h"
 #include "store/store.h"
 
 /* ---- options ------------------------------------------------------------------------------------------------ */
@@ -64,6 +65,8 @@ int wl_run_plan(struct wl_store *s, const char *campaign, const struct wl_settin
  * thread of wl_run_measure. */
 struct wl_active_run;
 struct wl_run_watch {
+    int (*on_begin)(void *ctx, struct wl_active_run *run, struct wl_err *e); /* (optional) before the command starts:
+                                                                              * an error refuses the run */
     void (*on_mark)(void *ctx, const struct wl_mark *m);  /* each mark, at most .1 s after it was written */
     void (*poll)(void *ctx, struct wl_active_run *run);   /* ten times a second while the command runs */
     void (*on_end)(void *ctx, struct wl_active_run *run); /* the command has ended, its marks and readings are stored */
@@ -80,7 +83,8 @@ struct wl_run_opts {
     bool pass_through;         /* `measure`: input, output and signals are those of the command; else they go to the
                                 * log, and a signal stops the job */
     double timeout_s;          /* 0: none */
-    double grace_s;            /* between SIGTERM and SIGKILL */
+    const char *training, *stop_at;   /* as in struct wl_run_row; NULL: none */
+    double grace_s;                   /* between SIGTERM and SIGKILL */
     struct wl_cooldown_opts cooldown; /* before the sampler and the command start; below_c NAN: at once */
     double idle_s;                    /* time to measure the idle machine before and after the command; 0: none */
     const struct wl_power_opts *power;
@@ -152,9 +156,9 @@ int wl_run_change_caps(struct wl_active_run *run, const struct wl_cap_request *t
 const struct wl_cap_setting *wl_run_caps_now(struct wl_active_run *run, size_t *n, const char **flag,
                                              struct wl_arena *a);
 
-/* Ends the command and all its processes. `why` is the error of the run, which failed; NULL: it has done its work, and
- * counts as done whatever its exit status. The first call counts. */
-void wl_run_stop(struct wl_active_run *run, const char *why);
+/* Ends the command and all its processes. The run counts as `as` whatever its exit status: DONE, it has done its work;
+ * FAILED or INTERRUPTED with the error `why`. The first call counts. */
+void wl_run_stop(struct wl_active_run *run, enum wl_run_status as, const char *why);
 
 /* The end of what the command has written to its log; NULL: it has none, or it cannot be read. */
 const char *wl_run_log_tail(const struct wl_active_run *run, struct wl_arena *a);

@@ -275,6 +275,9 @@ static int write_run(struct merge *m, int64_t *run, struct wl_err *e)
                                   .folder = first->folder,
                                   .command = first->command,
                                   .version = first->version,
+                                  .training = first->training,
+                                  .stop_at = first->stop_at,
+                                  .slurm = first->slurm_job,
                                   .at = anchor_at(&m->v[0], m->begin_ns) };
     struct wl_run_end end = combined_end(m);
     struct wl_derived derived;

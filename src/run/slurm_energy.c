@@ -215,3 +215,19 @@ struct wl_slurm_energy wl_slurm_energy_query(const struct wl_anchor *start, cons
     sum_steps(&s, &out);
     return out;
 }
+
+/* ---- the job itself ---- */
+
+static const char *variable(const char *name)
+{
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+struct wl_slurm_job wl_slurm_job_here(void)
+{
+    return (struct wl_slurm_job) { .id = variable("SLURM_JOB_ID"),
+                                   .account = variable("SLURM_JOB_ACCOUNT"),
+                                   .cluster = variable("SLURM_CLUSTER_NAME"),
+                                   .partition = variable("SLURM_JOB_PARTITION") };
+}

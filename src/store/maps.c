@@ -11,6 +11,24 @@ const struct wl_column_map wl_epoch_map[] = {
     { "time_s", WL_COLUMN_REAL, AT(wl_epoch_row, time_s) },
     { "samples", WL_COLUMN_COUNT, AT(wl_epoch_row, samples) },
     { "updates", WL_COLUMN_COUNT, AT(wl_epoch_row, updates) },
+    { "tokens", WL_COLUMN_COUNT, AT(wl_epoch_row, tokens) },
+    { NULL },
+};
+
+const struct wl_column_map wl_span_map[] = {
+    { "kind", WL_COLUMN_NAME, AT(wl_span_row, kind) },
+    { "begin_ns", WL_COLUMN_TIME, AT(wl_span_row, begin_ns) },
+    { "end_ns", WL_COLUMN_TIME, AT(wl_span_row, end_ns) },
+    { "time_s", WL_COLUMN_REAL, AT(wl_span_row, time_s) },
+    { "steps", WL_COLUMN_COUNT, AT(wl_span_row, steps) },
+    { "samples", WL_COLUMN_COUNT, AT(wl_span_row, samples) },
+    { "tokens", WL_COLUMN_COUNT, AT(wl_span_row, tokens) },
+    { "energy_j", WL_COLUMN_REAL, AT(wl_span_row, energy_j) },
+    { "energy_lo_j", WL_COLUMN_REAL, AT(wl_span_row, energy_lo_j) },
+    { "energy_hi_j", WL_COLUMN_REAL, AT(wl_span_row, energy_hi_j) },
+    { "estimated", WL_COLUMN_BOOL, AT(wl_span_row, estimated) },
+    { "simulated", WL_COLUMN_BOOL, AT(wl_span_row, simulated) },
+    { "why", WL_COLUMN_TEXT, AT(wl_span_row, why) },
     { NULL },
 };
 

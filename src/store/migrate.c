@@ -24,6 +24,7 @@ static const struct wl_migration steps[] = {
     { wl_migrate_14_sql },
     { wl_migrate_15_sql },
     { wl_migrate_16_sql },
+    { wl_migrate_17_sql },
     { NULL },
 };
 

@@ -13,6 +13,7 @@ struct column {
     const char *name; /* as exported; of a canonical column NULL: it has the place of its name in wl_obs_names */
     const char *sql;
     bool setting, text;
+    bool optional; /* left out where no row has a value */
 };
 struct columns {
     struct column *v; /* the canonical ones first */
@@ -42,10 +43,13 @@ static const struct column canonical[] = {
 };
 static const struct column run_columns[] = {
     { .name = "repeat", .sql = "r.repeat" },
-    { .name = "energy_lo_j", .sql = "x.energy_lo_j" },
-    { .name = "energy_hi_j", .sql = "x.energy_hi_j" },
-    { .name = "idle_j", .sql = "x.idle_j" },
+    { .name = "energy_lo_j", .sql = "CASE WHEN p.run IS NULL THEN x.energy_lo_j ELSE p.energy_lo_j END" },
+    { .name = "energy_hi_j", .sql = "CASE WHEN p.run IS NULL THEN x.energy_hi_j ELSE p.energy_hi_j END" },
+    { .name = "idle_j",
+      .sql = "CASE WHEN p.run IS NULL THEN x.idle_j "
+             "ELSE x.idle_j * p.time_s * 1e9 / (r.stop_mono_ns - r.start_mono_ns) END" },
     { .name = "begin_temperature_c", .sql = "r.begin_c" },
+    { .name = "tokens", .sql = "coalesce(t.tokens, p.tokens)", .optional = true },
 };
 static const struct column power_capped = { .name = "power_capped_pct", .sql = "x.power_capped_pct" };
 static const struct column metric_columns[] = {
@@ -151,10 +155,18 @@ static void fill(const struct wl_obs_column *c, size_t at, const struct observed
             c->real[i] = observed_row(rows, i)->at[at].real;
 }
 
+static bool has_values(size_t at, const struct observed_rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        if (!isnan(observed_row(rows, i)->at[at].real)) return true;
+    return false;
+}
+
 static void add_further(struct wl_observations *out, const struct columns *list, const struct observed_rows *rows,
                         struct wl_arena *a)
 {
     for (size_t c = list->canonical; c < list->n; c++) {
+        if (list->v[c].optional && !has_values(c, rows)) continue;
         WL_GROW(a, out->extra, out->n_extra, out->extra_cap);
         struct wl_obs_column *column = &out->extra[out->n_extra++];
         *column = (struct wl_obs_column) { .name = list->v[c].name, .setting = list->v[c].setting };
@@ -246,6 +258,8 @@ int wl_store_observations_of(struct wl_store *s, int64_t campaign, const char *m
 {
     static const char from[] = "FROM observations o JOIN setting s ON s.run = o.run JOIN run r ON r.id = o.run "
                                "LEFT JOIN total x ON x.run = o.run AND x.epoch = ifnull(o.epoch, 0) "
+                               "LEFT JOIN epoch t ON t.run = o.run AND t.epoch = o.epoch "
+                               "LEFT JOIN span p ON o.epoch IS NULL AND p.run = o.run AND p.kind = 'steps' "
                                "LEFT JOIN total w ON w.run = o.run AND w.epoch = 0 "
                                "LEFT JOIN metric m ON m.run = o.run AND ifnull(m.epoch, 0) = ifnull(o.epoch, 0) "
                                "AND m.name = ?2 "

@@ -52,6 +52,12 @@ static const struct wl_column_map run_map[] = {
     { "r.slurm_j", WL_COLUMN_REAL, AT(wl_run_row, slurm.energy_j) },
     { "r.slurm_period_s", WL_COLUMN_REAL, AT(wl_run_row, slurm.period_s) },
     { "r.slurm_why", WL_COLUMN_TEXT, AT(wl_run_row, slurm.why) },
+    { "r.training", WL_COLUMN_TEXT, AT(wl_run_row, training) },
+    { "r.stop_at", WL_COLUMN_TEXT, AT(wl_run_row, stop_at) },
+    { "r.slurm_job", WL_COLUMN_TEXT, AT(wl_run_row, slurm_job.id) },
+    { "r.slurm_account", WL_COLUMN_TEXT, AT(wl_run_row, slurm_job.account) },
+    { "r.slurm_cluster", WL_COLUMN_TEXT, AT(wl_run_row, slurm_job.cluster) },
+    { "r.slurm_partition", WL_COLUMN_TEXT, AT(wl_run_row, slurm_job.partition) },
     { "r.sampler_cpu", WL_COLUMN_COUNT, AT(wl_run_row, sampler_cpu) },
     { "r.other_run", WL_COLUMN_COUNT, AT(wl_run_row, other_run) },
     { "l.busy_cpu_s", WL_COLUMN_REAL, AT(wl_run_row, load.busy_cpu_s) },
@@ -149,6 +155,17 @@ int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, 
     const struct wl_query q = {
         .map = wl_epoch_map,
         .from = "FROM epoch WHERE run = ?1 ORDER BY epoch",
+        .values = SQL(sql_int(run)),
+        .size = sizeof *out->v,
+    };
+    return wl_rows_select(s, &q, &out->v, &out->n, a, e);
+}
+
+int wl_store_spans(struct wl_store *s, int64_t run, struct wl_span_rows *out, struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_query q = {
+        .map = wl_span_map,
+        .from = "FROM span WHERE run = ?1 ORDER BY kind",
         .values = SQL(sql_int(run)),
         .size = sizeof *out->v,
     };

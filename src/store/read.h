@@ -27,6 +27,8 @@ int wl_store_run_is_alive(struct wl_store *s, const struct wl_run_row *run);
 /* All of one run, by time or epoch. */
 int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
+int wl_store_spans(struct wl_store *s, int64_t run, struct wl_span_rows *out, struct wl_arena *a,
+                   struct wl_err *e) WL_MUST_CHECK;
 int wl_store_energies(struct wl_store *s, int64_t run, struct wl_energy_rows *out, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
 /* The runs of the store that were measured on a busy machine, by number. */

@@ -59,6 +59,11 @@ struct wl_slurm_energy {
 };
 extern const struct wl_slurm_energy wl_slurm_energy_none;
 
+/* The Slurm job that a run was a part of, by its environment; NULL: unknown, or none. */
+struct wl_slurm_job {
+    const char *id, *account, *cluster, *partition;
+};
+
 /* What others did on the machine during a run; NAN: not known. CPU time in s over all CPUs. */
 struct wl_load_row {
     double busy_cpu_s, job_cpu_s, other_cpu_s; /* other: without the job and without wattlaw itself */
@@ -88,6 +93,9 @@ struct wl_run_row {
     double other_run;   /* 1: another wattlaw measured there meanwhile, 0: none did; NAN: not known */
     struct wl_cooldown cooldown;
     struct wl_slurm_energy slurm;
+    struct wl_slurm_job slurm_job;
+    const char *training; /* that it is a part of; NULL: of none */
+    const char *stop_at;  /* the limit that it was given: "2 kWh"; NULL: none */
     struct wl_load_row load;
 
     /* totals */
@@ -120,8 +128,20 @@ struct wl_epoch_row {
     int64_t epoch;            /* from 1 */
     int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC of the run's host; WL_NO_NS: only the duration is known */
     double time_s;
-    double samples, updates;
+    double samples, updates, tokens; /* of all workers together; updates: optimizer steps */
 };
+/* A part of a run that steps and checkpoints give: schema.sql. */
+struct wl_span_row {
+    const char *kind;         /* steps, unsaved */
+    int64_t begin_ns, end_ns; /* CLOCK_MONOTONIC of the run's host */
+    double time_s;
+    double steps, samples, tokens; /* of all workers together; NAN: not known */
+    double energy_j, energy_lo_j, energy_hi_j;
+    bool estimated, simulated;
+    const char *why; /* why energy_j is NAN */
+};
+#define WL_SPAN_STEPS   "steps"
+#define WL_SPAN_UNSAVED "unsaved"
 struct wl_energy_row {
     double epoch; /* NAN: the whole run */
     int64_t device;
@@ -210,6 +230,10 @@ struct wl_busy_rows {
 
 struct wl_epoch_rows {
     struct wl_epoch_row *v;
+    size_t n;
+};
+struct wl_span_rows {
+    struct wl_span_row *v;
     size_t n;
 };
 struct wl_energy_rows {

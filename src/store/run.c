@@ -60,10 +60,14 @@ static int mark_running(struct wl_store *s, int64_t run, const struct wl_run_beg
     int rc =
         wl_sql_do(s,
                   "UPDATE run SET status = 'running', host = ?2, boot_id = ?3, pid = ?4, folder = ?5, command = ?6, "
-                  "version = ?7, start_mono_ns = ?8, start_wall_ns = ?9 WHERE id = ?1 AND status = 'planned'",
+                  "version = ?7, start_mono_ns = ?8, start_wall_ns = ?9, training = ?10, stop_at = ?11, "
+                  "slurm_job = ?12, slurm_account = ?13, slurm_cluster = ?14, slurm_partition = ?15 "
+                  "WHERE id = ?1 AND status = 'planned'",
                   SQL(sql_int(run), sql_text(b->host ? b->host : wl_host_name(a)),
                       sql_text(b->boot_id ? b->boot_id : wl_host_boot_id(a)), sql_int(getpid()), sql_text(b->folder),
-                      sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns), sql_int(b->at.wall_ns)),
+                      sql_text(b->command), sql_text(b->version), sql_int(b->at.mono_ns), sql_int(b->at.wall_ns),
+                      sql_text(b->training), sql_text(b->stop_at), sql_text(b->slurm.id), sql_text(b->slurm.account),
+                      sql_text(b->slurm.cluster), sql_text(b->slurm.partition)),
                   e);
     wl_arena_free(a);
     return rc ? rc : one_changed(s, run, "planned", e);
@@ -138,6 +142,7 @@ static int forget_derived(struct wl_store *s, int64_t run, struct wl_err *e)
     static const char *const statements[] = {
         "DELETE FROM actual WHERE run = ?1",
         "DELETE FROM epoch WHERE run = ?1",
+        "DELETE FROM span WHERE run = ?1",
         "DELETE FROM energy WHERE run = ?1",
         "DELETE FROM phase_energy WHERE run = ?1",
         "DELETE FROM metric WHERE run = ?1",
@@ -168,6 +173,7 @@ static int insert_derived(struct wl_store *s, int64_t run, const struct wl_deriv
     } parts[] = {
         { { "actual", actual, sizeof d->actual, run }, &d->actual, 1 },
         { { "epoch", wl_epoch_map, sizeof *d->epochs, run }, d->epochs, d->n_epochs },
+        { { "span", wl_span_map, sizeof *d->spans, run }, d->spans, d->n_spans },
         { { "energy", wl_energy_map, sizeof *d->energies, run }, d->energies, d->n_energies },
         { { "metric", wl_metric_map, sizeof *d->metrics, run }, d->metrics, d->n_metrics },
         { { "metric_def", wl_metric_def_map, sizeof *d->metric_defs, run }, d->metric_defs, d->n_metric_defs },

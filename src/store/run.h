@@ -10,6 +10,8 @@ struct wl_run_begin {
     const char *folder;         /* relative to the store's folder, or absolute; NULL: none */
     const char *command;        /* for people */
     const char *version;
+    const char *training, *stop_at; /* as in wl_run_row; NULL: none */
+    struct wl_slurm_job slurm;
     struct wl_anchor at;
 };
 
@@ -44,6 +46,8 @@ struct wl_derived {
     struct wl_settings actual; /* what the run said about itself and its machine */
     const struct wl_epoch_row *epochs;
     size_t n_epochs;
+    struct wl_span_row *spans;
+    size_t n_spans;
     const struct wl_energy_row *energies;
     size_t n_energies;
     const struct wl_phase_row *phases; /* of the chosen devices and methods */

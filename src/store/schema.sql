@@ -98,6 +98,12 @@ CREATE TABLE run(
   slurm_why       TEXT,                   -- why slurm_j is missing
   sampler_cpu     INTEGER,                -- that the measuring was bound to; NULL: none
   other_run       INTEGER,                -- 1: another wattlaw measured on its node meanwhile; 0: none did; NULL: not known
+  training        TEXT,                   -- name of the training that it is a part of; NULL: of none
+  stop_at         TEXT,                   -- limit at which it was to stop: "2 kWh"; NULL: none
+  slurm_job       TEXT,                   -- id of the Slurm job that it ran in; NULL, as the next three: none
+  slurm_account   TEXT,
+  slurm_cluster   TEXT,
+  slurm_partition TEXT,
   UNIQUE(trial, repeat, attempt)
 ) STRICT;
 
@@ -230,7 +236,29 @@ CREATE TABLE epoch(
   time_s          REAL NOT NULL,
   samples         INTEGER,                -- of all workers together
   updates         INTEGER,
+  tokens          INTEGER,
   PRIMARY KEY(run, epoch)
+) STRICT, WITHOUT ROWID;
+
+-- Parts of a run that steps and checkpoints give. 'steps': from the first step mark to the last one, the work of a run
+-- without epochs; 'unsaved': from its last checkpoint (without one from its start) to its end, what a run that failed has
+-- to repeat.
+CREATE TABLE span(
+  run             INTEGER NOT NULL REFERENCES run,
+  kind            TEXT NOT NULL CHECK (kind IN ('steps', 'unsaved')),
+  begin_ns        INTEGER NOT NULL,                -- CLOCK_MONOTONIC
+  end_ns          INTEGER NOT NULL,
+  time_s          REAL NOT NULL,
+  steps           INTEGER,                -- optimizer steps in it
+  samples         INTEGER,                -- of all workers together
+  tokens          INTEGER,
+  energy_j        REAL,                   -- of the chosen devices; NULL: see why
+  energy_lo_j     REAL,                   -- 95 % interval
+  energy_hi_j     REAL,
+  estimated       INTEGER NOT NULL DEFAULT 0,
+  simulated       INTEGER NOT NULL DEFAULT 0,
+  why             TEXT,                   -- why energy_j is NULL
+  PRIMARY KEY(run, kind)
 ) STRICT, WITHOUT ROWID;
 
 -- Energy of one device over an epoch or the whole run. Scopes may overlap (psys contains package): `chosen`

@@ -104,18 +104,21 @@ LEFT JOIN metric m ON m.id =
                           ORDER BY k.place, k.name LIMIT 1)
        ELSE (SELECT id FROM ranked_metric k WHERE k.run = x.run ORDER BY k.place, k.name, k.epoch DESC LIMIT 1) END;
 
--- The observation table (docs/formats.md): one row per epoch, or per run without marks of epochs. Runs that are done and
--- not flagged.
+-- The observation table (docs/formats.md): one row per epoch, or per run without marks of epochs: its steps from the first
+-- to the last one where it marked steps, else all of it. Runs that are done and not flagged.
 CREATE VIEW observations AS
 SELECT s.workload, s.hardware, s.nodes, s.workers, s.local_batch, s.global_batch, s.power_cap_w, s.clock_mhz,
        r.id AS run, e.epoch AS epoch,
-       CASE WHEN e.run IS NULL THEN (r.stop_mono_ns - r.start_mono_ns) / 1e9 ELSE e.time_s END AS time_s,
-       x.energy_j, e.samples, e.updates, x.metric, x.metric_value,
+       CASE WHEN e.run IS NOT NULL THEN e.time_s WHEN p.run IS NOT NULL THEN p.time_s
+            ELSE (r.stop_mono_ns - r.start_mono_ns) / 1e9 END AS time_s,
+       CASE WHEN p.run IS NULL THEN x.energy_j ELSE p.energy_j END AS energy_j,
+       coalesce(e.samples, p.samples) AS samples, coalesce(e.updates, p.steps) AS updates, x.metric, x.metric_value,
        ifnull(x.estimated, 0) AS estimated,
        ifnull(x.simulated, 0) AS simulated
 FROM run r
 JOIN setting s ON s.run = r.id
 LEFT JOIN epoch e ON e.run = r.id
+LEFT JOIN span p ON e.run IS NULL AND p.run = r.id AND p.kind = 'steps'
 LEFT JOIN total x ON x.run = r.id AND x.epoch = ifnull(e.epoch, 0)
 WHERE r.status = 'done' AND r.flag IS NULL;
 

@@ -59,11 +59,11 @@ static void on_poll(void *ctx, struct wl_active_run *run)
 {
     struct wl_tune_trial_watch *w = ctx;
     if (w->progress.epoch)
-        wl_run_stop(run, NULL);
+        wl_run_stop(run, WL_RUN_DONE, NULL);
     else if (w->begin_ns && seconds_since(w->begin_ns) >= w->limit_s)
-        wl_run_stop(run, wl_tune_stopped_at_limit);
+        wl_run_stop(run, WL_RUN_FAILED, wl_tune_stopped_at_limit);
     else if (is_stalled(w, run))
-        wl_run_stop(run, wl_tune_stopped_without_memory);
+        wl_run_stop(run, WL_RUN_FAILED, wl_tune_stopped_without_memory);
 }
 
 static void on_end(void *ctx, struct wl_active_run *run) { (void)ctx, (void)run; }

@@ -5,6 +5,7 @@
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/store.h"
 #include "cmd/wattlaw/totals.h"
+#include "cmd/wattlaw/work.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -122,6 +123,7 @@ struct wl_json *wl_measure_json(const struct wl_run_result *r, int64_t run, cons
         wl_json_add_str(o, "energy_why", wl_totals_why_missing(r, (double)row->epoch));
         wl_json_add_real(o, "samples", row->samples);
     }
+    wl_work_spans_json(r->derived.spans, r->derived.n_spans, root);
     wl_json_add_real(root, "sampling_period_s", r->sampling.achieved_period_s);
     const struct wl_channel *slowest = wl_totals_slowest_power(r);
     wl_json_add_real(root, "power_update_s", slowest ? slowest->update_s : NAN);

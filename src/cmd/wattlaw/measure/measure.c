@@ -3,8 +3,10 @@
 #include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/cap_plan.h"
 #include "cmd/wattlaw/footprint.h"
+#include "cmd/wattlaw/measure/stop_at.h"
 #include "cmd/wattlaw/measure/summary.h"
 #include "cmd/wattlaw/rules.h"
+#include "cmd/wattlaw/totals.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +25,9 @@ struct options {
     struct wl_power_opts power;
     struct wl_mark_regex_opts regex;
     struct wl_footprint footprint;
+    struct wl_strs stop_at;
+    const char *training;
+    struct wl_run_limits *limits; /* from stop_at; NULL: none */
 };
 
 static const struct wl_opt rows[] = {
@@ -54,6 +59,12 @@ static const struct wl_opt rows[] = {
       .offset = offsetof(struct options, cap_dry_run),
       .help = "print which caps would be set on which device; set and run nothing" },
     WL_ATTRIBUTE_OPT_ROW(struct options, attribute),
+    WL_STOP_AT_OPT_ROW(struct options, stop_at),
+    { .name = "training",
+      .type = WL_STR,
+      .offset = offsetof(struct options, training),
+      .unit = "NAME",
+      .help = "name of a training whose jobs and restarts wattlaw show --training NAME adds up (default: none)" },
     WL_FOOTPRINT_OPT_ROWS(struct options, footprint),
     WL_RULES_OPT_ROW(struct options, "check the measurement against the power rules of a benchmark (default: none)"),
     { .name = "json",
@@ -100,7 +111,8 @@ static const struct wl_opt rows[] = {
       .min = 0,
       .max = 3600,
       .unit = "s",
-      .help = "time between SIGTERM and SIGKILL for the command when wattlaw is killed" },
+      .help = "time between SIGTERM and SIGKILL for the command when wattlaw is killed or a limit of --stop-at is "
+              "reached" },
     WL_OPT_END,
 };
 
@@ -121,9 +133,10 @@ static int plan_run(struct wl_store *s, const char *name, const struct wl_cap_re
     return rc;
 }
 
-/* The command's own exit status, as a shell reports it. */
-static int status_of(const struct wl_run_result *r)
+/* The command's own exit status, as a shell reports it, unless it was stopped at a limit. */
+static int status_of(const struct options *o, const struct wl_run_result *r)
 {
+    if (o->limits && wl_stop_at_reached(o->limits)) return WL_EXIT_LIMIT;
     if (r->not_started) return r->not_started == WL_ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
     return r->exit.status;
 }
@@ -204,6 +217,17 @@ static void discard_plan(struct wl_store *s, int64_t run)
     (void)rc; /* the reason of the refusal is reported instead */
 }
 
+/* A wattlaw below the launcher sees a part of the job's energy, and stops a part of its processes. */
+static int check_limits(const struct options *o, const struct wl_local_ranks *ranks, struct wl_err *e)
+{
+    if (!o->limits || !ranks) return 0;
+    return wl_fail(
+        e, WL_EUSAGE,
+        "--stop-at stops a whole job: put wattlaw before its launcher, as in wattlaw measure --stop-at %s -- "
+        "mpirun ...",
+        o->stop_at.v[0]);
+}
+
 /* The other ranks learn why the leader does not start. */
 static int run_measured(const struct options *o, struct wl_run_opts *how, struct wl_run_result *r, struct wl_arena *a,
                         struct wl_err *e)
@@ -212,7 +236,8 @@ static int run_measured(const struct options *o, struct wl_run_opts *how, struct
     int64_t run = 0;
     int rc = wl_local_ranks_join(&how->local_ranks, a, e);
     if (rc < 0) return rc;
-    if (how->local_ranks && !wl_local_ranks_is_leader(how->local_ranks))
+    rc = check_limits(o, how->local_ranks, e);
+    if (rc == 0 && how->local_ranks && !wl_local_ranks_is_leader(how->local_ranks))
         rc = wl_local_ranks_wait_leader(how->local_ranks, &how->run_dir, e);
     if (rc == 0 && (!how->local_ranks || wl_local_ranks_is_leader(how->local_ranks)))
         rc = prepare(o, how, &s, &run, a, e);
@@ -267,7 +292,9 @@ static void print_json(const struct options *o, const struct wl_run_result *r, c
 {
     struct wl_err e;
     if (!o->json && !o->json_file) return;
-    const struct wl_json *root = wl_measure_json(r, r->run, r->store, o->attribute, f, rules, a);
+    struct wl_json *root = wl_measure_json(r, r->run, r->store, o->attribute, f, rules, a);
+    const struct wl_amount energy = wl_totals_energy(r, NAN);
+    if (o->limits) wl_stop_at_json(o->limits, &energy, root);
     if (o->json) wl_json_print(root);
     if (o->json_file && wl_json_write(root, o->json_file, a, &e) < 0) wl_eprint("error: %s\n", e.msg);
 }
@@ -282,7 +309,7 @@ static void print_results(const struct options *o, const struct wl_local_ranks *
         struct wl_footprint footprint = wl_cmd_footprint_of_run(&o->footprint, r->store, r->run, &why, a);
         if (why) wl_eprint("note: %s\n", why);
         if (!r->not_started && !o->quiet && !o->json)
-            wl_measure_print(r, r->run, r->store, o->attribute, &footprint, a);
+            wl_measure_print(r, r->run, r->store, o->attribute, &footprint, o->limits, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
         if (!part || wl_local_ranks_has_rank0(ranks)) print_json(o, r, &footprint, rules, a);
     }
@@ -314,7 +341,20 @@ static int measure(const struct options *o, struct wl_run_opts *how, int kept, s
     else if (r.not_started)
         wl_eprint("error: %s\n", r.error);
     if (rc == 0) print_results(o, how->local_ranks, &r, a);
-    return status_of(&r);
+    return status_of(o, &r);
+}
+
+static int open_limits(struct options *o, struct wl_run_opts *how, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_run_limit *limits;
+    struct wl_text t = WL_TEXT(a);
+    int rc = wl_stop_at_parse(&o->stop_at, &o->footprint, &limits, a, e);
+    if (rc < 0 || !o->stop_at.n) return rc;
+    for (size_t i = 0; i < o->stop_at.n; i++) wl_text_addf(&t, "%s%s", i ? ", " : "", o->stop_at.v[i]);
+    o->limits = wl_run_limits_new(limits, o->stop_at.n, a);
+    how->watch = wl_run_limits_watch(o->limits);
+    how->stop_at = t.s;
+    return 0;
 }
 
 static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
@@ -333,9 +373,11 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
                                .regex = &o->regex,
                                .cap = &o->cap,
                                .cap_opts = &o->cap_opts,
+                               .training = o->training,
                                .node_wait_s = o->node_wait_s };
     int kept = -1, rc = check_command(command, e);
     if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0) rc = open_limits(o, &how, a, e);
     if (rc == 0) rc = wl_sampler_cpu_check(&o->power, a, e);
     if (rc == 0) rc = wl_signals_open(&signals, true, a, e);
     if (rc == 0 && o->json) rc = wl_out_redirect(&kept, e);
@@ -349,13 +391,15 @@ const struct wl_cmd wl_cmd_measure = {
     .usage = "[options] -- COMMAND...",
     .help = "run a command and measure its time, energy, utilisation and epochs",
     .more =
-        "The exit status is the command's own (128 + n: ended by signal n; 127: command not found). Input, output and\n"
-        "signals are passed through; the summary is printed on stderr. With --json the command's stdout goes to "
+        "The exit status is the command's own (128 + n: ended by signal n; 127: command not found), or 124 if it was\n"
+        "stopped at a limit of --stop-at: SIGTERM, and SIGKILL after --grace. Input, output and signals are passed "
+        "through; the summary is printed on stderr. With --json the command's stdout goes to "
         "stderr,\n"
         "and stdout holds the summary alone.\n"
         "\n"
         "  wattlaw measure -- python3 train.py --epochs 3\n"
         "  wattlaw measure --json -- ./train.sh | jq '.energies[] | select(.chosen)'\n"
+        "  wattlaw measure --stop-at 2kWh,3h -- ./train.sh\n"
         "  wattlaw measure --epoch-regex '^Epoch ([0-9]+) done' -- ./train.sh",
     .options = rows,
     .options_size = sizeof(struct options),

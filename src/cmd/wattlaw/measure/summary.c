@@ -3,9 +3,11 @@
 
 #include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/measure/stop_at.h"
 #include "cmd/wattlaw/store.h"
 #include "cmd/wattlaw/totals.h"
 #include "cmd/wattlaw/unused.h"
+#include "cmd/wattlaw/work.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -150,6 +152,14 @@ static void print_epochs(const struct wl_run_result *r, int64_t run, struct wl_a
     if (r->broken_marks) wl_eprint("  marks        %lld invalid lines ignored\n", (long long)r->broken_marks);
 }
 
+static void print_spans(const struct wl_run_result *r, struct wl_arena *a)
+{
+    const struct wl_span_row *steps = wl_work_span(r->derived.spans, r->derived.n_spans, WL_SPAN_STEPS),
+                             *unsaved = wl_work_span(r->derived.spans, r->derived.n_spans, WL_SPAN_UNSAVED);
+    if (steps) wl_eprint("  steps        %s\n", wl_work_steps_text(steps, a));
+    if (unsaved && r->status != WL_RUN_DONE) wl_eprint("  lost         %s\n", wl_work_unsaved_text(unsaved, a));
+}
+
 static void print_throttling(const struct wl_run_result *r, struct wl_arena *a)
 {
     double power_pct = wl_totals_throttled_pct(r, WL_POWER_CAPPED),
@@ -198,7 +208,7 @@ static void print_caution(const char *name, const char *text)
 }
 
 void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *store, const char *attribute,
-                      const struct wl_footprint *f, struct wl_arena *a)
+                      const struct wl_footprint *f, const struct wl_run_limits *limits, struct wl_arena *a)
 {
     double time_s = (double)(r->end_ns - r->start_ns) / WL_NS_PER_S;
     wl_eprint("wattlaw measure\n  time         ");
@@ -210,6 +220,8 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     print_energies(r, a);
     if (!job_first) print_job_energy(r, false, a);
     print_footprint(r, f, a);
+    const struct wl_amount energy = wl_totals_energy(r, NAN);
+    if (limits) wl_stop_at_print(limits, &energy, a);
     print_utilisation(r, a);
     print_unused(r, a);
     print_throttling(r, a);
@@ -222,6 +234,7 @@ void wl_measure_print(const struct wl_run_result *r, int64_t run, const char *st
     if (r->flag) print_caution("flagged", r->flag);
     if (r->derived.load && r->derived.load->busy) print_caution("busy machine", r->derived.load->busy);
     print_epochs(r, run, a);
+    print_spans(r, a);
     for (size_t i = 0; i < r->gaps.n; i++) wl_eprint("  gap          %s\n", r->gaps.v[i]);
     const struct wl_sampler_stats *s = &r->sampling;
     wl_eprint("  measuring    %s CPU time", wl_human_time(a, r->own_cpu_s));

@@ -24,6 +24,7 @@ int wl_show_read(struct wl_store *s, int64_t id, struct wl_show_details *d, stru
     if (runs.n == 0) return wl_fail(e, WL_ENOENT, "%s: no run %lld", wl_store_path(s), (long long)id);
     d->run = runs.v;
     rc = wl_store_epochs(s, id, &d->epochs, a, e);
+    if (rc == 0) rc = wl_store_spans(s, id, &d->spans, a, e);
     if (rc == 0) rc = wl_store_energies(s, id, &d->energies, a, e);
     if (rc == 0) rc = wl_store_attributions(s, id, &d->attributions, a, e);
     if (rc == 0) rc = wl_store_phases(s, id, &d->phases, a, e);

@@ -1,6 +1,7 @@
 #include "cmd/wattlaw/show/show.h"
 
 #include "cmd/wattlaw/attribution.h"
+#include "cmd/wattlaw/work.h"
 
 #include <math.h>
 
@@ -22,6 +23,9 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_str(o, "command", r->command);
     wl_json_add_str(o, "folder", r->folder);
     wl_json_add_str(o, "host", r->host);
+    wl_json_add_str(o, "training", r->training);
+    wl_json_add_str(o, "stop_at", r->stop_at);
+    wl_work_slurm_job_json(&r->slurm_job, o);
     wl_json_add_str(o, "version", r->version);
     add_time(o, "started", r->start, a);
     add_time(o, "stopped", r->stop, a);
@@ -73,6 +77,7 @@ static void add_epochs(struct wl_json *root, const struct wl_show_details *d)
         wl_json_add_real(o, "time_s", v->time_s);
         wl_json_add_number(o, "samples", v->samples);
         wl_json_add_number(o, "updates", v->updates);
+        if (v->tokens > 0) wl_json_add_number(o, "tokens", v->tokens);
         wl_json_add_real(o, "energy_j", wl_show_epoch_energy(d, v->epoch).value);
         struct wl_json *metrics = wl_json_add_object(o, "metrics");
         for (size_t k = 0; k < d->metrics.n; k++)
@@ -221,6 +226,7 @@ void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, st
     wl_show_run_json(o, d->run, a);
     wl_json_add_str(o, "log_tail", d->run->log_tail);
     add_epochs(o, d);
+    wl_work_spans_json(d->spans.v, d->spans.n, o);
     add_metric_defs(o, d);
     add_energies(o, d);
     wl_json_add_str(o, "attribute", d->attribute);

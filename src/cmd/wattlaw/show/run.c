@@ -3,6 +3,7 @@
 #include "cmd/wattlaw/screen.h"
 #include "cmd/wattlaw/show/show.h"
 #include "cmd/wattlaw/unused.h"
+#include "cmd/wattlaw/work.h"
 #include "power/power.h"
 
 #include <math.h>
@@ -31,9 +32,12 @@ static void print_head(const struct wl_run_row *r, struct wl_arena *a)
     line("command", r->command);
     line("folder", r->folder);
     line("host", r->host);
+    line("training", r->training);
+    line("slurm job", wl_work_slurm_job_text(&r->slurm_job, a));
     if (r->start.wall_ns != WL_NO_NS) line("started", wl_clock_iso(a, r->start.wall_ns));
     if (!isnan(r->time_s)) line_in(WL_ANSWER, "time", wl_human_time(a, r->time_s));
     line_in(WL_BAD, "ended", wl_cmd_run_end(r, a));
+    line("limit", r->stop_at);
     line_in(WL_CAUTION, "flagged", r->flag);
     line_in(r->load.busy ? WL_CAUTION : WL_PLAIN, "machine", wl_format_load(&r->load, r->time_s, a));
     if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
@@ -61,6 +65,14 @@ static void print_job_energy(const struct wl_show_details *d, struct wl_arena *a
     const struct wl_job_energy job = wl_job_energy_of(d->attributions.v, d->attributions.n, a);
     const struct wl_strs lines = wl_job_energy_lines(&job, a);
     for (size_t i = 0; i < lines.n; i++) wl_print("  %-9s %s\n", i == 0 ? "job's" : "", lines.v[i]);
+}
+
+static void print_spans(const struct wl_show_details *d, struct wl_arena *a)
+{
+    const struct wl_span_row *steps = wl_work_span(d->spans.v, d->spans.n, WL_SPAN_STEPS),
+                             *unsaved = wl_work_span(d->spans.v, d->spans.n, WL_SPAN_UNSAVED);
+    if (steps) line("steps", wl_work_steps_text(steps, a));
+    if (unsaved) line(d->run->status == WL_RUN_DONE ? "unsaved" : "lost", wl_work_unsaved_text(unsaved, a));
 }
 
 /* GPUs of the run that did nothing; with their hosts where there are several. */
@@ -212,6 +224,7 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
     if (job_first) print_job_energy(d, a);
     print_energy(d, a);
     if (!job_first) print_job_energy(d, a);
+    print_spans(d, a);
     line("slurm", wl_format_slurm_energy(&d->run->slurm, a));
     if (!shortened) wl_show_energies(d, a);
     if (!shortened) wl_show_caps(d, a);

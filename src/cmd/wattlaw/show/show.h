@@ -10,6 +10,7 @@
 struct wl_show_details {
     const struct wl_run_row *run;
     struct wl_epoch_rows epochs;
+    struct wl_span_rows spans;
     struct wl_energy_rows energies;
     struct wl_attribution_rows attributions;
     const char *attribute; /* the energy that comes first: job, machine */

@@ -1,0 +1,33 @@
+/* Limits of --stop-at: their text, and what became of them. */
+#ifndef WL_CMD_WATTLAW_MEASURE_STOP_AT_H
+#define WL_CMD_WATTLAW_MEASURE_STOP_AT_H
+
+#include "cmd/wattlaw/footprint.h"
+#include "run/run.h"
+
+/* Exit status of `measure` when a limit was reached, as timeout(1) has it. */
+enum { WL_EXIT_LIMIT = 124 };
+
+/* Row for a struct that holds a struct wl_strs as member `at`. */
+#define WL_STOP_AT_OPT_ROW(holder, at)                                                                                 \
+    {                                                                                                                  \
+        .name = "stop-at", .type = WL_STRS, .offset = offsetof(holder, at), .unit = "LIMIT",                           \
+        .help = "energy, cost or time at which the command is stopped, as 2kWh, 50EUR (with --price) or 3h (default: " \
+                "none)"                                                                                                \
+    }
+
+/* Reads the texts: Wh, kWh, MWh, J, kJ, MJ, GJ; the currency of the completed footprint's price, with its PUE; s, min,
+ * h, d. WL_EUSAGE names the text and what was expected. */
+int wl_stop_at_parse(const struct wl_strs *texts, const struct wl_footprint *f, struct wl_run_limit **out,
+                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The limit that was reached; NULL: none was. */
+const struct wl_run_limit_state *wl_stop_at_reached(const struct wl_run_limits *l);
+
+/* Prints a line for each; `energy`: that of the run. */
+void wl_stop_at_print(const struct wl_run_limits *l, const struct wl_amount *energy, struct wl_arena *a);
+
+/* Adds "stop_at" to the object. */
+void wl_stop_at_json(const struct wl_run_limits *l, const struct wl_amount *energy, struct wl_json *object);
+
+#endif
