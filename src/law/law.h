@@ -12,6 +12,7 @@
 #include "law/fan.h"
 #include "law/fit/fit.h"
 #include "law/forecast.h"
+#include "law/gate.h"
 #include "law/hier/hier.h"
 #include "law/labels.h"
 #include "law/target.h"

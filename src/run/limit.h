@@ -12,7 +12,7 @@ struct wl_run_limit {
     double per_unit;  /* J in one of it */
 };
 
-/* How a limit stands. */
+/* The state of a limit. */
 struct wl_run_limit_state {
     struct wl_run_limit limit;
     double used;             /* J or s */

@@ -1,9 +1,11 @@
-/* wattlaw compare: does a factor (a cap, a clock, a batch size, a machine) change the scaling law? */
+/* wattlaw compare: does a factor (a cap, a clock, a batch size, a machine) change the scaling law? Of two stores:
+ * gate.c. */
 #include "cmd/cmd.h"
 
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/gate.h"
 #include "cmd/wattlaw/screen.h"
 #include "law/law.h"
 
@@ -11,20 +13,20 @@
 #include <stddef.h>
 
 struct compare_options {
-    struct wl_strs map, by;
-    const char *factor, *base, *response;
+    struct wl_strs map, by, fail_if;
+    const char *factor, *base, *response, *undecided;
     int64_t drop_epochs;
     double margin, ratio_margin;
-    bool json, exclude_busy, all;
+    bool json, exclude_busy, all, markdown;
 };
 
 static const struct wl_opt options[] = {
     { .name = "factor",
       .type = WL_STR,
       .offset = offsetof(struct compare_options, factor),
-      .required = true,
       .unit = "COLUMN",
-      .help = "column whose values are compared: power_cap_w, clock_mhz, local_batch, hardware, ..." },
+      .help = "column whose values are compared: power_cap_w, clock_mhz, local_batch, hardware, ...; required with one "
+              "STORE (default: none)" },
     { .name = "base",
       .type = WL_STR,
       .offset = offsetof(struct compare_options, base),
@@ -46,6 +48,22 @@ static const struct wl_opt options[] = {
       .unit = "%",
       .help = "equivalence margin of ratios at one worker count: ratios closer to 1 count as equal" },
     WL_ALL_OPT_ROW(struct compare_options),
+    { .name = "fail-if",
+      .type = WL_STRS,
+      .offset = offsetof(struct compare_options, fail_if),
+      .unit = "CONDITION",
+      .help =
+          "change from BASE to NEW that fails, with exit status 1, as energy>3% or throughput<-5%; of time, energy, "
+          "power, edp, throughput, token_rate, energy_per_sample, energy_per_token (default: none)" },
+    { .name = "undecided",
+      .type = WL_CHOICE,
+      .offset = offsetof(struct compare_options, undecided),
+      .choices = "pass|fail",
+      .help = "result of conditions of --fail-if that the runs do not decide (default: exit status 3)" },
+    { .name = "markdown",
+      .type = WL_FLAG,
+      .offset = offsetof(struct compare_options, markdown),
+      .help = "print the comparison of BASE and NEW as a Markdown table, for a comment on a pull request" },
     WL_ANALYSIS_OPT_ROWS(struct compare_options),
     WL_FIT_OPT_ROWS(struct compare_options),
     WL_OPT_END
@@ -288,11 +306,47 @@ static bool any_comparison(const struct wl_factor_result *r)
     return false;
 }
 
+static int check_arguments(const struct compare_options *o, const struct wl_opts_args *rest, struct wl_err *e)
+{
+    const bool two = rest->args.n == 2;
+    if (rest->command || rest->args.n < 1 || rest->args.n > 2)
+        return wl_fail(e, WL_EUSAGE,
+                       "expected one store, campaign folder or CSV file with --factor, or two of them: BASE NEW");
+    if (!two && !o->factor) return wl_fail(e, WL_EUSAGE, "--factor is required, or a second store: BASE NEW");
+    if (two && (o->factor || o->base))
+        return wl_fail(e, WL_EUSAGE, "--%s is for the values of a column in one store, not for BASE NEW",
+                       o->factor ? "factor" : "base");
+    if (!two && (o->fail_if.n || o->undecided || o->markdown))
+        return wl_fail(e, WL_EUSAGE, "--%s requires two stores: BASE NEW",
+                       o->fail_if.n   ? "fail-if"
+                       : o->undecided ? "undecided"
+                                      : "markdown");
+    if (o->json && o->markdown) return wl_fail(e, WL_EUSAGE, "--json and --markdown exclude each other");
+    return 0;
+}
+
+static int compare_versions(const struct compare_options *o, const struct wl_opts_args *rest, struct wl_arena *a,
+                            struct wl_err *e)
+{
+    return wl_gate_run(&(struct wl_gate_request) { .base = rest->args.v[0],
+                                                   .now = rest->args.v[1],
+                                                   .fail_if = o->fail_if,
+                                                   .undecided = o->undecided,
+                                                   .map = o->map,
+                                                   .by = o->by,
+                                                   .drop_epochs = o->drop_epochs,
+                                                   .json = o->json,
+                                                   .markdown = o->markdown,
+                                                   .exclude_busy = o->exclude_busy },
+                       a, e);
+}
+
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct compare_options *o = opts;
-    if (rest->args.n != 1 || rest->command)
-        return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
+    int rc = check_arguments(o, rest, e);
+    if (rc) return rc;
+    if (rest->args.n == 2) return compare_versions(o, rest, a, e);
     struct wl_observations obs = { 0 };
     struct wl_busy_runs busy;
     struct wl_factor_result result;
@@ -300,7 +354,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     how.ratio_margin = o->ratio_margin / 100;
     how.law = (struct wl_law_options) { .by = o->by, .drop_epochs = o->drop_epochs };
     how.law.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
-    int rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
     if (rc == 0) rc = wl_factor_compare(&obs, &how, &result, a, e);
     if (rc) return rc;
@@ -324,13 +378,20 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 
 const struct wl_cmd wl_cmd_compare = {
     .name = "compare",
-    .usage = "STORE|CSV --factor COLUMN [options]",
-    .help = "test whether a factor (cap, clock, batch size, machine) changes the scaling law",
+    .usage = "STORE|CSV --factor COLUMN [options] | BASE NEW [--fail-if CONDITION]",
+    .help = "test whether a factor (cap, clock, batch size, machine), or a new version, changes time and energy",
     .more =
         "DIFFERENT: parallel lines for all values are rejected. EQUIVALENT: every pair of slopes differs by less than\n"
         "the margin. UNDECIDED: neither. Exit status 1 if no group has two values to compare.\n"
         "\n"
+        "BASE NEW are two stores, campaign folders or CSV files of the same settings, such as before and after a "
+        "change of\n"
+        "the program. Exit status 0: every condition of --fail-if is within its bound (at 2.5 %); 1: one is shown to "
+        "be\n"
+        "beyond it; 3: the runs do not decide.\n"
+        "\n"
         "  wattlaw compare caps --factor power_cap_w\n"
+        "  wattlaw compare main.db pull-request.db --fail-if 'energy>3%,time>2%' --markdown\n"
         "  wattlaw compare times.csv --factor hardware --by workload --json",
     .options = options,
     .options_size = sizeof(struct compare_options),
