@@ -15,6 +15,7 @@
 #include "law/gate.h"
 #include "law/hier/hier.h"
 #include "law/labels.h"
+#include "law/per_work.h"
 #include "law/target.h"
 
 #endif

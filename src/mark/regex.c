@@ -2,6 +2,7 @@
  * that stops in the middle leaves no half epoch behind. */
 #include "mark/regex.h"
 
+#include <math.h>
 #include <regex.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,7 +22,12 @@ struct matcher {
 };
 
 struct wl_mark_regex {
-    struct matcher epoch, begin, step;
+    struct matcher epoch, begin, step, checkpoint;
+    struct wl_mark_log *log; /* NULL: none */
+    struct wl_mark_log_facts facts;
+    struct {
+        double step, samples; /* as counted since the start of the training; NAN: not known */
+    } before;                 /* of the last step mark */
     struct wl_strs define;
     bool at_begin; /* an epoch line begins its epoch */
     wl_mark_sink *sink;
@@ -34,7 +40,10 @@ struct wl_mark_regex {
     int64_t steps;                 /* lines of updates seen */
 };
 
-bool wl_mark_regex_is_set(const struct wl_mark_regex_opts *o) { return o->epoch_regex || o->step_regex; }
+bool wl_mark_regex_is_set(const struct wl_mark_regex_opts *o)
+{
+    return o->epoch_regex || o->step_regex || o->log || o->checkpoint_regex;
+}
 
 /* ---- compiling ---- */
 
@@ -102,6 +111,27 @@ static int check_definitions(const struct wl_strs *define, bool epochs, struct w
     return define->n && !epochs ? wl_fail(e, WL_EINVAL, "--define requires --epoch-regex") : 0;
 }
 
+/* What a framework prints, and what is known of each step. */
+static int open_log(struct wl_mark_regex *x, const struct wl_mark_regex_opts *o, const char **faulty,
+                    struct wl_arena *a, struct wl_err *e)
+{
+    const char *checkpoint = o->checkpoint_regex;
+    x->before.step = x->before.samples = NAN;
+    x->facts = (struct wl_mark_log_facts) { NAN, o->samples_per_step > 0 ? (double)o->samples_per_step : NAN,
+                                            o->tokens_per_sample > 0 ? (double)o->tokens_per_sample : NAN };
+    *faulty = "log";
+    if (o->log && o->step_regex)
+        return wl_fail(e, WL_EINVAL, "--log and --step-regex exclude each other: both say what a step is");
+    if (o->log) x->log = wl_mark_log_new(o->log, a);
+    if (x->log && !checkpoint) checkpoint = wl_mark_log_checkpoint_regex(x->log);
+    if (x->log && !o->epoch_regex && wl_mark_log_epoch_regex(x->log)) {
+        int rc = compile(&x->epoch, "epoch", wl_mark_log_epoch_regex(x->log), "epoch=1", faulty, a, e);
+        if (rc) return rc;
+        x->at_begin = true;
+    }
+    return compile(&x->checkpoint, "checkpoint", checkpoint, NULL, faulty, a, e);
+}
+
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
                       const char **faulty, struct wl_arena *a, struct wl_err *e)
 {
@@ -111,11 +141,12 @@ int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts 
     if (!faulty) faulty = &unread;
     if ((rc = compile(&x->epoch, "epoch", o->epoch_regex, o->epoch_fields, faulty, a, e)) != 0) return rc;
     if ((rc = compile(&x->step, "step", o->step_regex, o->step_fields, faulty, a, e)) != 0) return rc;
+    if ((rc = open_log(x, o, faulty, a, e)) != 0) return rc;
     if ((rc = compile(&x->begin, "start", o->start_regex, NULL, faulty, a, e)) != 0) return rc;
     *faulty = "define";
     if ((rc = check_definitions(&o->define, x->epoch.set, e)) != 0) return rc;
     x->define = o->define;
-    x->at_begin = o->epoch_at && strcmp(o->epoch_at, "begin") == 0;
+    x->at_begin |= o->epoch_at && strcmp(o->epoch_at, "begin") == 0;
     if (x->begin.set && (x->at_begin || !x->epoch.set))
         return wl_fail(e, WL_EINVAL, "--start-regex requires --epoch-regex and --epoch-at end");
     x->sink = sink;
@@ -249,20 +280,89 @@ static int epoch_ends(struct wl_mark_regex *r, int64_t t_ns, const char *line, c
     return rc == 0 ? emit_metrics(r, t_ns, epoch, line, at, e) : rc;
 }
 
+/* The fields of a step mark as they are put together. */
+struct fields {
+    char text[WL_MARK_LINE_MAX];
+    size_t n;
+};
+
+static void add(struct fields *f, const char *name, const char *value)
+{
+    if (f->n < sizeof f->text)
+        f->n += (size_t)snprintf(f->text + f->n, sizeof f->text - f->n, "%s%s=%s", f->n ? " " : "", name, value);
+}
+
+static void add_count(struct fields *f, const char *name, double value)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%.0f", value);
+    if (value >= 0 && value <= (double)WL_MARK_COUNT_MAX) add(f, name, text); /* not NAN */
+}
+
+/* Adds the work since the step before that the line itself does not have: as counted since the start of the training,
+ * else by what is known of each step. */
+static void add_work(struct wl_mark_regex *r, struct fields *f, double step, double samples, double consumed,
+                     bool has_tokens)
+{
+    const bool has_samples = !isnan(samples);
+    if (!has_samples) samples = consumed - r->before.samples;
+    if (isnan(samples)) samples = (step - r->before.step) * r->facts.samples_per_step;
+    if (!has_samples) add_count(f, "samples", samples);
+    if (!has_tokens) add_count(f, "tokens", samples * r->facts.tokens_per_sample);
+    r->before.step = step;
+    r->before.samples = consumed;
+}
+
+static double real_of(const char *text)
+{
+    double v;
+    return *text && wl_str_to_real(text, &v) == 0 ? v : NAN;
+}
+
 static int step_seen(struct wl_mark_regex *r, int64_t t_ns, const char *line, const regmatch_t at[GROUPS],
                      struct wl_err *e)
 {
     const struct matcher *m = &r->step;
-    char fields[WL_MARK_LINE_MAX], text[64];
-    size_t n;
+    struct fields f = { .n = 0 };
+    char text[64], count[32];
     r->steps++;
-    n = (size_t)(*captured_as(m, "step", line, at, text)
-                     ? snprintf(fields, sizeof fields, "step=%s", text)
-                     : snprintf(fields, sizeof fields, "step=%lld", (long long)r->steps));
+    snprintf(count, sizeof count, "%lld", (long long)r->steps);
+    const char *step = *captured_as(m, "step", line, at, text) ? text : count;
+    add(&f, "step", step);
+    const double number = real_of(step);
     for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->field[i].name, "step") != 0 && *captured(m, i, line, at, text) && n < sizeof fields)
-            n += (size_t)snprintf(fields + n, sizeof fields - n, " %s=%s", m->field[i].name, text);
-    return emit(r, t_ns, WL_MARK_STEP, fields, e);
+        if (strcmp(m->field[i].name, "step") != 0 && *captured(m, i, line, at, text)) add(&f, m->field[i].name, text);
+    const double samples = real_of(captured_as(m, "samples", line, at, text));
+    add_work(r, &f, number, samples, NAN, *captured_as(m, "tokens", line, at, text) != '\0');
+    return emit(r, t_ns, WL_MARK_STEP, f.text, e);
+}
+
+/* A line of a framework. One that repeats a step (a bar that is drawn anew, another rank) says nothing new. */
+static int log_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, struct wl_err *e)
+{
+    struct wl_mark_log_step s;
+    struct fields f = { .n = 0 };
+    char loss[64], value[32];
+    wl_mark_log_read_facts(r->log, line, &r->facts);
+    if (wl_mark_log_read_loss(r->log, line, value)) {
+        snprintf(loss, sizeof loss, "name=train_loss value=%s", value);
+        return emit(r, t_ns, WL_MARK_METRIC, loss, e);
+    }
+    if (!wl_mark_log_read_step(r->log, line, &s) || s.step == r->before.step) return 0;
+    add_count(&f, "step", s.step);
+    add_work(r, &f, s.step, NAN, s.consumed_samples, false);
+    add_count(&f, "total", isnan(s.total) ? r->facts.total : s.total);
+    if (*s.loss) add(&f, "loss", s.loss);
+    return emit(r, t_ns, WL_MARK_STEP, f.text, e);
+}
+
+static int checkpoint_seen(struct wl_mark_regex *r, int64_t t_ns, const char *line, const regmatch_t at[GROUPS],
+                           struct wl_err *e)
+{
+    struct fields f = { .n = 0 };
+    char text[64];
+    if (*captured_as(&r->checkpoint, "checkpoint", line, at, text)) add(&f, "step", text);
+    return emit(r, t_ns, WL_MARK_CHECKPOINT, f.text, e);
 }
 
 /* ---- the job's life ---- */
@@ -282,9 +382,12 @@ int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, 
     if (n >= sizeof text) n = sizeof text - 1;
     memcpy(text, line, n);
     text[n] = '\0';
+    if (r->log) wl_mark_log_strip_colours(text);
     if (match(&r->begin, text, at)) r->begin_ns = t_ns;
     if (match(&r->epoch, text, at)) rc = (r->at_begin ? epoch_begins : epoch_ends)(r, t_ns, text, at, &why);
     if (rc == 0 && match(&r->step, text, at)) rc = step_seen(r, t_ns, text, at, &why);
+    if (rc == 0 && r->log) rc = log_line(r, t_ns, text, &why);
+    if (rc == 0 && match(&r->checkpoint, text, at)) rc = checkpoint_seen(r, t_ns, text, at, &why);
     if (rc == 0) return 0;
     return wl_fail(e, rc, "output line '%.120s': %s", text, why.msg);
 }

@@ -2,6 +2,7 @@
 #ifndef WL_MARK_REGEX_H
 #define WL_MARK_REGEX_H
 
+#include "mark/logs.h"
 #include "mark/parse.h"
 
 /* POSIX extended regular expressions searched in each output line; see docs/guide.md. */
@@ -12,7 +13,10 @@ struct wl_mark_regex_opts {
     const char *start_regex;  /* at "end": an epoch begins after this line; NULL: at the end of the previous epoch */
     const char *step_regex;   /* a line that reports an update; NULL: none */
     const char *step_fields;  /* "step=1,loss=2,samples=3"; NULL: "step=1" if there is a group */
-    struct wl_strs define;    /* fields of a define mark each: "name=val_f1 better=larger" */
+    const char *log;          /* a framework whose steps are read (logs.h); NULL: none */
+    const char *checkpoint_regex; /* a line that a checkpoint has been saved, group 1 its step; NULL: as `log` has it */
+    int64_t samples_per_step, tokens_per_sample; /* of all workers, where lines do not say; 0: not known */
+    struct wl_strs define;                       /* fields of a define mark each: "name=val_f1 better=larger" */
 };
 
 /* clang-format off */
@@ -30,6 +34,14 @@ struct wl_mark_regex_opts {
       .unit = "REGEX", .help = "regular expression of output lines that report an update (default: none)" }, \
     { .name = "step-fields", .type = WL_STR, .offset = offsetof(holder, at.step_fields), \
       .unit = "FIELDS", .help = "capture groups of --step-regex by number, as step=1,loss=2,samples=3 (default step=1)" }, \
+    { .name = "log", .type = WL_CHOICE, .offset = offsetof(holder, at.log), \
+      .choices = WL_MARK_LOG_CHOICES, .help = "framework whose log lines report steps, samples and loss, instead of --step-regex (default: none)" }, \
+    { .name = "checkpoint-regex", .type = WL_STR, .offset = offsetof(holder, at.checkpoint_regex), \
+      .unit = "REGEX", .help = "regular expression of output lines that report a saved checkpoint (default: from --log, else none)" }, \
+    { .name = "samples-per-step", .type = WL_INT, .offset = offsetof(holder, at.samples_per_step), .def = "0", .min = 0, .max = 1e12, \
+      .help = "number of samples of all workers in an update, for output without samples; 0: unknown" }, \
+    { .name = "tokens-per-sample", .type = WL_INT, .offset = offsetof(holder, at.tokens_per_sample), .def = "0", .min = 0, .max = 1e12, \
+      .help = "number of tokens in a sample (sequence length), for output without tokens; 0: unknown" }, \
     { .name = "define", .type = WL_STRS, .offset = offsetof(holder, at.define), \
       .unit = "FIELDS", .help = "definition of a metric, as name=val_f1 better=larger unit=% label=F1_on_held-out_data (default: none)" }
 /* clang-format on */

@@ -119,8 +119,8 @@ static void note_exclusions(struct wl_choose_collected *s)
                      s->copies, s->copies == 1 ? " that has" : "s that have");
     if (s->unlike)
         wl_strs_addf(s->a, &c->notes,
-                     "%zu setting%s runs whose epochs differ in their samples: they count as repeats, per sample",
-                     s->unlike, s->unlike == 1 ? " has" : "s have");
+                     "%zu setting%s runs whose epochs differ in their %ss: they count as repeats, per %s", s->unlike,
+                     s->unlike == 1 ? " has" : "s have", wl_choose_noun(&s->o->work), wl_choose_noun(&s->o->work));
 }
 
 static int collect(struct wl_choose_collected *s, struct wl_err *e)

@@ -32,6 +32,7 @@ enum wl_choose_work_kind {
 struct wl_choose_work {
     enum wl_choose_work_kind kind;
     double amount;
+    const char *noun;   /* what the rows count as samples, in the singular; NULL: sample */
     const char *metric; /* WL_CHOOSE_TARGET: its name and the value to reach */
     double value;
     struct wl_strs others; /* further metrics of the source, for messages */

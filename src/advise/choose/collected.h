@@ -29,4 +29,7 @@ int wl_choose_exclude(struct wl_choose_collected *s, struct wl_err *e) WL_MUST_C
 /* What time and energy are for: ln_work, its draws, and the words. */
 int wl_choose_set_work(struct wl_choose_collected *s, struct wl_err *e) WL_MUST_CHECK;
 
+/* What the rows count as samples: "sample", "token". */
+static inline const char *wl_choose_noun(const struct wl_choose_work *w) { return w->noun ? w->noun : "sample"; }
+
 #endif

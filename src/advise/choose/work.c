@@ -10,7 +10,7 @@ static const char *unit_text(const struct wl_choose_collected *s, double samples
     const char *one = isnan(s->obs->epoch[s->c->row[0]]) ? "run" : "epoch";
     switch (w->kind) {
     case WL_CHOOSE_EPOCHS: return wl_strf(s->a, "for %g %s%s", w->amount, one, w->amount == 1 ? "" : "s");
-    case WL_CHOOSE_SAMPLES: return wl_strf(s->a, "for %g samples", w->amount);
+    case WL_CHOOSE_SAMPLES: return wl_strf(s->a, "for %g %ss", w->amount, wl_choose_noun(w));
     case WL_CHOOSE_TARGET: return wl_strf(s->a, "to %s = %g", w->metric, w->value);
     default: return alike ? wl_strf(s->a, "per %s", one) : wl_strf(s->a, "for %g samples", samples);
     }
@@ -38,8 +38,8 @@ static int set_units(struct wl_choose_collected *s, struct wl_err *e)
         wl_strs_add(s->a, &c->notes,
                     "the samples of epochs are not known: epochs of all settings count as the same work");
     else if (!alike)
-        wl_strs_addf(s->a, &c->notes, "epochs differ in their samples (%g to %g): times and energies are per sample",
-                     lo, hi);
+        wl_strs_addf(s->a, &c->notes, "epochs differ in their %ss (%g to %g): times and energies are per %s",
+                     wl_choose_noun(w), lo, hi, wl_choose_noun(w));
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #define WL_CMD_WATTLAW_ANALYSIS_H
 
 #include "carbon/carbon.h"
+#include "law/law.h"
 
 /* Is it a store or the folder of a campaign, and not a CSV file? */
 bool wl_analysis_is_store(const char *path);
@@ -48,12 +49,22 @@ struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
         .help = "print the results as JSON (docs/formats.md)"                                          \
     }
 
-/* Option rows of the commands that fit a law to runs: the fields by, response, drop_epochs and exclude_busy. */
+/* Option row of the work of a law (wl_law_per_work), and the rows of the commands that fit a law to runs: the fields
+ * work, by, response, drop_epochs and exclude_busy. */
+#define WL_WORK_OPT_ROW(options)                                                                      \
+    {                                                                                                 \
+        .name = "work", .type = WL_CHOICE, .offset = offsetof(options, work), .def = "epochs",        \
+        .choices = WL_LAW_WORK_CHOICES,                                                               \
+        .help = "work that times and energies are of: an epoch (or run without epochs), 1000 steps, " \
+                "10^6 samples or 10^9 tokens"                                                         \
+    }
+
 #define WL_FIT_OPT_ROWS(options)                                                                     \
-    { .name = "by",                                                                                  \
-      .type = WL_STRS,                                                                               \
-      .offset = offsetof(options, by),                                                               \
-      .help = "columns that separate groups (default: the settings that are held fixed)" },          \
+    WL_WORK_OPT_ROW(options),                                                                        \
+        { .name = "by",                                                                              \
+          .type = WL_STRS,                                                                           \
+          .offset = offsetof(options, by),                                                           \
+          .help = "columns that separate groups (default: the settings that are held fixed)" },      \
         { .name = "response",                                                                        \
           .type = WL_CHOICE,                                                                         \
           .offset = offsetof(options, response),                                                     \

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 struct compare_options {
+    const char *work;
     struct wl_strs map, by, fail_if;
     const char *factor, *base, *response, *undecided;
     int64_t drop_epochs;
@@ -332,6 +333,7 @@ static int compare_versions(const struct compare_options *o, const struct wl_opt
                                                    .now = rest->args.v[1],
                                                    .fail_if = o->fail_if,
                                                    .undecided = o->undecided,
+                                                   .work = o->work,
                                                    .map = o->map,
                                                    .by = o->by,
                                                    .drop_epochs = o->drop_epochs,
@@ -355,12 +357,14 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     how.law = (struct wl_law_options) { .by = o->by, .drop_epochs = o->drop_epochs };
     how.law.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_law_per_work(&obs, o->work, a, e);
     if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
     if (rc == 0) rc = wl_factor_compare(&obs, &how, &result, a, e);
     if (rc) return rc;
     if (o->json) {
         struct wl_json *root = wl_analysis_json(rest->args.v[0], a);
         wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+        if (!wl_str_eq(o->work, "epochs")) wl_json_add_str(root, "work", o->work);
         wl_factor_json(&result, root);
         wl_busy_runs_json(&busy, root);
         wl_json_print(root);

@@ -17,7 +17,7 @@ struct energy_options {
     struct wl_strs map, by, at, prior;
     int64_t drop_epochs;
     struct wl_footprint footprint;
-    const char *target;
+    const char *target, *work;
     bool all, json;
 };
 
@@ -29,6 +29,7 @@ static const struct wl_opt options[] = {
       .help = "worker counts for which to extrapolate energy, kWh per worker-hour and energy to the target (default: "
               "none)" },
     WL_PRIOR_OPT_ROW(struct energy_options),
+    WL_WORK_OPT_ROW(struct energy_options),
     { .name = "by",
       .type = WL_STRS,
       .offset = offsetof(struct energy_options, by),
@@ -257,7 +258,10 @@ static int read_input(struct energy_options *o, struct input *in, struct wl_strs
     if (rc == 0) rc = wl_points_read(&o->at, &in->points, a, e);
     if (rc == 0) rc = wl_prior_read(&o->prior, WL_LAW_ENERGY, &in->prior, e);
     if (rc == 0 && o->target) rc = wl_scaling_target_parse(o->target, &in->metric, &in->target, a, e);
+    if (rc == 0 && o->target && !wl_str_eq(o->work, "epochs"))
+        rc = wl_fail(e, WL_EUSAGE, "--target counts epochs: it excludes --work %s", o->work);
     if (rc == 0) rc = wl_analysis_read_metric(in->source, &o->map, in->metric, &in->obs, a, e);
+    if (rc == 0) rc = wl_law_per_work(&in->obs, o->work, a, e);
     if (rc || !o->footprint.intensity) return rc;
     return wl_analysis_add_carbon(in->source, o->footprint.intensity, &in->obs, uncovered, a, e);
 }

@@ -13,6 +13,7 @@
 #include <stddef.h>
 
 struct fit_options {
+    const char *work;
     struct wl_strs map, by, prior;
     const char *response;
     int64_t drop_epochs;
@@ -397,6 +398,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_prior_read(&o->prior, how.response, &prior, e);
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_law_per_work(&obs, o->work, a, e);
     if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
     if (rc == 0) rc = wl_law_curves_of_result(&result, &prior.response, &curves, a, e);
@@ -404,6 +406,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (o->json) {
         struct wl_json *root = wl_analysis_json(rest->args.v[0], a);
         wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+        if (!wl_str_eq(o->work, "epochs")) wl_json_add_str(root, "work", o->work);
         wl_law_json(&result, root);
         wl_law_curves_json(curves, result.n, root);
         wl_prior_json(&prior, wl_json_add_object(root, "prior"));

@@ -183,6 +183,7 @@ static int read_side(const char *path, const struct wl_gate_request *q, struct w
                      struct wl_busy_runs *busy, struct wl_arena *a, struct wl_err *e)
 {
     int rc = wl_analysis_read(path, &q->map, obs, a, e);
+    if (rc == 0) rc = wl_law_per_work(obs, q->work, a, e);
     return rc ? rc : wl_busy_runs_find(path, q->exclude_busy, obs, busy, a, e);
 }
 

@@ -10,6 +10,7 @@ enum { WL_EXIT_UNDECIDED = 3 };
 struct wl_gate_request {
     const char *base, *now; /* stores, folders of campaigns or CSV files */
     struct wl_strs fail_if; /* conditions: "energy>3%" */
+    const char *work;       /* as in wl_law_per_work */
     const char *undecided;  /* pass, fail; NULL: WL_EXIT_UNDECIDED */
     struct wl_strs map, by;
     int64_t drop_epochs;

@@ -11,6 +11,7 @@
 #include <string.h>
 
 struct predict_options {
+    const char *work;
     struct wl_strs map, by, at, prior;
     const char *response, *figure;
     int64_t drop_epochs;
@@ -89,6 +90,7 @@ static struct wl_json *start_json(const char *source, const struct predict_optio
 {
     struct wl_json *root = wl_analysis_json(source, a);
     wl_json_add_int(root, "drop_epochs", o->drop_epochs);
+    if (!wl_str_eq(o->work, "epochs")) wl_json_add_str(root, "work", o->work);
     wl_json_add_str(root, "response", wl_law_response_name(r->response));
     wl_json_add_str(root, "unit", wl_law_response_unit(r->response));
     wl_json_add_bool(root, "forced", o->force);
@@ -171,6 +173,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     int rc = wl_prior_read(&o->prior, how.response, &prior, e);
     if (rc == 0) rc = wl_points_read(&o->at, &points, a, e);
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
+    if (rc == 0) rc = wl_law_per_work(&obs, o->work, a, e);
     if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
     if (rc) return rc;

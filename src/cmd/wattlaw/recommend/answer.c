@@ -14,11 +14,12 @@ static bool is_fastest(const struct wl_recommend_options *o)
 static int read_work(const struct wl_recommend_options *o, struct wl_recommendation *r, struct wl_choose_work *w,
                      struct wl_arena *a, struct wl_err *e)
 {
-    const int ways = !isnan(o->epochs) + !isnan(o->samples) + (o->target != NULL);
-    if (ways > 1) return wl_fail(e, WL_EUSAGE, "give one of --epochs, --samples and --target");
+    const int ways = !isnan(o->epochs) + !isnan(o->samples) + !isnan(o->tokens) + (o->target != NULL);
+    if (ways > 1) return wl_fail(e, WL_EUSAGE, "give one of --epochs, --samples, --tokens and --target");
     if (o->epochs_table && !o->target) return wl_fail(e, WL_EUSAGE, "--epochs-table requires --target");
     if (!isnan(o->epochs)) w->kind = WL_CHOOSE_EPOCHS, w->amount = o->epochs;
     if (!isnan(o->samples)) w->kind = WL_CHOOSE_SAMPLES, w->amount = o->samples;
+    if (!isnan(o->tokens)) w->kind = WL_CHOOSE_SAMPLES, w->amount = o->tokens, w->noun = "token";
     if (!o->target) return 0;
     w->kind = WL_CHOOSE_TARGET;
     int rc = wl_scaling_target_parse(o->target, &w->metric, &w->value, a, e);
@@ -62,6 +63,7 @@ static int read_source(struct question *q, struct wl_arena *a, struct wl_err *e)
     const struct wl_recommend_options *o = q->o;
     const char *source = q->r.source;
     int rc = wl_analysis_read_metric(source, &o->map, q->how.work.metric, &q->obs, a, e);
+    if (rc == 0 && !isnan(o->tokens)) rc = wl_law_tokens_as_samples(&q->obs, e);
     if (rc == 0) rc = wl_analysis_add_peaks(source, &q->obs, a, e);
     if (rc == 0) rc = wl_choose_check_columns(&q->obs, q->like, q->n_like, "reference", e);
     if (rc == 0) rc = wl_choose_workloads(&q->obs, q->where, o->where.n, &q->workloads, a, e);

@@ -10,7 +10,7 @@ struct wl_recommend_options {
     const char *minimize, *max_slowdown, *site_power, *target, *epochs_table;
     const char *jobs, *cap; /* of --policy */
     int64_t drop_epochs;
-    double deadline_s, probability, eta, max_power_w, node_size, global_batch, epochs, samples;
+    double deadline_s, probability, eta, max_power_w, node_size, global_batch, epochs, samples, tokens;
     double price_worker_h, price_node_h, charging_factor, devices, memory_gb;
     struct wl_footprint footprint;
     bool all, json, policy;
