@@ -82,5 +82,31 @@ def the_slurm_job_is_kept(bench):
     check("slurm_job" not in json.loads(bench.run("show", "--run", "2", "--json").stdout))
 
 
-main([a_limit_of_energy_stops_the_job_and_is_forecast, a_cost_includes_the_pue, a_job_that_ignores_sigterm_is_killed_after_the_grace_time,
+def a_training_is_the_sum_of_its_jobs(bench):
+    """The first job fails two steps after its checkpoint; the second one finishes."""
+    bench.write("train.py", "import sys, time\nfor i in range(int(sys.argv[1]), int(sys.argv[2]) + 1):\n    time.sleep(.12)\n"
+                "    print(f'step {i}/9', flush=True)\n    if i == 3: print('saved 3', flush=True)\nsys.exit(int(sys.argv[3]))\n")
+    marks = ["--training", "gpt", *STEPS, "--samples-per-step", "4", "--tokens-per-sample", "10", "--checkpoint-regex", "^saved ([0-9]+)"]
+    measure(bench, *marks, status=1, command=["python3", "train.py", "1", "5", "1"])
+    _, last = measure(bench, *marks, status=0, command=["python3", "train.py", "4", "9", "0"])
+    bench.run("measure", "--quiet", "--", "true")  # of no training
+    t = json.loads(bench.run("show", "--training", "gpt", "--json").stdout)
+    check(t["jobs"] == 2 and t["done"] == 1 and t["failed"] == 1 and t["energy_complete"] and t["simulated"], t)
+    check(abs(t["energy_j"] / (100 * t["time_s"]) - 1) < 1e-3 and t["time_s"] < t["first_to_last_s"] + 1e-3, t)
+    check(abs(t["lost_j"] / (100 * t["lost_s"]) - 1) < 0.01 and 0.2 < t["lost_s"] < t["time_s"] - last["time_s"], t)
+    check(t["steps"] == 4 + 5 and t["samples"] == 36 and t["tokens"] == 360, t)
+    check(t["runs"][1]["lost_j"] == 0 and last["spans"][0]["tokens"] == 200, t, last)
+    contains(bench.run("show", "--training", "gpt").stdout, "training gpt: 2 jobs, 1 done, 1 failed", "lost", "1 job that did not end well")
+    contains(bench.run("show", "--run", "1").stdout, "training  gpt", "2 steps in ")
+    contains(bench.run("show", "--training", "gtp", status=1).stderr, "did you mean gpt?")
+    contains(bench.run("show", "--training", "gpt", "--run", "1", status=2).stderr, "--training excludes")
+
+
+def a_loss_is_unknown_without_checkpoints(bench):
+    bench.run("measure", "--quiet", "--training", "t", "--", "false", status=1)
+    contains(bench.run("show", "--training", "t").stdout, "lost      unknown: no job marked a checkpoint")
+    check(json.loads(bench.run("show", "--training", "t", "--json").stdout)["lost_j"] is None)
+
+
+main([a_training_is_the_sum_of_its_jobs, a_loss_is_unknown_without_checkpoints, a_limit_of_energy_stops_the_job_and_is_forecast, a_cost_includes_the_pue, a_job_that_ignores_sigterm_is_killed_after_the_grace_time,
       a_job_that_ends_before_keeps_its_status, what_cannot_be_limited_is_refused_before_the_command_starts, the_slurm_job_is_kept])

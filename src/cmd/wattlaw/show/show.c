@@ -9,7 +9,7 @@
 #include <string.h>
 
 struct show_options {
-    const char *campaign, *rules, *attribute;
+    const char *campaign, *rules, *attribute, *training;
     int64_t run;
     bool epochs, json, all;
 };
@@ -32,6 +32,11 @@ static const struct wl_opt show_rows[] = {
       .unit = "NAME",
       .help = "name of the campaign of the store (default: all campaigns)" },
     WL_ALL_OPT_ROW(struct show_options),
+    { .name = "training",
+      .type = WL_STR,
+      .offset = offsetof(struct show_options, training),
+      .unit = "NAME",
+      .help = "name of a training (measure --training) whose jobs and restarts are added up (default: none)" },
     WL_ATTRIBUTE_OPT_ROW(struct show_options, attribute),
     WL_RULES_OPT_ROW(struct show_options, "check the run of --run against the power rules of a benchmark; exit status "
                                           "1 where a rule is broken (default: none)"),
@@ -321,6 +326,8 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     if (rc == 0) rc = wl_cmd_campaign_find(s, o->campaign, &campaign, a, e);
     if (rc) return rc;
     if (o->rules && !o->run) return wl_fail(e, WL_EUSAGE, "--rules requires --run");
+    if (o->training && (o->run || o->epochs)) return wl_fail(e, WL_EUSAGE, "--training excludes --run and --epochs");
+    if (o->training) return wl_show_training(s, o->training, o->json, a, e);
     if (o->rules) return show_rules(s, o->run, o->json, a, e);
     if (o->run) return show_run(s, o, a, e);
     return o->epochs ? show_epochs(s, campaign, o, a, e) : show_runs(s, campaign, o, a, e);
@@ -337,7 +344,8 @@ const struct wl_cmd wl_cmd_show = {
             "\n"
             "    wattlaw show lab1\n"
             "    wattlaw show lab1 --run 12        one run with its epochs, devices and sampling quality\n"
-            "    wattlaw show lab1 --epochs --json the observation table",
+            "    wattlaw show lab1 --epochs --json the observation table\n"
+            "    wattlaw show --training gpt       one training over all of its jobs",
     .options = show_rows,
     .options_size = sizeof(struct show_options),
     .run = run,

@@ -56,6 +56,10 @@ void wl_show_nodes(const struct wl_show_details *d, struct wl_arena *a);
 void wl_show_caps(const struct wl_show_details *d, struct wl_arena *a);
 void wl_show_nodes_json(struct wl_json *object, const struct wl_show_details *d);
 
+/* Prints the jobs of a training and their sums (training.c); WL_ENOENT with "did you mean". Returns the exit status. */
+int wl_show_training(struct wl_store *s, const char *name, bool json, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
+
 /* Add a run to an object: settings, status, times, totals, sampling; and all its details. */
 void wl_show_run_json(struct wl_json *object, const struct wl_run_row *run, struct wl_arena *a);
 void wl_show_details_json(struct wl_json *object, const struct wl_show_details *d, struct wl_arena *a);
