@@ -192,15 +192,24 @@ static int wait_for_readback(struct wl_caps *c, size_t i, struct wl_err *e)
     }
 }
 
+/* Limits from this control on were not set: restoring them would need the right that was missing. */
+static void forget_unset(struct wl_caps *c, size_t from)
+{
+    c->journal.n = 0;
+    for (size_t i = 0; i < from; i++) c->journal.n += is_journalled(c, i);
+}
+
 static int set_all(struct wl_caps *c, struct wl_err *e)
 {
     int rc = 0;
-    for (size_t i = 0; i < c->controls.n && rc == 0; i++) {
+    size_t i;
+    for (i = 0; i < c->controls.n && rc == 0; i++) {
         if (is_held(c, i)) continue;
         rc = wl_control_set(&c->controls.v[i], c->settings[i].requested, e);
         if (rc == WL_EHUNG && c->journal_written) c->journal.v[c->entries[i]].set_pending = true;
     }
-    for (size_t i = 0; i < c->controls.n && rc == 0; i++)
+    if (rc < 0) forget_unset(c, rc == WL_EPERM ? i - 1 : i);
+    for (i = 0; i < c->controls.n && rc == 0; i++)
         if (!is_held(c, i)) rc = wait_for_readback(c, i, e);
     return rc;
 }

@@ -45,6 +45,7 @@ for script, options, text in (
         ("fail=*:SetPowerManagementLimit:4", ("--power-cap-w", "250"), "no permission"),
         ("fail=1:SetPowerManagementLimit:4", ("--power-cap-w", "250"), "no permission"),
         ("fail=1:SetGpuLockedClocks:3", ("--clock-mhz", "900"), "not supported"),
+        ("fail=*:SetGpuLockedClocks:4; fail=*:ResetGpuLockedClocks:4", ("--clock-mhz", "900"), "no permission"),
         ("ignore=1", ("--power-cap-w", "250"), "reads 400 W"),
         ("out_of_band=200", ("--power-cap-w", "250"), "enforces 200"),
         ("reasons=2", ("--clock-mhz", "900"), "application clocks are set"),
