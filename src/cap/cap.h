@@ -50,15 +50,15 @@ struct wl_cap_client {
 };
 
 struct wl_cap_opts {
-    const char *setter;        /* auto, nvml, rapl, cpufreq, service, command, observe or null */
-    const char *command;       /* words with {watts}: sets a power limit, also of a module if it has {scope};
-                                * NULL: wattlaw sets it */
-    const char *restore;       /* words that restore it; NULL: `command` with the found watts */
-    const char *clock_command; /* words with {mhz}: locks the clock */
-    const char *clock_restore; /* words that unlock it; required with clock_command */
-    double wait_s;             /* timeout for a driver call or a site's command; 0: 10 s */
-    const char *state_dir;     /* folder for cap journals; NULL: see wl_cap_state_dir */
-    const char *program;       /* the wattlaw program of the guard; NULL: this one */
+    const char *setter;                 /* auto, nvml, rapl, cpufreq, service, command, observe or null */
+    const char *command;                /* words with {watts}: sets a power limit, also of a module if it has {scope};
+                                         * NULL: wattlaw sets it */
+    const char *restore;                /* words that restore it; NULL: `command` with the found watts */
+    const char *clock_command;          /* words with {mhz}: locks the clock */
+    const char *clock_restore;          /* words that unlock it; required with clock_command */
+    double wait_s;                      /* timeout for a driver call or a site's command; 0: 10 s */
+    const char *state_dir;              /* folder for cap journals; NULL: see wl_cap_state_dir */
+    const char *program;                /* the wattlaw program of the guard; NULL: this one */
     const struct wl_cap_client *client; /* NULL: this process sets caps for itself */
 };
 

@@ -18,7 +18,7 @@ struct wl_caps {
     const char *dir, *program;
     struct wl_claims claims; /* of other processes, while the state folder is locked */
     struct wl_guard guard;
-    struct wl_hold *hold;        /* what another process holds for us; NULL: nothing */
+    struct wl_hold *hold;         /* what another process holds for us; NULL: nothing */
     bool journal_written, warned; /* warned: a missing guard or journal was reported */
 };
 
@@ -130,7 +130,10 @@ static int check_free(struct wl_caps *c, struct wl_err *e)
 
 static bool is_held(const struct wl_caps *c, size_t i) { return c->controls.v[i].ops->hold; }
 
-static bool is_journalled(const struct wl_caps *c, size_t i) { return !c->controls.v[i].ops->observes && !is_held(c, i); }
+static bool is_journalled(const struct wl_caps *c, size_t i)
+{
+    return !c->controls.v[i].ops->observes && !is_held(c, i);
+}
 
 static int write_journal(struct wl_caps *c, struct wl_err *e)
 {

@@ -13,8 +13,8 @@ double wl_cap_wait_s(const struct wl_cap_opts *o);
 int wl_control_describe(const struct wl_setter_context *p, struct wl_control *k,
                         int (*describe)(struct wl_control *k, struct wl_arena *a, struct wl_err *e), struct wl_err *e);
 
-/* Opens a setter (NULL: wl_setter_open) and adds its controls, for the calls below; of a client of the cap service those
- * that it asks for. It is closed with p->a. */
+/* Opens a setter (NULL: wl_setter_open) and adds its controls, for the calls below; of a client of the cap service
+ * those that it asks for. It is closed with p->a. */
 int wl_controls_open(const struct wl_setter_context *p, const struct wl_setter_ops *ops, enum wl_cap_kind kind,
                      struct wl_controls *out, const char **fix, struct wl_err *e);
 

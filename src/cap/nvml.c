@@ -88,10 +88,11 @@ static int nvml_probe(const struct wl_control *k, const char **fix, struct wl_er
     if (rc == 0) rc = wl_gpu_power_limit_set(k->state, k->index, scope, l.limit_w, e);
     if (!wl_cap_is_power(k->kind) && rc != WL_EPERM) return 0;
     if (rc == WL_EPERM)
-        *fix = k->kind == WL_CAP_MODULE ? "sudo wattlaw setup --system and join its group, run wattlaw as root (sudo), or name "
-                                          "the site's wrapper: --cap-command 'sudo site-cap {uuid} {watts} {scope}'"
-                                        : "sudo wattlaw setup --system and join its group, run wattlaw as root (sudo), or name "
-                                          "the site's wrapper: --cap-command 'sudo site-cap {uuid} {watts}'";
+        *fix = k->kind == WL_CAP_MODULE
+                   ? "sudo wattlaw setup --system and join its group, run wattlaw as root (sudo), or name "
+                     "the site's wrapper: --cap-command 'sudo site-cap {uuid} {watts} {scope}'"
+                   : "sudo wattlaw setup --system and join its group, run wattlaw as root (sudo), or name "
+                     "the site's wrapper: --cap-command 'sudo site-cap {uuid} {watts}'";
     return rc;
 }
 

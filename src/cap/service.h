@@ -31,7 +31,7 @@ bool wl_cap_service_exists(void);
 /* What the service says to this process. */
 struct wl_cap_service_state {
     const char *socket;
-    size_t limits;        /* that it may set */
+    size_t limits;         /* that it may set */
     const char *why, *fix; /* why it may set none; NULL: it may */
 };
 void wl_cap_service_probe(struct wl_cap_service_state *out, struct wl_arena *a);

@@ -63,8 +63,8 @@ struct wl_setter_ops {
     const char *(*locked_by_other)(const struct wl_control *k, struct wl_arena *a);
 
     /* (optional, all three) Another process sets these limits, all or none, keeps their journal and restores them: when
-     * it is asked to, or when this process dies. hold() fills in the values that will be restored; keep() says that this
-     * process still runs and fails if they were restored meanwhile; release() returns when they are restored. */
+     * it is asked to, or when this process dies. hold() fills in the values that will be restored; keep() says that
+     * this process still runs and fails if they were restored meanwhile; release() returns when they are restored. */
     int (*hold)(struct wl_hold **out, const struct wl_cap_opts *opts, struct wl_cap_setting *const *v, size_t n,
                 struct wl_arena *a, struct wl_err *e);
     int (*keep)(struct wl_hold *h, struct wl_err *e);

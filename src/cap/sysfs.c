@@ -52,7 +52,8 @@ int wl_sysfs_probe(const struct wl_control *k, const char **fix, struct wl_err *
 {
     const struct wl_sysfs_file *f = k->state;
     if (access(f->path, W_OK) == 0) return 0;
-    *fix = "sudo wattlaw setup --system and join its group, run wattlaw as root (sudo), or name the site's wrapper with "
-           "--cap-command or --cap-clock-command";
+    *fix =
+        "sudo wattlaw setup --system and join its group, run wattlaw as root (sudo), or name the site's wrapper with "
+        "--cap-command or --cap-clock-command";
     return wl_fail_errno(e, "%s: cannot be written", f->path);
 }

@@ -1,8 +1,8 @@
 /* The setter that asks the cap service, and reads through the machine's own setter. */
-#include "cap/service/internal.h"
-#include "cap/service.h"
 #include "cap/control.h"
 #include "cap/indirect.h"
+#include "cap/service.h"
+#include "cap/service/internal.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -44,7 +44,8 @@ static int connect_to(const char *path, const char **fix, struct wl_arena *a, st
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
     if (strlen(path) >= sizeof at.sun_path)
-        return wl_fail(e, WL_EINVAL, "%s: longer than the %zu characters of a socket's path", path, sizeof at.sun_path - 1);
+        return wl_fail(e, WL_EINVAL, "%s: longer than the %zu characters of a socket's path", path,
+                       sizeof at.sun_path - 1);
     memcpy(at.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0) return fd;

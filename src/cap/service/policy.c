@@ -38,11 +38,11 @@ static const struct wl_opt rule_rows[] = {
       .type = WL_STRS,
       .offset = offsetof(struct wl_service_rule, devices),
       .help = "names of devices, * and ? are wildcards" },
-#define SETTING_CAP(member, option, unit_, kind, ...)                      \
-    { .name = option,                                                      \
-      .type = WL_STR,                                                      \
+#define SETTING_CAP(member, option, unit_, kind, ...)                                     \
+    { .name = option,                                                                     \
+      .type = WL_STR,                                                                     \
       .offset = offsetof(struct wl_service_rule, ranges) + (kind) * sizeof(const char *), \
-      .unit = unit_,                                                       \
+      .unit = unit_,                                                                      \
       .help = "values that may be set: hardware, or MIN to MAX" },
 #include "settings/settings.def"
     WL_OPT_END,
@@ -68,7 +68,8 @@ static int read_rule(const struct wl_ini *ini, const struct wl_ini_section *s, s
     int rc = wl_ini_apply(ini, s->name, rule_rows, r, a, e);
     if (rc < 0) return rc;
     if (r->devices.n == 0)
-        return wl_fail(e, WL_EINVAL, "%s:%d: [%s] has no devices, such as devices = GPU-*", ini->path, s->line, s->name);
+        return wl_fail(e, WL_EINVAL, "%s:%d: [%s] has no devices, such as devices = GPU-*", ini->path, s->line,
+                       s->name);
     bool any = false;
     for (int k = 0; k < WL_CAP_KINDS; k++) {
         any |= r->ranges[k] != NULL;
@@ -112,8 +113,8 @@ int wl_service_policy_read(const char *path, struct wl_service_policy *out, stru
     int rc = wl_safe_file_read(path, TEXT_MAX, &text, &owner, a, e);
     if (rc < 0) return rc;
     if (!wl_path_is_ours(path))
-        return wl_fail(e, WL_EPERM, "%s: another user than root can write or replace it, and would decide who may set caps",
-                       path);
+        return wl_fail(e, WL_EPERM,
+                       "%s: another user than root can write or replace it, and would decide who may set caps", path);
     return wl_service_policy_parse(path, text, out, a, e);
 }
 
@@ -143,14 +144,14 @@ int wl_service_policy_range(const struct wl_service_policy *p, const struct wl_c
     if (!r) return wl_fail(e, WL_EPERM, "the site's rules do not allow to set %s of %s", kind, k->device);
     bool is_package = k->ops == &wl_setter_rapl, is_power = wl_cap_is_power(k->kind);
     if (isnan(r->min[k->kind]) && (is_package || (is_power && isnan(k->range.min))))
-        return wl_fail(e, WL_EPERM, "%s has no minimum of its own: [%s] must name one, %s = MIN to MAX", k->device, r->name,
-                       kind);
+        return wl_fail(e, WL_EPERM, "%s has no minimum of its own: [%s] must name one, %s = MIN to MAX", k->device,
+                       r->name, kind);
     *min = fmax(r->min[k->kind], k->range.min); /* of a number and NAN the number */
     *max = fmin(r->max[k->kind], k->range.max);
     if (isnan(*min)) *min = WL_SETTING_CAP_MIN;
     if (isnan(*max))
-        return wl_fail(e, WL_EPERM, "%s has no maximum that can be read: [%s] must name one, %s = MIN to MAX", k->device,
-                       r->name, kind);
+        return wl_fail(e, WL_EPERM, "%s has no maximum that can be read: [%s] must name one, %s = MIN to MAX",
+                       k->device, r->name, kind);
     if (*min <= *max) return 0;
     return wl_fail(e, WL_EPERM, "%s takes no value of %s that [%s] allows", k->device, kind, r->name);
 }

@@ -11,15 +11,15 @@
 /* A section [allow NAME]. The first rule that names a limit of a device decides. */
 struct wl_service_rule {
     const char *name;
-    struct wl_strs devices; /* patterns of fnmatch */
-    const char *ranges[WL_CAP_KINDS];                  /* "hardware" or "MIN to MAX"; NULL: not of this rule */
-    double min[WL_CAP_KINDS], max[WL_CAP_KINDS];       /* NAN: the hardware's */
+    struct wl_strs devices;                      /* patterns of fnmatch */
+    const char *ranges[WL_CAP_KINDS];            /* "hardware" or "MIN to MAX"; NULL: not of this rule */
+    double min[WL_CAP_KINDS], max[WL_CAP_KINDS]; /* NAN: the hardware's */
 };
 
 struct wl_service_policy {
-    const char *group;  /* name or number; whose members may use the service */
-    double lease_s;     /* a client that does not say for so long that it runs loses its caps */
-    int64_t sessions;   /* of one user at a time */
+    const char *group; /* name or number; whose members may use the service */
+    double lease_s;    /* a client that does not say for so long that it runs loses its caps */
+    int64_t sessions;  /* of one user at a time */
     struct wl_service_rule *v;
     size_t n;
 };

@@ -13,8 +13,8 @@ static const struct {
     const char *name;
     int code;
 } codes[] = {
-    { "failed", WL_EIO },      { "invalid", WL_EINVAL }, { "denied", WL_EPERM }, { "unavailable", WL_EUNAVAIL },
-    { "missing", WL_ENOENT },  { "hung", WL_EHUNG },
+    { "failed", WL_EIO },           { "invalid", WL_EINVAL }, { "denied", WL_EPERM },
+    { "unavailable", WL_EUNAVAIL }, { "missing", WL_ENOENT }, { "hung", WL_EHUNG },
 };
 
 enum { DIGITS_MAX = 7, PLACES_MAX = 3, LEASE_MAX_S = 86400 };

@@ -7,8 +7,8 @@
  *
  * Replies:
  *
- *     wattlaw-caps 1 ok LEASE_S       to list a line for each limit: KIND MIN MAX DEVICE; to hold: KIND FOUND SET DEVICE
- *     wattlaw-caps 1 refused CODE     and a line that says why; the connection ends, and everything is restored
+ *     wattlaw-caps 1 ok LEASE_S       to list a line for each limit: KIND MIN MAX DEVICE; to hold: KIND FOUND SET
+ * DEVICE wattlaw-caps 1 refused CODE     and a line that says why; the connection ends, and everything is restored
  *
  * Numbers are decimal with at most three places, "-" is none (a clock that was not locked). A packet is whole or
  * refused; nothing is kept from one packet to the next. Parsers allocate nothing. */
@@ -35,9 +35,9 @@ struct wl_service_limit {
 
 struct wl_service_packet {
     bool is_reply;
-    enum wl_service_verb verb; /* of a request */
-    int code;                  /* of a reply: 0, or why it was refused */
-    double lease_s;            /* of a reply without a code: keep has to arrive at least so often */
+    enum wl_service_verb verb;          /* of a request */
+    int code;                           /* of a reply: 0, or why it was refused */
+    double lease_s;                     /* of a reply without a code: keep has to arrive at least so often */
     char text[WL_SERVICE_TEXT_MAX + 1]; /* of a refusal: printable ASCII */
     struct wl_service_limit v[WL_SERVICE_LIMITS_MAX];
     size_t n;

@@ -1,5 +1,5 @@
-/* The process that listens: it admits clients and starts a process for each. It opens no driver and reads nothing that a
- * client sends. */
+/* The process that listens: it admits clients and starts a process for each. It opens no driver and reads nothing that
+ * a client sends. */
 #include "cap/service/internal.h"
 
 #include "base/trust.h"
@@ -50,7 +50,9 @@ static int check_passed(int fd, struct wl_err *e)
     socklen_t n = sizeof listens, m = sizeof type;
     bool ok = getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &n) == 0 &&
               getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &m) == 0 && listens && type == SOCK_SEQPACKET;
-    return ok ? fd : wl_fail(e, WL_EINVAL, "the passed descriptor is not a listening socket: expected ListenSequentialPacket=");
+    return ok ? fd
+              : wl_fail(e, WL_EINVAL,
+                        "the passed descriptor is not a listening socket: expected ListenSequentialPacket=");
 }
 
 static int passed_socket(struct wl_err *e)
@@ -58,8 +60,9 @@ static int passed_socket(struct wl_err *e)
     const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
     int64_t p, n;
     if (!pid || !count || wl_str_to_int(pid, &p) < 0 || wl_str_to_int(count, &n) < 0 || p != getpid())
-        return wl_fail(e, WL_EUNAVAIL, "systemd has not passed a socket: start the unit wattlaw-caps.socket, or name one "
-                                       "with --socket");
+        return wl_fail(e, WL_EUNAVAIL,
+                       "systemd has not passed a socket: start the unit wattlaw-caps.socket, or name one "
+                       "with --socket");
     unsetenv("LISTEN_PID");
     unsetenv("LISTEN_FDS");
     if (n != 1) return wl_fail(e, WL_EINVAL, "systemd has passed %lld sockets: expected one", (long long)n);
@@ -90,7 +93,8 @@ static int make_socket(const char *path, gid_t group, struct wl_err *e)
     wl_arena_free(a);
     if (!ours) return wl_fail(e, WL_EPERM, "%s: not an absolute path in a folder that only root can write to", path);
     if (strlen(path) >= sizeof at.sun_path)
-        return wl_fail(e, WL_EINVAL, "%s: longer than the %zu characters of a socket's path", path, sizeof at.sun_path - 1);
+        return wl_fail(e, WL_EINVAL, "%s: longer than the %zu characters of a socket's path", path,
+                       sizeof at.sun_path - 1);
     memcpy(at.sun_path, path, strlen(path) + 1);
     int rc = remove_stale(&at, e);
     if (rc < 0) return rc;
@@ -123,8 +127,8 @@ static int drop_privileges(bool gpus, struct wl_err *e)
 
 /* ---- clients ---- */
 
-/* Is the client root, or was it in the group when it connected? By the kernel's record of the socket, not by the client's
- * pid, which may be another process's by now. */
+/* Is the client root, or was it in the group when it connected? By the kernel's record of the socket, not by the
+ * client's pid, which may be another process's by now. */
 static bool is_member(const struct server *s, int fd, const struct ucred *peer)
 {
     static gid_t groups[GROUPS_MAX];
@@ -159,7 +163,9 @@ static int admit(const struct server *s, int fd, struct ucred *peer, struct wl_e
 /* The session's own process. It gets SIGTERM when the service dies. */
 static _Noreturn void serve_one(const struct server *s, int fd, const struct ucred *peer, pid_t parent)
 {
-    struct wl_service_session session = { .policy = &s->policy, .opts = s->opts, .power = s->power, .fd = fd, .peer = *peer };
+    struct wl_service_session session = {
+        .policy = &s->policy, .opts = s->opts, .power = s->power, .fd = fd, .peer = *peer
+    };
     sigset_t stop;
     close(s->fd);
     close(s->signal_fd);

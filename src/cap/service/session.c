@@ -23,8 +23,8 @@ struct session {
     struct wl_cap_client client;
     struct wl_service_packet packet; /* the last one read, or to be written */
     struct wl_arena *a;
-    bool ended;    /* the connection, the client or the service */
-    bool released; /* as the client has asked: it waits for a reply */
+    bool ended;        /* the connection, the client or the service */
+    bool released;     /* as the client has asked: it waits for a reply */
     struct wl_err why; /* code 0: all is restored */
 };
 
@@ -61,7 +61,8 @@ static void start_reply(struct session *s)
 
 static void refuse(struct session *s, const struct wl_err *why)
 {
-    wl_log(WL_INFO, "caps", "user %u, process %d: refused: %s", (unsigned)s->of->peer.uid, (int)s->of->peer.pid, why->msg);
+    wl_log(WL_INFO, "caps", "user %u, process %d: refused: %s", (unsigned)s->of->peer.uid, (int)s->of->peer.pid,
+           why->msg);
     wl_service_turn_away(s->of->fd, why);
     s->ended = true;
 }
@@ -108,8 +109,8 @@ static int list_kind(struct session *s, enum wl_cap_kind kind, struct wl_err *e)
     for (size_t i = 0; i < controls.n; i++)
         if (wl_service_policy_range(s->of->policy, &controls.v[i], &min, &max, &none) == 0 &&
             !wl_service_add(&s->packet, kind, min, max, controls.v[i].device))
-            return wl_fail(e, WL_EINVAL, "cap service: %s: not a plain name, or more than %d limits", controls.v[i].device,
-                           WL_SERVICE_LIMITS_MAX);
+            return wl_fail(e, WL_EINVAL, "cap service: %s: not a plain name, or more than %d limits",
+                           controls.v[i].device, WL_SERVICE_LIMITS_MAX);
     return 0;
 }
 
@@ -151,8 +152,9 @@ static int check_value(const struct session *s, const struct wl_control *k, doub
     double min, max;
     int rc = wl_service_policy_range(s->of->policy, k, &min, &max, e);
     if (rc < 0 || (value >= min && value <= max)) return rc;
-    return wl_fail(e, WL_EINVAL, "%s of %s: %g %s is out of range: %.6g to %.6g %s is allowed", wl_cap_kind_name(k->kind),
-                   k->device, value, wl_cap_kind_unit(k->kind), min, max, wl_cap_kind_unit(k->kind));
+    return wl_fail(e, WL_EINVAL, "%s of %s: %g %s is out of range: %.6g to %.6g %s is allowed",
+                   wl_cap_kind_name(k->kind), k->device, value, wl_cap_kind_unit(k->kind), min, max,
+                   wl_cap_kind_unit(k->kind));
 }
 
 /* Each limit exists and may be set to its value, before anything is set. */
@@ -213,7 +215,8 @@ static bool wait_for_release(struct session *s, struct wl_caps *caps)
             until_ns = wl_now_ns() + (int64_t)(lease_s * WL_NS_PER_S);
         } else if (!s->ended && wl_now_ns() > until_ns) {
             struct wl_err e;
-            wl_fail(&e, WL_EHUNG, "cap service: the client was silent for its lease of %g s: caps are restored", lease_s);
+            wl_fail(&e, WL_EHUNG, "cap service: the client was silent for its lease of %g s: caps are restored",
+                    lease_s);
             refuse(s, &e);
         }
         if (!s->ended) wl_caps_poll(caps);
@@ -260,8 +263,8 @@ static int open_pid_fd(const struct wl_service_session *s)
     return s->peer.pid > 0 ? (int)syscall(SYS_pidfd_open, s->peer.pid, 0) : -1;
 }
 
-/* The arena is freed, and with it the reservation dropped, before the last reply: the client's next connection finds the
- * device free. */
+/* The arena is freed, and with it the reservation dropped, before the last reply: the client's next connection finds
+ * the device free. */
 void wl_service_session_run(struct wl_service_session *of)
 {
     static struct session s; /* too large for the stack */

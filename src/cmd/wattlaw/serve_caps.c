@@ -69,8 +69,10 @@ const struct wl_cmd wl_cmd_serve_caps = {
     .usage = "[options]",
     .help = "set power caps and clock locks for the members of a group, as a service of root",
     .more =
-        "For the unit wattlaw-caps.service, which wattlaw setup --system installs. Clients are wattlaws of users who may\n"
-        "not set caps themselves: measure, sweep and tune use the service where it runs (--cap-setter auto or service).\n"
+        "For the unit wattlaw-caps.service, which wattlaw setup --system installs. Clients are wattlaws of users who "
+        "may\n"
+        "not set caps themselves: measure, sweep and tune use the service where it runs (--cap-setter auto or "
+        "service).\n"
         "A cap is restored when its client's connection or process ends, or when the client is silent for its lease.\n"
         "The caps of a killed service are restored when it starts again.\n"
         "\n"

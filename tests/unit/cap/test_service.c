@@ -30,9 +30,11 @@ static void broken_rules_are_named(void **state)
     assert_rejected(p, "[alow gpus]\ndevices = *\n", "unknown section [alow gpus]");
     assert_rejected(p, "[allow gpus]\npower_cap_w = hardware\n", "has no devices");
     assert_rejected(p, "[allow gpus]\ndevices = *\n", "allows no limit");
-    static const char *const ranges[] = { "", "any", "100", "100 to", "to 300", "300 to 100", "0 to 100", "100 to 1e9", "100-300", "nan to 300" };
+    static const char *const ranges[] = { "",           "any",      "100",        "100 to",  "to 300",
+                                          "300 to 100", "0 to 100", "100 to 1e9", "100-300", "nan to 300" };
     for (size_t i = 0; i < WL_COUNT(ranges); i++)
-        assert_rejected(p, wl_strf(p->a, "[allow gpus]\ndevices = *\npower_cap_w = %s\n", ranges[i]), "expected hardware, or MIN to MAX");
+        assert_rejected(p, wl_strf(p->a, "[allow gpus]\ndevices = *\npower_cap_w = %s\n", ranges[i]),
+                        "expected hardware, or MIN to MAX");
 }
 
 static struct wl_control control(const struct wl_setter_ops *ops, const char *device, enum wl_cap_kind kind, double min,
@@ -49,7 +51,8 @@ static void assert_range(struct fixture *p, const struct wl_service_policy *rule
     if (low != min || high != max) fail_msg("%s: %g to %g", k.device, low, high);
 }
 
-static void assert_denied(struct fixture *p, const struct wl_service_policy *rules, struct wl_control k, const char *why)
+static void assert_denied(struct fixture *p, const struct wl_service_policy *rules, struct wl_control k,
+                          const char *why)
 {
     double low, high;
     assert_int_equal(wl_service_policy_range(rules, &k, &low, &high, &p->e), WL_EPERM);
@@ -70,7 +73,8 @@ static void a_rule_never_exceeds_the_hardware(void **state)
     assert_range(p, &rules, control(nvml, "GPU-3", WL_CAP_POWER, 100, 400), 150, 400);
     assert_range(p, &rules, control(nvml, "GPU-1", WL_CAP_CLOCK, NAN, 1410), 1, 1410);
     assert_range(p, &rules, control(rapl, "rapl:package-0/short_term", WL_CAP_POWER, 1, NAN), 60, 500);
-    assert_denied(p, &rules, control(rapl, "rapl:package-0/long_term", WL_CAP_POWER, 1, 205), "has no minimum of its own");
+    assert_denied(p, &rules, control(rapl, "rapl:package-0/long_term", WL_CAP_POWER, 1, 205),
+                  "has no minimum of its own");
     assert_denied(p, &rules, control(nvml, "GPU-2", WL_CAP_POWER, NAN, NAN), "has no minimum");
     assert_denied(p, &rules, control(nvml, "GPU-2", WL_CAP_CLOCK, NAN, NAN), "has no maximum");
     assert_denied(p, &rules, control(nvml, "GPU-1", WL_CAP_POWER, 350, 400), "takes no value");
@@ -110,7 +114,8 @@ static void a_limit_occurs_once(void **state)
 {
     (void)state;
     static struct wl_service_packet p;
-    static const char twice[] = "wattlaw-caps 1 hold\npower_cap_w 250 GPU-1\nclock_mhz 900 GPU-1\npower_cap_w 250 GPU-1\n";
+    static const char twice[] =
+        "wattlaw-caps 1 hold\npower_cap_w 250 GPU-1\nclock_mhz 900 GPU-1\npower_cap_w 250 GPU-1\n";
     struct wl_err e;
     assert_int_equal(wl_service_read_request(twice, sizeof twice - 1, &p, &e), WL_EINVAL);
     assert_non_null(strstr(e.msg, "line 4 of the packet: expected each limit of a device once"));

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-extern const unsigned char wl_setup_socket[], wl_setup_service[], wl_setup_rules[], wl_setup_energy[], wl_setup_sysusers[],
-    wl_setup_caps[], wl_setup_folder[];
+extern const unsigned char wl_setup_socket[], wl_setup_service[], wl_setup_rules[], wl_setup_energy[],
+    wl_setup_sysusers[], wl_setup_caps[], wl_setup_folder[];
 
 /* ---- CPU packages ---- */
 
@@ -40,8 +40,8 @@ static const char *package_rule(const char *root, struct wl_arena *a)
     double low, high;
     package_limits(root, &low, &high, a);
     bool known = low >= 2;
-    return wl_strf(a, "%s[allow cpus]\n%sdevices = rapl:*\n%spower_cap_w = %.0f to %.0f", known ? "" : "# ", known ? "" : "# ",
-                   known ? "" : "# ", known ? ceil(low / 2) : 60, known ? floor(high) : 205);
+    return wl_strf(a, "%s[allow cpus]\n%sdevices = rapl:*\n%spower_cap_w = %.0f to %.0f", known ? "" : "# ",
+                   known ? "" : "# ", known ? "" : "# ", known ? ceil(low / 2) : 60, known ? floor(high) : 205);
 }
 
 /* ---- templates ---- */
@@ -111,10 +111,12 @@ void wl_setup_list(const struct wl_setup_names *names, struct wl_setup_items *ou
         { "/etc/sysusers.d/wattlaw.conf", wl_setup_sysusers, "the group, in images that start without it", false },
         { "/etc/tmpfiles.d/wattlaw.conf", wl_setup_folder, "/run/wattlaw, the folder for cap journals", true },
         { "/etc/tmpfiles.d/wattlaw-energy.conf", wl_setup_energy, "energy counters for the group, at boot", false },
-        { "/etc/udev/rules.d/60-wattlaw.rules", wl_setup_rules, "energy counters for the group, when a driver is loaded", false },
+        { "/etc/udev/rules.d/60-wattlaw.rules", wl_setup_rules,
+          "energy counters for the group, when a driver is loaded", false },
         { "/etc/wattlaw/caps.conf", wl_setup_caps, "who may set which caps; yours to edit", true },
         { unit, wl_setup_socket, "/run/wattlaw-caps.socket, for root and the group", false },
-        { "/etc/systemd/system/wattlaw-caps.service", wl_setup_service, "the cap service, started by the socket", false },
+        { "/etc/systemd/system/wattlaw-caps.service", wl_setup_service, "the cap service, started by the socket",
+          false },
     };
     bool skip_folder = has_state_folder(names->root, a);
     add_folders(out, a);

@@ -66,12 +66,15 @@ static bool is_plain(const char *s, const char *others, size_t max)
 static int check_program(const struct options *o, const char *program, struct wl_err *e)
 {
     if (program[0] != '/' || !is_plain(program, "/._+-", PATH_MAX - 1))
-        return wl_fail(e, WL_EINVAL, "--program %s: expected an absolute path of letters, digits and / . _ + -", program);
+        return wl_fail(e, WL_EINVAL, "--program %s: expected an absolute path of letters, digits and / . _ + -",
+                       program);
     static const char *const hidden[] = { "/home/", "/root/", "/run/", "/tmp/", "/var/tmp/" };
     for (size_t i = 0; i < WL_COUNT(hidden); i++)
         if (wl_str_starts(program, hidden[i]))
-            return wl_fail(e, WL_EINVAL, "%s: the service does not see %s: install wattlaw (sudo meson install), or name an "
-                                         "installed one with --program", program, hidden[i]);
+            return wl_fail(e, WL_EINVAL,
+                           "%s: the service does not see %s: install wattlaw (sudo meson install), or name an "
+                           "installed one with --program",
+                           program, hidden[i]);
     if (*o->root || wl_path_is_ours(program)) return 0;
     return wl_fail(e, WL_EPERM,
                    "%s: other users can replace it, and a service of root would run it: install wattlaw (sudo meson "
@@ -86,7 +89,8 @@ static int read_names(const struct options *o, struct wl_setup_names *out, struc
     *out = (struct wl_setup_names) { .group = o->group, .program = o->program, .root = o->root };
     if (!o->program) out->program = wl_strndup(a, self, n > 0 ? (size_t)n : 0);
     if (!is_plain(o->group, "_-", 31) || !(isalpha((unsigned char)*o->group) || *o->group == '_'))
-        return wl_fail(e, WL_EINVAL, "--group %s: expected a letter, then letters, digits, _ and -, at most 31", o->group);
+        return wl_fail(e, WL_EINVAL, "--group %s: expected a letter, then letters, digits, _ and -, at most 31",
+                       o->group);
     return o->remove ? 0 : check_program(o, out->program, e);
 }
 
@@ -128,7 +132,8 @@ static void show_commands(const struct command *v, size_t n, struct wl_arena *a)
 {
     for (size_t i = 0; i < n; i++) {
         const char *why = why_not(&v[i], a);
-        wl_print("  %-8s %s%s%s%s\n", why ? "skip" : "run", line_of(&v[i], a), why ? "    (" : "", why ? why : "", why ? ")" : "");
+        wl_print("  %-8s %s%s%s%s\n", why ? "skip" : "run", line_of(&v[i], a), why ? "    (" : "", why ? why : "",
+                 why ? ")" : "");
     }
 }
 
@@ -140,10 +145,9 @@ static bool run_commands(const struct command *v, size_t n, struct wl_arena *a)
         struct wl_process_result end = { 0 };
         struct wl_err e;
         char *text;
-        struct wl_process_run run = { .argv = (char *const *)(const char *const *)v[i].argv,
-                                      .max = 1000,
-                                      .merge_stderr = true,
-                                      .timeout_s = 150 };
+        struct wl_process_run run = {
+            .argv = (char *const *)(const char *const *)v[i].argv, .max = 1000, .merge_stderr = true, .timeout_s = 150
+        };
         if (why_not(&v[i], a)) continue;
         int rc = wl_process_run(&run, &text, &end, a, &e);
         if (rc == 0 && end.status == 0) continue;
@@ -232,17 +236,19 @@ static void show_setup(const struct options *o, const struct wl_setup_items *ite
         if (!group_exists(o->group)) show_commands(&add_group, 1, a);
         show_commands(after_setup, WL_COUNT(after_setup), a);
     }
-    wl_print("Members of the group %s can then read the energy counters of CPUs, and set power caps within the rules of\n"
-             "/etc/wattlaw/caps.conf. To undo: wattlaw setup --system --remove\n",
-             o->group);
+    wl_print(
+        "Members of the group %s can then read the energy counters of CPUs, and set power caps within the rules of\n"
+        "/etc/wattlaw/caps.conf. To undo: wattlaw setup --system --remove\n",
+        o->group);
 }
 
 static int refuse_foreign(const struct options *o, const struct wl_setup_items *items, struct wl_err *e)
 {
     for (size_t i = 0; i < items->n; i++)
         if (wl_str_eq(action(&items->v[i]), "REFUSE"))
-            return wl_fail(e, WL_EINVAL, "%s%s: exists and is not what setup would make, or was changed since: move it away",
-                           o->root, items->v[i].path);
+            return wl_fail(e, WL_EINVAL,
+                           "%s%s: exists and is not what setup would make, or was changed since: move it away", o->root,
+                           items->v[i].path);
     return 0;
 }
 
@@ -300,7 +306,9 @@ static void show_removal(const struct options *o, const struct wl_setup_record *
     if (!*o->root) show_commands(before_removal, WL_COUNT(before_removal), a);
     for (size_t i = r->n; i-- > 0;)
         wl_print("  remove   %s%s%s\n", o->root, r->v[i].path,
-                 r->v[i].type == WL_SETUP_FOLDER ? "    if empty" : r->v[i].type == WL_SETUP_FILE ? "    if unchanged" : "");
+                 r->v[i].type == WL_SETUP_FOLDER ? "    if empty"
+                 : r->v[i].type == WL_SETUP_FILE ? "    if unchanged"
+                                                 : "");
     wl_print("  remove   %s%s\n", o->root, WL_SETUP_RECORD);
     if (*o->root) return;
     const char *stays = group_stays(r, a);
@@ -314,7 +322,8 @@ static void show_removal(const struct options *o, const struct wl_setup_record *
 }
 
 /* Entries of one kind, newest first: folders come last, when their files are gone. */
-static int remove_entries(const struct options *o, const struct wl_setup_record *r, bool folders, bool *changed, struct wl_err *e)
+static int remove_entries(const struct options *o, const struct wl_setup_record *r, bool folders, bool *changed,
+                          struct wl_err *e)
 {
     int rc = 0;
     for (size_t i = r->n; i-- > 0 && rc == 0;) {
@@ -369,7 +378,8 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     int rc = read_names(o, &names, a, e);
     if (rc < 0) return rc;
     if (!*o->root && !o->dry_run && geteuid() != 0)
-        return wl_fail(e, WL_EPERM, "only root can set up the system: sudo wattlaw setup --system (--dry-run shows what it does)");
+        return wl_fail(e, WL_EPERM,
+                       "only root can set up the system: sudo wattlaw setup --system (--dry-run shows what it does)");
     return o->remove ? undo(o, a, e) : set_up(o, &names, a, e);
 }
 
@@ -377,15 +387,16 @@ const struct wl_cmd wl_cmd_setup = {
     .name = "setup",
     .usage = "--system [options]",
     .help = "let a group read energy counters and set power caps without root; shown first, and reversible",
-    .more =
-        "Prints what it would do and asks. It makes a group, rules by which the group reads the energy counters of CPUs\n"
-        "(udev, tmpfiles.d), and a cap service with a socket (systemd) that sets caps within /etc/wattlaw/caps.conf. A\n"
-        "second call changes nothing. --remove removes what was made, and leaves files that were changed since.\n"
-        "\n"
-        "  wattlaw setup --system --dry-run            every file with its content, every command\n"
-        "  sudo wattlaw setup --system\n"
-        "  sudo gpasswd -a alice wattlaw               admits a user, at the next login\n"
-        "  sudo wattlaw setup --system --remove",
+    .more = "Prints what it would do and asks. It makes a group, rules by which the group reads the energy counters of "
+            "CPUs\n"
+            "(udev, tmpfiles.d), and a cap service with a socket (systemd) that sets caps within "
+            "/etc/wattlaw/caps.conf. A\n"
+            "second call changes nothing. --remove removes what was made, and leaves files that were changed since.\n"
+            "\n"
+            "  wattlaw setup --system --dry-run            every file with its content, every command\n"
+            "  sudo wattlaw setup --system\n"
+            "  sudo gpasswd -a alice wattlaw               admits a user, at the next login\n"
+            "  sudo wattlaw setup --system --remove",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

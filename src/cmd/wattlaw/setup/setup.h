@@ -51,7 +51,7 @@ struct wl_setup_made {
     int64_t size;
 };
 struct wl_setup_record {
-    const char *group;  /* NULL: there is no record */
+    const char *group; /* NULL: there is no record */
     bool made_group;
     struct wl_setup_made *v;
     size_t n, cap;

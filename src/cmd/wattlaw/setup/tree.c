@@ -37,7 +37,8 @@ static int open_parent(const char *root, const char *path, const char **name)
 static int fail_at(struct wl_err *e, const char *root, const char *path, const char *what)
 {
     bool is_link = errno == ELOOP || errno == ENOTDIR;
-    if (is_link) return wl_fail(e, WL_EINVAL, "%s%s: a folder on its path is a link or a file; it is not followed", root, path);
+    if (is_link)
+        return wl_fail(e, WL_EINVAL, "%s%s: a folder on its path is a link or a file; it is not followed", root, path);
     return wl_fail_errno(e, "%s%s: cannot %s", root, path, what);
 }
 
@@ -93,7 +94,7 @@ static int inspect(const char *root, struct wl_setup_item *item, const struct wl
     int folder = open_parent(root, item->path, &name);
     if (folder < 0) return errno == ENOENT ? 0 : fail_at(e, root, item->path, "examine");
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        item->state = is_same(folder, name, &wanted.v[0])               ? WL_SETUP_SAME
+        item->state = is_same(folder, name, &wanted.v[0])       ? WL_SETUP_SAME
                       : before && is_same(folder, name, before) ? WL_SETUP_OLD
                                                                 : WL_SETUP_FOREIGN;
     close(folder);
@@ -177,7 +178,8 @@ size_t wl_setup_close_counters(const char *root, gid_t group, struct wl_arena *a
     if (wl_dir_list(folder, &zones, a, NULL) < 0) zones.n = 0;
     for (size_t i = 0; i < zones.n; i++) {
         struct stat st;
-        int fd = open(wl_strf(a, "%s/%s/energy_uj", folder, zones.v[i]), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        int fd =
+            open(wl_strf(a, "%s/%s/energy_uj", folder, zones.v[i]), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
         if (fd < 0) continue;
         if (fstat(fd, &st) == 0 && st.st_gid == group && (st.st_mode & 0777) == 0440)
             closed += fchmod(fd, 0400) == 0 && fchown(fd, 0, 0) == 0;
