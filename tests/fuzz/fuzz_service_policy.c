@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n)
     if (wl_service_policy_parse("fuzz.conf", wl_strndup(a, (const char *)data, n), &p, a, &e) < 0) {
         WL_CHECK(wl_str_starts(e.msg, "fuzz.conf"));
     } else {
-        WL_CHECK(p.lease_s >= 1 && p.sessions >= 1 && p.group);
+        WL_CHECK(p.lease_s >= 3 && p.sessions >= 1 && p.group);
         if (wl_service_policy_range(&p, &gpu, &min, &max, &e) == 0) WL_CHECK(min >= 100 && min <= max && max <= 400);
     }
     wl_arena_free(a);

@@ -95,6 +95,16 @@ static int recv_reply(int fd, double wait_s, struct wl_service_packet *reply, st
     return rc;
 }
 
+/* Returns when the service's process for this connection has ended, or after a while: a user has few of them. */
+static void await_end(int fd)
+{
+    enum { END_MS = 2000 };
+    char byte;
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+    while (poll(&p, 1, END_MS) > 0 && recv(fd, &byte, 1, 0) > 0) {
+    }
+}
+
 /* Sends the packet and replaces it by the reply. A service that turns this process away may not read the request. */
 static int ask(int fd, double wait_s, struct wl_service_packet *packet, struct wl_err *e)
 {
@@ -121,6 +131,7 @@ static int ask_list(const struct wl_cap_opts *o, struct wl_service_packet *reply
     if (fd < 0) return fd;
     *reply = (struct wl_service_packet) { .verb = WL_SERVICE_LIST };
     int rc = ask(fd, wait_for(o, 0), reply, e);
+    await_end(fd);
     close(fd);
     if (rc == WL_EPERM) *fix = join_fix(wl_cap_service_socket(), a);
     return rc;
@@ -197,6 +208,18 @@ static int service_hold(struct wl_hold **out, const struct wl_cap_opts *opts, st
     return rc;
 }
 
+/* The service has said why it ends the connection, unless it was killed. */
+static int fail_lost(const struct wl_hold *h, struct wl_err *e)
+{
+    struct wl_service_packet *packet = calloc(1, sizeof *packet);
+    struct wl_err none;
+    bool said = packet && recv_reply(h->fd, 0, packet, &none) == 0 && packet->code < 0;
+    wl_fail(e, WL_EIO, "the cap service has ended, and restored the caps of this run%s%s", said ? ": " : "",
+            said ? packet->text : "");
+    free(packet);
+    return e->code;
+}
+
 static int service_keep(struct wl_hold *h, struct wl_err *e)
 {
     static const char keep[] = "wattlaw-caps 1 keep\n";
@@ -208,7 +231,7 @@ static int service_keep(struct wl_hold *h, struct wl_err *e)
         h->lost = n < 0 && errno != EAGAIN && errno != EINTR;
         h->next_ns = wl_now_ns() + h->keep_ns;
     }
-    return h->lost ? wl_fail(e, WL_EIO, "the cap service has ended, and restored the caps of this run") : 0;
+    return h->lost ? fail_lost(h, e) : 0;
 }
 
 static int service_release(struct wl_hold *h, struct wl_err *e)
@@ -220,6 +243,7 @@ static int service_release(struct wl_hold *h, struct wl_err *e)
     }
     packet->verb = WL_SERVICE_RELEASE;
     int rc = h->lost ? 0 : ask(h->fd, h->wait_s, packet, e);
+    await_end(h->fd);
     close(h->fd);
     free(packet);
     return rc;

@@ -18,7 +18,8 @@ struct wl_service_session {
 };
 
 /* Answers a client until its connection, its process, its lease or the service ends, and restores what it has set. For
- * a process of its own. */
+ * a process of its own: the connection is closed by its end, so that a client that waits for that is no longer counted.
+ */
 void wl_service_session_run(struct wl_service_session *s);
 
 /* Sends a refusal to a client that gets no session. */

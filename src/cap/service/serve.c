@@ -191,21 +191,6 @@ static int start_session(struct server *s, int fd, const struct ucred *peer, str
     return 0;
 }
 
-static void accept_one(struct server *s)
-{
-    struct ucred peer = { 0 };
-    struct wl_err e;
-    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) return;
-    int rc = admit(s, fd, &peer, &e);
-    if (rc == 0) rc = start_session(s, fd, &peer, &e);
-    if (rc < 0) {
-        wl_log(WL_INFO, "caps", "refused: %s", e.msg);
-        wl_service_turn_away(fd, &e);
-    }
-    close(fd);
-}
-
 static void collect_sessions(struct server *s)
 {
     pid_t pid;
@@ -215,6 +200,22 @@ static void collect_sessions(struct server *s)
                 s->v[i].pid = 0;
                 s->n--;
             }
+}
+
+static void accept_one(struct server *s)
+{
+    struct ucred peer = { 0 };
+    struct wl_err e;
+    int fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0) return;
+    collect_sessions(s); /* that have ended, but whose signal was not read yet */
+    int rc = admit(s, fd, &peer, &e);
+    if (rc == 0) rc = start_session(s, fd, &peer, &e);
+    if (rc < 0) {
+        wl_log(WL_INFO, "caps", "refused: %s", e.msg);
+        wl_service_turn_away(fd, &e);
+    }
+    close(fd);
 }
 
 static void stop_sessions(struct server *s)

@@ -283,6 +283,4 @@ void wl_service_session_run(struct wl_service_session *of)
     }
     wl_arena_free(s.a);
     if (s.released) reply_released(&s);
-    close(of->fd);
-    if (s.pid_fd >= 0) close(s.pid_fd);
 }

@@ -30,7 +30,7 @@ def restored(m, what):
 
 def members_set_caps():
     """measure chooses the service by itself, records it, and the values return; with a clock too, in one transaction."""
-    with rig() as m:
+    with rig(sessions=2) as m:  # doctor alone has five conversations, one after the other
         seen = f"cat {m.limits} > {m.home(A)}/seen"
         r = m.cap(A, 250, job=("sh", "-c", seen), more=("--clock-mhz", "900"))
         expect(r.returncode == 0 and r.stderr == "", "a member caps, without a warning", r)
@@ -187,23 +187,24 @@ def campaigns_and_mixed_setters():
 
 def silent_clients():
     """A client that is stopped loses its caps after its lease; its run says so."""
-    with rig(lease="1s") as m:
-        p = m.begin(A, 250, job=("sleep", "3"))
+    with rig(lease="3s") as m:
+        p = m.begin(A, 250, job=m.until_released())
         expect(wait_until(lambda: m.watts() == [250, 250] or p.poll() is not None) and p.poll() is None, "set")
-        time.sleep(1.5)
+        time.sleep(3.5)
         expect(m.watts() == [250, 250], "a run that runs keeps its caps")
         os.kill(p.pid, signal.SIGSTOP)
         restored(m, "a stopped client")
         os.kill(p.pid, signal.SIGCONT)
+        m.release()
         said = p.communicate(timeout=PATIENCE_S)[1]
-        expect("has ended, and restored the caps of this run" in said, said)
+        expect("the client was silent for its lease of 3 s: caps are restored" in said, said)
         flag = sqlite3.connect(f"{m.home(A)}/s.db").execute("select flag from run").fetchone()[0]
         expect(flag and "a cap changed during the run" in flag, f"the run is flagged: {flag}")
 
 
 def hostile_clients():
     """Whatever members send, others are served meanwhile, and nothing is set."""
-    with rig(lease="2s") as m:
+    with rig(lease="3s") as m:
         packets = (b"", b"\n", b"\0" * 100, b"x" * 140000, b"wattlaw-caps 2 list\n", b"wattlaw-caps 1 list", b"wattlaw-caps 1 list\n\n",
                    b"wattlaw-caps 1 hold\n", b"wattlaw-caps 1 keep\n", b"wattlaw-caps 1 release\n", hold("1e2").encode(), hold("-250").encode(),
                    hold("0x40").encode(), hold("nan").encode(), hold("99999999999999999999").encode(), hold("250.0001").encode(), hold("-").encode(),

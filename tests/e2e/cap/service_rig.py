@@ -15,7 +15,7 @@ DENIED = "; ".join(f"fail=*:{call}:4" for call in ("SetPowerManagementLimit", "S
 RULES = """[service]
 group = 61100
 lease = {lease}
-sessions_per_user = 3
+sessions_per_user = {sessions}
 
 [allow gpus]
 devices = {devices}
@@ -96,7 +96,7 @@ def hold(watts, gpus=(0, 1), kind="power_cap_w"):
 class ServiceRig(UsersRig):
     """Only the service may set limits; the users' driver denies it."""
 
-    def __init__(self, wattlaw, fake, lease="60s", devices="GPU-*", watts="150 to 400", rules="", start=True, **how):
+    def __init__(self, wattlaw, fake, lease="60s", sessions=3, devices="GPU-*", watts="150 to 400", rules="", start=True, **how):
         super().__init__(wattlaw, fake, **how)
         self.as_root = dict(self.env)
         self.env["WATTLAW_FAKE_NVML"] += f"; {DENIED}"
@@ -106,7 +106,7 @@ class ServiceRig(UsersRig):
         self.log = os.path.join(self.path, "log")
         self.env["WATTLAW_CAPS_SOCKET"] = self.socket
         with open(self.config, "w", encoding="ascii") as f:
-            f.write(RULES.format(lease=lease, devices=devices, watts=watts) + rules)
+            f.write(RULES.format(lease=lease, sessions=sessions, devices=devices, watts=watts) + rules)
         self.service = self.serve() if start else None
 
     def who(self, user):

@@ -26,7 +26,7 @@ static void broken_rules_are_named(void **state)
 {
     struct fixture *p = *state;
     assert_rejected(p, "[service]\ngroup = x\nleese = 3s\n", "caps.conf:3");
-    assert_rejected(p, "[service]\nlease = 0s\n", "caps.conf:2");
+    assert_rejected(p, "[service]\nlease = 1s\n", "caps.conf:2");
     assert_rejected(p, "[alow gpus]\ndevices = *\n", "unknown section [alow gpus]");
     assert_rejected(p, "[allow gpus]\npower_cap_w = hardware\n", "has no devices");
     assert_rejected(p, "[allow gpus]\ndevices = *\n", "allows no limit");
