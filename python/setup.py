@@ -10,7 +10,7 @@ import shlex
 import shutil
 import subprocess
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
 try:
@@ -46,12 +46,15 @@ class Build(build_py):
 class Wheel(bdist_wheel):
     """For this platform, and any Python: the program does not link it."""
 
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
-
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]
 
 
-setup(version=version(), packages=["wattlaw"], cmdclass={"build_py": Build, "bdist_wheel": Wheel})
+class Platform(Distribution):
+    """It belongs where compiled modules do."""
+
+    def has_ext_modules(self):
+        return True
+
+
+setup(version=version(), packages=["wattlaw"], distclass=Platform, cmdclass={"build_py": Build, "bdist_wheel": Wheel})
