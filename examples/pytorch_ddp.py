@@ -24,7 +24,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python"))
-import wattlaw  # noqa: E402  (a copy of python/wattlaw.py next to your program works, too)
+import wattlaw  # noqa: E402  (a copy of python/wattlaw next to your program works, too)
 
 
 def options():

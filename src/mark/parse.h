@@ -1,4 +1,4 @@
-/* Reads mark lines: a workload's reports about its epochs (written by include/wattlaw/mark.h, python/wattlaw.py).
+/* Reads mark lines: a workload's reports about its epochs (written by include/wattlaw/mark.h, python/wattlaw/__init__.py).
  *
  *     <CLOCK_MONOTONIC ns> <rank> <word> key=value key=value ...
  *
