@@ -19,7 +19,8 @@ void wl_table_column(struct wl_table *t, const char *name, bool right)
     WL_GROW(t->arena, t->head, t->columns, t->head_cap);
     t->head[t->columns++] =
         (struct wl_table_head) { .name = wl_strdup(t->arena, wl_printable(t->arena, name, WL_PRINTABLE_LINE)),
-                                 .right = right };
+                                 .right = right,
+                                 .kept = wl_str_eq(name, "note") };
 }
 
 void wl_table_real_column(struct wl_table *t, const char *name, int digits)
@@ -276,6 +277,13 @@ static void share_width(const struct wl_table *t, struct layout *l, const size_t
     }
 }
 
+/* An interval goes with its value. */
+static void leave_out(const struct wl_table *t, struct layout *l, size_t c)
+{
+    l->left_out[c] = true;
+    if (c + 1 < t->columns && wl_str_eq(t->head[c + 1].name, "95 %")) l->left_out[c + 1] = true;
+}
+
 static struct layout layout_of(const struct wl_table *t, const size_t *natural, size_t width, struct wl_arena *a)
 {
     struct layout l = { wl_new_array(a, size_t, t->columns), wl_new_array(a, bool, t->columns) };
@@ -283,7 +291,7 @@ static struct layout layout_of(const struct wl_table *t, const size_t *natural, 
     while (width_needed(t, &l, natural, text_width) > width) {
         const ptrdiff_t next = next_left_out(t, &l, natural);
         if (next >= 0)
-            l.left_out[next] = true;
+            leave_out(t, &l, (size_t)next);
         else if (text_width > LEAST_TEXT)
             text_width--;
         else
@@ -391,12 +399,17 @@ static const char *full_name(const struct wl_table *t, size_t c, struct wl_arena
     return c && wl_str_eq(name, "95 %") ? wl_strf(a, "95 %% of %s", t->head[c - 1].name) : name;
 }
 
+static bool goes_with_value(const struct wl_table *t, const struct layout *l, size_t c)
+{
+    return c && wl_str_eq(t->head[c].name, "95 %") && l->left_out[c - 1];
+}
+
 /* The names of the columns that are left out; NULL: none. */
 static const char *names_left_out(const struct wl_table *t, const struct layout *l, struct wl_arena *a)
 {
     struct wl_text names = WL_TEXT(a);
     for (size_t c = 0; c < t->columns; c++)
-        if (l->left_out[c]) wl_text_addf(&names, "%s%s", names.n ? ", " : "", full_name(t, c, a));
+        if (l->left_out[c] && !goes_with_value(t, l, c)) wl_text_addf(&names, "%s%s", names.n ? ", " : "", full_name(t, c, a));
     return names.n ? names.s : NULL;
 }
 

@@ -53,7 +53,7 @@ void wl_table_cellf(struct wl_table *t, const char *fmt, ...) WL_PRINTF(2, 3);
 /* Prints the cell that was added last in a colour. */
 void wl_table_style(struct wl_table *t, enum wl_style style);
 
-/* Columns of this name stay on a narrow terminal, as the first one and that of the provenance do: notes that a number
+/* Columns of this name stay on a narrow terminal, as the first one, that of the provenance and "note" do: what a number
  * must not be read without. */
 void wl_table_keep(struct wl_table *t, const char *name);
 

@@ -182,7 +182,7 @@ static void print_cells(const struct wl_factor_group *g, const char *factor, dou
                                   "95 %",
                                   wl_strf(a, "p of time beyond %g %%", 100 * margin),
                                   "best trade-off" };
-    const char *const spare[] = { heads[10], heads[9], "energy x time", "runs" };
+    const char *const spare[] = { heads[10], "energy x time", "power", "runs" };
     wl_print("\n");
     for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&t, heads[i], i + 1 < WL_COUNT(heads));
     for (size_t i = 0; i < g->n_cells; i++) {

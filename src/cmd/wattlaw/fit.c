@@ -322,7 +322,7 @@ struct view {
 
 static struct view view_of(const struct wl_law_result *r, bool all)
 {
-    enum { WITH_TABLES = 2 }; /* groups whose tables fit on a screen */
+    enum { WITH_TABLES = 1 }; /* group whose table fits on a screen */
     const bool shortened = wl_screen_is_short(all);
     return (struct view) { .tables = !shortened || r->n <= WITH_TABLES, .details = !shortened, .all = all };
 }

@@ -83,7 +83,6 @@ static void print_channels(const struct wl_doctor_findings *f, bool all, struct 
         wl_table_cell(&t, note_of(f, i, a));
         wl_table_row(&t);
     }
-    wl_table_keep(&t, "note");
     wl_screen_table(&t, all);
 }
 

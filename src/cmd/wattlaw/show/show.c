@@ -195,7 +195,6 @@ static void print_runs(const struct wl_run_rows *runs, bool all, struct wl_arena
     for (size_t i = 0; i < runs->n; i++) add_run(&t, &runs->v[i], &sets[i], &names, a);
     wl_table_keep(&t, "status");
     wl_table_keep(&t, "energy J");
-    wl_table_keep(&t, "note");
     wl_table_spare(&t, spare, WL_COUNT(spare));
     print_common(&t);
     wl_screen_table(&t, all);
