@@ -131,7 +131,7 @@ def options():
     """Each option acts or is refused, with --policy and without it."""
     shown = subprocess.run([WATTLAW, "recommend", "--help"], capture_output=True, text=True, check=True).stdout
     names = re.findall(r"^  (?:-\w, )?--(?:\[no-\])?([a-z-]+)", shown, re.M)
-    both = {"max-slowdown": "10%", "where": "workers=4", "max-power": "300", "drop-epochs": "0", "all": None, "map": "run=run", "json": None}
+    both = {"max-slowdown": "10%", "where": "workers=4", "max-power": "300", "drop-epochs": "0", "all": None, "map": "run=run", "json": None, "color": "never"}
     policy = {"jobs": "95%", "cap": "power_cap_w", "devices": "100"}
     values = {"minimize": "energy", "deadline": "8h", "budget": "500EUR", "target": "a=1", "epochs-table": "t.csv", "reference": "fastest", "site-power": "40kW",
               "carbon-kind": "average", "carbon-range": "1,2", "country": "DE", "probability": ".5"}

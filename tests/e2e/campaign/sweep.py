@@ -318,7 +318,7 @@ def a_run_reports_carbon_cost_and_rules(bench):
     bench.write("a.ini", BASIC.replace("[launch]", "pue = 1.5\ncountry = DE\nprice = 1000\nrules = mlperf\n[launch]")
                 .replace("workers = 1,2", "workers = 1").replace("repeats = 2", "repeats = 1"))
     err = bench.run("sweep", "a.ini").stderr
-    contains(err, "g CO2e (", " EUR (", ", estimated), 2 epochs\n", "MLPerf's rules broken: ", "at least 60 s (")
+    contains(err, "g CO2e (", "EUR (", ", estimated), 2 epochs\n", "MLPerf's rules broken: ", "at least 60 s (")
     check(len([line for line in err.splitlines() if "MLPerf's rules broken: " in line]) == 2, err)
 
     run = bench.rows("toy/wattlaw.db", "SELECT max(id) FROM run")[0][0]

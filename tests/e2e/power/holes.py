@@ -44,7 +44,7 @@ class Run:
         with open(f"{folder}/s.json", encoding="utf-8") as f:
             self.summary = json.load(f)
         self.show = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1"], cwd=folder, text=True,
-                                   capture_output=True, check=True, env=dict(os.environ, COLUMNS="400")).stdout
+                                   capture_output=True, check=True).stdout
         self.shown = json.loads(subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1", "--json"], cwd=folder,
                                                text=True, capture_output=True, check=True).stdout)
 

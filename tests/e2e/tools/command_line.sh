@@ -22,7 +22,7 @@ expect 2 "unknown command frobnicate" "$wattlaw" frobnicate
 expect 2 "did you mean measure?" "$wattlaw" help mesure
 expect 0 "commands" "$wattlaw" --help
 
-commands=$("$wattlaw" --help | awk '/^commands/{on=1; next} /^$/{on=0} on{print $1}')
+commands=$("$wattlaw" --help | awk '/^commands/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/{print $1}')
 [ -n "$commands" ] || { echo "no commands listed"; exit 1; }
 for c in $commands; do
     expect 0 "usage: wattlaw $c" "$wattlaw" help "$c"
@@ -50,11 +50,11 @@ refuse_the_end() {
     done
     [ "$tried" -gt 30 ] || { echo "$program: $tried options with a value"; bad=1; }
 }
-mapfile -t commands < <("$wattlaw" --help | awk '/^commands/{on=1; next} /^$/{on=0} on{print $1}')
+mapfile -t commands < <("$wattlaw" --help | awk '/^commands/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/{print $1}')
 refuse_the_end "$wattlaw" "${commands[@]}"
 train=$2
-mapfile -t commands < <("$train" --help | awk '/^[a-z]+s$/{on=1; next} /^$/{on=0} on && $1 != "data"{print $1}'
-    "$train" data --help | awk '/^[a-z ]+s$/{on=1; next} /^$/{on=0} on{print "data " $1}')
+mapfile -t commands < <("$train" --help | awk '/^[a-z]+s$/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/ && $1 != "data"{print $1}'
+    "$train" data --help | awk '/^[a-z ]+s$/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/{print "data " $1}')
 refuse_the_end "$train" "${commands[@]}"
 [ ! -e -- ] || { echo "a file -- was written"; bad=1; }
 # A pipe that nobody reads any more (head) ends what prints by SIGPIPE, without a word, and with everything stored.
