@@ -184,8 +184,11 @@
       max: axis.max,
       title: { display: true, text: axis.title, color: cssColour("--text") },
       grid: { color: cssColour("--grid"), borderColor: cssColour("--muted") },
-      ticks: { color: cssColour("--text"), maxRotation: 0, autoSkipPadding: 10, callback: (value) => names.get(value) ?? "" },
-      afterBuildTicks: (scale) => { scale.ticks = axis.ticks.map((tick) => ({ value: tick.value })); },
+      ticks: { color: cssColour("--text"), maxRotation: 0, autoSkipPadding: 10,
+        callback: (value) => names.get(value) ?? (axis.chosen ? digits(value) : "") },
+      afterBuildTicks: (scale) => {
+        if (!axis.chosen) scale.ticks = axis.ticks.map((tick) => ({ value: tick.value }));
+      },
     };
   }
 
@@ -278,6 +281,13 @@
     return shown.map((series) => datasetOf(series, seriesColour(series)));
   }
 
+  /* An axis that was made for other series grows to the values of these. */
+  function makeRoom(axis, datasets) {
+    const values = datasets.flatMap(({ series }) => [...series.y, ...(series.hi || [])]).filter((v) => v !== null);
+    axis.chosen = true;
+    axis.max = 1.06 * Math.max(...values);
+  }
+
   function choose(canvas, figure) {
     const line = document.createElement("p");
     line.className = "choices";
@@ -296,6 +306,7 @@
           if (!chart) return;
           if (choice.name === "1 is") figure.y.title = `ratio to ${choice.options[choice.chosen[0]]}`;
           chart.data.datasets = datasetsOf(figure);
+          makeRoom(figure.y, chart.data.datasets);
           chart.options = optionsOf(figure);
           chart.update();
         });

@@ -62,6 +62,7 @@ static int build(struct wl_document **out, struct wl_store *store, const struct 
     rc = wl_report_add_worker_hours(&g, d, e);
     if (rc == 0) rc = wl_report_add_footprint(&g, d, e);
     if (rc == 0) rc = wl_report_add_utilisation(&g, d, e);
+    if (rc == 0) rc = wl_report_add_views(&g, d, e);
     if (rc == 0 && store) rc = wl_report_add_power_trace(&g, d, e);
     if (rc == 0) rc = wl_report_add_learning_curves(&g, d, e);
     if (rc == 0) rc = wl_report_add_large_batch(&g, d, e);

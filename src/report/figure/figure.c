@@ -118,6 +118,7 @@ static struct span y_span(const struct wl_figure *f)
     struct span span = { INFINITY, -INFINITY };
     for (size_t i = 0; i < f->n_series; i++) {
         const struct wl_figure_series *s = &f->series[i];
+        if (wl_figure_rank(f, s) < 0) continue; /* the page makes room where it is chosen */
         widen(&span, &f->y, s->y, s->n);
         widen(&span, &f->y, s->lo, s->n);
         widen(&span, &f->y, s->hi, s->n);

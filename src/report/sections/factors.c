@@ -164,8 +164,8 @@ static struct wl_figure *tradeoff_figure(const struct wl_report_data *g, const s
     f->caption =
         wl_strf(g->arena,
                 "Speed: work per time; energy: that of the same work. Geometric means over runs, with 95 %% intervals "
-                "where there are repeats; %s is 1.%s",
-                group->levels[group->highest].value, idle_levels(group, factor, g->arena));
+                "where there are repeats, over the level on the axis.%s",
+                idle_levels(group, factor, g->arena));
     add_all_bars(g, group, f);
     if (!wl_figure_empty(f)) wl_figure_finish(f);
     return f;
@@ -239,6 +239,33 @@ static void test_row(const struct wl_report_data *g, const struct wl_factor_grou
     wl_report_table_text(t, group->refusal ? group->refusal : group->verdict_reason);
 }
 
+/* Of one group, as in the papers: a row for each level, exponent and fit. */
+static struct wl_report_table *exponent_table(const struct wl_report_data *g, const struct wl_factor_group *group,
+                                              const struct wl_setting *factor)
+{
+    struct wl_report_column *columns = wl_new_array(g->arena, struct wl_report_column, 4);
+    columns[0] =
+        (struct wl_report_column) { .id = "level", .label = factor->label, .unit = factor->unit, .text = true };
+    columns[1] = (struct wl_report_column) { .id = "beta", .label = "exponent", .metric = "beta", .digits = 3 };
+    columns[2] = (struct wl_report_column) { .id = "beta_se", .label = "s.e.", .metric = "beta", .digits = 2 };
+    columns[3] = (struct wl_report_column) { .id = "r2", .label = "R2", .metric = "r2", .digits = 3 };
+    const char *title = title_of(group, g->arena);
+    struct wl_report_table *t =
+        wl_report_table_new(g->arena,
+                            wl_strf(g->arena, "exponents-by-%s-%s", factor->section, wl_slug(title, g->arena)),
+                            wl_strf(g->arena, "Exponent by %s, %s", factor->label, title), columns, 4);
+    t->simulated = group->simulated;
+    for (size_t l = 0; l < group->n_levels; l++) {
+        const struct wl_law_estimate *law = group->levels[l].law.law;
+        if (!law) continue;
+        wl_report_table_text(t, group->levels[l].value);
+        wl_report_table_real(t, law->beta);
+        wl_report_table_real(t, law->beta_se);
+        wl_report_table_real(t, law->r2);
+    }
+    return t;
+}
+
 /* ---- slowdown at each worker count ---- */
 
 static const struct wl_report_column slowdown_columns[] = {
@@ -295,6 +322,8 @@ int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d,
         for (size_t k = 0; k < r.n; k++) {
             struct wl_figure *f = is_drawn(&r, k) ? tradeoff_figure(g, &r.groups[k], factor) : NULL;
             if (f && !wl_figure_empty(f)) wl_section_figure(d, s, f);
+            struct wl_report_table *exponents = is_drawn(&r, k) ? exponent_table(g, &r.groups[k], factor) : NULL;
+            if (exponents && exponents->n_rows) wl_section_table(d, s, exponents);
             levels->simulated = tests->simulated = slowdowns->simulated = levels->simulated || r.groups[k].simulated;
             level_rows(g, &r.groups[k], factor, levels);
             test_row(g, &r.groups[k], factor, tests);

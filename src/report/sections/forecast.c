@@ -56,6 +56,13 @@ static void add_rows(struct wl_report_table *t, const struct wl_report_group *gr
     t->simulated = t->simulated || group->law->simulated;
 }
 
+/* All groups where they are few, else the last of each workload, which has the highest cap or clock. */
+static bool is_drawn(const struct wl_report_data *g, size_t i)
+{
+    return g->n_groups <= MAX_FIGURES || i + 1 == g->n_groups ||
+           !wl_str_eq(g->groups[i].workload, g->groups[i + 1].workload);
+}
+
 int wl_report_add_forecast(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
 {
     struct wl_report_table *t =
@@ -70,7 +77,7 @@ int wl_report_add_forecast(const struct wl_report_data *g, struct wl_document *d
         if (rc) return rc;
         if (p.refusal) continue;
         if (!s) s = wl_document_section(d, "forecast", "Beyond the measured worker counts");
-        if (i < MAX_FIGURES) wl_section_figure(d, s, fan_figure(g, &g->groups[i], &p));
+        if (is_drawn(g, i)) wl_section_figure(d, s, fan_figure(g, &g->groups[i], &p));
         add_rows(t, &g->groups[i], &p);
     }
     if (s) wl_section_table(d, s, t);

@@ -264,6 +264,16 @@ static struct wl_report_table *table_of(const struct wl_report_data *g)
     return t;
 }
 
+/* Of each facet, GPU and its memory. */
+void wl_report_add_variation_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s)
+{
+    enum { OF_GPU = 2 };
+    for (size_t k = 0; k < g->n_facets * OF_GPU; k++) {
+        struct wl_figure *f = worker_figure(g, k / OF_GPU, &quantities[k % OF_GPU], true);
+        if (!wl_figure_empty(f)) wl_section_figure(d, s, f);
+    }
+}
+
 int wl_report_add_utilisation(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
 {
     if (g->variations.n == 0) return 0;

@@ -187,7 +187,7 @@ static void put_html_row(const struct wl_report_table *t, const bool *used, size
 
 /* A page holds so many rows of a table, whatever the size of a store: first the rows that say why a run was not used,
  * say, then those at the head; all of them are in the CSV file. */
-enum { PAGE_ROWS = 200 };
+enum { PAGE_ROWS = 150 };
 
 static void put_html_rows(const struct wl_report_table *t, const bool *used, struct wl_text *to)
 {

@@ -175,7 +175,7 @@ static void sections_of_the_analysis_match_the_store(void **state)
     const struct wl_section *beyond = NULL;
     for (size_t i = 0; i < d->n_sections; i++)
         if (wl_str_eq(d->sections[i]->id, "forecast")) beyond = d->sections[i];
-    assert_true(beyond && beyond->n_figures == 6);
+    assert_true(beyond && beyond->n_figures == 3); /* one of each workload */
     const struct wl_figure *fan = beyond->figures[0];
     const struct wl_figure_series *runs = &fan->series[0], *configurations = &fan->series[1], *median = &fan->series[2];
     for (size_t i = 0; i < median->n; i++) {
@@ -279,6 +279,24 @@ static void worker_counts_and_norms_can_be_chosen(void **state)
     assert_holds_not(script.s, "speed, 1 worker");
 }
 
+/* Frey et al. 2022, Fig. 8 and 12, Fig. 15 and 16, Table 2. */
+static void views_are_by_domain_and_cap(void **state)
+{
+    struct wl_document *d = report_of(&synthetic_capped, *state); /* bert, resnet50, vgg16 */
+    const struct wl_figure *f = figure(d, "epoch-time-1-computer-vision");
+    size_t labels = 0;
+    assert_non_null(f);
+    assert_string_equal(f->workload, "computer vision");
+    for (size_t i = 0; i < f->n_series; i++)
+        if (f->series[i].style == WL_STYLE_POINTS) labels++;
+    assert_int_equal(labels, 2);
+    assert_string_equal(f->series[0].label, "resnet50");
+    const struct wl_report_table *t = table(d, "exponents-by-workload");
+    assert_int_equal(t->n_rows, 3);
+    assert_true(cell(t, 0, "vgg16")->value == cell(table(d, "laws"), 8, "beta")->value);
+    assert_null(table(report_of(&synthetic_small, *state), "exponents-by-workload"));
+}
+
 /* One setting leaves nothing to choose: the card says so, and what to do. */
 static void too_little_evidence_is_said(void **state)
 {
@@ -343,7 +361,7 @@ static void page_of_many_runs_is_small(void **state)
     struct wl_text page = WL_TEXT(a), csv = WL_TEXT(a);
     wl_document_html(d, &page);
     assert_true(table(d, "runs")->n_rows >= 1080);
-    assert_holds(page.s, "<summary>200 of 10");
+    assert_holds(page.s, "<summary>150 of 10");
     assert_holds(page.s, "Points that would cover each other are drawn once: ");
     assert_true(page.n < 800000);
     wl_figure_csv(figure(d, "epoch-time"), &csv);
@@ -567,6 +585,7 @@ int main(void)
         WITH_ARENA(many_groups_are_split_into_facets),
         WITH_ARENA(every_factor_has_a_finding),
         WITH_ARENA(worker_counts_and_norms_can_be_chosen),
+        WITH_ARENA(views_are_by_domain_and_cap),
         WITH_ARENA(too_little_evidence_is_said),
         WITH_ARENA(caps_have_one_colour_each),
         WITH_ARENA(rejected_power_law_is_not_drawn),
