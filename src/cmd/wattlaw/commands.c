@@ -2,6 +2,7 @@
 
 extern const struct wl_cmd wl_cmd_audit;
 extern const struct wl_cmd wl_cmd_compare;
+extern const struct wl_cmd wl_cmd_demo;
 extern const struct wl_cmd wl_cmd_doctor;
 extern const struct wl_cmd wl_cmd_energy;
 extern const struct wl_cmd wl_cmd_export;
@@ -33,5 +34,6 @@ const struct wl_cmd *const wl_commands[] = {
     &wl_cmd_export,     &wl_cmd_import,
     &wl_cmd_merge,      &wl_cmd_rebuild,
     &wl_cmd_restore,    &wl_cmd_setup,
-    &wl_cmd_serve_caps, NULL,
+    &wl_cmd_serve_caps, &wl_cmd_demo,
+    NULL,
 };
