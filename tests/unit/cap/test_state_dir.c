@@ -2,6 +2,7 @@
  * several holders say together. */
 #include "fixture.h"
 
+#include "base/trust.h"
 #include "cap/claims.h"
 #include "cap/safe_file.h"
 #include "cap/state_dir.h"
