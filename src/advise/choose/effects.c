@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The settings of the campaign, with what tells those apart that differ in one axis alone. */
+/* The settings of the campaign, and which of them differ in one axis alone. */
 struct effect_held {
     const struct wl_choose_campaign *c;
     const struct wl_choose_context *context;

@@ -20,7 +20,7 @@ struct wl_choose_effects {
 };
 
 /* The base of workers and of other numbers is the smallest value, of a cap or clock none or else the largest, of names
- * the first one. A batch that follows from the other axes is no axis of its own. */
+ * the first one. A batch that follows from the other axes has no effect of its own. */
 struct wl_choose_effects wl_choose_effects(const struct wl_choose_campaign *c, const struct wl_choose_options *o,
                                            struct wl_arena *a);
 

@@ -171,7 +171,7 @@ static char *sentence(const struct comparison *c, struct wl_arena *a)
 
 static size_t add_findings(const struct comparisons *all, struct wl_document *d, struct wl_arena *a)
 {
-    size_t told = 0;
+    size_t reported = 0;
     for (size_t i = 0; i < all->n; i++) {
         const struct comparison *best = &all->v[i];
         bool first = true;
@@ -182,9 +182,9 @@ static size_t add_findings(const struct comparisons *all, struct wl_document *d,
         }
         if (!first) continue;
         wl_strs_add(a, &d->findings, sentence(best, a));
-        told++;
+        reported++;
     }
-    return told;
+    return reported;
 }
 
 /* ---- the table ---- */

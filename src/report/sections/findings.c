@@ -91,21 +91,21 @@ static void best_finding(const struct wl_report_data *g, struct wl_document *d)
 static size_t group_findings(const struct wl_report_data *g, size_t from, size_t n, struct wl_document *d)
 {
     enum { MAX_FINDINGS = 8 };
-    size_t told = 0;
+    size_t reported = 0;
     for (int with_law = 1; with_law >= 0; with_law--)
-        for (size_t i = from; i < from + n && told < MAX_FINDINGS; i++) {
+        for (size_t i = from; i < from + n && reported < MAX_FINDINGS; i++) {
             if ((g->groups[i].law->law != NULL) != with_law) continue;
             group_finding(g, &g->groups[i], d);
-            told++;
+            reported++;
         }
-    return told;
+    return reported;
 }
 
 void wl_report_add_findings(const struct wl_report_data *g, struct wl_document *d)
 {
     const size_t from = g->n_drawn > g->n_groups ? g->n_groups : 0, n = g->n_drawn - from;
-    const size_t told = group_findings(g, from, n, d);
-    if (from > 0 || told < n)
+    const size_t reported = group_findings(g, from, n, d);
+    if (from > 0 || reported < n)
         wl_strs_add(g->arena, &d->findings, wl_strf(g->arena, "The tables hold all %zu groups.", g->n_groups));
     best_finding(g, d);
 }
