@@ -76,6 +76,7 @@ struct wl_figure *synthetic_bars(struct wl_arena *a)
     static const double x[] = { 0, 1, 2 }, cpu[] = { 31, 58.5, NAN }, lo[] = { 29, 55, NAN }, hi[] = { 33, 60, NAN },
                         gpu[] = { 120, 240, 470 };
     struct wl_figure *f = wl_figure_new(a, "mean-power", "Mean power of a configuration");
+    f->workload = "resnet50";
     f->estimated = true;
     f->x = (struct wl_figure_axis) {
         .label = "configuration", .min = NAN, .max = NAN, .ticks = { wl_new_array(a, double, 3), 3 }
@@ -121,6 +122,7 @@ struct wl_figure *synthetic_hostile_figure(struct wl_arena *a)
     static const double x[] = { 1, 2, 3 }, y[] = { 1, 2, 3 };
     static const char *const notes[] = { synthetic_hostile, NULL, synthetic_hostile };
     struct wl_figure *f = wl_figure_new(a, "hostile", synthetic_hostile);
+    f->workload = synthetic_hostile;
     f->caption = f->source = synthetic_hostile;
     f->x = (struct wl_figure_axis) { .label = synthetic_hostile, .unit = synthetic_hostile, .min = NAN, .max = NAN };
     f->y = f->x;

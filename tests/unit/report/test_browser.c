@@ -33,6 +33,18 @@ static const char probe[] =
     "document.querySelector('th').click();\n"
     "dispatchEvent(new Event('beforeprint'));\n"
     "dispatchEvent(new Event('afterprint'));\n"
+    /* Pickers and search: how many figures are shown, and how many entries of the contents. */
+    "const pick = document.getElementById('pick-workload'), search = document.getElementById('search');\n"
+    "const pickWorkload = (name) => { pick.value = name; pick.dispatchEvent(new Event('change')); };\n"
+    "const shown = () => document.querySelectorAll('figure.chart:not([hidden])').length;\n"
+    "const all = shown();\n"
+    "pickWorkload('resnet50');\n"
+    "document.documentElement.dataset.picked = `${all} ${shown()}`;\n"
+    "document.querySelector('#contents a[href=\"#figure-epoch-time\"]').click();\n" /* shows what was not picked */
+    "document.documentElement.dataset.revealed = !document.getElementById('figure-epoch-time').hidden;\n"
+    "search.value = 'EPOCH time';\n"
+    "search.dispatchEvent(new Event('input'));\n"
+    "document.documentElement.dataset.found = document.querySelectorAll('#contents li li:not([hidden])').length;\n"
     "document.documentElement.dataset.survived = 'yes';\n"
     "</script>\n";
 
@@ -158,6 +170,9 @@ static void assert_drawn(const char *head)
     assert_holds(head, "data-visible=\"0001\"");
     assert_holds(head, "data-tooltip=\"workers: 2, resnet50: ");
     assert_holds(head, " s\"");
+    assert_holds(head, "data-picked=\"4 1\"");
+    assert_holds(head, "data-revealed=\"true\"");
+    assert_holds(head, "data-found=\"1\"");
     assert_holds(head, "data-survived=\"yes\"");
     assert_holds_not(head, "data-error");
 }
