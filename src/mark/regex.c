@@ -337,12 +337,21 @@ static int step_seen(struct wl_mark_regex *r, int64_t t_ns, const char *line, co
     return emit(r, t_ns, WL_MARK_STEP, f.text, e);
 }
 
+/* torchrun puts "[rank3]:" before the lines of a rank. */
+static bool is_of_other_rank(const char *line)
+{
+    static const char prefix[] = "[rank";
+    const bool ranked = strncmp(line, prefix, strlen(prefix)) == 0;
+    return ranked && strncmp(line + strlen(prefix), "0]", 2) != 0;
+}
+
 /* A line of a framework. One that repeats a step (a bar that is drawn anew, another rank) says nothing new. */
 static int log_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, struct wl_err *e)
 {
     struct wl_mark_log_step s;
     struct fields f = { .n = 0 };
     char loss[64], value[32];
+    if (is_of_other_rank(line)) return 0;
     wl_mark_log_read_facts(r->log, line, &r->facts);
     if (wl_mark_log_read_loss(r->log, line, value)) {
         snprintf(loss, sizeof loss, "name=train_loss value=%s", value);

@@ -23,7 +23,8 @@ static int set_units(struct wl_choose_collected *s, struct wl_err *e)
     const struct wl_choose_work *w = &s->o->work;
     double lo = INFINITY, hi = 0;
     if (w->kind == WL_CHOOSE_SAMPLES && !s->per_sample)
-        return wl_fail(e, WL_EINVAL, "--samples: %s does not have the samples of every epoch", s->obs->source);
+        return wl_fail(e, WL_EINVAL, "--%ss: %s does not have the %ss of every epoch", wl_choose_noun(w),
+                       s->obs->source, wl_choose_noun(w));
     for (size_t i = 0; i < c->n; i++) lo = fmin(lo, s->samples[i]), hi = fmax(hi, s->samples[i]);
     const bool alike = !s->per_sample || hi <= 1.05 * lo;
     for (size_t i = 0; i < c->n; i++) {
