@@ -360,7 +360,7 @@ def bad_input():
                        (("--where", "workers"), "--where workers: expected COLUMN=VALUE"),
                        (("--where", "workers=a..b"), "expected LOW..HIGH with numbers"),
                        (("--probability", "1.5"), "1.5"), (("--minimise", "time"), "did you mean --minimize"),
-                       (("--epochs", "3", "--samples", "5"), "give one of --epochs, --samples and --target"), (("more.csv",), "expected one store")):
+                       (("--epochs", "3", "--samples", "5"), "give one of --epochs, --samples, --tokens and --target"), (("more.csv",), "expected one store")):
         refused(part, path, *args, status=2)
     refused('did you mean "workers"', path, "--where", "worker=3")
     refused("--reference", path, "--reference", "workers=7")
