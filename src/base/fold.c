@@ -24,19 +24,24 @@ static size_t word_columns(const struct wl_fold *f)
     return sum + wl_utf8_columns(f->word + from, f->n - from);
 }
 
-/* A label may take half of the line at most: text in a narrow strip is not read. */
+/* The text begins after the last gap, which is in the left half of the line: text in a narrow strip is not read. */
 static void note_label(struct wl_fold *f, size_t at, size_t width)
 {
     if (!f->started) f->indent = at;
+    if (at > width / 2) return;
     if (!f->started && at && at == f->above) f->hang = at;
-    if (!f->started || f->hang || at > width / 2) return;
-    if (f->blanks >= LABEL_GAP || (at == f->above && f->blanks && f->indent)) f->hang = at;
+    if (f->started && f->blanks >= LABEL_GAP) f->hang = at;
+    if (f->started && !f->hang && at == f->above && f->blanks && f->indent) f->hang = at;
 }
 
 void wl_fold_flush(struct wl_fold *f, size_t width, wl_fold_put *put, void *to)
 {
     const size_t columns = word_columns(f);
-    if (!f->n) return;
+    if (!columns) { /* the end of a colour after blanks is no word */
+        put(to, f->word, f->n);
+        f->n = 0;
+        return;
+    }
     note_label(f, f->column + f->blanks, width);
     const size_t hang = f->hang ? f->hang : f->indent + (f->flush_left ? 0 : HANG);
     if (f->started && f->blanks && f->column + f->blanks + columns > width && hang + LEAST_LINE < width) {
@@ -49,7 +54,7 @@ void wl_fold_flush(struct wl_fold *f, size_t width, wl_fold_put *put, void *to)
     }
     put(to, f->word, f->n);
     f->column += columns;
-    f->started |= columns > 0;
+    f->started = true;
     f->blanks = f->n = 0;
 }
 

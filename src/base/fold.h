@@ -5,7 +5,7 @@
  *     power law? not rejected: the exponent changes by less
  *                than the margin
  *
- * A label ends at the first gap of two blanks or more. An indented line without one follows the lines above if a word
+ * A label ends at the last gap of two blanks or more. An indented line without one follows the lines above if a word
  * begins in their column ("power law? " fills its label), else it is indented by two. Lines within the width are not
  * changed. A word longer than a line is not broken: paths and commands can be copied. */
 #ifndef WL_BASE_FOLD_H

@@ -26,6 +26,7 @@ CASES = [
     ("wattlaw-train data ", ["+era5", "+imagenet", "+qm9", "+wikitext"]),
     ("wattlaw-train resnet50 --optimizer ", ["adam", "adamw", "sgd"]),
     ("wattlaw-train data imagenet --cl", ["--classes"]),
+    ("wattlaw-train resnet50 --no-val", ["--no-validate"]),
 ]
 
 BASH = """
@@ -45,14 +46,15 @@ zmodload zsh/zpty
 zpty z "TERM=dumb zsh -f -i"
 zpty -w z "PROMPT=; unsetopt prompt_sp prompt_cr; fpath=(${(q)1} \$fpath); autoload -Uz compinit; compinit -u -D
 setopt auto_list no_beep; LISTMAX=0; stty -echo cols 200 rows 500; bindkey '^I' list-choices
-listed() { zle -I; print -r LIS''TED }; zle -N listed; bindkey '^Xq' listed; print -r REA''DY"
-local line
+listed() { BUFFER=; zle -M LIS''TED }; zle -N listed; bindkey '^Xq' listed; print -r REA''DY"
+local line text
 until [[ $line == *READY* ]]; do zpty -r z line || exit; done
 for typed in "${@[2,-1]}"; do
     print -r -- "=== $typed"
     zpty -n -w z "$typed"$'\t\x18q'
-    until zpty -r z line && print -rn -- "$line"; [[ $line == *LISTED* ]]; do :; done
-    zpty -n -w z $'\x15'
+    text=
+    until [[ $text == *LISTED* ]]; do zpty -r z line || exit; text+=$line; done
+    print -r -- "$text"
 done
 zpty -d z
 """
@@ -88,8 +90,9 @@ def fish(folder, texts):
 def zsh(folder, texts):
     """A line is "name  -- description", or names side by side; what was typed is drawn, too."""
     out = answers(run(["zsh", "-f", "-c", ZSH, "zsh", os.path.join(folder, "scripts"), *texts], folder))
-    return {typed: [name.rstrip("/") for line in lines if not line.startswith(("wattlaw", "LISTED"))
-                    for name in line.split("  -- ")[0].split()] for typed, lines in out.items()}
+    return {typed: [name.rstrip("/") for line in "\n".join(lines).replace(typed, "\n").splitlines()
+                    if not line.startswith(("wattlaw", "LISTED")) for name in line.split("  -- ")[0].split()]
+            for typed, lines in out.items()}
 
 
 def complaint(got, want):

@@ -83,6 +83,7 @@ static void print_channels(const struct wl_doctor_findings *f, bool all, struct 
         wl_table_cell(&t, note_of(f, i, a));
         wl_table_row(&t);
     }
+    wl_table_keep(&t, "quantity");
     wl_screen_table(&t, all);
 }
 

@@ -93,6 +93,8 @@ static void joules_cells(struct wl_table *t, double energy_j, double lo_j, doubl
 static void print_table(struct wl_table *t, bool all)
 {
     if (wl_table_rows(t) == 0) return;
+    wl_table_keep(t, "method");
+    wl_table_keep(t, "quantity");
     wl_print("\n");
     wl_screen_table(t, all);
 }
