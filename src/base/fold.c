@@ -37,7 +37,7 @@ static void note_label(struct wl_fold *f, size_t at, size_t width)
 void wl_fold_flush(struct wl_fold *f, size_t width, wl_fold_put *put, void *to)
 {
     const size_t columns = word_columns(f);
-    if (!columns) { /* the end of a colour after blanks is no word */
+    if (!columns) { /* the end of a colour, after blanks */
         put(to, f->word, f->n);
         f->n = 0;
         return;

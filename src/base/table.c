@@ -409,7 +409,8 @@ static const char *names_left_out(const struct wl_table *t, const struct layout 
 {
     struct wl_text names = WL_TEXT(a);
     for (size_t c = 0; c < t->columns; c++)
-        if (l->left_out[c] && !goes_with_value(t, l, c)) wl_text_addf(&names, "%s%s", names.n ? ", " : "", full_name(t, c, a));
+        if (l->left_out[c] && !goes_with_value(t, l, c))
+            wl_text_addf(&names, "%s%s", names.n ? ", " : "", full_name(t, c, a));
     return names.n ? names.s : NULL;
 }
 
