@@ -47,29 +47,35 @@ static const char *interval_text(const struct wl_gate_check *c, struct wl_arena 
     return isnan(c->lo) ? NULL : wl_strf(a, "%+.2f to %+.2f %%", 100 * c->lo, 100 * c->hi);
 }
 
-static const char *result_text(const struct wl_gate_check *c, struct wl_arena *a)
-{
-    if (!c->condition) return "";
-    return c->why ? wl_strf(a, "%s: %s", verdict_name(c->verdict), c->why) : verdict_name(c->verdict);
-}
-
-enum { COLUMNS = 9 };
-static const char *const heads[COLUMNS] = { "configuration", "quantity", "runs",    "BASE",  "NEW",
-                                            "change",        "95 %",     "fail if", "result" };
+/* In order of importance: a narrow terminal cuts the last ones off. Without conditions there is no result. */
+static const struct column {
+    const char *head;
+    bool right, of_condition;
+} columns[] = {
+    { "result", false, true },    { "configuration", false, false },
+    { "quantity", false, false }, { "change", true, false },
+    { "95 %", true, false },      { "fail if", false, true },
+    { "BASE", true, false },      { "NEW", true, false },
+    { "runs", true, false },      { "note", false, true },
+};
+enum { COLUMNS = WL_COUNT(columns) };
 
 static void cells_of(const struct wl_gate_check *c, const char *cells[COLUMNS], struct wl_arena *a)
 {
-    const char *const v[COLUMNS] = { *c->title ? c->title : "all runs",
+    const char *const v[COLUMNS] = { c->condition ? verdict_name(c->verdict) : NULL,
+                                     *c->title ? c->title : "all runs",
                                      wl_gate_quantity_name(c->quantity),
-                                     wl_strf(a, "%zu, %zu", c->base_runs, c->new_runs),
-                                     value_text(c, c->base, a),
-                                     value_text(c, c->now, a),
                                      change_text(c, a),
                                      interval_text(c, a),
                                      c->condition ? c->condition->text : NULL,
-                                     result_text(c, a) };
+                                     value_text(c, c->base, a),
+                                     value_text(c, c->now, a),
+                                     wl_strf(a, "%zu, %zu", c->base_runs, c->new_runs),
+                                     c->why };
     for (size_t i = 0; i < COLUMNS; i++) cells[i] = v[i];
 }
+
+static bool is_shown(size_t column, bool conditions) { return conditions || !columns[column].of_condition; }
 
 /* ---- text ---- */
 
@@ -94,12 +100,13 @@ static void print_text(const struct wl_gate_result *r, bool conditions, struct w
 {
     struct wl_table t = wl_table_new(a);
     wl_print("%s\n\n", answer(r, conditions, a));
-    const size_t columns = conditions ? COLUMNS : COLUMNS - 2;
-    for (size_t k = 0; k < columns; k++) wl_table_column(&t, heads[k], k > 1 && k < 7);
+    for (size_t k = 0; k < COLUMNS; k++)
+        if (is_shown(k, conditions)) wl_table_column(&t, columns[k].head, columns[k].right);
     for (size_t i = 0; i < r->n; i++) {
         const char *cells[COLUMNS];
         cells_of(&r->v[i], cells, a);
-        for (size_t k = 0; k < columns; k++) wl_table_cell(&t, cells[k]);
+        for (size_t k = 0; k < COLUMNS; k++)
+            if (is_shown(k, conditions)) wl_table_cell(&t, cells[k]);
         wl_table_row(&t);
     }
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
@@ -121,17 +128,19 @@ static const char *escaped(const char *text, struct wl_arena *a)
 
 static void print_markdown(const struct wl_gate_result *r, bool conditions, struct wl_arena *a)
 {
-    const size_t columns = conditions ? COLUMNS : COLUMNS - 2;
     wl_print("**wattlaw compare**: %s\n\n|", escaped(answer(r, conditions, a), a));
-    for (size_t k = 0; k < columns; k++) wl_print(" %s |", heads[k]);
+    for (size_t k = 0; k < COLUMNS; k++)
+        if (is_shown(k, conditions)) wl_print(" %s |", columns[k].head);
     wl_print("\n|");
-    for (size_t k = 0; k < columns; k++) wl_print(k > 1 && k < 7 ? " ---: |" : " --- |");
+    for (size_t k = 0; k < COLUMNS; k++)
+        if (is_shown(k, conditions)) wl_print(columns[k].right ? " ---: |" : " --- |");
     wl_print("\n");
     for (size_t i = 0; i < r->n; i++) {
         const char *cells[COLUMNS];
         cells_of(&r->v[i], cells, a);
         wl_print("|");
-        for (size_t k = 0; k < columns; k++) wl_print(" %s |", escaped(cells[k], a));
+        for (size_t k = 0; k < COLUMNS; k++)
+            if (is_shown(k, conditions)) wl_print(" %s |", escaped(cells[k], a));
         wl_print("\n");
     }
     for (size_t i = 0; i < r->notes.n; i++) wl_print("\n%s\n", escaped(r->notes.v[i], a));

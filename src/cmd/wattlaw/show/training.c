@@ -156,23 +156,33 @@ static const char *work_text(const struct training *t, struct wl_arena *a)
     return w.s;
 }
 
+/* Without intervals, which the sums above have. */
+static const char *brief(const struct wl_amount *v, struct wl_arena *a)
+{
+    const struct wl_amount plain = wl_amount_of(v->value, v->unit, v->from);
+    return isnan(v->value) ? NULL : wl_amount_text(&plain, a);
+}
+
+/* In order of importance: a narrow terminal cuts the last columns off. */
 static void print_table(const struct training *t, struct wl_arena *a)
 {
     struct wl_table table = wl_table_new(a);
-    static const char *const heads[] = { "run",    "status", "started",   "time",
-                                         "energy", "steps",  "lost time", "lost energy" };
-    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&table, heads[i], i != 1 && i != 2);
+    static const char *const heads[] = { "time", "energy", "lost time", "lost energy", "steps" };
+    wl_table_column(&table, "run", true);
+    wl_table_column(&table, "status", false);
+    for (size_t i = 0; i < WL_COUNT(heads); i++) wl_table_column(&table, heads[i], true);
+    wl_table_column(&table, "started", false);
     wl_table_column(&table, "slurm job", false);
     for (size_t i = 0; i < t->n; i++) {
         const struct part *p = &t->v[i];
         wl_table_cellf(&table, "%lld", (long long)p->run->id);
         wl_table_cell(&table, wl_run_status_names[p->run->status]);
-        wl_table_cell(&table, wl_clock_iso(a, p->run->start.wall_ns));
         wl_table_cell(&table, p->ended ? wl_human_time(a, p->run->time_s) : NULL);
-        wl_table_cell(&table, isnan(p->energy.value) ? NULL : wl_amount_text(&p->energy, a));
-        wl_table_int(&table, p->steps ? p->steps->steps : NAN);
+        wl_table_cell(&table, brief(&p->energy, a));
         wl_table_cell(&table, p->failed && !isnan(p->lost_s) ? wl_human_time(a, p->lost_s) : NULL);
-        wl_table_cell(&table, p->failed && !isnan(p->lost.value) ? wl_amount_text(&p->lost, a) : NULL);
+        wl_table_cell(&table, p->failed ? brief(&p->lost, a) : NULL);
+        wl_table_int(&table, p->steps ? p->steps->steps : NAN);
+        wl_table_cell(&table, wl_clock_iso(a, p->run->start.wall_ns));
         wl_table_cell(&table, p->run->slurm_job.id);
         wl_table_row(&table);
     }
