@@ -363,6 +363,10 @@ static void page_of_many_runs_is_small(void **state)
     assert_true(table(d, "runs")->n_rows >= 1080);
     assert_holds(page.s, "<summary>150 of 10");
     assert_holds(page.s, "Points that would cover each other are drawn once: ");
+    const char *rows = strstr(page.s, "id=\"table-runs\""), *end = strstr(rows, "</table>");
+    size_t n_rows = 0;
+    for (const char *p = rows; (p = strstr(p, "<tr>")) && p < end; p++) n_rows++;
+    assert_int_equal(n_rows, 1 + 150);
     assert_true(page.n < 800000);
     wl_figure_csv(figure(d, "epoch-time"), &csv);
     size_t points = 0;
