@@ -205,7 +205,7 @@ char *wl_human(struct wl_arena *a, double v, const char *unit)
     /* 999.5 would print as 1e+03 with three digits: the next prefix starts there */
     while (x >= 999.5 && k < 8) x /= 1000, k++;
     while (x > 0 && x < 0.9995 && k > 0) x *= 1000, k--;
-    if (x < 0.0005) v = 0, k = 3; /* the rounding of a difference: not -0.00 nJ */
+    if (x < 0.005) v = 0, k = 3; /* prints as 0.00: the rounding of a difference: not -0.00 nJ */
     int decimals = x >= 99.95 ? 0 : x >= 9.995 ? 1 : 2;
     if (v == 0) decimals = 0;
     return wl_strf(a, "%s%.*f %s%s", v < 0 ? "-" : "", decimals, x, prefix[k], unit);
