@@ -6,6 +6,7 @@
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/rules.h"
 #include "cmd/wattlaw/store.h"
+#include "cmd/wattlaw/sweep_command.h"
 #include "cmd/wattlaw/totals.h"
 
 #include <math.h>
@@ -14,16 +15,28 @@
 enum { SKIPPED_SHOWN = 10 };
 
 struct options {
-    struct wl_strs set;
+    struct wl_strs axis, set;
+    const char *epoch_regex;
     bool dry_run, cap_dry_run, retry_failed, json, keys, quiet;
 };
 
 static const struct wl_opt rows[] = {
+    { .name = "axis",
+      .type = WL_LINES,
+      .offset = offsetof(struct options, axis),
+      .unit = "KEY=VALUES",
+      .help = "values of a setting to try COMMAND with, as workers=1,2,4; COMMAND has {workers} in its place (default: "
+              "none)" },
+    { .name = "epoch-regex",
+      .type = WL_STR,
+      .offset = offsetof(struct options, epoch_regex),
+      .unit = "REGEX",
+      .help = "regular expression of COMMAND's output lines that report an epoch, as 'epoch ([0-9]+)' (default: none)" },
     { .name = "set",
       .type = WL_LINES,
       .offset = offsetof(struct options, set),
       .unit = "SECTION.KEY=VALUE",
-      .help = "override a key of the experiment file (default: none)" },
+      .help = "override a key of the experiment, which --keys lists (default: none)" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
@@ -289,6 +302,7 @@ static void result_text(const struct wl_experiment *x, const struct wl_sweep_res
         wl_print("failed  run %lld  %s, repeat %lld: %s (%s)\n", (long long)r->failed[i].run, r->failed[i].trial,
                  (long long)r->failed[i].repeat, r->failed[i].error, r->failed[i].log);
     if (r->n_failed) wl_print("use --retry-failed to run these again\n");
+    if (r->done) wl_print("next: wattlaw recommend %s; wattlaw report %s\n", r->store, r->store);
 }
 
 /* The message after a sweep that ended early. */
@@ -325,6 +339,24 @@ static int run_campaign(const struct options *o, const struct wl_experiment *x, 
     return r.n_failed ? WL_EXIT_FAILED : WL_EXIT_OK;
 }
 
+/* From the file, or from --axis and COMMAND. */
+static int read_experiment(const struct options *o, const struct wl_opts_args *rest, struct wl_experiment *x,
+                           struct wl_arena *a, struct wl_err *e)
+{
+    if (rest->command && *rest->command) {
+        if (rest->args.n)
+            return wl_fail(e, WL_EUSAGE, "%s: expected an experiment file or -- COMMAND, not both", rest->args.v[0]);
+        return wl_sweep_command_experiment(&o->axis, o->epoch_regex, rest->command, &o->set, x, a, e);
+    }
+    if (o->axis.n) return wl_fail(e, WL_EUSAGE, "--axis requires -- COMMAND; in a file, [sweep] has the axes");
+    if (o->epoch_regex)
+        return wl_fail(e, WL_EUSAGE, "--epoch-regex requires -- COMMAND; in a file, [measure] has epoch_regex");
+    if (rest->args.n != 1)
+        return wl_fail(e, WL_EUSAGE,
+                       rest->args.n ? "expected one experiment file" : "experiment file is missing, or -- COMMAND");
+    return wl_experiment_read(rest->args.v[0], &o->set, x, a, e);
+}
+
 static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct options *o = options;
@@ -332,10 +364,8 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
         wl_experiment_print_keys(WL_STDOUT);
         return WL_EXIT_OK;
     }
-    if (rest->args.n != 1)
-        return wl_fail(e, WL_EUSAGE, rest->args.n ? "expected one experiment file" : "experiment file is missing");
     struct wl_experiment x;
-    int rc = wl_experiment_read(rest->args.v[0], &o->set, &x, a, e);
+    int rc = read_experiment(o, rest, &x, a, e);
     if (rc < 0) return rc;
     for (size_t i = 0; i < x.notes.n; i++) wl_eprint("note: %s\n", x.notes.v[i]);
     if (o->cap_dry_run) return cap_dry_run(&x, a, e);
@@ -344,11 +374,12 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 
 const struct wl_cmd wl_cmd_sweep = {
     .name = "sweep",
-    .usage = "[options] FILE.ini",
+    .usage = "[options] FILE.ini | [options] -- COMMAND...",
     .help = "run a campaign: measure and store every setting of a grid, several times each",
     .more = "The same command resumes after Ctrl-C, a crash or a reboot: finished runs are never repeated.\n"
             "Exit status: 0 all runs are done, 1 some failed, 2 wrong usage, 130 interrupted.\n"
             "\n"
+            "    wattlaw sweep --axis workers=1,2 --axis batch=16,32 -- python3 train.py --workers {workers} --batch {batch}\n"
             "    wattlaw sweep experiments/quickstart.ini --dry-run\n"
             "    wattlaw sweep experiments/quickstart.ini --set campaign.repeats=5",
     .options = rows,

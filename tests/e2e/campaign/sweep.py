@@ -452,7 +452,26 @@ def the_null_launcher_starts_nothing(bench):
     check(bench.rows("toy/wattlaw.db", "SELECT count(*) FROM observations") == [(0,)])
 
 
-main([a_dry_run_shows_and_does_nothing, a_grid_becomes_observations, more_repeats_and_values_add_what_is_missing,
+def a_grid_of_a_command_needs_no_file(bench):
+    bench.write("train.sh", "for e in 1 2; do echo \"epoch $e\"; done\necho \"got $1 [$2]\"\n")
+    axes = ["--axis", "workers=1,2", "--axis", "lr=it's 1,0.2", "--epoch-regex", "epoch ([0-9]+)"]
+    rest = ["--set", "campaign.repeats=1", "--set", "launch.oversubscribe=yes", "--", "sh", "train.sh", "{workers}", "{lr}"]
+    said = bench.run("sweep", *axes, *rest).stdout
+    contains(said, "4 of 4 runs of campaign train-sweep are done", "next: wattlaw recommend train-sweep/wattlaw.db")
+    logs = sorted(bench.read("train-sweep", "runs", str(i), "log").splitlines()[-1] for i in range(1, 5))
+    check(logs == ["got 1 [0.2]", "got 1 [it's 1]", "got 2 [0.2]", "got 2 [it's 1]"], logs)
+    check(bench.rows("train-sweep/wattlaw.db", "SELECT DISTINCT workers, count(*) FROM observations WHERE epoch > 0 GROUP BY 1") == [(1, 4), (2, 4)])
+    contains(bench.run("sweep", *axes, "--axis", "lr=it's 1,0.2,3", *rest).stdout, "6 of 6 runs")  # the last one counts, and it resumes
+    for options, why in ((["--axis", "workers", "--", "true"], "--axis workers: expected KEY=VALUES"),
+                         (["--axis", "workers=0", "--", "true", "{workers}"], "--set sweep.workers=0: workers = 0: expected"),
+                         (["--axis", "lr=1,2", "--", "true"], "{lr} does not occur"), (["--axis", "lr=1"], "--axis requires -- COMMAND"),
+                         (["--epoch-regex", "x", "a.ini"], "--epoch-regex requires -- COMMAND"), (["a.ini", "--", "true"], "not both"),
+                         ([], "experiment file is missing, or -- COMMAND")):
+        r = bench.run("sweep", *options, status=None)
+        check(r.returncode in (1, 2) and why in r.stderr, options, r)
+
+
+main([a_dry_run_shows_and_does_nothing, a_grid_of_a_command_needs_no_file, a_grid_becomes_observations, more_repeats_and_values_add_what_is_missing,
       another_command_needs_another_campaign, a_sweep_with_a_value_that_no_file_can_hold_resumes,
       ctrl_c_stops_the_job_and_the_next_call_resumes, nohup_is_respected, a_second_ctrl_c_does_not_wait,
       a_failed_run_is_reported_and_does_not_stop_the_others, a_run_that_takes_too_long_fails, invalid_marks_do_no_harm,

@@ -101,7 +101,7 @@ expect("above idle" in said, said)
 grams = chosen["energy_j"] / 3.6e6 * 1.5 * 342.06
 printed = re.search(r"^  carbon       (\S+) mg CO2e \([^)]* mg CO2e, simulated\): PUE 1.5, 342.1 g/kWh, average", said, re.M)
 expect(printed and abs(float(printed[1]) / (1e3 * grams) - 1) < 0.006, "three digits of", 1e3 * grams, said)
-expect(re.search(r"^  cost         \S+ EUR \(\S+ to \S+ EUR, simulated\): PUE 1.5, 0.2 EUR/kWh", said, re.M), said)
+expect(re.search(r"^  cost         \S+ µEUR \(\S+ to \S+ µEUR, simulated\): PUE 1.5, 0.2 EUR/kWh", said, re.M), said)
 for row in shown["energies"]:
     if row["method"] == "counter" and row["epoch"] is None:
         # The counter has ten updates per second, enough for the power of a tenth of a second of idle time.

@@ -10,7 +10,8 @@ import tempfile
 source, build = map(os.path.abspath, sys.argv[1:3])
 WANTED = ["bin/wattlaw", "include/wattlaw/mark.h", "share/pkgconfig/wattlaw.pc", "lib/tmpfiles.d/wattlaw.conf", "share/wattlaw/slurm-epilog.sh",
           "share/wattlaw/cards/h100-sxm5.json", "share/wattlaw/examples/pytorch_ddp.py", "share/wattlaw/examples/huber2025/resnet50.csv"]
-SIMULATED = "simulated-caps.ini"  # its simulated driver is in the build folder alone
+NOT_INSTALLED = {"simulated-caps.ini",  # its simulated driver is in the build folder alone
+                 "demo.ini"}  # part of the program
 
 
 def run(*command, **options):
@@ -29,7 +30,7 @@ with tempfile.TemporaryDirectory() as stage:
     run("meson", "install", "-C", build, "--no-rebuild", "--destdir", stage)
     prefix = stage + option("prefix")
     missing = [name for name in WANTED if not os.path.exists(os.path.join(prefix, name))]
-    made = {os.path.basename(p) for p in glob.glob(source + "/experiments/*.ini")} - {SIMULATED}
+    made = {os.path.basename(p) for p in glob.glob(source + "/experiments/*.ini")} - NOT_INSTALLED
     installed = {os.path.basename(p) for p in glob.glob(prefix + "/share/wattlaw/experiments/*.ini")}
     missing += [f"experiments/{name}" for name in made ^ installed]
     modules = glob.glob(prefix + "/lib*/python3*/*-packages/wattlaw/__init__.py")
