@@ -27,7 +27,7 @@ with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
         if name not in listed and page not in ("wattlaw.1", "wattlaw-train.1"):
             wrong.append(f"docs/man/meson.build does not install {page}")
     sweep = read(folder, "wattlaw-sweep.1")
-    for want in (".Dt WATTLAW-SWEEP 1", "dry-run", "override a key of the experiment file", ".Sh GUIDE", "random order", ".Sh EXAMPLES"):
+    for want in (".Dt WATTLAW-SWEEP 1", "dry-run", "override a key of the experiment", ".Sh GUIDE", "random order", ".Sh EXAMPLES"):
         if want not in sweep:
             wrong.append(f"wattlaw-sweep.1: no {want!r}")
     if os.path.dirname(os.path.abspath(wattlaw)) in "".join(read(folder, page) for page in pages):
