@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-SOURCE, WATTLAW = sys.argv[1:]
+SOURCE, WATTLAW = map(os.path.abspath, sys.argv[1:])
 SCREEN = 40  # lines
 
 
