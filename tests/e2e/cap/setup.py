@@ -205,7 +205,7 @@ echo package-0 > $zone/name
 echo long_term > $zone/constraint_0_name; echo 200000000 > $zone/constraint_0_power_limit_uw
 echo short_term > $zone/constraint_1_name; echo 240000000 > $zone/constraint_1_power_limit_uw
 ls -A $T/upper | sort > $T/before
-$W setup --system --yes
+$W setup --system --program /usr/bin/env --yes
 ls /etc/wattlaw
 getent group wattlaw | cut -d: -f1
 stat -c '%A %U %G' $zone/energy_uj
