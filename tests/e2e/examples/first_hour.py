@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A newcomer's first hour: first_hour.py SOURCE WATTLAW. The commands of the README's first screen after ./quickstart, as they stand
+"""A newcomer's first hour: first_hour.py SOURCE WATTLAW. The commands of the README's first screen after ./quickstart, as written
 there, lead from a PyTorch script that knows nothing of wattlaw to a setting. torch comes from PyPI, into a fresh virtual environment.
 Exit status 0: passed, 1: failed, 77: torch could not be installed."""
 import os
