@@ -126,18 +126,26 @@ size_t wl_choose_reference_of(const struct wl_choose_options *o, size_t i)
     return o->references ? o->references[i] : o->reference;
 }
 
+/* A quantity of setting i over that of another. */
+static struct wl_estimate ratio_to(const struct wl_choose_context *c, const struct wl_choose_result *r,
+                                   enum wl_choose_quantity q, size_t i, size_t other)
+{
+    double v[WL_JOINT_DRAWS], of_other[WL_JOINT_DRAWS];
+    if (isnan(r->rows[i].ln[q])) return (struct wl_estimate) { NAN, NAN, NAN };
+    if (i == other) return (struct wl_estimate) { 1, 1, 1 };
+    wl_choose_draws(c, q, i, v);
+    wl_choose_draws(c, q, other, of_other);
+    for (size_t d = 0; d < WL_JOINT_DRAWS; d++) v[d] -= of_other[d];
+    return estimate(r->rows[i].ln[q] - r->rows[other].ln[q], v);
+}
+
 /* A quantity of setting i over that of its reference. */
 static struct wl_estimate ratio(const struct wl_choose_context *c, const struct wl_choose_result *r,
                                 enum wl_choose_quantity q, size_t i)
 {
     const size_t ref = wl_choose_reference_of(c->o, i);
-    double v[WL_JOINT_DRAWS], of_ref[WL_JOINT_DRAWS];
-    if (ref == WL_CHOOSE_NO_REFERENCE || isnan(r->rows[i].ln[q])) return (struct wl_estimate) { NAN, NAN, NAN };
-    if (i == ref) return (struct wl_estimate) { 1, 1, 1 };
-    wl_choose_draws(c, q, i, v);
-    wl_choose_draws(c, q, ref, of_ref);
-    for (size_t d = 0; d < WL_JOINT_DRAWS; d++) v[d] -= of_ref[d];
-    return estimate(r->rows[i].ln[q] - r->rows[ref].ln[q], v);
+    if (ref == WL_CHOOSE_NO_REFERENCE) return (struct wl_estimate) { NAN, NAN, NAN };
+    return ratio_to(c, r, q, i, ref);
 }
 
 /* ---- the choice ---- */
@@ -154,6 +162,17 @@ static int least(const struct wl_choose_context *c, const struct wl_choose_resul
             best = (int)i;
     }
     return best;
+}
+
+/* Largest J of the settings that are not excluded: limits do not matter, since one may run it today. */
+static int largest(const struct wl_choose_context *c, const struct wl_choose_result *r)
+{
+    int worst = WL_CHOOSE_NONE;
+    for (size_t i = 0; i < c->in->n; i++)
+        if (!c->in->settings[i].excluded &&
+            (worst < 0 || r->rows[i].ln[c->o->minimize] > r->rows[worst].ln[c->o->minimize]))
+            worst = (int)i;
+    return worst;
 }
 
 static double share_below(const double *x, const double *y, double margin)
@@ -191,6 +210,10 @@ static void decide(const struct wl_choose_context *c, struct wl_choose_result *o
     wl_choose_value_runs(c, out, a);
     for (int q = 0; q < WL_CHOOSE_QUANTITIES; q++)
         out->saving[q] = ratio(c, out, (enum wl_choose_quantity)q, (size_t)out->choice);
+    const int worst = largest(c, out);
+    if (worst == out->choice) return;
+    out->worst = worst;
+    out->over_worst = ratio_to(c, out, c->o->minimize, (size_t)out->choice, (size_t)worst);
 }
 
 int wl_choose(const struct wl_choose_input *in, const struct wl_choose_options *o, struct wl_choose_result *out,
@@ -205,6 +228,8 @@ int wl_choose(const struct wl_choose_input *in, const struct wl_choose_options *
                                        .ahead = NAN,
                                        .measure = WL_CHOOSE_NONE,
                                        .within = { NAN, NAN },
+                                       .worst = WL_CHOOSE_NONE,
+                                       .over_worst = { NAN, NAN, NAN },
                                        .knee = WL_CHOOSE_NONE,
                                        .depth = NAN,
                                        .nearest = WL_CHOOSE_NONE,

@@ -105,6 +105,8 @@ struct wl_choose_result {
     /* Quantities of the choice over those of its reference: ratio of posterior means with its interval, not of raw
      * means, which promise too much of what came out best. */
     struct wl_estimate saving[WL_CHOOSE_QUANTITIES];
+    int worst; /* the setting with the largest expected J of those not excluded, if it is not the choice */
+    struct wl_estimate over_worst; /* J of the choice over that of `worst`, as `saving` */
     enum wl_choose_quantity other; /* second quantity of the trade-off; WL_CHOOSE_TIME: there is none */
     int knee;     /* of the front of posterior means; WL_CHOOSE_NONE: fewer than three members or hardly bent */
     double depth; /* of the knee: distance from the chord, logarithms scaled to [0, 1]; NAN without a front of three */

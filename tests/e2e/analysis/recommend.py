@@ -85,7 +85,14 @@ def known_truth():
     text = run(path, "--max-slowdown", "20%", *fastest)[0]
     says(text, "net: Use 8 workers, cap ", "--max-slowdown 20% over 8 workers, cap 200 W: met with probability", "runner-up", "less energy", "wattlaw measure --power-cap-w", "next run")
     text = run(path, "--max-slowdown", "0%", *fastest)[0]
-    says(text, "saving         none: it is the reference")
+    says(text, "reference      the choice itself")
+    # the choice over the setting that takes most, for those whose choice is the reference itself
+    got, text = answer(path, "--minimize", "time", *fastest), run(path, "--minimize", "time", *fastest)[0]
+    slowest = truth(1, 100)[0] / truth(8, 200)[0]
+    assert got["choice"] == got["reference"] == "8 workers, cap 200 W" and got["worst"] == "1 worker, cap 100 W"
+    assert abs(got["over_worst"] * slowest - 1) < .01 and got["over_worst_interval95"][0] < 1 / slowest < got["over_worst_interval95"][1]
+    less = f"{100 * (1 - got['over_worst']):.1f} % less"
+    says(text, f"the least expected time of 12 settings, {less} than 1 worker, cap 100 W.", f"against        1 worker, cap 100 W, the most time: {less} time (")
 
 
 def own_reference():
@@ -111,7 +118,7 @@ def own_reference():
     assert four["reference"] is None and four["slowdown"] is None and not four["allowed"] and four["limit_probabilities"] == [0]
     assert any("1 setting was not measured without a cap" in note for note in got["notes"])
     assert named(answer("some.csv", "--where", "workers=4", "--max-slowdown", "1%", status=1), "4 workers, cap 100 W")["reference"] is None
-    says(run("some.csv", "--where", "workers=4")[0], "saving         unknown: the same setting was not measured without a cap")
+    says(run("some.csv", "--where", "workers=4")[0], "reference      unknown: the same setting was not measured without a cap")
     assert answer("some.csv", "--reference", "fastest")["reference"] == "2 workers, no power cap"  # 4 capped workers are faster
     assert answer(write("plain.csv", rows(caps=(150,))), "--max-slowdown", "5%")["reference"] == "8 workers"
 

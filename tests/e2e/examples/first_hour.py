@@ -44,7 +44,7 @@ def main():
             assert p.returncode == 0, p.returncode
     answer = p.stdout.splitlines()[0]
     assert re.match(r"Use [12] workers?, local batch (16|32): ", answer), answer
-    assert re.search(r"^  saving  .*\d|^  saving +none: ", p.stdout, re.M) and "probability" in p.stdout, p.stdout
+    assert re.search(r"^  against  .* (less|more) energy \(", p.stdout, re.M) and "probability" in p.stdout, p.stdout
 
 
 main()

@@ -84,6 +84,10 @@ static void worked_example(void **state)
     near("saving", log(c.r.saving[WL_CHOOSE_ENERGY].value), -0.12380498, 1e-8);
     near("saving, low", log(c.r.saving[WL_CHOOSE_ENERGY].lo), -0.14728379, 0.004);
     near("saving, high", log(c.r.saving[WL_CHOOSE_ENERGY].hi), -0.09851412, 0.004);
+    assert_int_equal(c.r.worst, 11);
+    near("over the worst", log(c.r.over_worst.value),
+         c.r.rows[CHOICE].ln[WL_CHOOSE_ENERGY] - c.r.rows[11].ln[WL_CHOOSE_ENERGY], 1e-12);
+    assert_true(c.r.over_worst.lo < c.r.over_worst.value && c.r.over_worst.value < c.r.over_worst.hi);
     for (size_t i = 0; i < SETTINGS; i++) {
         near("pareto", c.r.rows[i].pareto, pareto[i], 0.03);
         assert_int_equal(c.r.rows[i].tied, i == CHOICE);

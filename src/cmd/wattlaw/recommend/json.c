@@ -106,6 +106,9 @@ static void add_choice(struct wl_json *root, const struct wl_recommendation *r, 
         wl_json_add_real(saving, quantities[k].ratio, v->value);
         add_interval(saving, quantities[k].ratio_interval, v);
     }
+    add_name(root, "worst", r, x->worst);
+    wl_json_add_real(root, "over_worst", x->over_worst.value);
+    add_interval(root, "over_worst_interval95", &x->over_worst);
     wl_json_add_real(root, "within_1_percent", x->within[0]);
     wl_json_add_real(root, "within_3_percent", x->within[1]);
     add_name(root, "runner_up", r, x->runner_up);
