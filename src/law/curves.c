@@ -65,30 +65,38 @@ static void fit_usl(const struct wl_law_group *g, enum wl_law_response response,
     if (wl_usl_fit(workers, x, g->n_runs, &out->usl, a, &e)) out->no_usl = wl_strdup(a, e.msg);
 }
 
+void wl_law_curves_of_posterior(const struct wl_law_group *g, enum wl_law_response response,
+                                const struct wl_law_posterior *p, struct wl_law_curves *out, struct wl_arena *a)
+{
+    *out = (struct wl_law_curves) { .title = g->title, .configuration_sd = NAN, .run_sd = NAN };
+    if (p->refusal) {
+        out->refusal = wl_strdup(a, p->refusal);
+        return;
+    }
+    out->growth = p->growth;
+    fill_families(p, out);
+    for (size_t f = 0; f < out->n_families; f++)
+        if (out->families[f].reason) out->families[f].reason = wl_strdup(a, out->families[f].reason);
+    out->configuration_sd = p->fit.tau;
+    out->run_sd = p->fit.sigma;
+    out->beta = exponent_of(p, p->data->workers[0], WL_HIER_POWER);
+    out->n = p->data->n_configs;
+    out->at = wl_new_array(a, struct wl_law_curves_at, out->n);
+    fill_counts(p, out);
+    struct wl_arena *scratch = wl_arena_new(a);
+    fit_usl(g, response, out, scratch);
+    if (out->no_usl) out->no_usl = wl_strdup(a, out->no_usl);
+    wl_arena_free(scratch);
+    for (size_t i = 0; i < p->notes.n; i++) wl_strs_add(a, &out->notes, wl_strdup(a, p->notes.v[i]));
+}
+
 int wl_law_curves(const struct wl_law_group *g, enum wl_law_response response, const struct wl_hier_prior *prior,
                   struct wl_law_curves *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_arena *scratch = wl_arena_new(a);
     struct wl_law_posterior p;
-    *out = (struct wl_law_curves) { .title = g->title, .configuration_sd = NAN, .run_sd = NAN };
     int rc = wl_law_posterior(g, response, prior, false, &p, scratch, e);
-    if (rc == 0 && p.refusal) {
-        out->refusal = wl_strdup(a, p.refusal);
-    } else if (rc == 0) {
-        out->growth = p.growth;
-        fill_families(&p, out);
-        for (size_t f = 0; f < out->n_families; f++)
-            if (out->families[f].reason) out->families[f].reason = wl_strdup(a, out->families[f].reason);
-        out->configuration_sd = p.fit.tau;
-        out->run_sd = p.fit.sigma;
-        out->beta = exponent_of(&p, p.data->workers[0], WL_HIER_POWER);
-        out->n = p.data->n_configs;
-        out->at = wl_new_array(a, struct wl_law_curves_at, out->n);
-        fill_counts(&p, out);
-        fit_usl(g, response, out, scratch);
-        if (out->no_usl) out->no_usl = wl_strdup(a, out->no_usl);
-        for (size_t i = 0; i < p.notes.n; i++) wl_strs_add(a, &out->notes, wl_strdup(a, p.notes.v[i]));
-    }
+    if (rc == 0) wl_law_curves_of_posterior(g, response, &p, out, a);
     wl_arena_free(scratch);
     return rc;
 }

@@ -41,6 +41,10 @@ struct wl_law_curves {
 int wl_law_curves(const struct wl_law_group *g, enum wl_law_response response, const struct wl_hier_prior *prior,
                   struct wl_law_curves *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* The same of the group's posterior, which the caller has already. */
+void wl_law_curves_of_posterior(const struct wl_law_group *g, enum wl_law_response response,
+                                const struct wl_law_posterior *p, struct wl_law_curves *out, struct wl_arena *a);
+
 /* Of all groups of a result, in threads: *out has one for each. */
 int wl_law_curves_of_result(const struct wl_law_result *r, const struct wl_hier_prior *prior,
                             struct wl_law_curves **out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

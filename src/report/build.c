@@ -50,10 +50,10 @@ static int build(struct wl_document **out, struct wl_store *store, const struct 
     wl_report_add_effects(&g, d);
     wl_report_add_findings(&g, d);
     wl_report_add_warnings(&g, d);
-    rc = wl_report_add_scaling(&g, d, e);
-    if (rc == 0) rc = wl_report_add_model_selection(&g, d, e);
-    if (rc == 0) rc = wl_report_add_forecast(&g, d, e);
-    if (rc == 0) rc = wl_report_add_plan(&g, d, e);
+    wl_report_add_scaling(&g, d);
+    wl_report_add_model_selection(&g, d);
+    wl_report_add_forecast(&g, d);
+    rc = wl_report_add_plan(&g, d, e);
     if (rc == 0) rc = wl_report_add_factors(&g, d, e);
     if (rc) return rc;
     wl_report_add_energy(&g, d);
@@ -62,8 +62,9 @@ static int build(struct wl_document **out, struct wl_store *store, const struct 
     rc = wl_report_add_worker_hours(&g, d, e);
     if (rc == 0) rc = wl_report_add_footprint(&g, d, e);
     if (rc == 0) rc = wl_report_add_utilisation(&g, d, e);
-    if (rc == 0) rc = wl_report_add_views(&g, d, e);
-    if (rc == 0 && store) rc = wl_report_add_power_trace(&g, d, e);
+    if (rc) return rc;
+    wl_report_add_views(&g, d);
+    if (store) rc = wl_report_add_power_trace(&g, d, e);
     if (rc == 0) rc = wl_report_add_learning_curves(&g, d, e);
     if (rc == 0) rc = wl_report_add_large_batch(&g, d, e);
     if (rc) return rc;

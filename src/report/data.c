@@ -83,6 +83,7 @@ int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const 
     int rc = store ? read_store(g, e) : 0;
     if (!store) wl_report_data_from_table(g, table);
     if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
+    if (rc == 0) rc = wl_report_models(&g->law, true, &g->models, a, e);
     if (rc == 0 && g->observations.n) rc = wl_report_choices(&g->observations, options->drop_epochs, &g->choices, a, e);
     if (rc) return rc;
     g->whole_runs = !any_epoch(&g->observations);
@@ -99,6 +100,7 @@ int wl_report_data_load_series(struct wl_report_data *out, const struct wl_repor
                                   .fixed_batch = batch };
     *out = *g;
     int rc = wl_law_fit(&g->observations, &how, &out->law, g->arena, e);
+    if (rc == 0) rc = wl_report_models(&out->law, false, &out->models, g->arena, e);
     if (rc) return rc;
     out->series = wl_str_eq(batch, "local_batch") ? "constant local batch" : "constant global batch";
     wl_report_groups_name(out);

@@ -4,13 +4,15 @@
 
 #include "law/law.h"
 #include "report/choices.h"
+#include "report/models.h"
 #include "report/report.h"
 #include "store/read.h"
 
 /* A group of comparable runs, as it appears in figures and tables. */
 struct wl_report_group {
     const struct wl_law_group *law;
-    const char *workload; /* "" where none was named */
+    const struct wl_report_model *model; /* of the law's group */
+    const char *workload;                /* "" where none was named */
     const char *name;     /* in tables and sentences: "resnet50, local batch 16" */
     const char *label;    /* legend entry: the settings in which the groups of a figure differ */
     int colour, dash, marker;
@@ -36,6 +38,7 @@ struct wl_report_data {
     struct wl_variation_rows variations; /* of utilisation, by run */
     struct wl_metric_def_rows metric_defs;
     struct wl_law_result law;
+    struct wl_report_model *models; /* [law.n] */
     struct wl_report_choices choices;
     struct wl_report_group *groups; /* in the order of workloads and settings */
     size_t n_groups;                /* what tables hold */

@@ -86,6 +86,7 @@ static void copy_law_groups(struct wl_report_data *g)
         const struct wl_law_key *workload = key_of(law, "workload");
         g->groups[i] = (struct wl_report_group) {
             .law = law,
+            .model = &g->models[i],
             .workload = workload ? workload->value : "",
             .name =
                 wl_unique_name(&names, wl_report_groups_key_text(law->key, law->n_key, g->arena), " (", ")", g->arena),

@@ -236,7 +236,7 @@ int wl_large_batch_sets(const struct wl_report_data *g, struct wl_large_batch_se
     if (rc) return rc;
     for (size_t i = 0; i < all.n; i++) {
         bool seen = false;
-        for (size_t k = 0; k < i; k++) seen = seen || wl_str_eq(workload_of(all.v[k].run), workload_of(all.v[i].run));
+        for (size_t k = 0; k < i && !seen; k++) seen = wl_str_eq(workload_of(all.v[k].run), workload_of(all.v[i].run));
         if (seen) continue;
         struct wl_large_batch_set s = make_set(&all, workload_of(all.v[i].run), &g->metric_defs, g->arena);
         if (s.n_batches < 2) continue;

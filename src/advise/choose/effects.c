@@ -13,6 +13,7 @@ struct effect_held {
     size_t axis;
     size_t *rest; /* [n] equal where all other axes are */
     bool has_energy;
+    double **draws[WL_CHOOSE_QUANTITIES]; /* [n] ln of time and of energy of each setting; NULL: not asked for yet */
     struct wl_arena *a;
 };
 
@@ -73,12 +74,20 @@ struct effect_sum {
     double draws[WL_JOINT_DRAWS], mean;
 };
 
+/* A setting is in a pair of each of its axes. */
+static const double *draws_of(const struct effect_held *h, enum wl_choose_quantity q, size_t i)
+{
+    double **at = &h->draws[q][i];
+    if (*at) return *at;
+    *at = wl_new_array(h->a, double, WL_JOINT_DRAWS);
+    wl_choose_draws(h->context, q, i, *at);
+    return *at;
+}
+
 static void add_pair(const struct effect_held *h, enum wl_choose_quantity q, size_t i, size_t base,
                      struct effect_sum *s)
 {
-    double v[WL_JOINT_DRAWS], of_base[WL_JOINT_DRAWS];
-    wl_choose_draws(h->context, q, i, v);
-    wl_choose_draws(h->context, q, base, of_base);
+    const double *v = draws_of(h, q, i), *of_base = draws_of(h, q, base);
     for (size_t d = 0; d < WL_JOINT_DRAWS; d++) s->draws[d] += v[d] - of_base[d];
     s->mean += wl_choose_mean(h->context, q, i) - wl_choose_mean(h->context, q, base);
 }
@@ -129,6 +138,8 @@ struct wl_choose_effects wl_choose_effects(const struct wl_choose_campaign *c, c
     struct effect_held h = {
         .c = c, .context = &context, .has_energy = !wl_choose_unknown(&in, o, WL_CHOOSE_ENERGY), .a = scratch
     };
+    h.draws[WL_CHOOSE_TIME] = wl_new_array(scratch, double *, c->n);
+    h.draws[WL_CHOOSE_ENERGY] = wl_new_array(scratch, double *, c->n);
     struct effect_value *values = wl_new_array(scratch, struct effect_value, c->n);
     for (h.axis = 0; h.axis < c->n_axes; h.axis++) {
         if (c->axes[h.axis].derived) continue;

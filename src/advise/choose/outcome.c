@@ -35,11 +35,12 @@ static struct sum factors(const struct wl_choose_context *c, enum wl_choose_quan
 double wl_choose_ln(const struct wl_choose_context *c, enum wl_choose_quantity q, size_t i, double ln_work, double t,
                     double p)
 {
-    const double time = t + ln_work, energy = log(c->in->settings[i].workers) + time + p;
+    const double time = t + ln_work;
+    if (q == WL_CHOOSE_TIME) return time;
+    const double energy = log(c->in->settings[i].workers) + time + p;
     const struct wl_choose_prices *prices = &c->o->prices;
     switch (q) {
     case WL_CHOOSE_ENERGY: return energy;
-    case WL_CHOOSE_TIME: return time;
     case WL_CHOOSE_CARBON: return energy + log(prices->g_per_kwh * prices->pue / j_per_kwh);
     case WL_CHOOSE_EDP: return energy + time;
     case WL_CHOOSE_ED2P: return energy + 2 * time;

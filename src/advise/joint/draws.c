@@ -15,15 +15,15 @@ static uint64_t stream(const struct wl_joint *j, int what, enum wl_joint_respons
 
 static size_t even(size_t n) { return n + n % 2; }
 
-/* Normals of `draw`, n of them, even(n) written: those of the power are correlated with those of the time by rho. */
+/* Normals of `draw`, n of them, even(n) written: those of the power are correlated by rho with those of the time, which
+ * `of_time` holds or, where it is NULL, are not there. */
 static void normals(const struct wl_joint *j, int what, enum wl_joint_response r, size_t draw, size_t n, double *out,
-                    double *of_time)
+                    const double *of_time)
 {
     static const uint64_t key = 20260117;
     const size_t m = even(n);
     wl_random_normals(key, stream(j, what, r), draw * m, m, out);
-    if (r == WL_JOINT_TIME || j->rho == 0) return;
-    wl_random_normals(key, stream(j, what, WL_JOINT_TIME), draw * m, m, of_time);
+    if (!of_time) return;
     for (size_t i = 0; i < n; i++) out[i] = j->rho * of_time[i] + sqrt(1 - j->rho * j->rho) * out[i];
 }
 
@@ -47,29 +47,31 @@ static const struct wl_joint_node *node_of(const struct wl_joint_part *p, double
 enum { BLOCK = 8 };
 _Static_assert(WL_JOINT_DRAWS % BLOCK == 0, "draws come in whole blocks");
 
-/* What a block needs: coefficients [r][BLOCK], effects [BLOCK][even(n)], and scratch for either. */
+/* What a block needs of a response: coefficients [r][BLOCK], effects [BLOCK][even(n)], and the last draw's normals of
+ * the coefficients. */
 struct block {
     const struct wl_joint_node *node[BLOCK];
-    double *z, *effects, *x, *of_time;
+    double *z, *effects, *normals;
 };
 
 static struct block block_new(const struct wl_joint *j, struct wl_arena *a)
 {
-    const size_t most = even(j->n > j->basis.r ? j->n : j->basis.r);
     return (struct block) { .z = wl_new_array(a, double, j->basis.r *BLOCK),
                             .effects = wl_new_array(a, double, even(j->n) * BLOCK),
-                            .x = wl_new_array(a, double, most),
-                            .of_time = wl_new_array(a, double, most) };
+                            .normals = wl_new_array(a, double, even(j->basis.r)) };
 }
 
-static void draw_normals(const struct wl_joint *j, enum wl_joint_response r, size_t draw, struct block *b)
+/* `of_time` is the block of the same draw of the time; NULL: the response does not depend on it. x: [basis.r] */
+static void draw_normals(const struct wl_joint *j, enum wl_joint_response r, size_t draw, struct block *b,
+                         const struct block *of_time, double *x)
 {
-    const size_t columns = j->basis.r, q = draw % BLOCK;
+    const size_t columns = j->basis.r, q = draw % BLOCK, effects = q * even(j->n);
     const struct wl_joint_node *v = b->node[q] = node_of(&j->part[r], position(draw, r));
-    normals(j, COEFFICIENTS, r, draw, columns, b->x, b->of_time);
-    wl_cholesky_backward(v->l, columns, b->x);
-    for (size_t k = 0; k < columns; k++) b->z[k * BLOCK + q] = v->coefficients[k] + v->scale[k] * b->x[k];
-    normals(j, EFFECTS, r, draw, j->n, b->effects + q * even(j->n), b->of_time);
+    normals(j, COEFFICIENTS, r, draw, columns, b->normals, of_time ? of_time->normals : NULL);
+    for (size_t k = 0; k < columns; k++) x[k] = b->normals[k];
+    wl_cholesky_backward(v->l, columns, x);
+    for (size_t k = 0; k < columns; k++) b->z[k * BLOCK + q] = v->coefficients[k] + v->scale[k] * x[k];
+    normals(j, EFFECTS, r, draw, j->n, b->effects + effects, of_time ? of_time->effects + effects : NULL);
 }
 
 static void draw_settings(struct wl_joint *j, enum wl_joint_response r, size_t first, const struct block *block)
@@ -93,14 +95,18 @@ static void draw_settings(struct wl_joint *j, enum wl_joint_response r, size_t f
 void wl_joint_draw(struct wl_joint *j, struct wl_arena *a)
 {
     struct wl_arena *scratch = wl_arena_new(a);
-    struct block b = block_new(j, scratch);
+    struct block blocks[WL_JOINT_RESPONSES];
+    double *x = wl_new_array(scratch, double, j->basis.r);
     for (int r = 0; r < WL_JOINT_RESPONSES; r++) {
-        if (!j->part[r].n_nodes) continue;
-        j->part[r].draws = wl_new_array(a, double, j->n *WL_JOINT_DRAWS);
-        for (size_t d = 0; d < WL_JOINT_DRAWS; d++) {
-            draw_normals(j, (enum wl_joint_response)r, d, &b);
-            if (d % BLOCK == BLOCK - 1) draw_settings(j, (enum wl_joint_response)r, d - (BLOCK - 1), &b);
-        }
+        blocks[r] = block_new(j, scratch);
+        if (j->part[r].n_nodes) j->part[r].draws = wl_new_array(a, double, j->n *WL_JOINT_DRAWS);
     }
+    for (size_t d = 0; d < WL_JOINT_DRAWS; d++)
+        for (int r = WL_JOINT_TIME; r < WL_JOINT_RESPONSES; r++) {
+            if (!j->part[r].n_nodes) continue;
+            const bool depends = r != WL_JOINT_TIME && j->rho != 0;
+            draw_normals(j, (enum wl_joint_response)r, d, &blocks[r], depends ? &blocks[WL_JOINT_TIME] : NULL, x);
+            if (d % BLOCK == BLOCK - 1) draw_settings(j, (enum wl_joint_response)r, d - (BLOCK - 1), &blocks[r]);
+        }
     wl_arena_free(scratch);
 }

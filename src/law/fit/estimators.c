@@ -203,6 +203,6 @@ void wl_law_fit_estimators(struct wl_law_group *g, const struct wl_law_options *
     e[WL_LAW_HUBER] = huber(g, a);
     e[WL_LAW_HC3] = hc3(g, &e[WL_LAW_RUN_MEANS], a);
     e[WL_LAW_CR2] = cr2(g, &e[WL_LAW_RUN_MEANS], a);
-    e[WL_LAW_BOOTSTRAP] = options->thorough ? bootstrap(g, &e[WL_LAW_RUN_MEANS], a)
-                                            : wl_law_estimate_missing("bootstrap", "not requested");
+    e[WL_LAW_BOOTSTRAP] = options->bootstrap ? bootstrap(g, &e[WL_LAW_RUN_MEANS], a)
+                                             : wl_law_estimate_missing("bootstrap", "not requested");
 }

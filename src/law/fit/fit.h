@@ -23,7 +23,8 @@ struct wl_law_options {
     struct wl_strs by; /* columns that separate groups; empty: the default rule of wl_law_fit */
     enum wl_law_response response;
     int64_t drop_epochs; /* first epochs of a run to exclude; a run keeps at least one */
-    bool thorough;       /* candidate models, breakpoint and bootstrap too */
+    bool thorough;       /* candidate models and breakpoint too */
+    bool bootstrap;      /* the estimator WL_LAW_BOOTSTRAP too, where its runs are not too few or too many */
     bool runs_only; /* groups, runs, worker counts and their speed-ups, but no fit: law is NULL, and what fits give is 0
                      */
     const char *fixed_batch; /* with an empty `by`: the batch size that separates groups, "local_batch" or

@@ -24,8 +24,7 @@ int wl_report_add_constant_batch(const struct wl_report_data *g, struct wl_docum
     char *title = wl_strdup(g->arena, series.series);
     title[0] = (char)(title[0] - 'a' + 'A');
     struct wl_section *s = wl_document_section(d, wl_slug(series.series, g->arena), title);
-    rc = wl_report_add_scaling_figures(&series, d, s, e);
-    if (rc) return rc;
+    wl_report_add_scaling_figures(&series, d, s);
     wl_report_add_energy_figures(&series, d, &s);
     wl_report_add_quality_figures(&series, d, &s);
     return 0;

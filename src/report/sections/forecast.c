@@ -7,11 +7,10 @@
 enum { MAX_FIGURES = 6 };
 static const double table_reach[] = { 2, 4 };
 
-static struct wl_figure *fan_figure(const struct wl_report_data *g, const struct wl_report_group *group,
-                                    const struct wl_law_posterior *p)
+static struct wl_figure *fan_figure(const struct wl_report_data *g, const struct wl_report_group *group)
 {
     struct wl_figure *f = wl_report_fan_figure(&(struct wl_report_fan) { .law = group->law,
-                                                                         .posterior = p,
+                                                                         .posterior = &group->model->posterior,
                                                                          .response = WL_LAW_TIME,
                                                                          .name = group->name,
                                                                          .span = wl_report_data_span(g) },
@@ -35,8 +34,9 @@ static const struct wl_report_column columns[] = {
     { .id = "narrower_pct", .label = "to % of its width", .unit = "%", .metric = "forecast-narrower", .digits = 2 },
 };
 
-static void add_rows(struct wl_report_table *t, const struct wl_report_group *group, const struct wl_law_posterior *p)
+static void add_rows(struct wl_report_table *t, const struct wl_report_group *group)
 {
+    const struct wl_law_posterior *p = &group->model->posterior;
     const double largest = p->data->workers[p->data->n_configs - 1];
     double at[WL_COUNT(table_reach)];
     for (size_t i = 0; i < WL_COUNT(at); i++) at[i] = table_reach[i] * largest;
@@ -63,7 +63,7 @@ static bool is_drawn(const struct wl_report_data *g, size_t i)
            !wl_str_eq(g->groups[i].workload, g->groups[i + 1].workload);
 }
 
-int wl_report_add_forecast(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
+void wl_report_add_forecast(const struct wl_report_data *g, struct wl_document *d)
 {
     struct wl_report_table *t =
         wl_report_table_new(g->arena, "forecast", "Twice and four times the largest worker count", columns,
@@ -72,14 +72,10 @@ int wl_report_add_forecast(const struct wl_report_data *g, struct wl_document *d
                  "of unlike work.";
     struct wl_section *s = NULL;
     for (size_t i = 0; i < g->n_groups; i++) {
-        struct wl_law_posterior p;
-        int rc = wl_law_posterior(g->groups[i].law, WL_LAW_TIME, NULL, false, &p, g->arena, e);
-        if (rc) return rc;
-        if (p.refusal) continue;
+        if (g->groups[i].model->posterior.refusal) continue;
         if (!s) s = wl_document_section(d, "forecast", "Beyond the measured worker counts");
-        if (is_drawn(g, i)) wl_section_figure(d, s, fan_figure(g, &g->groups[i], &p));
-        add_rows(t, &g->groups[i], &p);
+        if (is_drawn(g, i)) wl_section_figure(d, s, fan_figure(g, &g->groups[i]));
+        add_rows(t, &g->groups[i]);
     }
     if (s) wl_section_table(d, s, t);
-    return 0;
 }

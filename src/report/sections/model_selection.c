@@ -102,8 +102,9 @@ static const struct wl_report_column exponent_columns[] = {
     { .id = "beta_hi", .label = "to", .metric = "local-exponent", .digits = 3 },
 };
 
-static void curve_rows(const struct wl_report_group *group, const struct wl_law_curves *c, struct wl_report_table *t)
+static void curve_rows(const struct wl_report_group *group, struct wl_report_table *t)
 {
+    const struct wl_law_curves *c = &group->model->curves;
     for (size_t f = 0; f < c->n_families; f++) {
         wl_report_table_text(t, group->name);
         wl_report_table_text(t, c->families[f].name);
@@ -113,8 +114,9 @@ static void curve_rows(const struct wl_report_group *group, const struct wl_law_
     }
 }
 
-static void exponent_rows(const struct wl_report_group *group, const struct wl_law_curves *c, struct wl_report_table *t)
+static void exponent_rows(const struct wl_report_group *group, struct wl_report_table *t)
 {
+    const struct wl_law_curves *c = &group->model->curves;
     for (size_t i = 0; i < c->n; i++) {
         wl_report_table_text(t, group->name);
         wl_report_table_real(t, c->at[i].workers);
@@ -127,17 +129,13 @@ static void exponent_rows(const struct wl_report_group *group, const struct wl_l
     }
 }
 
-static int fill_curves(const struct wl_report_data *g, struct wl_report_table *curves,
-                       struct wl_report_table *exponents, struct wl_err *e)
+static void fill_curves(const struct wl_report_data *g, struct wl_report_table *curves,
+                        struct wl_report_table *exponents)
 {
     for (size_t i = 0; i < g->n_groups; i++) {
-        struct wl_law_curves c;
-        int rc = wl_law_curves(g->groups[i].law, WL_LAW_TIME, NULL, &c, g->arena, e);
-        if (rc) return rc;
-        curve_rows(&g->groups[i], &c, curves);
-        exponent_rows(&g->groups[i], &c, exponents);
+        curve_rows(&g->groups[i], curves);
+        exponent_rows(&g->groups[i], exponents);
     }
-    return 0;
 }
 
 /* ---- candidate models ---- */
@@ -199,7 +197,7 @@ static struct wl_report_table *departure_table(const struct wl_report_data *g)
     return t;
 }
 
-int wl_report_add_model_selection(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
+void wl_report_add_model_selection(const struct wl_report_data *g, struct wl_document *d)
 {
     struct wl_report_table *curves = table_of(g, "curves", "Which curve", curve_columns, WL_COUNT(curve_columns)),
                            *exponents = table_of(g, "exponents", "Time and exponent at each worker count",
@@ -210,12 +208,10 @@ int wl_report_add_model_selection(const struct wl_report_data *g, struct wl_docu
     curves->caption = "By the hierarchical model (wattlaw predict): weights of a group add up to 1. Under weak scaling "
                       "the curves are of the time over the worker count.";
     exponents->caption = "Medians and 95 % intervals over all curves, by their weights.";
-    int rc = fill_curves(g, curves, exponents, e);
-    if (rc) return rc;
+    fill_curves(g, curves, exponents);
     for (size_t i = 0; i < WL_COUNT(tables); i++) {
         if (tables[i]->n_rows == 0) continue;
         if (!s) s = wl_document_section(d, "models", "Which law");
         wl_section_table(d, s, tables[i]);
     }
-    return 0;
 }

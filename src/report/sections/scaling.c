@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { CURVE_POINTS = 40 };
+enum { CURVE_POINTS = 24 };
 
 /* ---- time ---- */
 
@@ -58,35 +58,31 @@ static void add_power_law(struct wl_figure *f, const struct wl_report_group *gro
 
 /* The median of the hierarchical model, which weighs the curves by the evidence, and the 95 % band of a new
  * configuration. A group whose model is refused has no line. */
-static int add_curve(struct wl_figure *f, const struct wl_report_group *group, struct wl_err *e)
+static void add_curve(struct wl_figure *f, const struct wl_report_group *group)
 {
-    const struct wl_law_group *law = group->law;
-    struct wl_law_posterior p;
-    int rc = wl_law_posterior(law, WL_LAW_TIME, NULL, false, &p, f->arena, e);
-    if (rc || p.refusal) return rc;
-    const struct wl_law_fan fan =
-        wl_law_fan(&p, law->configs[0].workers, law->configs[law->n_configs - 1].workers, CURVE_POINTS, 1, f->arena);
+    const struct wl_law_fan *fan = &group->model->fan;
+    if (!fan->n) return;
     wl_figure_add(f, &(struct wl_figure_series) { .style = WL_STYLE_LINE,
-                                                  .n = fan.n,
-                                                  .x = fan.workers,
-                                                  .y = fan.value,
+                                                  .n = fan->n,
+                                                  .x = fan->workers,
+                                                  .y = fan->value,
                                                   .colour = group->colour,
                                                   .dash = group->dash });
     wl_figure_add(f, &(struct wl_figure_series) { .style = WL_STYLE_BAND,
-                                                  .n = fan.n,
-                                                  .x = fan.workers,
-                                                  .lo = fan.config_lo,
-                                                  .hi = fan.config_hi,
+                                                  .n = fan->n,
+                                                  .x = fan->workers,
+                                                  .lo = fan->config_lo,
+                                                  .hi = fan->config_hi,
                                                   .colour = group->colour });
-    return 0;
 }
 
 /* The power law, or, where the data reject it, the curve that the evidence chose. */
-static int add_law(struct wl_figure *f, const struct wl_report_group *group, struct wl_err *e)
+static void add_law(struct wl_figure *f, const struct wl_report_group *group)
 {
-    if (group->law->verdict == WL_LAW_REJECTED) return add_curve(f, group, e);
-    if (group->law->law) add_power_law(f, group);
-    return 0;
+    if (group->law->verdict == WL_LAW_REJECTED)
+        add_curve(f, group);
+    else if (group->law->law)
+        add_power_law(f, group);
 }
 
 /* From the smallest worker count on: t(N0) N0 / N for a fixed amount of work, t(N0) for work in proportion to the
@@ -154,7 +150,7 @@ static char *rejected_text(const struct wl_report_data *g, size_t facet, const c
     return t.s;
 }
 
-static int time_figure(const struct wl_report_data *g, size_t facet, struct wl_figure **out, struct wl_err *e)
+static struct wl_figure *time_figure(const struct wl_report_data *g, size_t facet)
 {
     const char *span = wl_report_data_span(g);
     struct wl_figure *f =
@@ -167,8 +163,7 @@ static int time_figure(const struct wl_report_data *g, size_t facet, struct wl_f
     for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet != facet) continue;
         add_run_points(f, &g->groups[i]);
-        int rc = add_law(f, &g->groups[i], e);
-        if (rc) return rc;
+        add_law(f, &g->groups[i]);
         any_law = any_law || g->groups[i].law->law != NULL;
     }
     add_ideal_times(g, facet, f);
@@ -178,8 +173,7 @@ static int time_figure(const struct wl_report_data *g, size_t facet, struct wl_f
                      : "Points: runs. No law was fitted: see the notes on the laws.";
     f->source = rejected_text(g, facet, f->source);
     wl_figure_finish(f);
-    *out = f;
-    return 0;
+    return f;
 }
 
 /* ---- speed-up ---- */
@@ -237,27 +231,22 @@ static struct wl_figure *speedup_figure(const struct wl_report_data *g, size_t f
     return f;
 }
 
-int wl_report_add_scaling_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s,
-                                  struct wl_err *e)
+void wl_report_add_scaling_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s)
 {
     for (size_t k = 0; k < g->n_facets; k++) {
-        struct wl_figure *time, *speedup = wl_report_facet_scales(g, k) ? speedup_figure(g, k) : NULL;
-        int rc = time_figure(g, k, &time, e);
-        if (rc) return rc;
+        struct wl_figure *time = time_figure(g, k),
+                         *speedup = wl_report_facet_scales(g, k) ? speedup_figure(g, k) : NULL;
         if (!wl_figure_empty(time)) wl_section_figure(d, s, time);
         if (speedup && !wl_figure_empty(speedup)) wl_section_figure(d, s, speedup);
     }
-    return 0;
 }
 
-int wl_report_add_scaling(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
+void wl_report_add_scaling(const struct wl_report_data *g, struct wl_document *d)
 {
     size_t configs = 0;
     for (size_t i = 0; i < g->n_groups; i++) configs += g->groups[i].law->n_configs;
-    if (configs == 0) return 0; /* no run recorded its worker count */
+    if (configs == 0) return; /* no run recorded its worker count */
     struct wl_section *s = wl_document_section(d, "scaling", "Time against workers");
-    int rc = wl_report_add_scaling_figures(g, d, s, e);
-    if (rc) return rc;
+    wl_report_add_scaling_figures(g, d, s);
     wl_report_add_law_tables(g, d, s);
-    return 0;
 }

@@ -11,17 +11,15 @@ void wl_report_add_choice(const struct wl_report_data *g, struct wl_document *d)
 void wl_report_add_effects(const struct wl_report_data *g, struct wl_document *d); /* findings and a section */
 void wl_report_add_findings(const struct wl_report_data *g, struct wl_document *d);
 void wl_report_add_warnings(const struct wl_report_data *g, struct wl_document *d);
-int wl_report_add_scaling(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+void wl_report_add_scaling(const struct wl_report_data *g, struct wl_document *d);
 void wl_report_add_law_tables(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s);
-int wl_report_add_scaling_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s,
-                                  struct wl_err *e) WL_MUST_CHECK;
+void wl_report_add_scaling_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s);
 void wl_report_add_quality_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section **s);
 void wl_report_add_energy_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section **s);
 int wl_report_add_constant_batch(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
-int wl_report_add_forecast(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+void wl_report_add_forecast(const struct wl_report_data *g, struct wl_document *d);
 int wl_report_add_plan(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
-int wl_report_add_model_selection(const struct wl_report_data *g, struct wl_document *d,
-                                  struct wl_err *e) WL_MUST_CHECK;
+void wl_report_add_model_selection(const struct wl_report_data *g, struct wl_document *d);
 int wl_report_add_factors(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_report_add_energy(const struct wl_report_data *g, struct wl_document *d);
 int wl_report_add_footprint(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
@@ -32,7 +30,7 @@ int wl_report_add_learning_curves(const struct wl_report_data *g, struct wl_docu
                                   struct wl_err *e) WL_MUST_CHECK;
 int wl_report_add_large_batch(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_report_add_variation_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s);
-int wl_report_add_views(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+void wl_report_add_views(const struct wl_report_data *g, struct wl_document *d);
 void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d);
 
 #endif

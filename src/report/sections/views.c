@@ -99,12 +99,12 @@ static const char *last_by_domain(const struct wl_report_data *g, const struct w
     return last ? by_domain(g, group) : NULL;
 }
 
-static int add_domains(const struct wl_report_data *g, struct wl_document *d, struct wl_section **s, struct wl_err *e)
+static void add_domains(const struct wl_report_data *g, struct wl_document *d, struct wl_section **s)
 {
     const struct wl_report_data view = views_of(g, last_by_domain);
-    if (view.n_facets < 2) return 0;
+    if (view.n_facets < 2) return;
     if (!*s) *s = wl_document_section(d, "views", "By domain, by cap and by workload");
-    return wl_report_add_scaling_figures(&view, d, *s, e);
+    wl_report_add_scaling_figures(&view, d, *s);
 }
 
 static void add_caps(const struct wl_report_data *g, struct wl_document *d, struct wl_section **s)
@@ -144,14 +144,12 @@ static struct wl_report_table *workload_table(const struct wl_report_data *g)
     return t;
 }
 
-int wl_report_add_views(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e)
+void wl_report_add_views(const struct wl_report_data *g, struct wl_document *d)
 {
     struct wl_section *s = NULL;
-    if (g->n_drawn == g->n_groups) return 0; /* nothing to pick from: the figures above have it all */
-    int rc = add_domains(g, d, &s, e);
-    if (rc) return rc;
+    if (g->n_drawn == g->n_groups) return; /* nothing to pick from: the figures above have it all */
+    add_domains(g, d, &s);
     add_caps(g, d, &s);
     if (!s) s = wl_document_section(d, "views", "By domain, by cap and by workload");
     wl_section_table(d, s, workload_table(g));
-    return 0;
 }

@@ -347,7 +347,7 @@ static void unequal_scatter_is_noted(void **state)
         rows[i] = (struct row) { .workers = workers, .run = wl_strf(a, "%zu", i % 10) };
         rows[i].time_s = 100 / workers * exp(0.01 * workers * noise);
     }
-    struct wl_law_result r = fit_rows(rows, ROWS, (struct wl_law_options) { .drop_epochs = 1, .thorough = true }, a);
+    struct wl_law_result r = fit_rows(rows, ROWS, (struct wl_law_options) { .drop_epochs = 1, .bootstrap = true }, a);
     const struct wl_law_group *g = only_group(&r);
     const struct wl_law_estimate *draws = &g->estimates[WL_LAW_BOOTSTRAP];
     assert_true(g->residuals.shapiro_wilk.p < 1e-3 && g->residuals.breusch_pagan.p < 1e-3);
