@@ -43,20 +43,39 @@ static int choose(struct wl_report_choice *c, const struct wl_observations *obs,
     return rc;
 }
 
+struct job {
+    const struct wl_choose_workloads *workloads;
+    int64_t drop_epochs;
+    struct wl_report_choice **out;
+    int *rc;
+    struct wl_err *e;
+};
+
+static void choice_of_workload(void *ctx, size_t k, struct wl_arena *a)
+{
+    const struct job *j = ctx;
+    struct wl_report_choice *c = j->out[k] = wl_new(a, struct wl_report_choice);
+    c->workload = j->workloads->name[k];
+    j->rc[k] = choose(c, &j->workloads->obs[k], j->drop_epochs, a, &j->e[k]);
+}
+
 int wl_report_choices(const struct wl_observations *obs, int64_t drop_epochs, struct wl_report_choices *out,
                       struct wl_arena *a, struct wl_err *e)
 {
     struct wl_choose_workloads workloads;
-    int rc = wl_choose_workloads(obs, NULL, 0, &workloads, a, e);
     *out = (struct wl_report_choices) { 0 };
+    int rc = wl_choose_workloads(obs, NULL, 0, &workloads, a, e);
     if (rc) return rc;
-    out->v = wl_new_array(a, struct wl_report_choice *, workloads.n);
-    for (size_t k = 0; k < workloads.n && rc == 0; k++) {
-        struct wl_report_choice *c = out->v[out->n++] = wl_new(a, struct wl_report_choice);
-        c->workload = workloads.name[k];
-        rc = choose(c, &workloads.obs[k], drop_epochs, a, e);
+    const size_t n = out->n = workloads.n;
+    out->v = wl_new_array(a, struct wl_report_choice *, n);
+    struct job j = { &workloads, drop_epochs, out->v, wl_new_array(a, int, n), wl_new_array(a, struct wl_err, n) };
+    wl_parallel(n, choice_of_workload, &j, a);
+    for (size_t k = 0; k < n; k++) {
+        if (!j.rc[k]) continue;
+        *e = j.e[k];
+        return j.rc[k];
     }
-    return rc;
+    return 0;
 }
 
 size_t wl_report_choice_reference(const struct wl_report_choice *c)

@@ -1,6 +1,6 @@
 #include "report/models.h"
 
-enum { FAN_POINTS = 24 };
+enum { FAN_POINTS = 20 };
 static const double no_families = 1; /* least weight of a family that gets its own line: none does */
 
 struct job {

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { CURVE_POINTS = 24 };
+enum { CURVE_POINTS = 20 };
 
 /* ---- time ---- */
 
