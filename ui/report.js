@@ -276,43 +276,106 @@
     return model ? { ...series, x: bars ? model.x : series.x, light: model.light, dark: model.dark, marker: model.marker } : series;
   }
 
+  /* A series of a figure of ratios over the base that was chosen. */
+  function rebased(figure, series) {
+    const { over } = figure;
+    if (!over || (over.group < 0 && over.workers === 0)) return series;
+    const own = figure.series[series.group];
+    const base = over.group < 0 ? own : figure.series[over.group];
+    if (!own.means) { /* a line for reference */
+      const from = over.workers || (over.group < 0 ? 0 : base.x[0]);
+      return figure.base.below && from ? { ...series, y: series.x.map((x) => x / from) } : series;
+    }
+    const at = over.workers ? base.x.indexOf(over.workers) : 0;
+    const mean = ({ means }, i) => ({ ln: means.ln[i], variance: means.variance[i], runs: means.runs[i] });
+    const ratios = series.x.map((x, i) => {
+      if (at < 0) return { y: null, lo: null, hi: null };
+      const one = own === base && i === at;
+      const pair = figure.base.below ? ratioOf(mean(base, at), mean(own, i)) : ratioOf(mean(own, i), mean(base, at));
+      return one ? { y: pair.y, lo: null, hi: null } : pair;
+    });
+    const column = (name) => ratios.map((r) => r[name]);
+    return { ...series, y: column("y"), lo: series.lo && column("lo"), hi: series.hi && column("hi") };
+  }
+
   function datasetsOf(figure) {
-    const shown = figure.series.filter((series) => rankOf(figure, series) >= 0).map((series) => placed(figure, series));
+    const shown = figure.series.filter((series) => rankOf(figure, series) >= 0)
+      .map((series) => rebased(figure, placed(figure, series)));
     return shown.map((series) => datasetOf(series, seriesColour(series)));
   }
 
   /* An axis that was made for other series grows to the values of these. */
   function makeRoom(axis, datasets) {
-    const values = datasets.flatMap(({ series }) => [...series.y, ...(series.hi || [])]).filter((v) => v !== null);
+    const values = datasets.flatMap(({ series }) => [...(series.y || []), ...(series.lo || []), ...(series.hi || [])])
+      .filter((v) => v !== null);
+    if (values.length === 0) return;
     axis.chosen = true;
     axis.max = 1.06 * Math.max(...values);
+    if (axis.min > 0) axis.min = Math.min(...values) / 1.06;
+  }
+
+  /* The figure after a choice. */
+  function rechoose(figure) {
+    const datasets = datasetsOf(figure);
+    makeRoom(figure.y, datasets);
+    const chart = charts.find((one) => one.figure === figure);
+    if (!chart) return; /* it is drawn with the choice */
+    chart.data.datasets = datasets;
+    chart.options = optionsOf(figure);
+    chart.update();
+  }
+
+  function selector(line, name, options, value, act) {
+    const select = document.createElement("select");
+    for (const [key, text] of options) select.add(new Option(text, key));
+    select.value = value;
+    select.setAttribute("aria-label", name);
+    select.addEventListener("change", () => act(Number(select.value)));
+    line.append(select, " ");
+  }
+
+  function chooseOptions(line, figure) {
+    for (const choice of figure.choices || []) {
+      choice.chosen = [...choice.shown];
+      if (choice.options.length < 2) continue;
+      line.append(`${choice.name} `);
+      choice.shown.forEach((first, at) => {
+        selector(line, `${choice.name} ${at + 1}`, choice.options.map((option, i) => [i, option]), first, (picked) => {
+          choice.chosen[at] = picked;
+          if (choice.name === "1 is") figure.y.title = `ratio to ${choice.options[choice.chosen[0]]}`;
+          rechoose(figure);
+        });
+      });
+    }
+  }
+
+  function chooseBase(line, figure) {
+    if (!figure.base) return;
+    const groups = figure.series.flatMap((series, i) => (series.means ? [[i, series.label]] : []));
+    const counts = [...new Set(groups.flatMap(([i]) => figure.series[i].x))].sort((a, b) => a - b);
+    const title = figure.y.title;
+    figure.over = { group: -1, workers: 0 };
+    const act = (change) => {
+      const { over, base } = figure;
+      Object.assign(over, change);
+      const count = over.workers ? `${over.workers} ${over.workers === 1 ? "worker" : "workers"}` : "the smallest worker count";
+      figure.y.title = over.workers || over.group >= 0
+        ? `${base.name} over ${count}${over.group < 0 ? "" : `, ${figure.series[over.group].label}`}` : title;
+      rechoose(figure);
+    };
+    line.append("1 is ");
+    if (figure.base.groups && groups.length > 1)
+      selector(line, "group that is 1", [[-1, "each group"], ...groups], -1, (group) => act({ group }));
+    line.append("at ");
+    selector(line, "worker count that is 1", [[0, "its smallest"], ...counts.map((n) => [n, n])], 0, (workers) => act({ workers }));
+    line.append("workers");
   }
 
   function choose(canvas, figure) {
     const line = document.createElement("p");
     line.className = "choices";
-    for (const choice of figure.choices) {
-      choice.chosen = [...choice.shown];
-      if (choice.options.length < 2) continue;
-      line.append(`${choice.name} `);
-      choice.shown.forEach((first, at) => {
-        const select = document.createElement("select");
-        choice.options.forEach((option, i) => select.add(new Option(option, i)));
-        select.value = first;
-        select.setAttribute("aria-label", `${choice.name} ${at + 1}`);
-        select.addEventListener("change", () => {
-          choice.chosen[at] = Number(select.value);
-          const chart = charts.find((one) => one.figure === figure);
-          if (!chart) return;
-          if (choice.name === "1 is") figure.y.title = `ratio to ${choice.options[choice.chosen[0]]}`;
-          chart.data.datasets = datasetsOf(figure);
-          makeRoom(figure.y, chart.data.datasets);
-          chart.options = optionsOf(figure);
-          chart.update();
-        });
-        line.append(select, " ");
-      });
-    }
+    chooseOptions(line, figure);
+    chooseBase(line, figure);
     if (line.children.length) canvas.parentElement.before(line);
   }
 
@@ -331,35 +394,10 @@
     }
   }
 
-  /* ---- tables: a click on a heading sorts ---- */
-
-  const cellValue = (row, at) => {
-    const text = row.cells[at].textContent.trim();
-    return text === "" ? null : isNaN(Number(text)) ? text : Number(text);
-  };
-
-  function compare(a, b) {
-    if (a === null || b === null) return a === b ? 0 : a === null ? 1 : -1;
-    if (typeof a === "number" && typeof b === "number") return a - b;
-    return String(a).localeCompare(String(b), undefined, { numeric: true });
-  }
-
-  function sortable(table) {
-    const body = table.tBodies[0];
-    const heads = [...table.tHead.rows[0].cells];
-    heads.forEach((head, at) => head.addEventListener("click", (event) => {
-      if (event.target.closest("a")) return;
-      const down = head.getAttribute("aria-sort") === "ascending";
-      heads.forEach((other) => other.removeAttribute("aria-sort"));
-      head.setAttribute("aria-sort", down ? "descending" : "ascending");
-      const rows = [...body.rows].sort((p, q) => compare(cellValue(p, at), cellValue(q, at)));
-      body.append(...(down ? rows.reverse() : rows));
-    }));
-  }
-
-  /* ---- which figures are shown: those of a workload and of a factor ---- */
+  /* ---- which figures and tables are shown: those of a workload and of a factor ---- */
 
   const figureElements = [...document.querySelectorAll("figure.chart")];
+  const pickable = [...figureElements, ...document.querySelectorAll("figure.table[data-workload], figure.table[data-factor]")];
   const picked = { workload: "", factor: "" }; /* "": every one; "together": figures of all workloads */
   const together = "\u0000together";
 
@@ -372,8 +410,7 @@
   }
 
   /* Buttons that pick the workloads of the figures that a section does not show. */
-  function choicesOf(grid) {
-    const hidden = [...grid.children].filter((figure) => figure.hidden);
+  function choicesOf(section, hidden) {
     const names = [...new Set(hidden.map((figure) => figure.dataset.workload || together))];
     return names.flatMap((name) => {
       const button = document.createElement("button");
@@ -381,20 +418,26 @@
       button.textContent = name === together ? "all together" : name;
       button.addEventListener("click", () => {
         pick(name);
-        grid.closest("section").scrollIntoView();
+        section.scrollIntoView();
       });
       return [button, " "];
     });
   }
 
+  const counted = (n, one) => `${n} more ${one}${n === 1 ? "" : "s"}`;
+
   /* A section says how many there are of other workloads and factors. */
   function showPicked() {
-    for (const figure of figureElements) figure.hidden = !isPicked(figure);
-    for (const grid of document.querySelectorAll(".figures")) {
-      const hidden = [...grid.children].filter((figure) => figure.hidden).length;
-      const note = grid.nextElementSibling;
-      note.hidden = hidden === 0;
-      note.replaceChildren(`${hidden} more ${hidden === 1 ? "figure" : "figures"}: `, ...choicesOf(grid));
+    for (const figure of pickable) figure.hidden = !isPicked(figure);
+    pageTables.filter(picked.workload === together ? "" : picked.workload, picked.factor, valuesOf("workload"));
+    for (const note of document.querySelectorAll("p.more")) {
+      const section = note.closest("section");
+      const hidden = pickable.filter((figure) => figure.hidden && section.contains(figure));
+      const tables = hidden.filter((figure) => figure.classList.contains("table")).length;
+      const figures = hidden.length - tables;
+      note.hidden = hidden.length === 0;
+      const counts = [figures ? counted(figures, "figure") : [], tables ? counted(tables, "table") : []].flat();
+      note.replaceChildren(`${counts.join(", ")}: `, ...choicesOf(section, hidden));
     }
     for (const link of document.querySelectorAll("#contents a")) {
       const target = document.getElementById(link.hash.slice(1));
@@ -422,9 +465,10 @@
     const workloads = valuesOf("workload");
     const factors = valuesOf("factor");
     const few = 24; /* figures that can be looked through */
-    for (const grid of document.querySelectorAll(".figures")) {
+    for (const section of new Set(pickable.map((figure) => figure.closest("section")))) {
       const note = document.createElement("p");
       note.className = "more";
+      const grid = section.querySelector(".figures") || section.querySelector("h2");
       grid.after(note);
     }
     if (workloads.length > 1) {
@@ -514,10 +558,10 @@
   Chart.defaults.devicePixelRatio = Math.max(2, devicePixelRatio);
 
   const byId = new Map(figures.map((figure) => [figure.id, figure]));
-  document.querySelectorAll("table").forEach(sortable);
+  pageTables.sortable();
   for (const canvas of document.querySelectorAll("canvas[data-figure]")) {
     const figure = byId.get(canvas.dataset.figure);
-    if (figure.choices) choose(canvas, figure);
+    choose(canvas, figure);
   }
   pickers();
   contents();

@@ -92,6 +92,14 @@ static const char *gnuplot(char c)
 
 void wl_escape_html(struct wl_text *to, const char *s) { put(to, s, html); }
 
+void wl_escape_attribute(struct wl_text *to, const char *name, const char *value)
+{
+    if (!value) return;
+    wl_text_addf(to, " %s=\"", name);
+    wl_escape_html(to, value);
+    wl_text_add(to, "\"");
+}
+
 void wl_escape_latex(struct wl_text *to, const char *s) { put(to, s, latex); }
 
 void wl_escape_markdown(struct wl_text *to, const char *s) { put(to, s, markdown); }

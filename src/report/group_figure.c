@@ -61,13 +61,44 @@ void wl_report_add_estimates(struct wl_figure *f, const struct wl_report_group *
                       .style = WL_STYLE_LINE, .n = n, .x = x, .y = y, .colour = group->colour, .dash = group->dash });
 }
 
-void wl_report_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member)
+/* Are the groups of a facet of one workload, with the same kind of work in an epoch? */
+static bool same_work(const struct wl_report_data *g, size_t facet)
 {
-    size_t n = group->law->n_configs;
+    const struct wl_report_group *first = NULL;
+    for (size_t i = 0; i < g->n_drawn; i++) {
+        const struct wl_report_group *group = &g->groups[i];
+        if (group->facet != facet) continue;
+        if (!first) first = group;
+        if (!wl_str_eq(group->workload, first->workload) || group->law->scaling != first->law->scaling) return false;
+    }
+    return first && first->law->scaling != WL_SCALING_UNKNOWN;
+}
+
+struct wl_figure *wl_report_ratio_figure(const struct wl_report_data *g, size_t facet, const char *id,
+                                         const char *title, const char *name)
+{
+    struct wl_figure *f = wl_report_group_figure(g, facet, id, title);
+    f->base = (struct wl_figure_base) { .name = name, .groups = same_work(g, facet) };
+    f->y = (struct wl_figure_axis) {
+        .label = wl_strf(g->arena, "%s over the smallest worker count", name), .min = NAN, .max = NAN
+    };
+    return f;
+}
+
+static const void *member_of(const struct wl_law_config *c, size_t offset) { return (const char *)c + offset; }
+
+void wl_report_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t ratio, size_t mean)
+{
+    const size_t n = group->law->n_configs, points = f->n_series;
     struct wl_estimate *ratios = wl_new_array(f->arena, struct wl_estimate, n);
-    for (size_t i = 0; i < n; i++)
-        ratios[i] = *(const struct wl_estimate *)(const void *)((const char *)&group->law->configs[i] + member);
+    struct wl_figure_mean *means = wl_new_array(f->arena, struct wl_figure_mean, n);
+    for (size_t i = 0; i < n; i++) {
+        const struct wl_law_mean *m = member_of(&group->law->configs[i], mean);
+        ratios[i] = *(const struct wl_estimate *)member_of(&group->law->configs[i], ratio);
+        means[i] = (struct wl_figure_mean) { m->ln, m->variance, m->runs };
+    }
     wl_report_add_estimates(f, group, ratios);
+    f->series[points].means = means;
 }
 
 bool wl_report_facet_scales(const struct wl_report_data *g, size_t facet)

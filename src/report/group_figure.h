@@ -19,8 +19,13 @@ bool wl_report_facet_scales(const struct wl_report_data *g, size_t facet);
 void wl_report_add_estimates(struct wl_figure *f, const struct wl_report_group *group,
                              const struct wl_estimate *estimates);
 
-/* A group's ratios to its smallest worker count, with their intervals; `member` is the offset of a wl_estimate in
- * struct wl_law_config. */
-void wl_report_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t member);
+/* A figure of ratios `name` to the smallest worker count, whose base can be chosen: of one workload whose groups count
+ * the same work, also another group's. */
+struct wl_figure *wl_report_ratio_figure(const struct wl_report_data *g, size_t facet, const char *id,
+                                         const char *title, const char *name);
+
+/* A group's ratios to its smallest worker count, with their intervals, and what they are ratios of: offsets of a
+ * wl_estimate and of a wl_law_mean in struct wl_law_config. */
+void wl_report_add_ratios(struct wl_figure *f, const struct wl_report_group *group, size_t ratio, size_t mean);
 
 #endif

@@ -126,6 +126,11 @@ struct wl_law_run {
     double studentised;                      /* residual from the run_means line, t(df - 1); NAN where undefined */
 };
 
+/* Mean over runs of a logarithm, its variance (NAN: fewer than two runs), and how many runs have it. */
+struct wl_law_mean {
+    double ln, variance, runs;
+};
+
 /* All runs at one worker count. Intervals of ratios to the smallest one, N0, are NAN where either side has fewer than
  * two runs. */
 struct wl_law_config {
@@ -134,6 +139,7 @@ struct wl_law_config {
     double response;                                        /* geometric mean over runs */
     double fitted, fitted_lo, fitted_hi;                    /* the law there, with its confidence interval */
     double time_s, energy_j;                                /* of an epoch, geometric means over runs */
+    struct wl_law_mean time, energy;                        /* of an epoch; of a sample where runs recorded them */
     struct wl_estimate speedup;                             /* work per time over that of N0 */
     struct wl_estimate energy_ratio;                        /* energy per work over that of N0 */
     struct wl_estimate config_speedup, config_energy_ratio; /* the same, of other allocations */

@@ -120,6 +120,8 @@ static void set_ratios(struct wl_estimate *of_runs, struct wl_estimate *of_confi
     *of_configs = wl_law_ratio_of_configurations(&r);
 }
 
+static struct wl_law_mean mean_of(struct sample s) { return (struct wl_law_mean) { s.mean, s.variance / s.n, s.n }; }
+
 void wl_law_fill_speedup(struct wl_law_group *g, struct wl_arena *a)
 {
     if (!g->n_configs) return;
@@ -135,6 +137,8 @@ void wl_law_fill_speedup(struct wl_law_group *g, struct wl_arena *a)
             if (!isnan(time0.mean)) c->speedup = c->config_speedup = (struct wl_estimate) { 1, 1, 1 };
             if (!isnan(energy0.mean)) c->energy_ratio = c->config_energy_ratio = (struct wl_estimate) { 1, 1, 1 };
         }
+        c->time = mean_of(sample_of(g, c->workers, TIME, g->scaling != WL_SCALING_UNKNOWN, a));
+        c->energy = mean_of(sample_of(g, c->workers, ENERGY, g->scaling != WL_SCALING_UNKNOWN, a));
         c->efficiency = c->speedup.value * smallest / c->workers;
         struct wl_law_point p = wl_law_at(g, c->workers);
         c->fitted = p.value;

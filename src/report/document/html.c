@@ -83,20 +83,12 @@ static void put_metric_links(const char *ids, struct wl_arena *a, struct wl_text
     wl_text_add(to, "</p>\n");
 }
 
-static void put_attribute(struct wl_text *to, const char *name, const char *value)
-{
-    if (!value) return;
-    wl_text_addf(to, " %s=\"", name);
-    wl_escape_html(to, value);
-    wl_text_add(to, "\"");
-}
-
 static void put_figure(const struct wl_figure *f, struct wl_arena *a, struct wl_text *to)
 {
     const char *honesty = wl_provenance_note(f->estimated, f->simulated);
     wl_text_addf(to, "<figure class=\"chart\" id=\"figure-%s\"", f->id);
-    put_attribute(to, "data-workload", f->workload);
-    put_attribute(to, "data-factor", f->factor);
+    wl_escape_attribute(to, "data-workload", f->workload);
+    wl_escape_attribute(to, "data-factor", f->factor);
     wl_text_add(to, ">\n");
     put_element(to, "<figcaption><h3>", f->title, "");
     if (honesty) wl_text_addf(to, " <span class=\"badge\">%s</span>", honesty);

@@ -32,6 +32,18 @@ struct wl_figure_choice {
     size_t shown[WL_FIGURE_SHOWN], n_shown;
 };
 
+/* Mean of the logarithm of a quantity over `runs`, and the variance of that mean (NAN: one run). */
+struct wl_figure_mean {
+    double ln, variance, runs;
+};
+
+/* A figure of ratios whose base a reader may choose: another worker count, another group. */
+struct wl_figure_base {
+    const char *name; /* "speedup"; NULL: not a figure of ratios */
+    bool below;       /* the base over the value, as in speed-ups; else the value over the base */
+    bool groups;      /* the groups are of the same work: one of them may be the base of all */
+};
+
 struct wl_figure_series {
     const char *label; /* its legend entry; NULL: belongs to the labelled series before it and is hidden with it */
     enum wl_figure_style style;
@@ -43,6 +55,7 @@ struct wl_figure_series {
     bool dashed;                      /* a reference: neither a group nor a fit */
     int dash;                         /* line style of a setting, slot of WL_DASHES; 0: solid */
     size_t option[WL_FIGURE_CHOICES]; /* 1 + the option that it belongs to; 0: drawn with all */
+    const struct wl_figure_mean *means; /* [n] what y is a ratio of, in a figure with a base; NULL: none */
     double bar_width;                 /* in units of x; set by wl_figure_finish */
     const bool *hidden;               /* [n] points that others cover (wl_figure_finish); NULL: none */
 };
@@ -65,6 +78,7 @@ struct wl_figure {
     struct wl_figure_series *series;
     size_t n_series, cap_series;
     struct wl_figure_choice choices[WL_FIGURE_CHOICES];
+    struct wl_figure_base base;
     struct wl_vline *vlines;
     size_t n_vlines, cap_vlines;
     bool estimated, simulated; /* some of its numbers are not measurements: written on the figure */

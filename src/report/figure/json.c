@@ -36,6 +36,18 @@ static void numbers_json(const struct wl_figure_axis *axis, const struct wl_figu
         if (!is_hidden(s, i)) wl_json_add_real(array, NULL, wl_figure_on_axis(axis, v[i]) ? v[i] : NAN);
 }
 
+static void means_json(const struct wl_figure_series *s, struct wl_json *to)
+{
+    if (!s->means) return;
+    struct wl_json *means = wl_json_add_object(to, "means"), *ln = wl_json_add_array(means, "ln"),
+                   *variance = wl_json_add_array(means, "variance"), *runs = wl_json_add_array(means, "runs");
+    for (size_t i = 0; i < s->n; i++) {
+        wl_json_add_real(ln, NULL, s->means[i].ln);
+        wl_json_add_real(variance, NULL, s->means[i].variance);
+        wl_json_add_real(runs, NULL, s->means[i].runs);
+    }
+}
+
 static void series_json(const struct wl_figure *f, const struct wl_figure_series *s, size_t group, struct wl_json *to)
 {
     wl_json_add_str(to, "label", s->label);
@@ -55,6 +67,7 @@ static void series_json(const struct wl_figure *f, const struct wl_figure_series
     numbers_json(&f->y, s, s->y, "y", to);
     numbers_json(&f->y, s, s->lo, "lo", to);
     numbers_json(&f->y, s, s->hi, "hi", to);
+    means_json(s, to);
     if (!s->notes) return;
     struct wl_json *notes = wl_json_add_array(to, "notes");
     for (size_t i = 0; i < s->n; i++)
@@ -75,6 +88,15 @@ static void choices_json(const struct wl_figure *f, struct wl_json *object)
     }
 }
 
+static void base_json(const struct wl_figure *f, struct wl_json *object)
+{
+    if (!f->base.name) return;
+    struct wl_json *base = wl_json_add_object(object, "base");
+    wl_json_add_str(base, "name", f->base.name);
+    wl_json_add_bool(base, "below", f->base.below);
+    wl_json_add_bool(base, "groups", f->base.groups);
+}
+
 void wl_figure_json(const struct wl_figure *f, struct wl_json *object)
 {
     wl_json_add_str(object, "id", f->id);
@@ -85,6 +107,7 @@ void wl_figure_json(const struct wl_figure *f, struct wl_json *object)
     wl_json_add_bool(object, "simulated", f->simulated);
     wl_json_add_str(object, "honesty", wl_provenance_note(f->estimated, f->simulated));
     choices_json(f, object);
+    base_json(f, object);
     axis_json(&f->x, wl_json_add_object(object, "x"), f->arena);
     axis_json(&f->y, wl_json_add_object(object, "y"), f->arena);
 

@@ -15,19 +15,19 @@ static void mark_estimates(const struct wl_report_data *g, size_t facet, struct 
 
 static struct wl_figure *energy_ratio_figure(const struct wl_report_data *g, size_t facet)
 {
+    const char *span = wl_report_data_span(g);
     struct wl_figure *f =
-        wl_report_group_figure(g, facet, "energy-ratio", "Energy over that of the smallest worker count");
-    f->y = (struct wl_figure_axis) { .label = wl_strf(g->arena, "energy of one %s, ratio", wl_report_data_span(g)),
-                                     .min = NAN,
-                                     .max = NAN };
+        wl_report_ratio_figure(g, facet, "energy-ratio", wl_strf(g->arena, "Energy of one %s, relative", span),
+                               wl_strf(g->arena, "energy of one %s", span));
     f->metrics = "epoch-energy energy-ratio ratio95";
     f->caption =
         "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
-        "Dashed: the energy of the smallest worker count.";
+        "Dashed: no change.";
     mark_estimates(g, facet, f);
     for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet == facet)
-            wl_report_add_ratios(f, &g->groups[i], offsetof(struct wl_law_config, energy_ratio));
+            wl_report_add_ratios(f, &g->groups[i], offsetof(struct wl_law_config, energy_ratio),
+                                 offsetof(struct wl_law_config, energy));
     }
     if (wl_figure_empty(f)) return f;
 

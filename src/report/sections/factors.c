@@ -255,6 +255,8 @@ static struct wl_report_table *exponent_table(const struct wl_report_data *g, co
                             wl_strf(g->arena, "exponents-by-%s-%s", factor->section, wl_slug(title, g->arena)),
                             wl_strf(g->arena, "Exponent by %s, %s", factor->label, title), columns, 4);
     t->simulated = group->simulated;
+    t->workload = *workload_of(group) ? workload_of(group) : NULL;
+    t->factor = factor->label;
     for (size_t l = 0; l < group->n_levels; l++) {
         const struct wl_law_estimate *law = group->levels[l].law.law;
         if (!law) continue;

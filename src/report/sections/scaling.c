@@ -215,16 +215,18 @@ static struct wl_reals speedup_ticks(const struct wl_figure *f)
 
 static struct wl_figure *speedup_figure(const struct wl_report_data *g, size_t facet)
 {
-    struct wl_figure *f = wl_report_group_figure(g, facet, "speedup", "Speedup over the smallest worker count");
-    f->y =
-        (struct wl_figure_axis) { .label = "speedup", .log = true, .min = NAN, .max = NAN, .ticks = speedup_ticks(f) };
+    struct wl_figure *f = wl_report_ratio_figure(g, facet, "speedup", "Speed-up", "speed-up");
+    f->base.below = true;
+    f->y.log = true;
+    f->y.ticks = speedup_ticks(f);
     f->metrics = "speedup ratio95 efficiency";
     f->caption =
         "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "
         "Dashed: ideal.";
     for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet == facet)
-            wl_report_add_ratios(f, &g->groups[i], offsetof(struct wl_law_config, speedup));
+            wl_report_add_ratios(f, &g->groups[i], offsetof(struct wl_law_config, speedup),
+                                 offsetof(struct wl_law_config, time));
     }
     add_ideal_speedup(g, facet, f);
     wl_figure_finish(f);

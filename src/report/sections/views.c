@@ -122,7 +122,7 @@ static struct wl_report_table *workload_table(const struct wl_report_data *g)
 {
     const size_t n = g->n_drawn - g->n_groups;
     struct wl_report_column *columns = wl_new_array(g->arena, struct wl_report_column, n + 1);
-    columns[0] = (struct wl_report_column) { .id = "quantity", .label = "workload", .text = true };
+    columns[0] = (struct wl_report_column) { .id = "quantity", .label = "quantity", .text = true };
     for (size_t i = 0; i < n; i++) {
         const char *name = g->groups[g->n_groups + i].workload;
         columns[i + 1] = (struct wl_report_column) { .id = name, .label = name, .metric = "beta", .digits = 2 };

@@ -205,7 +205,10 @@ static void write_html(const struct wl_report_table *t, struct wl_text *to)
 {
     const bool fold = t->n_rows > LONG_ROWS, *used = wl_report_table_used_columns(t);
     const char *honesty = wl_provenance_note(t->estimated, t->simulated);
-    wl_text_addf(to, "<figure class=\"table\" id=\"table-%s\">\n<figcaption><h3>", t->id);
+    wl_text_addf(to, "<figure class=\"table\" id=\"table-%s\"", t->id);
+    wl_escape_attribute(to, "data-workload", t->workload);
+    wl_escape_attribute(to, "data-factor", t->factor);
+    wl_text_add(to, ">\n<figcaption><h3>");
     wl_escape_html(to, t->title);
     if (honesty) wl_text_addf(to, " <span class=\"badge\">%s</span>", honesty);
     wl_text_add(to, "</h3></figcaption>\n");

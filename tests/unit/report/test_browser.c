@@ -2,9 +2,11 @@
  * nothing but the page's own scripts, even where an escape was forgotten. */
 #include "test.h"
 
+#include <math.h>
 #include <stdio.h>
 
 #include "synthetic.h"
+#include "values.h"
 
 /* After the page's own scripts: how many canvases hold more than one colour, as an attribute of the page. */
 static const char probe[] =
@@ -39,6 +41,8 @@ static const char probe[] =
     "const shown = () => document.querySelectorAll('figure.chart:not([hidden])').length;\n"
     "const all = shown();\n"
     "pickWorkload('resnet50');\n"
+    "const rowsOf = (id) => [...document.querySelectorAll(`#table-${id} tbody tr`)].filter((row) => !row.hidden).length;\n"
+    "document.documentElement.dataset.rows = `${rowsOf('configurations')} ${rowsOf('configurations-2')}`;\n"
     "document.documentElement.dataset.picked = `${all} ${shown()}`;\n"
     "document.querySelector('#contents a[href=\"#figure-epoch-time\"]').click();\n" /* shows what was not picked */
     "document.documentElement.dataset.revealed = !document.getElementById('figure-epoch-time').hidden;\n"
@@ -46,6 +50,27 @@ static const char probe[] =
     "search.dispatchEvent(new Event('input'));\n"
     "document.documentElement.dataset.found = document.querySelectorAll('#contents li li:not([hidden])').length;\n"
     "document.documentElement.dataset.survived = 'yes';\n"
+    "</script>\n";
+
+/* Speed-ups and energies over other bases than the page came with, as the page draws them: "y lo hi", a point each. */
+static const char base_probe[] =
+    "<script nonce=\"probe\">\n"
+    "dispatchEvent(new Event('beforeprint'));\n"
+    "function over(id, changes) {\n"
+    "  const figure = document.getElementById(`figure-${id}`);\n"
+    "  for (const [name, text] of changes) {\n"
+    "    const select = figure.querySelector(`select[aria-label=\"${name} that is 1\"]`);\n"
+    "    select.value = [...select.options].find((option) => option.text === text).value;\n"
+    "    select.dispatchEvent(new Event('change'));\n"
+    "  }\n"
+    "  const chart = Chart.getChart(figure.querySelector('canvas'));\n"
+    "  const sets = chart.data.datasets.map((set) => set.series).filter((s) => s.style === 'points' || s.label === 'ideal');\n"
+    "  return [chart.options.scales.y.title.text, ...sets.flatMap((s) => s.y.map((y, i) => [y, s.lo?.[i], s.hi?.[i]].map((v) => v ?? '-').join(' ')))].join(';');\n"
+    "}\n"
+    "const put = document.documentElement.dataset;\n"
+    "put.count = over('speedup', [['worker count', '4']]);\n"
+    "put.group = over('energy-ratio', [['group', 'no power cap'], ['worker count', '1']]);\n"
+    "put.back = over('speedup', [['worker count', 'its smallest']]);\n"
     "</script>\n";
 
 /* Counts what the policy refuses, from the beginning on. */
@@ -132,14 +157,15 @@ static char *insert(struct wl_arena *a, const char *page, const char *mark, cons
 
 enum policy { OURS, NO_POLICY };
 
-/* The page with the probe's scripts, which a nonce lets in beside the two of the page; `more` (or "") in its body. */
-static char *probed_page(struct wl_arena *a, enum policy policy, const char *more)
+/* A document's page with `script`, which a nonce lets in beside the two of the page; `more` (or "") in its body. */
+static char *probed_page(struct wl_arena *a, const struct wl_document *d, const char *script, enum policy policy,
+                         const char *more)
 {
     struct wl_text page = WL_TEXT(a);
-    wl_document_html(synthetic_document(a), &page);
+    wl_document_html(d, &page);
     char *s = insert(a, page.s, "<meta name=\"viewport\"", watch);
     s = insert(a, s, "<main>", more);
-    s = insert(a, s, "</body>\n</html>", probe);
+    s = insert(a, s, "</body>\n</html>", script);
     s = insert(a, s, "'sha256-", "'nonce-probe' ");
     if (policy == NO_POLICY) s = insert(a, s, "http-equiv=\"Content-Security-Policy\"", "data-off ");
     if (policy == NO_POLICY) memcpy(strstr(s, "http-equiv"), "data-equiv", strlen("data-equiv"));
@@ -151,16 +177,19 @@ static char *probed_page(struct wl_arena *a, enum policy policy, const char *mor
 static const char *program; /* main found it */
 
 /* The attributes of <html> after the page has run. */
-static char *attributes(struct wl_arena *a, enum policy policy, const char *more)
+static char *attributes_of(struct wl_arena *a, const char *path)
 {
     const char *why;
-    char *path = probed_page(a, policy, more);
     char *dom =
         dom_of(program, wl_strf(a, "file://%s", path), wl_path_join(a, wl_path_dir(a, path), "profile"), &why, a);
     if (!dom) fail_msg("%s: %s", program, why);
-    char *head = wl_strndup(a, strstr(dom, "<html"), 900);
-    head[strcspn(head, ">")] = '\0';
-    return head;
+    const char *head = strstr(dom, "<html");
+    return wl_strndup(a, head, strcspn(head, ">"));
+}
+
+static char *attributes(struct wl_arena *a, enum policy policy, const char *more)
+{
+    return attributes_of(a, probed_page(a, synthetic_document(a), probe, policy, more));
 }
 
 static void assert_drawn(const char *head)
@@ -171,6 +200,7 @@ static void assert_drawn(const char *head)
     assert_holds(head, "data-tooltip=\"workers: 2, resnet50: ");
     assert_holds(head, " s\"");
     assert_holds(head, "data-picked=\"4 1\"");
+    assert_holds(head, "data-rows=\"2 0\"");
     assert_holds(head, "data-revealed=\"true\"");
     assert_holds(head, "data-found=\"1\"");
     assert_holds(head, "data-survived=\"yes\"");
@@ -200,9 +230,65 @@ static void injected_code_runs_without_the_policy(void **state)
     for (size_t i = 0; i < WL_COUNT(ways); i++) assert_holds(head, wl_strf(*state, " %s", ways[i]));
 }
 
+/* ---- other bases ---- */
+
+/* The numbers after `title` in an attribute: n points of three, "-" where there is none. */
+static void assert_points(const char *head, const char *attribute, const char *title, const double (*want)[3], size_t n)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *at = strstr(head, wl_strf(a, " data-%s=\"", attribute));
+    if (!at) fail_msg("no attribute %s in %s", attribute, head);
+    at = strchr(at, '"') + 1;
+    if (!wl_str_starts(at, title)) fail_msg("%s: %.60s, not %s", attribute, at, title);
+    at += strlen(title);
+    for (size_t i = 0; i < 3 * n; i++) {
+        char *end;
+        const double is = strtod(++at, &end), expected = want[i / 3][i % 3];
+        if (isnan(expected)) {
+            if (*at != '-') fail_msg("%s, point %zu: %.20s, not missing", attribute, i / 3, at);
+            end = (char *)at + 1;
+        } else if (!(fabs(is / expected - 1) < 1e-4)) {
+            fail_msg("%s, point %zu: %.20s, not %g", attribute, i / 3, at, expected);
+        }
+        at = end;
+    }
+    assert_true(*at == '"');
+    wl_arena_free(a);
+}
+
+/* Of two runs at each point one takes 1.25 times, the other 0.8 times the mean: uncapped 2880 s at 1 worker and 1440 s
+ * at 4; at 200 W 1.2 times that and 0.7 times the power. Welch: variances d^2 and d^2, 2 degrees of freedom. */
+static void another_base_is_computed_on_the_page(void **state)
+{
+    static const struct known_answer_run runs[] = {
+        { 1, NAN, 3600, 40, .5, 40, .1, .1, .1 }, { 1, NAN, 2304, 40, .5, 40, .1, .1, .1 },
+        { 4, NAN, 1800, 40, .5, 40, .1, .1, .1 }, { 4, NAN, 1152, 40, .5, 40, .1, .1, .1 },
+        { 1, 200, 4320, 28, .5, 40, .1, .1, .1 }, { 1, 200, 2764.8, 28, .5, 40, .1, .1, .1 },
+        { 4, 200, 2160, 28, .5, 40, .1, .1, .1 }, { 4, 200, 1382.4, 28, .5, 40, .1, .1, .1 },
+    };
+    const struct wl_document *d = known_answer_report(&(struct hand) { .runs = runs, .n = WL_COUNT(runs) }, *state);
+    const char *head = attributes_of(*state, probed_page(*state, d, base_probe, OURS, ""));
+    const double half = T2 * sqrt(2) * D, lo = exp(-half), hi = exp(half), none = NAN;
+    assert_holds_not(head, "data-error");
+    assert_points(head, "count", "speed-up over 4 workers",
+                  (const double[][3]) { { .5, .5 * lo, .5 * hi }, { 1, none, none }, { .5, .5 * lo, .5 * hi },
+                                        { 1, none, none }, { .25, none, none }, { 1, none, none } },
+                  6);
+    const double capped = 1.2 * .7;
+    assert_points(head, "group", "energy of one epoch over 1 worker, no power cap",
+                  (const double[][3]) { { capped, capped * lo, capped * hi }, { 2 * capped, 2 * capped * lo, 2 * capped * hi },
+                                        { 1, none, none }, { 2, 2 * lo, 2 * hi } },
+                  4);
+    assert_points(head, "back", "speed-up over the smallest worker count",
+                  (const double[][3]) { { 1, 1, 1 }, { 2, 2 * lo, 2 * hi }, { 1, 1, 1 }, { 2, 2 * lo, 2 * hi },
+                                        { 1, none, none }, { 4, none, none } },
+                  6);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { WITH_ARENA(page_loads_without_errors),
+                                        WITH_ARENA(another_base_is_computed_on_the_page),
                                         WITH_ARENA(injected_code_is_blocked_by_the_policy),
                                         WITH_ARENA(injected_code_runs_without_the_policy) };
     struct wl_arena *a = wl_arena_new(NULL);
