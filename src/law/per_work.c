@@ -2,13 +2,10 @@
 
 #include <math.h>
 
-static const struct work {
-    const char *name, *column, *amount;
-    double n;
-} works[] = {
-    { "steps", "updates", "1000 steps", 1e3 },
-    { "samples", "samples", "10^6 samples", 1e6 },
-    { "tokens", "tokens", "10^9 tokens", 1e9 },
+static const struct wl_law_work works[] = {
+    { "steps", "updates", "1000 steps", "step", 1e3 },
+    { "samples", "samples", "10^6 samples", "sample", 1e6 },
+    { "tokens", "tokens", "10^9 tokens", "token", 1e9 },
 };
 
 static double *real_column(const struct wl_observations *obs, const char *name)
@@ -33,13 +30,19 @@ static int missing(const struct wl_observations *obs, const char *column, struct
                    obs->source, column);
 }
 
+const struct wl_law_work *wl_law_work_of(const char *name)
+{
+    for (size_t i = 0; name && i < WL_COUNT(works); i++)
+        if (wl_str_eq(works[i].name, name)) return &works[i];
+    return NULL;
+}
+
 int wl_law_per_work(struct wl_observations *obs, const char *name, struct wl_arena *a, struct wl_err *e)
 {
     static const char *const scaled[] = { "time_s", "energy_j",    "samples",     "updates",
                                           "tokens", "energy_lo_j", "energy_hi_j", "idle_j" };
-    const struct work *w = works;
-    if (!name || wl_str_eq(name, "epochs")) return 0;
-    while (!wl_str_eq(w->name, name)) w++;
+    const struct wl_law_work *w = wl_law_work_of(name);
+    if (!w) return 0;
     const double *count = real_column(obs, w->column);
     const size_t known = rows_with(obs, count);
     if (!known) return missing(obs, w->column, e);

@@ -11,6 +11,15 @@
  * has it. */
 int wl_law_per_work(struct wl_observations *obs, const char *work, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+struct wl_law_work {
+    const char *name, *column; /* "tokens", the column of counts */
+    const char *amount, *one;  /* "10^9 tokens", "token" */
+    double n;                  /* in the amount: 1e9 */
+};
+
+/* NULL where the work is an epoch, or a run without epochs ("epochs" and NULL). */
+const struct wl_law_work *wl_law_work_of(const char *name);
+
 /* Tokens take the place of samples, for what counts work in samples. WL_EINVAL: no row has tokens. */
 int wl_law_tokens_as_samples(struct wl_observations *obs, struct wl_err *e) WL_MUST_CHECK;
 

@@ -3,6 +3,7 @@
 
 #include "report/from_table.h"
 #include "report/groups.h"
+#include "report/labels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,6 +57,13 @@ const struct wl_run_row *wl_report_data_run_by_label(const struct wl_report_data
     return label && wl_str_to_int(label, &id) == 0 ? wl_report_data_run(g, id) : NULL;
 }
 
+const char *wl_report_data_run_name(const struct wl_report_data *g, int64_t id)
+{
+    const struct wl_run_row *run = wl_report_data_run(g, id);
+    const char *label = run && g->run_labels ? g->run_labels[run - g->runs.v] : NULL;
+    return label ? label : wl_strf(g->arena, "%lld", (long long)id);
+}
+
 size_t wl_report_data_count_runs(const struct wl_report_data *g, enum wl_run_status status)
 {
     size_t n = 0;
@@ -63,7 +71,15 @@ size_t wl_report_data_count_runs(const struct wl_report_data *g, enum wl_run_sta
     return n;
 }
 
-const char *wl_report_data_span(const struct wl_report_data *g) { return g->whole_runs ? "run" : "epoch"; }
+const char *wl_report_data_one_span(const struct wl_report_data *g)
+{
+    return g->work ? g->span : wl_strf(g->arena, "one %s", g->span);
+}
+
+const char *wl_report_data_of_span(const struct wl_report_data *g, const char *quantity)
+{
+    return wl_span_quantity(g->span, g->work != NULL, quantity, g->arena);
+}
 
 static bool any_epoch(const struct wl_observations *o)
 {
@@ -71,6 +87,29 @@ static bool any_epoch(const struct wl_observations *o)
         if (!isnan(o->epoch[i])) return true;
     }
     return false;
+}
+
+/* Sums over runs keep the times and energies of the rows as they are. */
+static int count_work(struct wl_report_data *g, struct wl_err *e)
+{
+    g->work = wl_law_work_of(g->options.work);
+    g->span = g->work ? g->work->amount : any_epoch(&g->observations) ? "epoch" : "run";
+    g->whole = g->observations;
+    if (!g->work || g->observations.n == 0) return 0;
+    const size_t *one_part = wl_new_array(g->arena, size_t, g->observations.n);
+    g->whole = *wl_obs_split(&g->observations, one_part, 1, g->arena);
+    int rc = wl_law_per_work(&g->observations, g->options.work, g->arena, e);
+    g->observations.note = g->whole.note; /* the page says itself of what work its numbers are */
+    return rc;
+}
+
+/* What the choices take for an epoch or a run is that amount of work. */
+static void name_work(struct wl_report_data *g)
+{
+    for (size_t k = 0; g->work && k < g->choices.n; k++) {
+        const char **unit = &g->choices.v[k]->campaign.unit;
+        if (*unit && wl_str_starts(*unit, "per ")) *unit = wl_strf(g->arena, "for %s", g->span);
+    }
 }
 
 int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const struct wl_observations *table,
@@ -82,11 +121,12 @@ int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const 
     struct wl_law_options how = { .response = WL_LAW_TIME, .drop_epochs = options->drop_epochs, .thorough = true };
     int rc = store ? read_store(g, e) : 0;
     if (!store) wl_report_data_from_table(g, table);
+    if (rc == 0) rc = count_work(g, e);
     if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
     if (rc == 0) rc = wl_report_models(&g->law, true, &g->models, a, e);
     if (rc == 0 && g->observations.n) rc = wl_report_choices(&g->observations, options->drop_epochs, &g->choices, a, e);
     if (rc) return rc;
-    g->whole_runs = !any_epoch(&g->observations);
+    name_work(g);
     index_runs(g);
     wl_report_groups_name(g);
     return 0;

@@ -34,7 +34,9 @@ struct wl_report_data {
     struct wl_trial_rows trials;
     struct wl_run_rows runs;
     const struct wl_run_row **runs_by_id; /* [runs.n] */
-    struct wl_observations observations;
+    const char **run_labels;              /* [runs.n] of a table, as its column has them; NULL: there are none */
+    struct wl_observations observations; /* times and energies of one `span` */
+    struct wl_observations whole;        /* the same rows with those of their own epochs or runs, for sums over runs */
     struct wl_variation_rows variations; /* of utilisation, by run */
     struct wl_metric_def_rows metric_defs;
     struct wl_law_result law;
@@ -46,7 +48,8 @@ struct wl_report_data {
     struct wl_report_facet *facets;
     size_t n_facets;
     const char *series; /* "constant global batch": suffix of titles and ids of figures; NULL: the law's own grouping */
-    bool whole_runs;    /* no run recorded epochs: times and energies are those of whole runs */
+    const char *span;   /* what a time or an energy belongs to: "epoch", "run" (none recorded epochs), "10^9 tokens" */
+    const struct wl_law_work *work; /* NULL: the span is no amount of work */
     struct wl_arena *arena;
 };
 
@@ -61,11 +64,15 @@ int wl_report_data_load_series(struct wl_report_data *out, const struct wl_repor
 
 const struct wl_run_row *wl_report_data_run(const struct wl_report_data *g, int64_t id); /* NULL: none */
 
+/* What to call a run in a sentence: the label that its table gave it, else its number. */
+const char *wl_report_data_run_name(const struct wl_report_data *g, int64_t id);
+
 /* The run that the law knows by this label, its id as text; NULL: none. */
 const struct wl_run_row *wl_report_data_run_by_label(const struct wl_report_data *g, const char *label);
 size_t wl_report_data_count_runs(const struct wl_report_data *g, enum wl_run_status status);
 
-/* "epoch" or "run": what a time or an energy belongs to. */
-const char *wl_report_data_span(const struct wl_report_data *g);
+/* "one epoch", "one run", "10^9 tokens"; and a quantity of it: "epoch time", "time of 10^9 tokens". */
+const char *wl_report_data_one_span(const struct wl_report_data *g);
+const char *wl_report_data_of_span(const struct wl_report_data *g, const char *quantity);
 
 #endif

@@ -1,5 +1,7 @@
 #include "report/fan_figure.h"
 
+#include "report/labels.h"
+
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -96,7 +98,8 @@ static void set_axes(struct wl_figure *f, const struct wl_report_fan *fan)
 {
     const bool joules = fan->response == WL_LAW_ENERGY;
     f->x = (struct wl_figure_axis) { .label = "workers", .log = true, .min = NAN, .max = NAN };
-    f->y = (struct wl_figure_axis) { .label = wl_strf(f->arena, "%s %s", fan->span, joules ? "energy" : "time"),
+    f->y = (struct wl_figure_axis) { .label = wl_span_quantity(fan->span, fan->of_amount,
+                                                                joules ? "energy" : "time", f->arena),
                                      .unit = wl_law_response_unit(fan->response),
                                      .log = true,
                                      .min = NAN,

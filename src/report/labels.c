@@ -23,3 +23,8 @@ const char *wl_provenance_note(bool estimated, bool simulated)
     if (estimated) return "estimated values";
     return simulated ? "simulated values" : NULL;
 }
+
+char *wl_span_quantity(const char *span, bool amount, const char *quantity, struct wl_arena *a)
+{
+    return amount ? wl_strf(a, "%s of %s", quantity, span) : wl_strf(a, "%s %s", span, quantity);
+}

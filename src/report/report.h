@@ -36,13 +36,14 @@ struct wl_report_options {
     int64_t campaign;                            /* 0: all campaigns of the store */
     int64_t run;         /* the run whose power is drawn over time; 0: chosen by the rule of docs/metrics.md */
     struct wl_reals at;  /* one or two worker counts, ascending, at which figures compare; n 0: the ends of the scale */
+    const char *work;    /* of times and energies, as in wl_law_per_work; NULL: epochs */
     int64_t drop_epochs; /* first epochs of a run that the law excludes */
     const struct wl_planner_plan *plan; /* shown beside the measurements, its first machine; NULL: none */
     struct wl_progress *progress;       /* started by the caller; NULL: none */
 };
 
 /* Reads the store and describes the report. WL_EJOB: no run is finished; WL_ENOENT: `run` does not
- * exist; WL_EINVAL: the plan has none of the workloads, or lacks a number. */
+ * exist; WL_EINVAL: the plan has none of the workloads, or lacks a number; no row has the work that was asked for. */
 int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct report_options {
-    const char *out, *campaign, *plan;
+    const char *out, *campaign, *plan, *work;
     bool open;
     struct wl_strs formats, map;
     int64_t run, drop_epochs;
@@ -56,6 +56,7 @@ static const struct wl_opt report_rows[] = {
       .offset = offsetof(struct report_options, map),
       .unit = "CANONICAL=COLUMN",
       .help = "read a canonical column from a column of another name of a CSV file (default: none)" },
+    WL_WORK_OPT_ROW(struct report_options),
     { .name = "drop-epochs",
       .type = WL_INT,
       .offset = offsetof(struct report_options, drop_epochs),
@@ -223,11 +224,13 @@ static int run_report(void *options, const struct wl_opts_args *rest, struct wl_
     struct report_options *o = options;
     struct wl_progress progress;
     struct wl_report_options what = {
-        .run = o->run, .at = o->at, .drop_epochs = o->drop_epochs, .progress = &progress
+        .run = o->run, .at = o->at, .work = o->work, .drop_epochs = o->drop_epochs, .progress = &progress
     };
     if (rest->args.n != 1)
         return wl_fail(e, WL_EUSAGE, "expected one store (a file or the folder of a campaign) or CSV file");
 
+    if (o->plan && wl_law_work_of(o->work))
+        return wl_fail(e, WL_EUSAGE, "--plan compares epochs: leave out --work %s", o->work);
     if (o->at.n > 2) return wl_fail(e, WL_EUSAGE, "--at: expected one or two worker counts, not %zu", o->at.n);
 
     const char *given = rest->args.v[0];

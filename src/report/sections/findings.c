@@ -21,7 +21,7 @@ static void put_law(const struct wl_report_data *g, const struct wl_law_group *l
         return;
     }
     const struct wl_law_estimate *best = law->law;
-    wl_text_addf(to, "the time of one %s scales as workers^-beta, beta %s", wl_report_data_span(g),
+    wl_text_addf(to, "the time of %s scales as workers^-beta, beta %s", wl_report_data_one_span(g),
                  number(best->beta, g->arena));
     if (isfinite(best->beta_lo))
         wl_text_addf(to, " (95 %% interval %s to %s)", number(best->beta_lo, g->arena),
@@ -77,7 +77,8 @@ static void best_finding(const struct wl_report_data *g, struct wl_document *d)
     }
     if (!fastest) return;
     struct wl_text text = WL_TEXT(g->arena);
-    wl_text_addf(&text, "Fastest %s: %s s, %s with %.15g worker%s.", wl_report_data_span(g),
+    wl_text_addf(&text, "%s %s: %s s, %s with %.15g worker%s.",
+                 g->work ? "Least time of" : "Fastest", g->span,
                  wl_significant_digits(g->arena, fastest->time_s, 4), of_fastest->name, fastest->workers,
                  plural(fastest->workers));
     if (frugal)

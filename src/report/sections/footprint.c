@@ -105,7 +105,7 @@ int wl_report_add_footprint(const struct wl_report_data *g, struct wl_document *
     struct wl_energy_law_options options = { .drop_epochs = 0 };
     struct wl_energy_law_result r;
     if (!f) return 0;
-    int rc = wl_energy_law_fit(&g->observations, &options, &r, g->arena, e);
+    int rc = wl_energy_law_fit(&g->whole, &options, &r, g->arena, e);
     if (rc < 0) return rc;
     const char *title =
         wl_strf(g->arena, "Carbon and cost: PUE %g%s%s%s", f->pue, f->carbon ? ", " : "", f->carbon ? f->carbon : "",

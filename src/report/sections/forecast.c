@@ -13,7 +13,8 @@ static struct wl_figure *fan_figure(const struct wl_report_data *g, const struct
                                                                          .posterior = &group->model->posterior,
                                                                          .response = WL_LAW_TIME,
                                                                          .name = group->name,
-                                                                         .span = wl_report_data_span(g) },
+                                                                         .span = g->span,
+                                                                         .of_amount = g->work != NULL },
                                                g->arena);
     f->workload = *group->workload ? group->workload : NULL;
     f->factor = "workers";

@@ -5,13 +5,15 @@
 
 #include <math.h>
 
-static const struct wl_report_column config_columns[] = {
+static const struct wl_report_column time_columns[] = {
     { .id = "group", .label = "group", .text = true },
     { .id = "workers", .label = "workers" },
     { .id = "runs", .label = "runs" },
     { .id = "time_s", .label = "time", .unit = "s", .metric = "epoch-time", .digits = 4 },
     { .id = "time_sd_pct", .label = "spread", .unit = "%", .metric = "sd", .digits = 2 },
     { .id = "energy_j", .label = "energy", .unit = "J", .metric = "epoch-energy", .digits = 4 },
+};
+static const struct wl_report_column ratio_columns[] = {
     { .id = "mean_power_w", .label = "mean power", .unit = "W", .metric = "mean-power", .digits = 3 },
     { .id = "speedup", .label = "speedup", .metric = "speedup", .digits = 3 },
     { .id = "speedup_lo", .label = "from", .metric = "ratio95", .digits = 3 },
@@ -19,6 +21,23 @@ static const struct wl_report_column config_columns[] = {
     { .id = "efficiency", .label = "efficiency", .metric = "efficiency", .digits = 3 },
     { .id = "energy_ratio", .label = "energy ratio", .metric = "energy-ratio", .digits = 3 },
 };
+
+/* With the energy of a token, a sample or a step where the work is counted in these. */
+static struct wl_report_columns config_columns(const struct wl_report_data *g)
+{
+    struct wl_report_columns v = { 0 };
+    wl_report_columns_add(&v, time_columns, WL_COUNT(time_columns), g->arena);
+    if (g->work) {
+        const struct wl_report_column one = { .id = wl_strf(g->arena, "j_per_%s", g->work->one),
+                                              .label = wl_strf(g->arena, "energy of a %s", g->work->one),
+                                              .unit = "J",
+                                              .metric = "epoch-energy",
+                                              .digits = 4 };
+        wl_report_columns_add(&v, &one, 1, g->arena);
+    }
+    wl_report_columns_add(&v, ratio_columns, WL_COUNT(ratio_columns), g->arena);
+    return v;
+}
 
 /* Standard deviation of ln(time) over the runs at one worker count, as a percentage of the time. */
 static double spread_pct(const struct wl_law_group *law, double workers, struct wl_arena *a)
@@ -33,12 +52,13 @@ static double spread_pct(const struct wl_law_group *law, double workers, struct 
 
 static struct wl_report_table *config_table(const struct wl_report_data *g)
 {
+    const struct wl_report_columns columns = config_columns(g);
     struct wl_report_table *t =
-        wl_report_table_new(g->arena, "configurations", "Configurations", config_columns, WL_COUNT(config_columns));
+        wl_report_table_new(g->arena, "configurations", "Configurations", columns.v, columns.n);
     t->caption = wl_strf(g->arena,
-                         "Time and energy are those of one %s: geometric means over runs. Ratios are to the "
+                         "Time and energy are those of %s: geometric means over runs. Ratios are to the "
                          "smallest worker count of the group.",
-                         wl_report_data_span(g));
+                         wl_report_data_one_span(g));
     for (size_t i = 0; i < g->n_groups; i++) {
         const struct wl_law_group *law = g->groups[i].law;
         t->estimated = t->estimated || law->estimated;
@@ -51,6 +71,7 @@ static struct wl_report_table *config_table(const struct wl_report_data *g)
             wl_report_table_real(t, c->time_s);
             wl_report_table_real(t, spread_pct(law, c->workers, g->arena));
             wl_report_table_real(t, c->energy_j);
+            if (g->work) wl_report_table_real(t, c->energy_j / g->work->n);
             wl_report_table_real(t, c->energy_j / c->time_s);
             wl_report_table_real(t, c->speedup.value);
             wl_report_table_real(t, c->speedup.lo);

@@ -21,7 +21,7 @@ static int compare(const struct wl_report_data *g, struct compared *c, struct wl
 {
     c->plan = g->options.plan;
     c->g = g;
-    int rc = wl_planner_rows_of(c->plan, &g->observations, &c->rows, g->arena, e);
+    int rc = wl_planner_rows_of(c->plan, &g->whole, &c->rows, g->arena, e);
     if (rc == 0) rc = wl_planner_calibrate(c->plan, 0, NULL, &c->before, g->arena, e);
     if (rc == 0) rc = wl_planner_calibrate(c->plan, 0, &c->rows, &c->after, g->arena, e);
     if (rc) return wl_err_prefix(e, "--plan");

@@ -7,7 +7,8 @@
 #include <math.h>
 
 /* Before and after those of the settings and of caps. */
-static const struct wl_report_column number_column[] = { { .id = "run", .label = "run" } };
+static const struct wl_report_column number_column[] = { { .id = "run", .label = "run" },
+                                                         { .id = "label", .label = "label", .text = true } };
 static const struct wl_report_column measured_columns[] = {
     { .id = "repeat", .label = "repeat" },
     { .id = "status", .label = "status", .text = true },
@@ -96,9 +97,11 @@ static void add_settings_cells(struct wl_report_table *t, const struct settings_
     }
 }
 
-static void add_row(struct wl_report_table *t, const struct settings_shown *list, const struct wl_run_row *run)
+static void add_row(struct wl_report_table *t, const struct settings_shown *list, const struct wl_run_row *run,
+                    const char *label)
 {
     wl_report_table_real(t, (double)run->id);
+    wl_report_table_text(t, label);
     add_settings_cells(t, list, &run->set);
     wl_report_table_real(t, (double)run->repeat);
     wl_report_table_text(t, wl_run_status_names[run->status]);
@@ -166,6 +169,6 @@ void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d)
     const struct wl_report_columns columns = all_columns(&list, g->arena);
     struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", columns.v, columns.n);
     t->caption = "In the order of execution. Wall time and energy are those of the whole job.";
-    for (size_t i = 0; i < g->runs.n; i++) add_row(t, &list, &g->runs.v[i]);
+    for (size_t i = 0; i < g->runs.n; i++) add_row(t, &list, &g->runs.v[i], g->run_labels ? g->run_labels[i] : NULL);
     wl_section_table(d, s, t);
 }

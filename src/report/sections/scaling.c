@@ -9,12 +9,16 @@ enum { CURVE_POINTS = 20 };
 
 /* ---- time ---- */
 
-static char *run_note(const struct wl_law_run *run, struct wl_arena *a)
+/* "run 3, 2 epochs"; where no run recorded epochs "run 3". */
+static char *run_note(const struct wl_report_data *g, const struct wl_law_run *run)
 {
-    return wl_strf(a, "run %s, %zu epoch%s", run->label ? run->label : "-", run->epochs, run->epochs == 1 ? "" : "s");
+    const struct wl_run_row *row = wl_report_data_run_by_label(g, run->label);
+    const char *name = row ? wl_report_data_run_name(g, row->id) : "-";
+    if (!wl_str_eq(g->span, "epoch")) return wl_strf(g->arena, "run %s", name);
+    return wl_strf(g->arena, "run %s, %zu epoch%s", name, run->epochs, run->epochs == 1 ? "" : "s");
 }
 
-static void add_run_points(struct wl_figure *f, const struct wl_report_group *group)
+static void add_run_points(const struct wl_report_data *g, const struct wl_report_group *group, struct wl_figure *f)
 {
     const struct wl_law_group *law = group->law;
     double *x = wl_new_array(f->arena, double, law->n_runs), *y = wl_new_array(f->arena, double, law->n_runs);
@@ -22,7 +26,7 @@ static void add_run_points(struct wl_figure *f, const struct wl_report_group *gr
     for (size_t i = 0; i < law->n_runs; i++) {
         x[i] = law->runs[i].workers;
         y[i] = exp(law->runs[i].ln_time_s);
-        notes[i] = run_note(&law->runs[i], f->arena);
+        notes[i] = run_note(g, &law->runs[i]);
     }
     wl_figure_add(f, &(struct wl_figure_series) { .label = group->label,
                                                   .style = WL_STYLE_POINTS,
@@ -152,17 +156,17 @@ static char *rejected_text(const struct wl_report_data *g, size_t facet, const c
 
 static struct wl_figure *time_figure(const struct wl_report_data *g, size_t facet)
 {
-    const char *span = wl_report_data_span(g);
     struct wl_figure *f =
-        wl_report_group_figure(g, facet, "epoch-time", wl_strf(g->arena, "Time of one %s against workers", span));
+        wl_report_group_figure(g, facet, "epoch-time",
+                               wl_strf(g->arena, "Time of %s against workers", wl_report_data_one_span(g)));
     bool any_law = false;
     f->y = (struct wl_figure_axis) {
-        .label = wl_strf(g->arena, "%s time", span), .unit = "s", .log = true, .min = NAN, .max = NAN
+        .label = wl_report_data_of_span(g, "time"), .unit = "s", .log = true, .min = NAN, .max = NAN
     };
     f->metrics = "epoch-time beta band ideal";
     for (size_t i = 0; i < g->n_drawn; i++) {
         if (g->groups[i].facet != facet) continue;
-        add_run_points(f, &g->groups[i]);
+        add_run_points(g, &g->groups[i], f);
         add_law(f, &g->groups[i]);
         any_law = any_law || g->groups[i].law->law != NULL;
     }

@@ -81,7 +81,7 @@ static struct wl_figure *energy_figure(const struct wl_report_data *g, const str
     f->y = (struct wl_figure_axis) { .label = "energy", .unit = "kWh", .log = true, .min = NAN, .max = NAN };
     f->factor = "workers";
     f->metrics = "worker-hours energy-line";
-    f->caption = "Points: runs, all their epochs. Lines: kWh = base + slope x worker-hours, fitted by least squares.";
+    f->caption = "Points: whole runs. Lines: kWh = base + slope x worker-hours, fitted by least squares.";
     for (size_t i = 0; i < r->n; i++) {
         const struct wl_energy_law_group *group = &r->groups[i];
         double *x = wl_new_array(g->arena, double, group->n), *y = wl_new_array(g->arena, double, group->n);
@@ -210,7 +210,7 @@ int wl_report_add_worker_hours(const struct wl_report_data *g, struct wl_documen
 {
     struct wl_energy_law_options options = { .drop_epochs = 0 };
     struct wl_energy_law_result r;
-    int rc = wl_energy_law_fit(&g->observations, &options, &r, g->arena, e);
+    int rc = wl_energy_law_fit(&g->whole, &options, &r, g->arena, e);
     size_t runs = 0;
     for (size_t i = 0; rc == 0 && i < r.n; i++) runs += r.groups[i].n;
     if (rc || runs == 0) return rc;

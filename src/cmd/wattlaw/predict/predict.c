@@ -72,14 +72,16 @@ static const char *figure_path(const char *path, size_t number, struct wl_arena 
     return wl_strf(a, "%.*s-%zu%s", (int)(dot - path), path, number, dot);
 }
 
-static int draw_figure(const struct wl_cmd_predicted *p, const struct wl_points *points, const char *path,
-                       struct wl_arena *a, struct wl_err *e)
+static int draw_figure(const struct wl_cmd_predicted *p, const struct wl_points *points, const char *work,
+                       const char *path, struct wl_arena *a, struct wl_err *e)
 {
+    const struct wl_law_work *amount = wl_law_work_of(work);
     const struct wl_report_fan fan = { .law = p->group,
                                        .posterior = &p->posterior,
                                        .response = p->response,
                                        .name = p->group->title,
-                                       .span = "epoch",
+                                       .span = amount ? amount->amount : "epoch",
+                                       .of_amount = amount != NULL,
                                        .asked = points->workers,
                                        .n_asked = points->n };
     return wl_report_draw(wl_report_fan_figure(&fan, a), path, a, e);
@@ -145,7 +147,7 @@ static int predict(struct work *w, struct wl_json *groups, size_t *done, struct 
             if (p->n) ++*done;
             if (p->n && w->options->figure) {
                 p->figure = figure_path(w->options->figure, *done, scratch);
-                rc = draw_figure(p, w->points, p->figure, scratch, e);
+                rc = draw_figure(p, w->points, w->options->work, p->figure, scratch, e);
             }
             if (rc) break;
             if (groups)
