@@ -69,9 +69,9 @@ static size_t base_of(const struct effect_held *h, size_t n)
 
 /* ---- ratios ---- */
 
-/* ln of a quantity at one value over that at the base: draws of the mean over the pairs, and its posterior mean. */
+/* ln of a quantity at one value over that at the base: draws of the mean over the pairs, and its posterior and raw means. */
 struct effect_sum {
-    double draws[WL_JOINT_DRAWS], mean;
+    double draws[WL_JOINT_DRAWS], mean, raw;
 };
 
 /* A setting is in a pair of each of its axes. */
@@ -90,6 +90,7 @@ static void add_pair(const struct effect_held *h, enum wl_choose_quantity q, siz
     const double *v = draws_of(h, q, i), *of_base = draws_of(h, q, base);
     for (size_t d = 0; d < WL_JOINT_DRAWS; d++) s->draws[d] += v[d] - of_base[d];
     s->mean += wl_choose_mean(h->context, q, i) - wl_choose_mean(h->context, q, base);
+    s->raw += wl_choose_raw_mean(h->context, q, i) - wl_choose_raw_mean(h->context, q, base);
 }
 
 static struct wl_estimate estimate_of(struct effect_sum *s, size_t pairs)
@@ -110,7 +111,7 @@ static size_t partner_of(const struct effect_held *h, size_t i, const char *base
 static struct wl_choose_effect effect_of(const struct effect_held *h, const char *value, const char *base)
 {
     static const struct wl_estimate none = { NAN, NAN, NAN };
-    struct wl_choose_effect out = { h->axis, value, base, 0, none, none };
+    struct wl_choose_effect out = { h->axis, value, base, 0, none, none, NAN, NAN };
     struct effect_sum *time = wl_new(h->a, struct effect_sum), *energy = wl_new(h->a, struct effect_sum);
     for (size_t i = 0; i < h->c->n; i++) {
         if (strcmp(h->c->value[i][h->axis], value) != 0) continue;
@@ -122,7 +123,10 @@ static struct wl_choose_effect effect_of(const struct effect_held *h, const char
     }
     if (!out.pairs) return out;
     out.time = estimate_of(time, out.pairs);
-    if (h->has_energy) out.energy = estimate_of(energy, out.pairs);
+    out.raw_time = exp(time->raw / (double)out.pairs);
+    if (!h->has_energy) return out;
+    out.energy = estimate_of(energy, out.pairs);
+    out.raw_energy = exp(energy->raw / (double)out.pairs);
     return out;
 }
 

@@ -1,5 +1,6 @@
 /* What each thing that a campaign varied changes, all others held: time and energy at one value over those at another,
- * by the joint model. */
+ * by the joint model. Where runs are few and scattered the model draws a value towards what all settings have in common;
+ * it is then nearer to the truth on average than the ratio of raw means, which may lie outside of its interval (docs/adr/149). */
 #ifndef WL_ADVISE_CHOOSE_EFFECTS_H
 #define WL_ADVISE_CHOOSE_EFFECTS_H
 
@@ -12,6 +13,7 @@ struct wl_choose_effect {
     const char *value, *base; /* as texts, "" where missing (no cap) */
     size_t pairs;
     struct wl_estimate time, energy; /* ratios; energy NAN: not measured */
+    double raw_time, raw_energy;     /* the same of the means of runs alone; NAN: a setting has no run with it */
 };
 
 struct wl_choose_effects {

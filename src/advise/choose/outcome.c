@@ -113,6 +113,14 @@ double wl_choose_mean(const struct wl_choose_context *c, enum wl_choose_quantity
     return there + sum / WL_JOINT_DRAWS;
 }
 
+double wl_choose_raw_mean(const struct wl_choose_context *c, enum wl_choose_quantity q, size_t i)
+{
+    size_t at;
+    const struct wl_joint *j = joint_of(c, i, &at);
+    return wl_choose_ln(c, q, i, c->in->settings[i].ln_work, wl_joint_run_mean(j, WL_JOINT_TIME, at),
+                        wl_joint_run_mean(j, WL_JOINT_POWER, at));
+}
+
 double wl_choose_run_variance(const struct wl_choose_context *c, enum wl_choose_quantity q, size_t i)
 {
     size_t at;

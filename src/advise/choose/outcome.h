@@ -32,6 +32,9 @@ void wl_choose_draws(const struct wl_choose_context *c, enum wl_choose_quantity 
 /* Posterior mean of ln of a quantity: exact where it is linear, else by the draws about the tangent. */
 double wl_choose_mean(const struct wl_choose_context *c, enum wl_choose_quantity q, size_t i);
 
+/* The same from the means of the setting's runs alone, NAN where it has none. */
+double wl_choose_raw_mean(const struct wl_choose_context *c, enum wl_choose_quantity q, size_t i);
+
 /* Expected variance of ln of a quantity between runs of setting i. */
 double wl_choose_run_variance(const struct wl_choose_context *c, enum wl_choose_quantity q, size_t i);
 

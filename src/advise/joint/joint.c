@@ -65,6 +65,12 @@ const double *wl_joint_means(const struct wl_joint *j, enum wl_joint_response r)
 
 const double *wl_joint_draws(const struct wl_joint *j, enum wl_joint_response r) { return j->part[r].draws; }
 
+double wl_joint_run_mean(const struct wl_joint *j, enum wl_joint_response r, size_t i)
+{
+    const struct wl_joint_runs *runs = j->part[r].runs;
+    return runs && runs[i].n ? runs[i].mean : NAN;
+}
+
 double wl_joint_rho(const struct wl_joint *j) { return j->rho; }
 
 double wl_joint_run_variance(const struct wl_joint *j, enum wl_joint_response r)

@@ -87,6 +87,9 @@ struct wl_joint_question {
 void wl_joint_probabilities(const struct wl_joint *j, const struct wl_joint_question *q, double *out,
                             struct wl_arena *scratch);
 
+/* Mean of the runs of setting i alone, without the model; NAN: it has none of that response. */
+double wl_joint_run_mean(const struct wl_joint *j, enum wl_joint_response r, size_t i);
+
 /* Draws of the truths of all settings: [n][WL_JOINT_DRAWS], draw d of every setting and of both responses together. */
 const double *wl_joint_draws(const struct wl_joint *j, enum wl_joint_response r);
 

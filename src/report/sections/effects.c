@@ -12,6 +12,7 @@ struct comparison {
     size_t n_energy;                 /* of which with energy */
     double ln_time, ln_energy;       /* means */
     struct wl_estimate time, energy; /* of one workload its own; of several the range of their values */
+    double raw_time, raw_energy;     /* of the raw means, of one workload; else not used */
     enum wl_provenance from;
 };
 
@@ -36,6 +37,7 @@ static void add_to(struct comparison *c, const struct wl_choose_effect *e, enum 
 {
     if (c->n == 0) {
         c->time = e->time, c->energy = e->energy;
+        c->raw_time = e->raw_time, c->raw_energy = e->raw_energy;
     } else {
         if (c->n == 1) c->time = (struct wl_estimate) { NAN, c->time.value, c->time.value };
         if (c->n == 1) c->energy = (struct wl_estimate) { NAN, c->energy.value, c->energy.value };
@@ -138,15 +140,21 @@ static char *ends(const struct wl_estimate *e, struct wl_arena *a)
     return wl_strf(a, "%s to %s %%", wl_significant_digits(a, fmin(x, y), 2), wl_significant_digits(a, fmax(x, y), 2));
 }
 
+/* Does the ratio of raw means lie outside of the model's interval? */
+static bool is_beyond(const struct wl_estimate *e, double raw) { return raw < e->lo || raw > e->hi; }
+
 /* "11 % less energy (95 % interval 9.4 to 12.7 %)"; "no change of the energy is shown"; of several workloads the
  * range of their values. */
-static char *change(const struct comparison *c, const struct wl_estimate *e, const char *what, struct wl_arena *a)
+static char *change(const struct comparison *c, const struct wl_estimate *e, double raw, const char *what,
+                    struct wl_arena *a)
 {
     if (c->n > 1) return range_of_changes(e->lo, e->hi, what, a);
+    const char *of_means =
+        is_beyond(e, raw) ? wl_strf(a, "; of raw means %s times", wl_significant_digits(a, raw, 3)) : "";
     if (e->lo <= 1 && e->hi >= 1)
-        return wl_strf(a, "no change of the %s is shown (%s to %s times)", what, wl_significant_digits(a, e->lo, 3),
-                       wl_significant_digits(a, e->hi, 3));
-    return wl_strf(a, "%s (95 %% interval %s)", one_change(e->value, what, a), ends(e, a));
+        return wl_strf(a, "no change of the %s is shown (%s to %s times%s)", what, wl_significant_digits(a, e->lo, 3),
+                       wl_significant_digits(a, e->hi, 3), of_means);
+    return wl_strf(a, "%s (95 %% interval %s%s)", one_change(e->value, what, a), ends(e, a), of_means);
 }
 
 static char *sentence(const struct comparison *c, struct wl_arena *a)
@@ -155,13 +163,13 @@ static char *sentence(const struct comparison *c, struct wl_arena *a)
     char *label = wl_strdup(a, label_of(c->axis));
     if (c->axis->setting && label[0] >= 'a' && label[0] <= 'z') label[0] = (char)(label[0] - 'a' + 'A');
     if (wl_str_eq(c->axis->column, "workers"))
-        wl_text_addf(&t, "%s workers instead of %s: %s", c->value, c->base, change(c, &c->time, "time", a));
+        wl_text_addf(&t, "%s workers instead of %s: %s", c->value, c->base, change(c, &c->time, c->raw_time, "time", a));
     else
         wl_text_addf(&t, "%s %s instead of %s: %s", label, value_text(c->axis, c->value, a),
-                     value_text(c->axis, c->base, a), change(c, &c->time, "time", a));
+                     value_text(c->axis, c->base, a), change(c, &c->time, c->raw_time, "time", a));
     if (c->n_energy)
         wl_text_addf(&t, ", %s",
-                     change(c, &c->energy,
+                     change(c, &c->energy, c->raw_energy,
                             c->from == WL_MEASURED ? "energy" : wl_strf(a, "%s energy", wl_provenance_word(c->from)),
                             a));
     if (c->n > 1) wl_text_addf(&t, ", over %zu workloads", c->n);
@@ -198,16 +206,19 @@ static const struct wl_report_column columns[] = {
     { .id = "time", .label = "time, ratio", .metric = "effect", .digits = 4 },
     { .id = "time_lo", .label = "from", .metric = "effect", .digits = 4 },
     { .id = "time_hi", .label = "to", .metric = "effect", .digits = 4 },
+    { .id = "time_raw", .label = "of raw means", .metric = "effect", .digits = 4 },
     { .id = "energy", .label = "energy, ratio", .metric = "effect", .digits = 4 },
     { .id = "energy_lo", .label = "from", .metric = "effect", .digits = 4 },
     { .id = "energy_hi", .label = "to", .metric = "effect", .digits = 4 },
+    { .id = "energy_raw", .label = "of raw means", .metric = "effect", .digits = 4 },
 };
 
-static void put_estimate(struct wl_report_table *t, const struct wl_estimate *e)
+static void put_estimate(struct wl_report_table *t, const struct wl_estimate *e, double raw)
 {
     wl_report_table_real(t, e->value);
     wl_report_table_real(t, e->lo);
     wl_report_table_real(t, e->hi);
+    wl_report_table_real(t, raw);
 }
 
 static void add_rows(const struct wl_report_choice *c, struct wl_report_table *t)
@@ -220,11 +231,29 @@ static void add_rows(const struct wl_report_choice *c, struct wl_report_table *t
         wl_report_table_text(t, value_text(axis, e->value, t->arena));
         wl_report_table_text(t, value_text(axis, e->base, t->arena));
         wl_report_table_real(t, (double)e->pairs);
-        put_estimate(t, &e->time);
-        put_estimate(t, &e->energy);
+        put_estimate(t, &e->time, e->raw_time);
+        put_estimate(t, &e->energy, e->raw_energy);
     }
     t->estimated |= (c->campaign.any_from & WL_ESTIMATED) != 0;
     t->simulated |= (c->campaign.any_from & WL_SIMULATED) != 0;
+}
+
+/* So many effects are not what the raw means say. */
+static void warn_beyond(const struct wl_report_data *g, struct wl_document *d)
+{
+    size_t beyond = 0, all = 0;
+    for (size_t k = 0; k < g->choices.n; k++) {
+        const struct wl_choose_effects *effects = &g->choices.v[k]->effects;
+        for (size_t i = 0; i < effects->n; i++, all++)
+            beyond += is_beyond(&effects->v[i].time, effects->v[i].raw_time) ||
+                      is_beyond(&effects->v[i].energy, effects->v[i].raw_energy);
+    }
+    if (beyond)
+        wl_strs_addf(g->arena, &d->warnings,
+                     "Runs scatter: of %zu of the %zu effects in \"What each factor changes\" the ratio of raw means is "
+                     "outside of the interval; the model's value is nearer to the truth on average. More repeats bring "
+                     "the two together.",
+                     beyond, all);
 }
 
 void wl_report_add_effects(const struct wl_report_data *g, struct wl_document *d)
@@ -235,7 +264,10 @@ void wl_report_add_effects(const struct wl_report_data *g, struct wl_document *d
     struct wl_report_table *t =
         wl_report_table_new(g->arena, "effects", "What each factor changes", columns, WL_COUNT(columns));
     t->caption = "Ratios of time and energy of the same work, by the joint model: geometric means over the pairs of "
-                 "settings that differ in this factor alone, with 95 % intervals.";
+                 "settings that differ in this factor alone, with 95 % intervals. Where runs are few and scattered, the "
+                 "ratio of raw means may lie outside of its interval: the model draws it towards what all settings have "
+                 "in common.";
     for (size_t k = 0; k < g->choices.n; k++) add_rows(g->choices.v[k], t);
+    warn_beyond(g, d);
     wl_section_table(d, wl_document_section(d, "effects", "What each factor changes"), t);
 }

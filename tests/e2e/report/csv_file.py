@@ -2,7 +2,8 @@
 """The report of a CSV file of jobs without epochs, whose work is tokens: csv_file.py WATTLAW
 
 Runs of unlike length are compared by the same work, nothing on the page calls that an epoch, and names that the columns carry
-(labels of runs, unit and direction of the metric, precision) are on it.
+(labels of runs, unit and direction of the metric, precision) are on it. Of scattered runs the page says where the joint model and
+the ratio of raw means disagree.
 """
 import csv
 import json
@@ -88,11 +89,38 @@ def check_without(program, folder):
     assert "--plan compares epochs" in said, said
 
 
+# workers, cap: times of two runs each, which scatter by a third. Twice as fast: the same, but for the scatter.
+SCATTERED = {(1, ""): (102.0, 72.1), (1, 200): (114.7, 127.2), (2, ""): (34.1, 59.0), (2, 200): (83.8, 76.0)}
+STEADY = {(1, ""): (100.0, 101.0), (1, 200): (110.0, 111.0), (2, ""): (51.0, 50.5), (2, 200): (56.0, 55.5)}
+
+
+def effect_of_the_cap(program, folder, times):
+    path = os.path.join(folder, "caps.csv")
+    with open(path, "w") as f:
+        f.write("workload,workers,local_batch,power_cap_w,run,epoch,time_s,samples\n")
+        for (workers, cap), runs in times.items():
+            f.writelines(f"net,{workers},32,{cap},{i},1,{t},50000\n" for i, t in enumerate(runs))
+    page = json.loads(report(program, path, "--formats", "md", "--out", os.path.join(folder, "caps"), "--json").stdout)
+    rows = next(t for t in page["tables"] if t["id"] == "effects")["rows"]
+    return next(row for row in rows if row["factor"] == "power cap"), page
+
+
+def check_raw_means(program, folder):
+    for times, beyond in ((SCATTERED, True), (STEADY, False)):
+        row, page = effect_of_the_cap(program, folder, times)
+        ln = [math.log(times[n, 200][i]) - math.log(times[n, ""][i]) for n in (1, 2) for i in (0, 1)]
+        near(row["time_raw"], math.exp(sum(ln) / 4), "ratio of raw means")
+        assert (not row["time_lo"] <= row["time_raw"] <= row["time_hi"]) == beyond, row
+        said = f"of raw means {row['time_raw']:.3g} times" in " ".join(page["findings"])
+        assert said == beyond and any(w.startswith("Runs scatter: ") for w in page["warnings"]) == beyond, page["findings"]
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         write(os.path.join(folder, "jobs.csv"))
         check_tokens(sys.argv[1], folder)
         check_without(sys.argv[1], folder)
+        check_raw_means(sys.argv[1], folder)
 
 
 if __name__ == "__main__":
