@@ -28,10 +28,10 @@ def skip(why):
 def epilog():
     with open(GUIDE, encoding="utf-8") as f:
         block = re.search(r"\n    # Slurm: in the script that slurm.conf names as Epilog\n((?:    .*\n)+)", f.read())
-    expect(block and "/usr/local/bin/wattlaw" in block[1], "the guide has an epilog")
+    expect(block and "PATH=/usr/local/bin:" in block[1], "the guide has an epilog")
     with open(os.path.join(os.path.dirname(GUIDE), "..", "..", "contrib", "slurm-epilog.sh"), encoding="utf-8") as f:
         expect(f.read().split("\n", 2)[2] == re.sub("(?m)^    ", "", block[1]), "contrib/ has the same one")
-    return block[1].replace("/usr/local/bin/wattlaw", wattlaw)
+    return block[1].replace("/usr/local/bin", os.path.dirname(wattlaw))
 
 
 def killed_job(m, tool, home, env):

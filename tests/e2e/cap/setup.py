@@ -153,6 +153,45 @@ def others_files():
             expect(r.returncode == 1 and os.path.exists(m.path + "/victim"), path, r)
 
 
+def packaged_units():
+    """Units that a package has installed are used if they are what setup would write, and stay when setup is undone."""
+    packaged, link = "/usr/lib/systemd/system", f"{UNITS}/sockets.target.wants/wattlaw-caps.socket"
+    with Image() as made:
+        setup(made.path, "--yes")
+        texts = {kind: open(f"{made.path}{UNITS}/wattlaw-caps.{kind}", encoding="ascii").read() for kind in ("service", "socket")}
+    for linked in None, "/lib/systemd/system/wattlaw-caps.socket":  # by systemctl enable
+        with Image() as m:
+            for kind, text in texts.items():
+                m.write(f"{packaged}/wattlaw-caps.{kind}", text)
+            if linked:
+                os.makedirs(os.path.dirname(m.path + link))
+                os.symlink(linked, m.path + link)
+            before = tree(m.path)
+            r = setup(m.path, "--yes")
+            expect(r.returncode == 0 and f"keep     0644  {m.path}{packaged}/wattlaw-caps.service\n" in r.stdout and
+                   f"{packaged}/wattlaw-caps.socket" in r.stdout and "the package's" in r.stdout, "used as they are", r)
+            expect(os.listdir(m.path + UNITS) == ["sockets.target.wants"], f"no unit is written: {os.listdir(m.path + UNITS)}", r)
+            expect(os.readlink(m.path + link) == (linked or f"{packaged}/wattlaw-caps.socket"), "the socket starts at boot", r)
+            after = tree(m.path)
+            expect(setup(m.path, "--yes").returncode == 0 and tree(m.path) == after, "once more")
+            r = setup(m.path, "--remove", "--yes")
+            expect(r.returncode == 0 and tree(m.path) == before and f"keep     {m.path}{packaged}/wattlaw-caps.socket" in r.stdout, "undone", r)
+    with Image() as m:  # for another group than the package's
+        for kind, text in texts.items():
+            m.write(f"{packaged}/wattlaw-caps.{kind}", text)
+        before = tree(m.path)
+        r = setup(m.path, "--yes", "--group", "power")
+        expect(r.returncode == 0 and f"in place of {m.path}{packaged}/wattlaw-caps.socket, which is different" in r.stdout and
+               os.readlink(m.path + link) == f"{UNITS}/wattlaw-caps.socket", "replaced by ours", r)
+        expect("SocketGroup=power\n" in open(f"{m.path}{UNITS}/wattlaw-caps.socket", encoding="ascii").read(), "of the group")
+        expect(setup(m.path, "--remove", "--yes").returncode == 0 and tree(m.path) == before, "undone")
+    with Image() as m:  # systemctl mask: the administrator has forbidden it
+        m.write(f"{packaged}/wattlaw-caps.service", texts["service"])
+        os.symlink("/dev/null", f"{m.path}{UNITS}/wattlaw-caps.service")
+        r = setup(m.path, "--yes")
+        expect(r.returncode == 1 and f"{UNITS}/wattlaw-caps.service: exists and is not what setup would make" in r.stderr, "a masked unit", r)
+
+
 def refused_names():
     with Image() as m:
         for options, why in ((["--group", "-x"], "--group -x"), (["--group", "a b"], "--group a b"), (["--group", "x" * 32], "at most 31"),
@@ -266,7 +305,7 @@ def main():
     if any(g.gr_name == "wattlaw" for g in grp.getgrall()):
         print("SKIP: this system has a group wattlaw")
         sys.exit(77)
-    for part in (make_and_remove, killed_halfway, others_files, refused_names, units, live):
+    for part in (make_and_remove, killed_halfway, others_files, packaged_units, refused_names, units, live):
         if not sys.argv[3:] or part.__name__ in sys.argv[3:]:
             part()
 

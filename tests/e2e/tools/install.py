@@ -33,6 +33,14 @@ with tempfile.TemporaryDirectory() as stage:
     made = {os.path.basename(p) for p in glob.glob(source + "/experiments/*.ini")} - NOT_INSTALLED
     installed = {os.path.basename(p) for p in glob.glob(prefix + "/share/wattlaw/experiments/*.ini")}
     missing += [f"experiments/{name}" for name in made ^ installed]
+    # units of the cap service: what setup would write, word for word
+    image = os.path.join(stage, "image")
+    os.makedirs(image)
+    run(prefix + "/bin/wattlaw", "setup", "--system", "--yes", "--root", image, "--program", option("prefix") + "/bin/wattlaw")
+    for name in "wattlaw-caps.service", "wattlaw-caps.socket":
+        with open(f"{prefix}/lib/systemd/system/{name}", encoding="utf-8") as a, open(f"{image}/etc/systemd/system/{name}", encoding="utf-8") as b:
+            if a.read() != b.read():
+                sys.exit(f"{name} is not what wattlaw setup --system writes")
     modules = glob.glob(prefix + "/lib*/python3*/*-packages/wattlaw/__init__.py")
     if missing or len(modules) != 1:
         sys.exit(f"not as it should be installed: {missing}, modules {modules}")

@@ -3,6 +3,9 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
+
+enum { TEXT_MAX = 1 << 16 };
 
 extern const unsigned char wl_setup_socket[], wl_setup_service[], wl_setup_rules[], wl_setup_energy[],
     wl_setup_sysusers[], wl_setup_caps[], wl_setup_folder[];
@@ -90,18 +93,42 @@ static void add_folders(struct wl_setup_items *out, struct wl_arena *a)
         add(out, (struct wl_setup_item) { .type = WL_SETUP_FOLDER, .path = folders[i], .mode = 0755 }, a);
 }
 
-/* A package, or the administrator, may have brought the rule for the state folder already, and may have changed it. */
-static bool has_state_folder(const char *root, struct wl_arena *a)
+/* ---- what packages have brought ---- */
+
+/* The file that a package or `meson install` has put where systemd looks after /etc; NULL: none. */
+static const char *packaged_at(const char *root, const char *name, struct wl_arena *a)
 {
-    static const char *const places[] = { "/usr/lib", "/usr/local/lib", "/lib" };
-    for (size_t i = 0; i < WL_COUNT(places); i++)
-        if (wl_is_file(wl_strf(a, "%s%s/tmpfiles.d/wattlaw.conf", root, places[i]))) return true;
-    return false;
+    static const char *const places[] = { "/usr/local/lib", "/usr/lib", "/lib" }; /* the first is systemd's choice */
+    for (size_t i = 0; i < WL_COUNT(places); i++) {
+        const char *path = wl_strf(a, "%s/%s", places[i], name);
+        if (wl_is_file(wl_strf(a, "%s%s", root, path))) return path;
+    }
+    return NULL;
 }
+
+static bool has_text(const char *root, const char *path, const char *text, struct wl_arena *a)
+{
+    char *found;
+    return wl_file_read(wl_strf(a, "%s%s", root, path), TEXT_MAX, &found, NULL, a, NULL) == 0 && wl_str_eq(found, text);
+}
+
+/* A packaged unit serves if it says what ours would; another (for a different group) gives way to ours in /etc, which
+ * systemd reads first. */
+static void use_packaged_unit(struct wl_setup_item *item, const char *root, struct wl_arena *a)
+{
+    static const char units[] = "/etc/systemd/system/";
+    struct stat st;
+    if (!wl_str_starts(item->path, units)) return;
+    item->packaged = packaged_at(root, wl_strf(a, "systemd/system/%s", item->path + strlen(units)), a);
+    if (!item->packaged || lstat(wl_strf(a, "%s%s", root, item->path), &st) == 0) return;
+    if (has_text(root, item->packaged, item->text, a)) item->path = item->packaged;
+}
+
+/* ---- all of it ---- */
 
 void wl_setup_list(const struct wl_setup_names *names, struct wl_setup_items *out, struct wl_arena *a)
 {
-    static const char unit[] = "/etc/systemd/system/wattlaw-caps.socket";
+    const char *socket = NULL;
     const struct {
         const char *path;
         const unsigned char *text;
@@ -114,27 +141,30 @@ void wl_setup_list(const struct wl_setup_names *names, struct wl_setup_items *ou
         { "/etc/udev/rules.d/60-wattlaw.rules", wl_setup_rules,
           "energy counters for the group, when a driver is loaded", false },
         { "/etc/wattlaw/caps.conf", wl_setup_caps, "who may set which caps; yours to edit", true },
-        { unit, wl_setup_socket, "/run/wattlaw-caps.socket, for root and the group", false },
+        { "/etc/systemd/system/wattlaw-caps.socket", wl_setup_socket,
+          "/run/wattlaw-caps.socket, for root and the group", false },
         { "/etc/systemd/system/wattlaw-caps.service", wl_setup_service, "the cap service, started by the socket",
           false },
     };
-    bool skip_folder = has_state_folder(names->root, a);
+    /* that rule the administrator may have changed: any is good */
+    bool skip_folder = packaged_at(names->root, "tmpfiles.d/wattlaw.conf", a) != NULL;
     add_folders(out, a);
     for (size_t i = 0; i < WL_COUNT(files); i++) {
         if (files[i].text == wl_setup_folder && skip_folder) continue;
-        add(out,
-            (struct wl_setup_item) { .type = WL_SETUP_FILE,
-                                     .path = files[i].path,
-                                     .mode = 0644,
-                                     .text = fill(files[i].text, names, a),
-                                     .why = files[i].why,
-                                     .is_editable = files[i].is_editable },
-            a);
+        struct wl_setup_item item = { .type = WL_SETUP_FILE,
+                                      .path = files[i].path,
+                                      .mode = 0644,
+                                      .text = fill(files[i].text, names, a),
+                                      .why = files[i].why,
+                                      .is_editable = files[i].is_editable };
+        use_packaged_unit(&item, names->root, a);
+        if (files[i].text == wl_setup_socket) socket = item.path;
+        add(out, item, a);
     }
     add(out,
         (struct wl_setup_item) { .type = WL_SETUP_LINK,
                                  .path = "/etc/systemd/system/sockets.target.wants/wattlaw-caps.socket",
-                                 .text = unit,
+                                 .text = socket,
                                  .why = "starts the socket at boot" },
         a);
 }

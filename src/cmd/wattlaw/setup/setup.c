@@ -198,7 +198,8 @@ static const char *action(const struct wl_setup_item *item)
     case WL_SETUP_SAME: return "keep";
     case WL_SETUP_FOREIGN: break;
     }
-    return item->is_editable ? "keep" : "REFUSE";
+    /* a link that systemctl enable has made: its name alone counts */
+    return item->is_editable || item->type == WL_SETUP_LINK ? "keep" : "REFUSE";
 }
 
 static bool is_made(const struct wl_setup_item *item)
@@ -223,7 +224,9 @@ static void show_item(const struct wl_setup_item *item, const struct options *o)
         wl_print("  %-8s %s%s\n%17s-> %s\n", action(item), o->root, item->path, "", item->text);
     else
         wl_print("  %-8s %04o  %s%s\n", action(item), item->mode, o->root, item->path);
-    if (!folder) wl_print("%17s%s\n", "", item->why);
+    if (!folder) wl_print("%17s%s%s\n", "", item->why, wl_str_eq(item->packaged, item->path) ? ": the package's" : "");
+    if (item->packaged && !wl_str_eq(item->packaged, item->path))
+        wl_print("%17sin place of %s%s, which is different\n", "", o->root, item->packaged);
     if (o->dry_run && is_made(item) && item->type == WL_SETUP_FILE) show_text(item->text);
 }
 
@@ -300,6 +303,16 @@ static int set_up(const struct options *o, const struct wl_setup_names *names, s
 
 /* ---- undoing ---- */
 
+/* Nothing starts them any more; they are their package's to remove. */
+static void show_packaged(const struct options *o, const struct wl_setup_record *r, struct wl_arena *a)
+{
+    struct wl_setup_items items = { 0 };
+    struct wl_setup_names names = { .group = r->group, .program = "", .root = o->root };
+    wl_setup_list(&names, &items, a);
+    for (size_t i = 0; i < items.n; i++)
+        if (items.v[i].packaged) wl_print("  keep     %s%s    a package's\n", o->root, items.v[i].packaged);
+}
+
 static void show_removal(const struct options *o, const struct wl_setup_record *r, struct wl_arena *a)
 {
     wl_print("wattlaw setup --system --remove, in %s:\n", *o->root ? o->root : "/");
@@ -310,6 +323,7 @@ static void show_removal(const struct options *o, const struct wl_setup_record *
                  : r->v[i].type == WL_SETUP_FILE ? "    if unchanged"
                                                  : "");
     wl_print("  remove   %s%s\n", o->root, WL_SETUP_RECORD);
+    show_packaged(o, r, a);
     if (*o->root) return;
     const char *stays = group_stays(r, a);
     struct command drop_group = group_command("groupdel", r->group);
@@ -387,16 +401,19 @@ const struct wl_cmd wl_cmd_setup = {
     .name = "setup",
     .usage = "--system [options]",
     .help = "let a group read energy counters and set power caps without root; shown first, and reversible",
-    .more = "Prints what it would do and asks. It makes a group, rules by which the group reads the energy counters of "
-            "CPUs\n"
-            "(udev, tmpfiles.d), and a cap service with a socket (systemd) that sets caps within "
-            "/etc/wattlaw/caps.conf. A\n"
-            "second call changes nothing. --remove removes what was made, and leaves files that were changed since.\n"
-            "\n"
-            "  wattlaw setup --system --dry-run            every file with its content, every command\n"
-            "  sudo wattlaw setup --system\n"
-            "  sudo gpasswd -a alice wattlaw               admits a user, at the next login\n"
-            "  sudo wattlaw setup --system --remove",
+    .more =
+        "Prints what it would do and asks. It makes a group, rules by which the group reads the energy counters of "
+        "CPUs\n"
+        "(udev, tmpfiles.d), and a cap service with a socket (systemd) that sets caps within "
+        "/etc/wattlaw/caps.conf. A\n"
+        "second call changes nothing. Units that a package has installed are used as they are. --remove removes what "
+        "was\n"
+        "made, and leaves files that were changed since.\n"
+        "\n"
+        "  wattlaw setup --system --dry-run            every file with its content, every command\n"
+        "  sudo wattlaw setup --system\n"
+        "  sudo gpasswd -a alice wattlaw               admits a user, at the next login\n"
+        "  sudo wattlaw setup --system --remove",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

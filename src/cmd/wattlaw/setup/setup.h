@@ -24,7 +24,8 @@ struct wl_setup_item {
     unsigned mode;    /* of files and folders; owner and group are root */
     const char *text; /* content of a file, target of a link */
     const char *why;
-    bool is_editable; /* a file that administrators change */
+    bool is_editable;     /* a file that administrators change */
+    const char *packaged; /* the file of a package that is used, or that this one takes precedence over; NULL: none */
     enum wl_setup_state state;
 };
 struct wl_setup_items {
