@@ -6,10 +6,12 @@ die() { printf 'error: %s\n' "$*" >&2; exit 1; }
 
 # The packages of the named sections of tools/packages that are not installed.
 missing_packages() {
-    local name section
-    while read -r name section _; do
+    local name section lacking release
+    release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release 2>/dev/null || true)
+    while read -r name section lacking; do
         case "$name" in '' | '#'*) continue ;; esac
         case " $* " in *" $section "*) ;; *) continue ;; esac
+        case " $lacking " in *" ${release:-unknown} "*) continue ;; esac
         [ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || printf '%s\n' "$name"
     done < tools/packages
 }
