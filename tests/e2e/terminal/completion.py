@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The completion of each shell in that shell: completion.py WATTLAW WATTLAW_TRAIN
+"""The completion of each shell in that shell: completion.py WATTLAW [WATTLAW_TRAIN]
 
 bash runs the function as readline does, fish is asked by `complete -C`, zsh gets a TAB on a terminal of its own (zpty).
 """
@@ -10,7 +10,8 @@ import subprocess
 import sys
 import tempfile
 
-wattlaw, train = (os.path.abspath(p) for p in sys.argv[1:3])
+programs = [os.path.abspath(p) for p in sys.argv[1:]]
+wattlaw = programs[0]
 
 # What is typed -> what is offered: (all of it) or, with a leading "+", at least these; "-" before a word: not that one.
 CASES = [
@@ -113,13 +114,13 @@ def main():
         os.mkdir(os.path.join(folder, "scripts"))
         os.mkdir(os.path.join(folder, "results"))
         open(os.path.join(folder, "grid.ini"), "w", encoding="utf-8").close()
-        for program in wattlaw, train:
+        for program in programs:
             name = os.path.basename(program)
             for shell, file in ("bash", name), ("zsh", "_" + name), ("fish", name + ".fish"):
                 with open(os.path.join(folder, "scripts", file), "w", encoding="utf-8") as f:
                     subprocess.run([program, "completion", shell], stdout=f, check=True)
         for shell in shells:
-            for program in "wattlaw", "wattlaw-train":
+            for program in map(os.path.basename, programs):
                 cases = [(text, want) for text, want in CASES if text.split()[0] == program]
                 got = shell(folder, [text for text, _ in cases])
                 wrong += [f"{shell.__name__}: {text!r}: {why}; got {got.get(text)}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""There is a manual page for each command, and mandoc finds nothing to warn of: man.py WATTLAW WATTLAW_TRAIN SOURCE"""
+"""There is a manual page for each command, and mandoc finds nothing to warn of: man.py SOURCE WATTLAW [WATTLAW_TRAIN]"""
 import os
 import re
 import shutil
@@ -7,8 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-wattlaw, train = (os.path.abspath(p) for p in sys.argv[1:3])
-source = sys.argv[3]
+source, *programs = (os.path.abspath(p) for p in sys.argv[1:])
 wrong = []
 
 
@@ -18,7 +17,7 @@ def read(*path):
 
 
 with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
-    for program in wattlaw, train:
+    for program in programs:
         subprocess.run([os.path.join(source, "tools", "make-man"), program, os.path.join(source, "docs", "guide.md"), folder], check=True)
     pages = sorted(f for f in os.listdir(folder) if f.endswith(".1"))
     listed = re.findall(r"'([a-z0-9-]+)'", read(source, "docs", "man", "meson.build"))
@@ -30,7 +29,7 @@ with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
     for want in (".Dt WATTLAW-SWEEP 1", "dry-run", "override a key of the experiment", ".Sh GUIDE", "random order", ".Sh EXAMPLES"):
         if want not in sweep:
             wrong.append(f"wattlaw-sweep.1: no {want!r}")
-    if os.path.dirname(os.path.abspath(wattlaw)) in "".join(read(folder, page) for page in pages):
+    if os.path.dirname(programs[0]) in "".join(read(folder, page) for page in pages):
         wrong.append("a page names the build folder")
     mandoc = shutil.which("mandoc")
     for page in pages if mandoc else []:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What wattlaw prints fits terminals of 60 to 200 columns, says first what was asked, and has colours only where they belong:
-widths.py WATTLAW WATTLAW_TRAIN
+widths.py WATTLAW [WATTLAW_TRAIN]
 """
 import contextlib
 import os
@@ -17,7 +17,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 FIXTURE = os.path.join(HERE, "..", "..", "fixtures", "store", "version-1.sql")
 CASES = os.path.join(HERE, "..")
 WIDTHS = (60, 80, 120, 200)
-wattlaw, train = (os.path.abspath(p) for p in sys.argv[1:3])
+wattlaw, *others = (os.path.abspath(p) for p in sys.argv[1:])
 wrong = []
 
 STRONG = os.path.join(CASES, "fit", "cases", "strong.csv")
@@ -65,7 +65,7 @@ def help_fits(_):
     listed = subprocess.run([wattlaw, "help"], capture_output=True, text=True, check=True).stdout
     commands = re.findall(r"^  ([a-z]+)  ", listed, re.M)
     check(len(commands) > 15, "help lists the commands", listed)
-    for argv in [[wattlaw, c, "--help"] for c in commands] + [[train, "bert", "--help"], [wattlaw, "help"]]:
+    for argv in [[wattlaw, c, "--help"] for c in commands] + [[train, "bert", "--help"] for train in others] + [[wattlaw, "help"]]:
         for width in WIDTHS:
             _, text = on_terminal(argv, width)
             check(not too_wide(text, width), f"{argv[1:]} at {width} columns: {too_wide(text, width)}")

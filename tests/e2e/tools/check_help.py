@@ -1,4 +1,4 @@
-"""tools/check-help refuses each kind of bad row and passes on good ones: check_help.py SOURCE BUILD"""
+"""tools/check-help refuses each kind of bad row and passes on good ones: check_help.py SOURCE BUILD [--wattlaw-only]"""
 import os
 import subprocess
 import sys
@@ -70,5 +70,5 @@ esac
     assert done.returncode == 1 and "[cap] wait: write command" in done.stdout and "[cap] tries: no default" in done.stdout
     assert "[cap] tries: write command" in done.stdout, done
 
-done = subprocess.run([tool, sys.argv[2]], capture_output=True, text=True, check=False)
+done = subprocess.run([tool, *sys.argv[2:]], capture_output=True, text=True, check=False)
 assert done.returncode == 0, done.stdout + done.stderr

@@ -52,10 +52,12 @@ refuse_the_end() {
 }
 mapfile -t commands < <("$wattlaw" --help | awk '/^commands/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/{print $1}')
 refuse_the_end "$wattlaw" "${commands[@]}"
-train=$2
-mapfile -t commands < <("$train" --help | awk '/^[a-z]+s$/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/ && $1 != "data"{print $1}'
-    "$train" data --help | awk '/^[a-z ]+s$/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/{print "data " $1}')
-refuse_the_end "$train" "${commands[@]}"
+if [ $# -gt 1 ]; then
+    train=$2
+    mapfile -t commands < <("$train" --help | awk '/^[a-z]+s$/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/ && $1 != "data"{print $1}'
+        "$train" data --help | awk '/^[a-z ]+s$/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/{print "data " $1}')
+    refuse_the_end "$train" "${commands[@]}"
+fi
 [ ! -e -- ] || { echo "a file -- was written"; bad=1; }
 # A pipe that nobody reads any more (head) ends what prints by SIGPIPE, without a word, and with everything stored.
 mkfifo "$tmp/pipe"

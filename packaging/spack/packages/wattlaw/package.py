@@ -2,6 +2,11 @@
 # Not run: packaging/README.md.
 from spack.package import *
 
+try:
+    from spack_repo.builtin.build_systems.meson import MesonPackage
+except ImportError:  # before Spack 1.0 it was in spack.package
+    pass
+
 
 class Wattlaw(MesonPackage):
     """Measures data-parallel training jobs (time, joules, utilisation), fits scaling laws and recommends settings."""
@@ -19,7 +24,7 @@ class Wattlaw(MesonPackage):
     depends_on("pkgconfig", type="build")
     depends_on("python@3.9:", type=("build", "run"))
     depends_on("sqlite@3.37:")
-    depends_on("inih")
+    depends_on("libinih")
     depends_on("jansson")
     depends_on("cminpack")
     depends_on("netlib-lapack+lapacke")  # opened at the first fit: found by the program's RPATH
