@@ -22,16 +22,16 @@ class Wattlaw(MesonPackage):
     depends_on("c", type="build")
     depends_on("meson@1.0:", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("python@3.9:", type=("build", "run"))
+    extends("python@3.9:", type=("build", "run"))  # import wattlaw
     depends_on("sqlite@3.37:")
     depends_on("libinih")
+    depends_on("utf8proc")
     depends_on("jansson")
     depends_on("cminpack")
     depends_on("netlib-lapack+lapacke")  # opened at the first fit: found by the program's RPATH
     with when("+train"):
         depends_on("hdf5")
         depends_on("libjpeg-turbo")
-        depends_on("utf8proc")
     depends_on("mpi", when="+mpi")
     depends_on("onednn cpu_runtime=omp", when="+onednn")
 
