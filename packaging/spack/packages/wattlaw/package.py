@@ -1,5 +1,5 @@
 # From the folder of an unpacked release:  spack repo add packaging/spack; spack dev-build wattlaw@main
-# Not run: packaging/README.md.
+# How far it has been run: packaging/README.md.
 from spack.package import *
 
 try:
