@@ -22,7 +22,7 @@ class Wattlaw(MesonPackage):
     depends_on("c", type="build")
     depends_on("meson@1.0:", type="build")
     depends_on("pkgconfig", type="build")
-    extends("python@3.9:", type=("build", "run"))  # import wattlaw
+    depends_on("python@3.9:", type=("build", "run"))
     depends_on("sqlite@3.37:")
     depends_on("libinih")
     depends_on("utf8proc")
@@ -39,4 +39,12 @@ class Wattlaw(MesonPackage):
         def feature(name, variant):
             return "-D%s=%s" % (name, "enabled" if self.spec.satisfies(variant) else "disabled")
 
-        return [feature("train", "+train"), feature("mpi", "+mpi"), feature("dnnl", "+onednn"), "-Dgpu=disabled", "-Dtests=disabled"]
+        return [feature("train", "+train"), feature("mpi", "+mpi"), feature("dnnl", "+onednn"), "-Dgpu=disabled", "-Dtests=disabled",
+                "-Dpython.purelibdir=" + self.modules()]
+
+    def modules(self):
+        """The module is for any Python, and found whatever layout the one in use has."""
+        return join_path(self.prefix.lib, "python")
+
+    def setup_run_environment(self, env):
+        env.prepend_path("PYTHONPATH", self.modules())
