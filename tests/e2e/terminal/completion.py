@@ -26,7 +26,7 @@ CASES = [
     ("wattlaw completion ", ["bash", "fish", "zsh"]),
     ("wattlaw-train data ", ["+era5", "+imagenet", "+qm9", "+wikitext"]),
     ("wattlaw-train resnet50 --optimizer ", ["adam", "adamw", "sgd"]),
-    ("wattlaw-train data imagenet --cl", ["--classes"]),
+    ("wattlaw-train data imagenet --clas", ["--classes"]),
     ("wattlaw-train resnet50 --no-val", ["--no-validate"]),
 ]
 
