@@ -175,17 +175,20 @@
 
   /* ---- axes, legend, texts ---- */
 
+  /* 1, 2 or 5 times a power of ten. */
+  const isRound = (value) => [1, 2, 5].includes(Number((value / 10 ** Math.floor(Math.log10(value) + 1e-9)).toPrecision(6)));
+
   function scaleOf(axis) {
     const names = new Map(axis.ticks.map((tick) => [tick.value, tick.name]));
+    const limits = axis.chosen && !axis.log ? { bounds: "ticks", suggestedMin: axis.min, suggestedMax: axis.max }
+      : { bounds: "data", min: axis.min, max: axis.max };
     return {
       type: axis.log ? "logarithmic" : "linear",
-      bounds: "data",
-      min: axis.min,
-      max: axis.max,
+      ...limits,
       title: { display: true, text: axis.title, color: cssColour("--text") },
       grid: { color: cssColour("--grid"), borderColor: cssColour("--muted") },
       ticks: { color: cssColour("--text"), maxRotation: 0, autoSkipPadding: 10,
-        callback: (value) => names.get(value) ?? (axis.chosen ? digits(value) : "") },
+        callback: (value) => names.get(value) ?? (axis.chosen && (!axis.log || isRound(value)) ? digits(value) : "") },
       afterBuildTicks: (scale) => {
         if (!axis.chosen) scale.ticks = axis.ticks.map((tick) => ({ value: tick.value }));
       },
@@ -358,16 +361,15 @@
     const act = (change) => {
       const { over, base } = figure;
       Object.assign(over, change);
-      const count = over.workers ? `${over.workers} ${over.workers === 1 ? "worker" : "workers"}` : "the smallest worker count";
-      figure.y.title = over.workers || over.group >= 0
-        ? `${base.name} over ${count}${over.group < 0 ? "" : `, ${figure.series[over.group].label}`}` : title;
+      const count = `${over.workers} ${over.workers === 1 ? "worker" : "workers"}`;
+      figure.y.title = over.group >= 0 ? `${base.name} over the base above` : over.workers ? `${base.name} over ${count}` : title;
       rechoose(figure);
     };
     line.append("1 is ");
     if (figure.base.groups && groups.length > 1)
       selector(line, "group that is 1", [[-1, "each group"], ...groups], -1, (group) => act({ group }));
     line.append("at ");
-    selector(line, "worker count that is 1", [[0, "its smallest"], ...counts.map((n) => [n, n])], 0, (workers) => act({ workers }));
+    selector(line, "worker count that is 1", [[0, "the fewest"], ...counts.map((n) => [n, n])], 0, (workers) => act({ workers }));
     line.append("workers");
   }
 

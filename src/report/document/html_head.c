@@ -42,7 +42,8 @@ static void put_answer_row(const struct wl_answer *answer, bool with_next, struc
     put(to, "<td class=\"text sure\">",
         isnan(answer->within)    ? ""
         : answer->within > 0.995 ? "above .99"
-                                 : wl_strf(to->arena, "%.2f", answer->within),
+        : answer->within < 0.005 ? "below .01"
+                                 : wl_strf(to->arena, "%.2f", answer->within) + 1, /* without the 0 before the point */
         "</td>");
     if (with_next) put(to, "<td class=\"text next\">", answer->next ? answer->next : "", "</td>");
     wl_text_add(to, "</tr>\n");

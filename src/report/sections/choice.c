@@ -50,14 +50,17 @@ static char *saving_text(const struct wl_report_choice *c, size_t reference, str
     struct wl_text out = WL_TEXT(a);
     wl_text_addf(&out, "%s %% less %s%s than with %s", percent(1 - e->value, a), goal(c), kind(c),
                  difference(c, (size_t)c->result.choice, reference, a));
-    if (c->options.minimize != WL_CHOOSE_TIME)
+    static const double same = 5e-4;
+    if (c->options.minimize != WL_CHOOSE_TIME && fabs(t->value - 1) < same)
+        wl_text_add(&out, ", in the same time");
+    else if (c->options.minimize != WL_CHOOSE_TIME)
         wl_text_addf(&out, ", in %s %% %s time", percent(t->value - 1, a), t->value > 1 ? "more" : "less");
     return out.s;
 }
 
 static char *probability_text(double p, struct wl_arena *a)
 {
-    return p > 0.995 ? wl_strdup(a, "above .99") : p < 0.005 ? wl_strdup(a, "below .01") : wl_strf(a, "%.2f", p);
+    return p > 0.995 ? wl_strdup(a, "above .99") : p < 0.005 ? wl_strdup(a, "below .01") : wl_strf(a, "%.2f", p) + 1;
 }
 
 /* The interval of the saving, the limit, the runner-up, and whether runs were repeated. */

@@ -15,10 +15,9 @@ static void mark_estimates(const struct wl_report_data *g, size_t facet, struct 
 
 static struct wl_figure *energy_ratio_figure(const struct wl_report_data *g, size_t facet)
 {
-    const char *energy = wl_strf(g->arena, "energy of %s", wl_report_data_one_span(g));
     struct wl_figure *f =
         wl_report_ratio_figure(g, facet, "energy-ratio",
-                               wl_strf(g->arena, "Energy of %s, relative", wl_report_data_one_span(g)), energy);
+                               wl_strf(g->arena, "Energy of %s, relative", wl_report_data_one_span(g)), "energy");
     f->metrics = "epoch-energy energy-ratio ratio95";
     f->caption =
         "Points: geometric means over the runs of a configuration, with 95 % intervals where there are repeats. "

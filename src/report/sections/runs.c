@@ -7,8 +7,8 @@
 #include <math.h>
 
 /* Before and after those of the settings and of caps. */
-static const struct wl_report_column number_column[] = { { .id = "run", .label = "run" },
-                                                         { .id = "label", .label = "label", .text = true } };
+static const struct wl_report_column number_column[] = { { .id = "run", .label = "run" } };
+static const struct wl_report_column label_column[] = { { .id = "label", .label = "label", .text = true } };
 static const struct wl_report_column measured_columns[] = {
     { .id = "repeat", .label = "repeat" },
     { .id = "status", .label = "status", .text = true },
@@ -97,11 +97,12 @@ static void add_settings_cells(struct wl_report_table *t, const struct settings_
     }
 }
 
-static void add_row(struct wl_report_table *t, const struct settings_shown *list, const struct wl_run_row *run,
-                    const char *label)
+static void add_row(const struct wl_report_data *g, struct wl_report_table *t, const struct settings_shown *list,
+                    size_t i)
 {
+    const struct wl_run_row *run = &g->runs.v[i];
     wl_report_table_real(t, (double)run->id);
-    wl_report_table_text(t, label);
+    if (g->run_labels) wl_report_table_text(t, g->run_labels[i]);
     add_settings_cells(t, list, &run->set);
     wl_report_table_real(t, (double)run->repeat);
     wl_report_table_text(t, wl_run_status_names[run->status]);
@@ -150,10 +151,11 @@ static void add_acted_columns(struct wl_report_columns *to, struct wl_arena *a)
     }
 }
 
-static struct wl_report_columns all_columns(const struct settings_shown *list, struct wl_arena *a)
+static struct wl_report_columns all_columns(const struct settings_shown *list, bool labels, struct wl_arena *a)
 {
     struct wl_report_columns v = { 0 };
     wl_report_columns_add(&v, number_column, WL_COUNT(number_column), a);
+    if (labels) wl_report_columns_add(&v, label_column, WL_COUNT(label_column), a);
     add_settings_columns(&v, list, a);
     wl_report_columns_add(&v, measured_columns, WL_COUNT(measured_columns), a);
     wl_report_clock_columns(&v, " achieved", a);
@@ -166,9 +168,9 @@ void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d)
 {
     struct wl_section *s = wl_document_section(d, "runs", "Runs");
     const struct settings_shown list = settings_to_show(&g->runs, g->arena);
-    const struct wl_report_columns columns = all_columns(&list, g->arena);
+    const struct wl_report_columns columns = all_columns(&list, g->run_labels != NULL, g->arena);
     struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", columns.v, columns.n);
     t->caption = "In the order of execution. Wall time and energy are those of the whole job.";
-    for (size_t i = 0; i < g->runs.n; i++) add_row(t, &list, &g->runs.v[i], g->run_labels ? g->run_labels[i] : NULL);
+    for (size_t i = 0; i < g->runs.n; i++) add_row(g, t, &list, i);
     wl_section_table(d, s, t);
 }

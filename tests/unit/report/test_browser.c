@@ -70,7 +70,7 @@ static const char base_probe[] =
     "const put = document.documentElement.dataset;\n"
     "put.count = over('speedup', [['worker count', '4']]);\n"
     "put.group = over('energy-ratio', [['group', 'no power cap'], ['worker count', '1']]);\n"
-    "put.back = over('speedup', [['worker count', 'its smallest']]);\n"
+    "put.back = over('speedup', [['worker count', 'the fewest']]);\n"
     "</script>\n";
 
 /* Counts what the policy refuses, from the beginning on. */
@@ -275,11 +275,11 @@ static void another_base_is_computed_on_the_page(void **state)
                                         { 1, none, none }, { .25, none, none }, { 1, none, none } },
                   6);
     const double capped = 1.2 * .7;
-    assert_points(head, "group", "energy of one epoch over 1 worker, no power cap",
+    assert_points(head, "group", "energy over the base above",
                   (const double[][3]) { { capped, capped * lo, capped * hi }, { 2 * capped, 2 * capped * lo, 2 * capped * hi },
                                         { 1, none, none }, { 2, 2 * lo, 2 * hi } },
                   4);
-    assert_points(head, "back", "speed-up over the smallest worker count",
+    assert_points(head, "back", "speed-up over the fewest workers",
                   (const double[][3]) { { 1, 1, 1 }, { 2, 2 * lo, 2 * hi }, { 1, 1, 1 }, { 2, 2 * lo, 2 * hi },
                                         { 1, none, none }, { 4, none, none } },
                   6);
