@@ -13,8 +13,8 @@ struct wl_report_group {
     const struct wl_law_group *law;
     const struct wl_report_model *model; /* of the law's group */
     const char *workload;                /* "" where none was named */
-    const char *name;     /* in tables and sentences: "resnet50, local batch 16" */
-    const char *label;    /* legend entry: the settings in which the groups of a figure differ */
+    const char *name;                    /* in tables and sentences: "resnet50, local batch 16" */
+    const char *label;                   /* legend entry: the settings in which the groups of a figure differ */
     int colour, dash, marker;
     size_t facet;
 };
@@ -35,9 +35,9 @@ struct wl_report_data {
     struct wl_run_rows runs;
     const struct wl_run_row **runs_by_id; /* [runs.n] */
     const char **run_labels;              /* [runs.n] of a table, as its column has them; NULL: there are none */
-    struct wl_observations observations; /* times and energies of one `span` */
-    struct wl_observations whole;        /* the same rows with those of their own epochs or runs, for sums over runs */
-    struct wl_variation_rows variations; /* of utilisation, by run */
+    struct wl_observations observations;  /* times and energies of one `span` */
+    struct wl_observations whole;         /* the same rows with those of their own epochs or runs, for sums over runs */
+    struct wl_variation_rows variations;  /* of utilisation, by run */
     struct wl_metric_def_rows metric_defs;
     struct wl_law_result law;
     struct wl_report_model *models; /* [law.n] */
@@ -49,7 +49,7 @@ struct wl_report_data {
     size_t n_facets;
     const char *series; /* "constant global batch": suffix of titles and ids of figures; NULL: the law's own grouping */
     const char *span;   /* what a time or an energy belongs to: "epoch", "run" (none recorded epochs), "10^9 tokens" */
-    const struct wl_law_work *work; /* NULL: the span is no amount of work */
+    const struct wl_law_work *work; /* NULL: the span is an epoch or a run */
     struct wl_arena *arena;
 };
 

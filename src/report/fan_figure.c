@@ -98,8 +98,8 @@ static void set_axes(struct wl_figure *f, const struct wl_report_fan *fan)
 {
     const bool joules = fan->response == WL_LAW_ENERGY;
     f->x = (struct wl_figure_axis) { .label = "workers", .log = true, .min = NAN, .max = NAN };
-    f->y = (struct wl_figure_axis) { .label = wl_span_quantity(fan->span, fan->of_amount,
-                                                                joules ? "energy" : "time", f->arena),
+    f->y = (struct wl_figure_axis) { .label = wl_span_quantity(fan->span, fan->of_amount, joules ? "energy" : "time",
+                                                               f->arena),
                                      .unit = wl_law_response_unit(fan->response),
                                      .log = true,
                                      .min = NAN,

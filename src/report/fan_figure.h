@@ -9,8 +9,8 @@ struct wl_report_fan {
     const struct wl_law_group *law;
     const struct wl_law_posterior *posterior; /* of the law's response; not refused */
     enum wl_law_response response;
-    const char *name;    /* of the group, in the title */
-    const char *span;    /* what a response belongs to: "epoch", "run", or an amount of work: "10^9 tokens" */
+    const char *name; /* of the group, in the title */
+    const char *span; /* what a response belongs to: "epoch", "run", or an amount of work: "10^9 tokens" */
     bool of_amount;
     double to;           /* largest worker count drawn; 0: four times the largest measured one */
     const double *asked; /* [n_asked] worker counts that get a point with the interval of a new run */

@@ -83,14 +83,14 @@ static void define_metrics(struct wl_report_data *g, const struct wl_observation
     size_t cap = 0;
     for (size_t i = 0; (units || better) && i < obs->n; i++) {
         const char *direction = better && better[i] ? better[i] : "";
-        const struct wl_metric_def_row def = {
-            .workload = obs->workload[i],
-            .name = obs->metric[i],
-            .unit = units ? units[i] : NULL,
-            .larger = wl_str_eq(direction, "larger") ? 1 : wl_str_eq(direction, "smaller") ? 0 : NAN,
-            .main = true,
-            .place = 1
-        };
+        const struct wl_metric_def_row def = { .workload = obs->workload[i],
+                                               .name = obs->metric[i],
+                                               .unit = units ? units[i] : NULL,
+                                               .larger = wl_str_eq(direction, "larger")    ? 1
+                                                         : wl_str_eq(direction, "smaller") ? 0
+                                                                                           : NAN,
+                                               .main = true,
+                                               .place = 1 };
         if (!def.name || is_defined(&g->metric_defs, &def)) continue;
         WL_GROW(g->arena, g->metric_defs.v, g->metric_defs.n, cap);
         g->metric_defs.v[g->metric_defs.n++] = def;

@@ -79,9 +79,9 @@ struct wl_figure *wl_report_ratio_figure(const struct wl_report_data *g, size_t 
 {
     struct wl_figure *f = wl_report_group_figure(g, facet, id, title);
     f->base = (struct wl_figure_base) { .name = name, .groups = same_work(g, facet) };
-    f->y = (struct wl_figure_axis) {
-        .label = wl_strf(g->arena, "%s over the fewest workers", name), .min = NAN, .max = NAN
-    };
+    f->y = (struct wl_figure_axis) { .label = wl_strf(g->arena, "%s over the fewest workers", name),
+                                     .min = NAN,
+                                     .max = NAN };
     return f;
 }
 

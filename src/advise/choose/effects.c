@@ -69,7 +69,8 @@ static size_t base_of(const struct effect_held *h, size_t n)
 
 /* ---- ratios ---- */
 
-/* ln of a quantity at one value over that at the base: draws of the mean over the pairs, and its posterior and raw means. */
+/* ln of a quantity at one value over that at the base: draws of the mean over the pairs, and its posterior and raw
+ * means. */
 struct effect_sum {
     double draws[WL_JOINT_DRAWS], mean, raw;
 };

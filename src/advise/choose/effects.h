@@ -1,6 +1,7 @@
 /* What each thing that a campaign varied changes, all others held: time and energy at one value over those at another,
- * by the joint model. Where runs are few and scattered the model draws a value towards what all settings have in common;
- * it is then nearer to the truth on average than the ratio of raw means, which may lie outside of its interval (docs/adr/149). */
+ * by the joint model. Where runs are few and scattered the model draws a value towards what all settings have in
+ * common; it is then nearer to the truth on average than the ratio of raw means, which may lie outside of its interval
+ * (docs/adr/149). */
 #ifndef WL_ADVISE_CHOOSE_EFFECTS_H
 #define WL_ADVISE_CHOOSE_EFFECTS_H
 

@@ -392,9 +392,12 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     struct wl_law_result result;
     struct wl_law_curves *curves;
     struct wl_prior prior;
-    struct wl_law_options how = {
-        .by = o->by, .drop_epochs = o->drop_epochs, .beyond = o->beyond, .margin = o->margin, .thorough = true, .bootstrap = true
-    };
+    struct wl_law_options how = { .by = o->by,
+                                  .drop_epochs = o->drop_epochs,
+                                  .beyond = o->beyond,
+                                  .margin = o->margin,
+                                  .thorough = true,
+                                  .bootstrap = true };
     how.response = wl_str_eq(o->response, "energy_j") ? WL_LAW_ENERGY : WL_LAW_TIME;
     int rc = wl_prior_read(&o->prior, how.response, &prior, e);
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);

@@ -48,16 +48,16 @@ struct wl_figure_series {
     const char *label; /* its legend entry; NULL: belongs to the labelled series before it and is hidden with it */
     enum wl_figure_style style;
     size_t n;
-    const double *x, *y, *lo, *hi;    /* [n] each; NULL where the style has none */
-    const char *const *notes;         /* [n] texts shown at the points (the run, say), or NULL */
-    int colour;                       /* slot of the palette, or WL_COLOUR_NEUTRAL */
-    int marker;                       /* slot of the markers */
-    bool dashed;                      /* a reference: neither a group nor a fit */
-    int dash;                         /* line style of a setting, slot of WL_DASHES; 0: solid */
-    size_t option[WL_FIGURE_CHOICES]; /* 1 + the option that it belongs to; 0: drawn with all */
+    const double *x, *y, *lo, *hi;      /* [n] each; NULL where the style has none */
+    const char *const *notes;           /* [n] texts shown at the points (the run, say), or NULL */
+    int colour;                         /* slot of the palette, or WL_COLOUR_NEUTRAL */
+    int marker;                         /* slot of the markers */
+    bool dashed;                        /* a reference: neither a group nor a fit */
+    int dash;                           /* line style of a setting, slot of WL_DASHES; 0: solid */
+    size_t option[WL_FIGURE_CHOICES];   /* 1 + the option that it belongs to; 0: drawn with all */
     const struct wl_figure_mean *means; /* [n] what y is a ratio of, in a figure with a base; NULL: none */
-    double bar_width;                 /* in units of x; set by wl_figure_finish */
-    const bool *hidden;               /* [n] points that others cover (wl_figure_finish); NULL: none */
+    double bar_width;                   /* in units of x; set by wl_figure_finish */
+    const bool *hidden;                 /* [n] points that others cover (wl_figure_finish); NULL: none */
 };
 
 /* A vertical line with a name: the beginning of an epoch, say. */

@@ -163,7 +163,8 @@ static char *sentence(const struct comparison *c, struct wl_arena *a)
     char *label = wl_strdup(a, label_of(c->axis));
     if (c->axis->setting && label[0] >= 'a' && label[0] <= 'z') label[0] = (char)(label[0] - 'a' + 'A');
     if (wl_str_eq(c->axis->column, "workers"))
-        wl_text_addf(&t, "%s workers instead of %s: %s", c->value, c->base, change(c, &c->time, c->raw_time, "time", a));
+        wl_text_addf(&t, "%s workers instead of %s: %s", c->value, c->base,
+                     change(c, &c->time, c->raw_time, "time", a));
     else
         wl_text_addf(&t, "%s %s instead of %s: %s", label, value_text(c->axis, c->value, a),
                      value_text(c->axis, c->base, a), change(c, &c->time, c->raw_time, "time", a));
@@ -249,11 +250,12 @@ static void warn_beyond(const struct wl_report_data *g, struct wl_document *d)
                       is_beyond(&effects->v[i].energy, effects->v[i].raw_energy);
     }
     if (beyond)
-        wl_strs_addf(g->arena, &d->warnings,
-                     "Runs scatter: of %zu of the %zu effects in \"What each factor changes\" the ratio of raw means is "
-                     "outside of the interval; the model's value is nearer to the truth on average. More repeats bring "
-                     "the two together.",
-                     beyond, all);
+        wl_strs_addf(
+            g->arena, &d->warnings,
+            "Runs scatter: of %zu of the %zu effects in \"What each factor changes\" the ratio of raw means is "
+            "outside of the interval; the model's value is nearer to the truth on average. More repeats bring "
+            "the two together.",
+            beyond, all);
 }
 
 void wl_report_add_effects(const struct wl_report_data *g, struct wl_document *d)
@@ -263,10 +265,11 @@ void wl_report_add_effects(const struct wl_report_data *g, struct wl_document *d
     d->n_head_findings = add_findings(&all, d, g->arena);
     struct wl_report_table *t =
         wl_report_table_new(g->arena, "effects", "What each factor changes", columns, WL_COUNT(columns));
-    t->caption = "Ratios of time and energy of the same work, by the joint model: geometric means over the pairs of "
-                 "settings that differ in this factor alone, with 95 % intervals. Where runs are few and scattered, the "
-                 "ratio of raw means may lie outside of its interval: the model draws it towards what all settings have "
-                 "in common.";
+    t->caption =
+        "Ratios of time and energy of the same work, by the joint model: geometric means over the pairs of "
+        "settings that differ in this factor alone, with 95 % intervals. Where runs are few and scattered, the "
+        "ratio of raw means may lie outside of its interval: the model draws it towards what all settings have "
+        "in common.";
     for (size_t k = 0; k < g->choices.n; k++) add_rows(g->choices.v[k], t);
     warn_beyond(g, d);
     wl_section_table(d, wl_document_section(d, "effects", "What each factor changes"), t);

@@ -77,8 +77,7 @@ static void best_finding(const struct wl_report_data *g, struct wl_document *d)
     }
     if (!fastest) return;
     struct wl_text text = WL_TEXT(g->arena);
-    wl_text_addf(&text, "%s %s: %s s, %s with %.15g worker%s.",
-                 g->work ? "Least time of" : "Fastest", g->span,
+    wl_text_addf(&text, "%s %s: %s s, %s with %.15g worker%s.", g->work ? "Least time of" : "Fastest", g->span,
                  wl_significant_digits(g->arena, fastest->time_s, 4), of_fastest->name, fastest->workers,
                  plural(fastest->workers));
     if (frugal)

@@ -53,8 +53,7 @@ static double spread_pct(const struct wl_law_group *law, double workers, struct 
 static struct wl_report_table *config_table(const struct wl_report_data *g)
 {
     const struct wl_report_columns columns = config_columns(g);
-    struct wl_report_table *t =
-        wl_report_table_new(g->arena, "configurations", "Configurations", columns.v, columns.n);
+    struct wl_report_table *t = wl_report_table_new(g->arena, "configurations", "Configurations", columns.v, columns.n);
     t->caption = wl_strf(g->arena,
                          "Time and energy are those of %s: geometric means over runs. Ratios are to the "
                          "smallest worker count of the group.",

@@ -219,7 +219,7 @@ static struct wl_reals speedup_ticks(const struct wl_figure *f)
 
 static struct wl_figure *speedup_figure(const struct wl_report_data *g, size_t facet)
 {
-    struct wl_figure *f = wl_report_ratio_figure(g, facet, "speedup", "Speed-up", "speed-up");
+    struct wl_figure *f = wl_report_ratio_figure(g, facet, "speedup", "Speedup", "speedup");
     f->base.below = true;
     f->y.log = true;
     f->y.ticks = speedup_ticks(f);

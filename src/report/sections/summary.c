@@ -303,11 +303,12 @@ static void warn_work(const struct wl_report_data *g, struct wl_document *d)
     struct wl_obs_column tokens;
     struct wl_err none;
     if (g->work)
-        wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena,
-                            "Times and energies are those of %s (in formulas: of an epoch); sums over a run are those of the "
-                            "whole run.",
-                            g->span));
+        wl_strs_add(
+            g->arena, &d->warnings,
+            wl_strf(g->arena,
+                    "Times and energies are those of %s (in formulas: of an epoch); sums over a run are those of the "
+                    "whole run.",
+                    g->span));
     else if (wl_str_eq(g->span, "run") && wl_obs_find(&g->observations, "tokens", &tokens, &none) == 0)
         wl_strs_addf(g->arena, &d->warnings,
                      "No run has epochs: times and energies are those of whole runs, however long they were. "

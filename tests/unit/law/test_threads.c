@@ -21,7 +21,9 @@ static struct row *campaign(struct wl_arena *a)
 
 static char *fit_as_text(const struct row *rows, struct wl_arena *a)
 {
-    const struct wl_law_options options = { .drop_epochs = 1, .margin = WL_LAW_MARGIN, .thorough = true, .bootstrap = true };
+    const struct wl_law_options options = {
+        .drop_epochs = 1, .margin = WL_LAW_MARGIN, .thorough = true, .bootstrap = true
+    };
     const struct wl_law_result r = fit_rows(rows, ROWS, options, a);
     struct wl_json *root = wl_json_root_object(a);
     assert_int_equal(r.n, GROUPS);

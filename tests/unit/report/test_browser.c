@@ -41,7 +41,8 @@ static const char probe[] =
     "const shown = () => document.querySelectorAll('figure.chart:not([hidden])').length;\n"
     "const all = shown();\n"
     "pickWorkload('resnet50');\n"
-    "const rowsOf = (id) => [...document.querySelectorAll(`#table-${id} tbody tr`)].filter((row) => !row.hidden).length;\n"
+    "const rowsOf = (id) => [...document.querySelectorAll(`#table-${id} tbody tr`)].filter((row) => "
+    "!row.hidden).length;\n"
     "document.documentElement.dataset.rows = `${rowsOf('configurations')} ${rowsOf('configurations-2')}`;\n"
     "document.documentElement.dataset.picked = `${all} ${shown()}`;\n"
     "document.querySelector('#contents a[href=\"#figure-epoch-time\"]').click();\n" /* shows what was not picked */
@@ -64,8 +65,10 @@ static const char base_probe[] =
     "    select.dispatchEvent(new Event('change'));\n"
     "  }\n"
     "  const chart = Chart.getChart(figure.querySelector('canvas'));\n"
-    "  const sets = chart.data.datasets.map((set) => set.series).filter((s) => s.style === 'points' || s.label === 'ideal');\n"
-    "  return [chart.options.scales.y.title.text, ...sets.flatMap((s) => s.y.map((y, i) => [y, s.lo?.[i], s.hi?.[i]].map((v) => v ?? '-').join(' ')))].join(';');\n"
+    "  const sets = chart.data.datasets.map((set) => set.series).filter((s) => s.style === 'points' || s.label === "
+    "'ideal');\n"
+    "  return [chart.options.scales.y.title.text, ...sets.flatMap((s) => s.y.map((y, i) => [y, s.lo?.[i], "
+    "s.hi?.[i]].map((v) => v ?? '-').join(' ')))].join(';');\n"
     "}\n"
     "const put = document.documentElement.dataset;\n"
     "put.count = over('speedup', [['worker count', '4']]);\n"
@@ -270,18 +273,28 @@ static void another_base_is_computed_on_the_page(void **state)
     const char *head = attributes_of(*state, probed_page(*state, d, base_probe, OURS, ""));
     const double half = T2 * sqrt(2) * D, lo = exp(-half), hi = exp(half), none = NAN;
     assert_holds_not(head, "data-error");
-    assert_points(head, "count", "speed-up over 4 workers",
-                  (const double[][3]) { { .5, .5 * lo, .5 * hi }, { 1, none, none }, { .5, .5 * lo, .5 * hi },
-                                        { 1, none, none }, { .25, none, none }, { 1, none, none } },
+    assert_points(head, "count", "speedup over 4 workers",
+                  (const double[][3]) { { .5, .5 * lo, .5 * hi },
+                                        { 1, none, none },
+                                        { .5, .5 * lo, .5 * hi },
+                                        { 1, none, none },
+                                        { .25, none, none },
+                                        { 1, none, none } },
                   6);
     const double capped = 1.2 * .7;
     assert_points(head, "group", "energy over the base above",
-                  (const double[][3]) { { capped, capped * lo, capped * hi }, { 2 * capped, 2 * capped * lo, 2 * capped * hi },
-                                        { 1, none, none }, { 2, 2 * lo, 2 * hi } },
+                  (const double[][3]) { { capped, capped * lo, capped * hi },
+                                        { 2 * capped, 2 * capped * lo, 2 * capped * hi },
+                                        { 1, none, none },
+                                        { 2, 2 * lo, 2 * hi } },
                   4);
-    assert_points(head, "back", "speed-up over the fewest workers",
-                  (const double[][3]) { { 1, 1, 1 }, { 2, 2 * lo, 2 * hi }, { 1, 1, 1 }, { 2, 2 * lo, 2 * hi },
-                                        { 1, none, none }, { 4, none, none } },
+    assert_points(head, "back", "speedup over the fewest workers",
+                  (const double[][3]) { { 1, 1, 1 },
+                                        { 2, 2 * lo, 2 * hi },
+                                        { 1, 1, 1 },
+                                        { 2, 2 * lo, 2 * hi },
+                                        { 1, none, none },
+                                        { 4, none, none } },
                   6);
 }
 
