@@ -105,7 +105,7 @@ int wl_out_flush(void)
 
 bool wl_out_is_terminal(enum wl_out to) { return isatty(descriptor(to)); }
 
-enum { USUAL_WIDTH = 80, LEAST_WIDTH = 20 };
+enum { USUAL_WIDTH = 80, LEAST_WIDTH = 20, USUAL_HEIGHT = 24, LEAST_HEIGHT = 10 };
 
 /* COLUMNS, which shells keep to themselves and `watch` exports; 0: not set. */
 static int columns_variable(void)
@@ -122,6 +122,13 @@ int wl_out_width(enum wl_out to)
     if (!isatty(fd)) return given;
     if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col) return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
     return given ? given : USUAL_WIDTH;
+}
+
+int wl_out_height(enum wl_out to)
+{
+    struct winsize size = { 0 };
+    const bool known = isatty(descriptor(to)) && ioctl(descriptor(to), TIOCGWINSZ, &size) == 0;
+    return known && size.ws_row >= LEAST_HEIGHT ? size.ws_row : USUAL_HEIGHT;
 }
 
 int wl_out_text_width(enum wl_out to)

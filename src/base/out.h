@@ -29,6 +29,9 @@ int wl_out_flush(void);
 int wl_out_width(enum wl_out to);
 bool wl_out_is_terminal(enum wl_out to);
 
+/* The lines of its terminal; 24 where there is none, or it does not know. */
+int wl_out_height(enum wl_out to);
+
 /* The width of text that is for people alone, such as --help: the same, and 80 instead of no limit. */
 int wl_out_text_width(enum wl_out to);
 

@@ -20,6 +20,7 @@ struct line {
 
 /* Where the line of each stream is, between calls; guarded by the lock of the stream. */
 static struct wl_fold folds[2];
+static size_t lines[2]; /* that have ended */
 
 static void flush(struct line *l)
 {
@@ -30,6 +31,7 @@ static void flush(struct line *l)
 static void put_now(void *to, const char *s, size_t n)
 {
     struct line *l = to;
+    for (const char *end = s; (end = memchr(end, '\n', n - (size_t)(end - s))); end++) lines[l->to]++;
     if (n > sizeof l->bytes - l->n) flush(l);
     if (n > sizeof l->bytes) {
         fwrite(s, 1, n, stream(l->to));
@@ -285,6 +287,14 @@ void wl_print_flush(enum wl_out to)
     wl_fold_flush(&folds[to], width ? (size_t)width : (size_t)-1, put_now, &l);
     flush(&l);
     funlockfile(stream(to));
+}
+
+size_t wl_print_lines(enum wl_out to)
+{
+    flockfile(stream(to));
+    const size_t n = lines[to];
+    funlockfile(stream(to));
+    return n;
 }
 
 void wl_fprint(enum wl_out to, const char *fmt, ...)

@@ -38,6 +38,9 @@ void wl_fprint_in(enum wl_out to, enum wl_style style, const char *fmt, ...) WL_
 /* Prints what a call without "\n" has kept. */
 void wl_print_flush(enum wl_out to);
 
+/* Lines that these functions have ended on the stream, as folded. */
+size_t wl_print_lines(enum wl_out to);
+
 /* Prints our own text of several lines, unfolded: line ends and tabs stay, the rest is filtered. Foreign parts must be
  * escaped before (wl_printable). The second prints n bytes, NULs among them escaped. */
 void wl_print_text(enum wl_out to, const char *text);

@@ -1,11 +1,10 @@
 #include "base/table.h"
 
 #include "base/printable.h"
+#include "base/table_numbers.h"
 #include "base/utf8.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char missing[] = "-";
@@ -27,6 +26,13 @@ void wl_table_real_column(struct wl_table *t, const char *name, int digits)
 {
     wl_table_column(t, name, true);
     t->head[t->columns - 1].digits = digits;
+}
+
+void wl_table_unit_column(struct wl_table *t, const char *name, const char *quantity, const char *unit, int digits)
+{
+    wl_table_real_column(t, name, digits);
+    t->head[t->columns - 1].quantity = quantity;
+    t->head[t->columns - 1].unit = unit;
 }
 
 void wl_table_cell(struct wl_table *t, const char *text)
@@ -62,21 +68,13 @@ void wl_table_spare(struct wl_table *t, const char *const *names, size_t n)
             if (wl_str_eq(t->head[c].name, names[i])) t->head[c].spare = (int)i + 1;
 }
 
-/* The exponent after rounding: 99.996 with four digits is 100.0. */
-static int exponent_of(double value, int digits)
-{
-    char rounded[64];
-    snprintf(rounded, sizeof rounded, "%.*e", digits - 1, value);
-    return atoi(strchr(rounded, 'e') + 1);
-}
-
 void wl_table_real(struct wl_table *t, double value, int digits)
 {
     if (!isfinite(value)) {
         wl_table_cell(t, NULL);
         return;
     }
-    int exponent = exponent_of(value, digits), decimals = digits - 1 - exponent;
+    int exponent = wl_table_exponent(value, digits), decimals = digits - 1 - exponent;
     if (exponent >= 6 || exponent < -4)
         wl_table_cellf(t, "%.*g", digits, value);
     else
@@ -150,6 +148,8 @@ size_t wl_table_rows(const struct wl_table *t) { return t->columns ? t->cells.n 
 
 static size_t columns_of(const char *s) { return wl_utf8_columns(s, strlen(s)); }
 
+static size_t end_row(const struct wl_table *t) { return wl_table_rows(t) - t->cut; }
+
 static const char *cell(const struct wl_table *t, size_t row, size_t column)
 {
     return t->cells.v[row * t->columns + column];
@@ -161,45 +161,13 @@ static size_t column_width(const struct wl_table *t, size_t column)
     if (t->head[column].hidden) return 0;
     size_t width = columns_of(t->head[column].name);
     bool used = wl_table_rows(t) == 0;
-    for (size_t r = 0; r < wl_table_rows(t); r++) {
+    for (size_t r = t->skip; r < end_row(t); r++) {
         const char *text = cell(t, r, column);
         size_t n = columns_of(text);
         if (n > width) width = n;
         if (strcmp(text, missing) != 0) used = true;
     }
     return used ? width : 0;
-}
-
-/* ---- columns of one unit ---- */
-
-/* The decimals of a column; -1: its numbers are too large or too small to print without an exponent. */
-static int decimals_of(const struct wl_table *t, size_t column)
-{
-    int digits = t->head[column].digits, high = INT_MIN, low = INT_MAX;
-    for (size_t r = 0; r < wl_table_rows(t); r++) {
-        double value;
-        if (wl_str_to_real(cell(t, r, column), &value) || value == 0) continue;
-        int exponent = exponent_of(value, digits);
-        high = exponent > high ? exponent : high;
-        low = exponent < low ? exponent : low;
-    }
-    if (high == INT_MIN) return 0; /* nothing but zeros */
-    if (high >= 6 || low < -4) return -1;
-    int decimals = digits - 1 - high, needed = digits - 2 - low; /* one digit less of the smallest */
-    if (needed > decimals + 2) needed = decimals + 2;
-    if (needed > decimals) decimals = needed;
-    return decimals > 0 ? decimals : 0;
-}
-
-static void align(const struct wl_table *t, size_t column)
-{
-    int digits = t->head[column].digits, decimals = decimals_of(t, column);
-    for (size_t r = 0; r < wl_table_rows(t); r++) {
-        char **text = &t->cells.v[r * t->columns + column];
-        double value;
-        if (wl_str_to_real(*text, &value)) continue;
-        *text = decimals < 0 ? wl_strf(t->arena, "%.*g", digits, value) : wl_strf(t->arena, "%.*f", decimals, value);
-    }
 }
 
 const char *wl_table_take_constant(struct wl_table *t, size_t column)
@@ -214,7 +182,7 @@ const char *wl_table_take_constant(struct wl_table *t, size_t column)
 /* ---- layout ---- */
 
 enum {
-    TEXT_WIDTH = 24, /* text wraps in a column of at least this width, */
+    TEXT_WIDTH = 18, /* text wraps in a column of at least this width, */
     LEAST_TEXT = 10  /* or of this one, where only columns are left that stay */
 };
 
@@ -303,16 +271,18 @@ static struct layout layout_of(const struct wl_table *t, const size_t *natural, 
 
 /* ---- printing ---- */
 
-/* Lines go to a text, or to a stream with colours. */
+/* Lines go to a text, or to a stream with colours, or are counted. */
 struct sink {
     struct wl_text *text; /* NULL: to the stream */
     enum wl_out to;
+    bool counting;
+    size_t lines;
     size_t blanks; /* before the next piece, so that lines have none at their end */
 };
 
 static void put(struct sink *s, const char *piece, size_t n, enum wl_style style)
 {
-    if (!n) return;
+    if (!n || s->counting) return;
     if (s->text)
         wl_text_addf(s->text, "%*s%.*s", (int)s->blanks, "", (int)n, piece);
     else if (s->blanks)
@@ -324,9 +294,10 @@ static void put(struct sink *s, const char *piece, size_t n, enum wl_style style
 static void end_line(struct sink *s)
 {
     s->blanks = 0;
+    s->lines++;
     if (s->text)
         wl_text_add(s->text, "\n");
-    else
+    else if (!s->counting)
         wl_fprint(s->to, "\n");
 }
 
@@ -386,7 +357,7 @@ static void put_rows(const struct wl_table *t, const struct layout *l, struct si
     const char **cells = wl_new_array(a, const char *, t->columns);
     for (size_t c = 0; c < t->columns; c++) cells[c] = t->head[c].name;
     put_row(t, l, cells, (size_t)-1, to);
-    for (size_t r = 0; r < wl_table_rows(t); r++) {
+    for (size_t r = t->skip; r < end_row(t); r++) {
         for (size_t c = 0; c < t->columns; c++) cells[c] = cell(t, r, c);
         put_row(t, l, cells, r * t->columns, to);
     }
@@ -427,15 +398,11 @@ static bool next_part(const struct wl_table *t, const struct layout *l, size_t *
     return any && shrinks;
 }
 
-static void put_table(const struct wl_table *t, struct sink *to, int width)
+static void put_parts(const struct wl_table *t, struct sink *to, int width, struct wl_arena *a)
 {
-    struct wl_arena *a = wl_arena_new(t->arena);
     size_t *natural = wl_new_array(a, size_t, t->columns);
     const size_t limit = width > 0 ? (size_t)width : (size_t)-1;
-    for (size_t c = 0; c < t->columns; c++) {
-        if (t->head[c].digits) align(t, c);
-        natural[c] = column_width(t, c);
-    }
+    for (size_t c = 0; c < t->columns; c++) natural[c] = column_width(t, c);
     struct layout l = layout_of(t, natural, limit, a);
     if (t->columns) put_rows(t, &l, to, a);
     while (t->whole && next_part(t, &l, natural)) {
@@ -447,9 +414,54 @@ static void put_table(const struct wl_table *t, struct sink *to, int width)
     if (names) {
         const char *line = wl_strf(a, "(%d columns leave out: %s; | cat shows all)", width, names);
         put(to, line, strlen(line), WL_PLAIN);
+        to->lines += columns_of(line) / limit; /* the stream folds it */
         end_line(to);
     }
+}
+
+static void put_table(const struct wl_table *t, struct sink *to, int width)
+{
+    struct wl_arena *a = wl_arena_new(t->arena);
+    const struct wl_table shown = wl_table_with_numbers(t, width > 0, a);
+    put_parts(&shown, to, width, a);
     wl_arena_free(a);
+}
+
+static size_t lines_of(const struct wl_table *t, int width)
+{
+    struct wl_arena *a = wl_arena_new(t->arena);
+    struct sink count = { .counting = true };
+    put_parts(t, &count, width, a);
+    wl_arena_free(a);
+    return count.lines;
+}
+
+/* Raises the number of rows that are left out, shown->skip or shown->cut. */
+static void leave_out_rows(struct wl_table *shown, size_t *left_out, int width, size_t lines)
+{
+    const size_t rows = wl_table_rows(shown), shown_at_most = lines ? lines : 1;
+    *left_out = rows > shown_at_most ? rows - shown_at_most : 0;
+    while (*left_out + 1 < rows && lines_of(shown, width) > lines) ++*left_out;
+}
+
+size_t wl_table_skip_to_fit(struct wl_table *t, int width, size_t lines)
+{
+    struct wl_arena *a = wl_arena_new(t->arena);
+    struct wl_table shown = wl_table_with_numbers(t, width > 0, a);
+    leave_out_rows(&shown, &shown.skip, width, lines);
+    t->skip = shown.skip;
+    wl_arena_free(a);
+    return t->skip;
+}
+
+size_t wl_table_cut_to_fit(struct wl_table *t, int width, size_t lines)
+{
+    struct wl_arena *a = wl_arena_new(t->arena);
+    struct wl_table shown = wl_table_with_numbers(t, width > 0, a);
+    leave_out_rows(&shown, &shown.cut, width, lines);
+    t->cut = shown.cut;
+    wl_arena_free(a);
+    return t->cut;
 }
 
 void wl_table_text(const struct wl_table *t, struct wl_text *to, int width)

@@ -20,6 +20,7 @@ struct wl_table_head {
     bool hidden; /* by wl_table_take_constant */
     bool kept;   /* wl_table_keep */
     int spare;   /* wl_table_spare: 1 + its place in the order; 0: not named */
+    const char *quantity, *unit; /* of wl_table_unit_column; NULL: none */
 };
 struct wl_table_style {
     size_t cell;
@@ -29,6 +30,7 @@ struct wl_table {
     struct wl_arena *arena;
     struct wl_table_head *head;
     size_t columns, head_cap;
+    size_t skip, cut; /* first and last rows that are not printed */
     struct wl_strs cells; /* row by row */
     struct wl_table_style *styles;
     size_t n_styles, styles_cap;
@@ -45,6 +47,10 @@ void wl_table_column(struct wl_table *t, const char *name, bool right);
 /* A column of numbers in one unit with the same number of decimals: as many as give the largest number `digits`
  * significant digits, and up to two more if the smallest would show fewer than digits - 1. */
 void wl_table_real_column(struct wl_table *t, const char *name, int digits);
+
+/* Such a column of amounts in J, W, s or kWh. Where the table has a width, it takes the prefix that fits its largest number,
+ * and its head is "quantity prefix-and-unit" ("energy MJ"); elsewhere the head is `name`, and the unit as it is. */
+void wl_table_unit_column(struct wl_table *t, const char *name, const char *quantity, const char *unit, int digits);
 
 /* The next cell of the current row. NULL and "" print as "-"; unprintable characters are escaped (printable.h). */
 void wl_table_cell(struct wl_table *t, const char *text);
@@ -87,6 +93,11 @@ size_t wl_table_rows(const struct wl_table *t);
 /* Hides a column of two or more equal cells, so that the value can be printed once: returns the cell, "-" for missing.
  * NULL: the cells differ, and the column stays. */
 const char *wl_table_take_constant(struct wl_table *t, size_t column);
+
+/* Leaves out first or last rows so that the table, printed at this width, takes at most `lines` lines; one row stays.
+ * Returns how many. After the last row. */
+size_t wl_table_skip_to_fit(struct wl_table *t, int width, size_t lines);
+size_t wl_table_cut_to_fit(struct wl_table *t, int width, size_t lines);
 
 /* Prints header and rows; widths are columns of a terminal, not bytes. Columns without any value are left out. Where
  * the table is wider than `width`, text wraps inside its column; then columns are left out, the least important first,

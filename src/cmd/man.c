@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char page_date[] =
-    "November 28, 2026"; /* of the texts in this release; not of the build, which must repeat */
-
 /* ---- text ---- */
 
 /* Is s[i] the blank between two sentences? */
@@ -88,7 +85,7 @@ static void add_head(struct wl_text *to, const char *name, const char *about)
 {
     struct wl_text upper = WL_TEXT(to->arena);
     for (const char *s = name; *s; s++) wl_text_addf(&upper, "%c", toupper((unsigned char)*s));
-    wl_text_addf(to, ".Dd %s\n.Dt %s 1\n.Os wattlaw %s\n.Sh NAME\n.Nm %s\n.Nd ", page_date, upper.s, WL_VERSION, name);
+    wl_text_addf(to, ".Dd %s\n.Dt %s 1\n.Os wattlaw %s\n.Sh NAME\n.Nm %s\n.Nd ", WL_VERSION_DATE, upper.s, WL_VERSION, name);
     add_line(to, about, strlen(about));
 }
 

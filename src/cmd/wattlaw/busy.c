@@ -62,7 +62,7 @@ int wl_busy_runs_find(const char *path, bool exclude, struct wl_observations *ob
     return 0;
 }
 
-void wl_busy_runs_print(const struct wl_busy_runs *b)
+void wl_busy_runs_print(const struct wl_busy_runs *b, bool shortened)
 {
     enum { LISTED = 8 };
     if (b->rows.n == 0) return;
@@ -70,6 +70,7 @@ void wl_busy_runs_print(const struct wl_busy_runs *b)
     wl_fprint_in(WL_STDOUT, WL_CAUTION, "busy machine");
     wl_print(": %zu of %zu runs, %s\n", b->rows.n, b->runs,
              b->excluded ? "excluded" : "included (--exclude-busy leaves them out)");
+    if (shortened) return;
     for (size_t i = 0; i < b->rows.n && i < LISTED; i++)
         wl_print("  run %-6lld %s\n", (long long)b->rows.v[i].run, b->rows.v[i].busy);
     if (b->rows.n > LISTED) wl_print("  and %zu more: wattlaw show lists them\n", b->rows.n - LISTED);

@@ -17,7 +17,8 @@ struct wl_busy_runs {
 int wl_busy_runs_find(const char *path, bool exclude, struct wl_observations *obs, struct wl_busy_runs *out,
                       struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-void wl_busy_runs_print(const struct wl_busy_runs *b); /* nothing where there are none */
+/* Prints how many, and but for `shortened` which; nothing where there are none. */
+void wl_busy_runs_print(const struct wl_busy_runs *b, bool shortened);
 void wl_busy_runs_json(const struct wl_busy_runs *b,
                        struct wl_json *root); /* busy_runs, busy_excluded; nothing of a CSV file */
 

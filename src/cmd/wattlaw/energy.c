@@ -8,6 +8,7 @@
 #include "cmd/wattlaw/points.h"
 #include "cmd/wattlaw/prior.h"
 #include "cmd/wattlaw/scaling.h"
+#include "cmd/wattlaw/screen.h"
 #include "law/law.h"
 
 #include <math.h>
@@ -94,10 +95,17 @@ static void print_lines(const struct wl_energy_law_group *g, struct wl_arena *a)
                  between(&g->exponent, a), wl_format_p(g->exponent.p, a));
 }
 
+/* Above, coefficients are rounding errors of the inversion. */
+static const double COLLINEAR_VIF = 1e6;
+
 static void print_drivers(const struct wl_energy_law_group *g, struct wl_arena *a)
 {
     if (g->drivers_reason) {
         wl_print("  drivers    not tested: %s\n", g->drivers_reason);
+        return;
+    }
+    if (g->vif > COLLINEAR_VIF) {
+        wl_print("  drivers    samples and updates cannot be separated: they are collinear (VIF %.3g)\n", g->vif);
         return;
     }
     wl_print(
@@ -138,10 +146,13 @@ static void print_group(const struct energy_options *o, const struct wl_energy_l
     for (size_t i = 0; i < g->notes.n; i++) wl_print("  note       %s\n", g->notes.v[i]);
 }
 
-/* More groups than this are shown as a table with one row each, unless --all is given. */
+/* More groups than this, on a terminal than one, are shown as a table with one row each, unless --all is given. */
 enum { MAX_GROUPS_IN_FULL = 6 };
 
-static bool in_full(const struct energy_options *o, size_t groups) { return o->all || groups <= MAX_GROUPS_IN_FULL; }
+static bool in_full(const struct energy_options *o, size_t groups)
+{
+    return o->all || groups <= (wl_screen_is_short(false) ? 1 : MAX_GROUPS_IN_FULL);
+}
 
 static void overview_row(struct wl_table *t, const struct energy_options *o, const struct wl_energy_law_group *g)
 {

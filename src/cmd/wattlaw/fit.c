@@ -11,6 +11,7 @@
 
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 struct fit_options {
     const char *work;
@@ -196,7 +197,10 @@ static void print_worker_counts(const struct wl_law_group *g, const struct wl_la
     wl_table_column(&t, "95 % of it", true);
     wl_table_real_column(&t, "efficiency", 4);
     if (!joules) wl_table_provenance_column(&t);
-    wl_table_real_column(&t, joules ? "time_s" : "energy_j", 4);
+    if (joules)
+        wl_table_unit_column(&t, "time_s", "time", "s", 4);
+    else
+        wl_table_unit_column(&t, "energy_j", "energy", "J", 4);
     wl_table_real_column(&t, "energy ratio", 3);
     for (size_t i = 0; i < g->n_configs; i++) {
         const struct wl_law_config *c = &g->configs[i];
@@ -316,15 +320,25 @@ static void print_details(const struct wl_law_result *r, const struct wl_law_gro
 
 /* What is printed of each group. */
 struct view {
+    bool each;            /* the law of each in lines; else a table of laws */
     bool tables, details; /* measurements; the quality of the fit and all curves */
     bool all;             /* --all: tables lose no column */
 };
 
 static struct view view_of(const struct wl_law_result *r, bool all)
 {
-    enum { WITH_TABLES = 1 }; /* group whose table fits on a screen */
+    enum { WITH_TABLES = 1, IN_LINES = 2 }; /* groups that fit on a screen */
     const bool shortened = wl_screen_is_short(all);
-    return (struct view) { .tables = !shortened || r->n <= WITH_TABLES, .details = !shortened, .all = all };
+    return (struct view) { .each = !shortened || r->n <= IN_LINES,
+                           .tables = !shortened || r->n <= WITH_TABLES,
+                           .details = !shortened,
+                           .all = all };
+}
+
+static const char *no_law_text(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
+    return wl_strf(a, "%s%s", g->no_law_reason, other_column ? " (name its column: --map workers=COLUMN)" : "");
 }
 
 /* The law in a few lines, the measurements, then the quality of the fit. */
@@ -338,8 +352,7 @@ static void print_group(const struct wl_law_result *r, const struct wl_law_group
     if (g->law) {
         print_law(g, r->response, a);
     } else {
-        bool other_column = g->counts.rows && g->counts.no_workers == g->counts.rows;
-        wl_print("  %s%s\n", g->no_law_reason, other_column ? " (name its column: --map workers=COLUMN)" : "");
+        wl_print("  %s\n", no_law_text(g, a));
     }
     if (g->n_configs && view->tables) {
         wl_print("\n");
@@ -354,25 +367,84 @@ static void print_group(const struct wl_law_result *r, const struct wl_law_group
     print_models(g, curves, view->all, a);
 }
 
-static void print_result(const struct wl_law_result *r, const struct wl_law_curves *curves, bool all,
+/* ---- several groups on one screen ---- */
+
+static void overview_row(struct wl_table *t, const struct wl_law_result *r, const struct wl_law_group *g,
                          struct wl_arena *a)
 {
+    const struct wl_law_estimate *law = g->law;
+    wl_table_cellf(t, "%s%s", g->title, g->simulated ? " (simulated)" : "");
+    if (r->response == WL_LAW_ENERGY) wl_table_provenance(t, provenance_of(g));
+    if (law) {
+        const int d = wl_format_decimals(law->beta_se);
+        const double last = g->configs[g->n_configs - 1].workers;
+        wl_table_cellf(t, "%g to %g", g->configs[0].workers, last);
+        wl_table_cellf(t, "%s %s x N^%.*f", wl_number_text(law->alpha, a), wl_law_response_unit(r->response), d,
+                       -law->beta + 0.0);
+        wl_table_cell(t, wl_format_interval(law->beta_lo, law->beta_hi, d, a));
+        wl_table_cell(t, wl_law_verdict_name(g->verdict));
+        wl_table_style(t, style_of(g->verdict));
+    } else {
+        for (int i = 0; i < 4; i++) wl_table_cell(t, NULL);
+        wl_table_cell(t, no_law_text(g, a));
+    }
+    wl_table_row(t);
+}
+
+static void print_overview(const struct wl_law_result *r, struct wl_arena *a)
+{
+    enum { LATER = 4 }; /* lines: the groups left out, what --all adds */
+    static const char *const spare[] = { "workers", "beta" };
+    struct wl_table t = wl_table_new(a);
+    wl_table_column(&t, "group", false);
+    if (r->response == WL_LAW_ENERGY) wl_table_provenance_column(&t);
+    wl_table_column(&t, "workers", true);
+    wl_table_column(&t, wl_strf(a, "%s(N)", wl_law_response_symbol(r->response)), true);
+    wl_table_column(&t, "beta, 95 %", true);
+    wl_table_column(&t, "power law?", false);
+    wl_table_column(&t, "note", false);
+    wl_table_keep(&t, "power law?");
+    wl_table_spare(&t, spare, WL_COUNT(spare));
+    for (size_t i = 0; i < r->n; i++) overview_row(&t, r, &r->groups[i], a);
+    const size_t cut = wl_screen_table_begin(&t, false, LATER);
+    if (cut) wl_print("\n%zu of %zu groups\n", r->n - cut, r->n);
+}
+
+/* Notes on all groups, as many as the screen has room for. Returns how many are hidden. */
+static size_t print_common_notes(const struct wl_law_result *r, bool all, struct wl_arena *a)
+{
+    enum { LATER = 5 }; /* lines: a busy machine, what --all adds */
+    const int width = wl_out_width(WL_STDOUT);
+    size_t shown = 0, hidden = 0;
+    for (size_t i = 0; r->n && i < r->groups[0].notes.n; i++) {
+        const char *text = wl_strf(a, "  note       %s\n", r->groups[0].notes.v[i]);
+        const size_t lines = (width ? 1 + strlen(text) / (size_t)width : 1) + (shown ? 0 : 2);
+        if (!is_common(r, r->groups[0].notes.v[i])) continue;
+        if (lines > wl_screen_left(all, LATER)) {
+            hidden++;
+            continue;
+        }
+        if (!shown++) wl_print("\nall groups\n");
+        wl_print("  note       %s\n", r->groups[0].notes.v[i]);
+    }
+    return hidden;
+}
+
+static void print_result(const struct wl_law_result *r, const struct wl_law_curves *curves,
+                         const struct wl_busy_runs *busy, bool all, struct wl_arena *a)
+{
     const struct view view = view_of(r, all);
-    for (size_t i = 0; i < r->n; i++) {
+    if (!view.each) print_overview(r, a);
+    for (size_t i = 0; view.each && i < r->n; i++) {
         if (i) wl_print("\n");
         print_group(r, &r->groups[i], &curves[i], &view, a);
     }
-    bool first = true;
-    for (size_t i = 0; r->n && i < r->groups[0].notes.n; i++) {
-        const char *note = r->groups[0].notes.v[i];
-        if (!is_common(r, note)) continue;
-        if (first) wl_print("\nall groups\n");
-        wl_print("  note       %s\n", note);
-        first = false;
-    }
-    if (!view.details)
-        wl_screen_print_rest(view.tables ? "curves, intervals and the quality of the fit"
-                                         : "measurements, curves, intervals, the quality of each fit and notes");
+    const size_t hidden = print_common_notes(r, all, a);
+    wl_busy_runs_print(busy, !view.details);
+    if (view.details) return;
+    const char *notes = hidden ? wl_strf(a, "%s, ", wl_format_count(hidden, "note", a)) : "";
+    wl_screen_print_rest(view.tables ? "curves, intervals and the quality of the fit"
+                                     : wl_strf(a, "%smeasurements, curves, intervals, the quality of each fit", notes));
 }
 
 static bool any_law(const struct wl_law_result *r)
@@ -416,8 +488,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         wl_busy_runs_json(&busy, root);
         wl_json_print(root);
     } else {
-        print_result(&result, curves, o->all, a);
-        wl_busy_runs_print(&busy);
+        print_result(&result, curves, &busy, o->all, a);
     }
     return any_law(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

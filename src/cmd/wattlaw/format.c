@@ -97,7 +97,7 @@ const char *wl_format_caps_acted(const struct wl_run_row *r, struct wl_arena *a)
         double pct = r->acted_pct[c->cap];
         if (isnan(pct)) continue;
         if (pct > 0 && pct < 100)
-            wl_text_addf(&t, "%s%s acted on %.0f %% of the devices", comma, name, pct);
+            wl_text_addf(&t, "%s%s acted on %.0f %% of devices", comma, name, pct);
         else
             wl_text_addf(&t, "%s%s %sacted", comma, name, pct > 0 ? "" : "never ");
     }

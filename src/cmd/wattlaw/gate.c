@@ -223,8 +223,8 @@ int wl_gate_run(const struct wl_gate_request *q, struct wl_arena *a, struct wl_e
         print_markdown(&r, q->fail_if.n > 0, a);
     } else {
         print_text(&r, q->fail_if.n > 0, a);
-        wl_busy_runs_print(&busy[0]);
-        wl_busy_runs_print(&busy[1]);
+        wl_busy_runs_print(&busy[0], false);
+        wl_busy_runs_print(&busy[1], false);
     }
     return status_of(q, r.verdict);
 }

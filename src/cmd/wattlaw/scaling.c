@@ -29,7 +29,7 @@ static void ratio_columns(struct wl_table *t, const char *name)
 static void energy_columns(struct wl_table *t)
 {
     wl_table_provenance_column(t);
-    wl_table_real_column(t, "energy_j", 4);
+    wl_table_unit_column(t, "energy_j", "energy", "J", 4);
 }
 
 /* ---- normalised ---- */

@@ -5,6 +5,7 @@
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/rules.h"
+#include "cmd/wattlaw/screen.h"
 #include "cmd/wattlaw/store.h"
 #include "cmd/wattlaw/sweep_command.h"
 #include "cmd/wattlaw/totals.h"
@@ -12,12 +13,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { SKIPPED_SHOWN = 10 };
+enum { SKIPPED_SHOWN = 10, SKIPPED_ON_SCREEN = 5 };
 
 struct options {
     struct wl_strs axis, set;
     const char *epoch_regex;
-    bool dry_run, cap_dry_run, retry_failed, json, keys, quiet;
+    bool dry_run, cap_dry_run, retry_failed, json, keys, quiet, all;
 };
 
 static const struct wl_opt rows[] = {
@@ -50,6 +51,7 @@ static const struct wl_opt rows[] = {
       .offset = offsetof(struct options, retry_failed),
       .help = "run failed runs again" },
     { .name = "json", .type = WL_FLAG, .offset = offsetof(struct options, json), .help = "print the result as JSON" },
+    WL_ALL_OPT_ROW(struct options),
     { .name = "keys",
       .type = WL_FLAG,
       .offset = offsetof(struct options, keys),
@@ -123,10 +125,11 @@ static void print_skipped(const struct wl_grid *g, size_t max_shown, enum wl_out
     for (size_t i = 0; i < g->n_trials; i++)
         if (g->trials[i].skip && n++ < max_shown)
             wl_fprint(to, "skipped  %s: %s\n", g->trials[i].label, g->trials[i].skip);
-    if (n > max_shown) wl_fprint(to, "skipped  %zu more (--dry-run lists all)\n", n - max_shown);
+    if (n > max_shown) wl_fprint(to, "skipped  %zu more (--dry-run --all lists them)\n", n - max_shown);
 }
 
-static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, struct wl_arena *a, struct wl_err *e)
+static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, bool all, struct wl_arena *a,
+                     struct wl_err *e)
 {
     struct wl_table t = wl_table_new(a);
     wl_table_column(&t, "run", true);
@@ -144,8 +147,9 @@ static int plan_text(const struct wl_experiment *x, const struct wl_grid *g, str
         wl_table_row(&t);
     }
     print_count(x, g, WL_STDOUT);
-    print_skipped(g, g->n_trials, WL_STDOUT);
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    print_skipped(g, wl_screen_is_short(all) ? SKIPPED_ON_SCREEN : g->n_trials, WL_STDOUT);
+    const size_t cut = wl_screen_table_begin(&t, all, 2);
+    if (cut) wl_screen_print_rest(wl_strf(a, "the last %zu of %zu runs", cut, g->n_runs));
     return WL_EXIT_OK;
 }
 
@@ -159,7 +163,7 @@ static int dry_run(const struct options *o, const struct wl_experiment *x, struc
     if (rc == 0) rc = wl_cmd_footprint_complete(&footprint, a, e);
     if (g.n_trials) {
         struct wl_err why;
-        int plan_rc = o->json ? plan_json(x, &g, a, &why) : plan_text(x, &g, a, &why);
+        int plan_rc = o->json ? plan_json(x, &g, a, &why) : plan_text(x, &g, o->all, a, &why);
         if (rc == 0 && plan_rc < 0) rc = wl_fail(e, plan_rc, "%s", why.msg);
     }
     wl_arena_free(held);

@@ -68,7 +68,7 @@ def check_runs(program, folder):
         near(row["value"], accuracy + .2, what + "value")
     for common in "status=done", "workload=net", "local_batch=32", "epochs done=3", "metric=val_top1":
         check(common in text, f"{common} is not in\n{text}")
-    check("energy estimated" in text, f"an estimated energy is not marked:\n{text}")
+    check("estimated" in text, f"an estimated energy is not marked:\n{text}")
     check("estimated" not in show(program, folder, "measured"), "a measured energy is called estimated")
 
 

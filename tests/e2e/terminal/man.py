@@ -31,6 +31,13 @@ with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
             wrong.append(f"wattlaw-sweep.1: no {want!r}")
     if os.path.dirname(programs[0]) in "".join(read(folder, page) for page in pages):
         wrong.append("a page names the build folder")
+    for given, want in ("0", "January 1, 1970"), ("1735689599", "December 31, 2024"):
+        date = subprocess.run([os.path.join(source, "tools", "version-date"), "0.1.0"], capture_output=True, text=True, check=True,
+                              env={**os.environ, "SOURCE_DATE_EPOCH": given}).stdout.strip()
+        if date != want:
+            wrong.append(f"SOURCE_DATE_EPOCH={given}: {date}")
+    if not re.match(r"\.Dd [A-Z][a-z]+ \d{1,2}, \d{4}\n", sweep):
+        wrong.append(f"wattlaw-sweep.1: its date: {sweep[:40]!r}")
     mandoc = shutil.which("mandoc")
     for page in pages if mandoc else []:
         done = subprocess.run([mandoc, "-Tlint", "-Wwarning", page], cwd=folder, capture_output=True, text=True, check=False)

@@ -21,18 +21,23 @@ wattlaw, *others = (os.path.abspath(p) for p in sys.argv[1:])
 wrong = []
 
 STRONG = os.path.join(CASES, "fit", "cases", "strong.csv")
+GROUPS = "groups.csv"
 CLOCKS = os.path.join(CASES, "analysis", "cases", "clocks.csv")
 # (arguments, words that no width loses, lines at 80 columns)
 SCREENS = [
     (["fit", STRONG], ["simulated", "law", "power law?", "N^-0.876"], 24),
     (["fit", STRONG, "--response", "energy_j"], ["simulated", "E = "], 24),
     (["compare", CLOCKS, "--factor", "clock_mhz"], ["verdict", "simulated"], 30),
+    (["fit", GROUPS, "--by", "model"], ["power law?", "UNDECIDED", "--all adds"], 24),
     (["show", "lab.db"], ["done", "failed"], 24),
+    (["show", "many.db"], [" 70 ", "--all adds the first", "of 63 runs", "failed"], 24),
+    (["show", "many.db", "--epochs"], ["epochs)"], 24),
     (["show", "lab.db", "--run", "1"], ["run 1, done", "settings", "energy"], 24),
     (["status", "lab.db"], ["lab1", "failed"], 24),
     (["doctor", "--for", "0.1s"], ["energy", "sensors", "caps"], 24),
     (["energy", STRONG], ["simulated"], None),
-    (["predict", STRONG, "--at", "workers=64"], ["simulated"], None),
+    (["predict", STRONG, "--at", "workers=64"], ["simulated"], 24),
+    (["sweep", "--axis", "batch=" + ",".join(map(str, range(1, 31))), "--dry-run", "--", "true", "{batch}"], ["--all adds the last"], 24),
 ]
 
 
@@ -46,6 +51,28 @@ def make_store(path):
         db.executescript(f.read())
         db.execute("DROP TRIGGER IF EXISTS x")
         db.commit()
+
+
+def make_many(path):
+    """60 more runs of the fixture's trial of run 1; the first one failed."""
+    make_store(path)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f'DROP TRIGGER "{name}"')
+        columns = [row[1] for row in db.execute("PRAGMA table_info(run)") if row[1] not in ("id", "repeat")]
+        for i in range(60):
+            db.execute(f"INSERT INTO run(id, repeat, {','.join(columns)}) SELECT {11 + i}, {11 + i}, {','.join(columns)} FROM run WHERE id = 1")
+            db.execute(f"INSERT INTO epoch SELECT {11 + i}, {', '.join(r[1] for r in db.execute('PRAGMA table_info(epoch)') if r[1] != 'run')} FROM epoch WHERE run = 1")
+        db.execute("UPDATE run SET status = 'failed', error = 'exit status 1' WHERE id = 11")
+        db.commit()
+
+
+def make_groups(path):
+    """Laws of twelve models."""
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("model,workers,time_s\n")
+        for i in range(12):
+            f.writelines(f"transformer-{i},{n},{(10 + i) / n ** 0.9}\n" for n in (1, 2, 4))
 
 
 def screens_fit(folder):
@@ -90,6 +117,15 @@ def pipes_get_everything(folder):
     check(not too_wide(narrow, 60) and "leave out" in narrow, "COLUMNS counts where there is no terminal", narrow)
 
 
+def everything_is_asked_for(folder):
+    """--all prints every run, and a pipe does without it."""
+    _, asked = on_terminal([wattlaw, "show", "many.db", "--all"], 80, folder)
+    piped = subprocess.run([wattlaw, "show", "many.db"], cwd=folder, capture_output=True, text=True, check=True).stdout
+    for text in SGR.sub("", asked), piped:
+        runs = set(re.findall(r"^ *(\d+) ", text, re.M))
+        check(len(runs) == 63 and "--all" not in text, f"{len(runs)} runs of 63", text)
+
+
 def colours_have_their_place(folder):
     args = [wattlaw, "show", "lab.db"]
     _, coloured = on_terminal(args, 120, folder)
@@ -119,7 +155,9 @@ def runs_are_named_by_their_script(folder):
 def main():
     with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
         make_store(os.path.join(folder, "lab.db"))
-        for test in screens_fit, help_fits, pipes_get_everything, colours_have_their_place, runs_are_named_by_their_script:
+        make_many(os.path.join(folder, "many.db"))
+        make_groups(os.path.join(folder, GROUPS))
+        for test in screens_fit, help_fits, pipes_get_everything, everything_is_asked_for, colours_have_their_place, runs_are_named_by_their_script:
             test(folder)
     for text in wrong:
         print(text)

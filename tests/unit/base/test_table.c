@@ -76,10 +76,10 @@ static void columns_are_left_out_by_importance(void **state)
         { 68, "run  time s      95 %  util %  power W  note\n"
               "  1   12.50  12 to 13    98.0      250  estimated: nothing here\n"
               "                                        measures it\n" },
-        { 55, "run  time s  power W  note\n"
-              "  1   12.50      250  estimated: nothing here measures\n"
-              "                      it\n"
-              "(55 columns leave out: 95 % of time s, util %; | cat shows all)\n" },
+        { 49, "run  time s  power W  note\n"
+              "  1   12.50      250  estimated: nothing here\n"
+              "                      measures it\n"
+              "(49 columns leave out: 95 % of time s, util %; | cat shows all)\n" },
         { 20, "run  note\n"
               "  1  estimated:\n"
               "     nothing here\n"
@@ -101,6 +101,77 @@ static void columns_are_left_out_by_importance(void **state)
     for (size_t i = 0; i < WL_COUNT(all); i++)
         if (!strstr(s, all[i])) fail_msg("%s is missing in\n%s", all[i], s);
     free(s);
+    wl_arena_free(a);
+}
+
+static struct wl_table energies(const double *j, size_t n, struct wl_arena *a)
+{
+    struct wl_table t = wl_table_new(a);
+    wl_table_column(&t, "run", true);
+    wl_table_unit_column(&t, "energy J", "energy", "J", 4);
+    for (size_t i = 0; i < n; i++) {
+        wl_table_int(&t, (double)i + 1);
+        wl_table_aligned(&t, j[i]);
+        wl_table_row(&t);
+    }
+    return t;
+}
+
+/* The prefix is that of the largest number; pipes, which have no width, keep the unit. */
+static void a_column_takes_the_prefix_that_fits(void **state)
+{
+    (void)state;
+    static const struct {
+        double j[2];
+        const char *narrow, *wide;
+    } cases[] = {
+        { { 12e6, 9.5e6 }, "run  energy MJ\n  1      12.00\n  2       9.50\n",
+          "run  energy J\n  1   1.2e+07\n  2   9.5e+06\n" },
+        { { 350.3, 99999 }, "run  energy J\n  1       350\n  2     99999\n", "run  energy J\n  1       350\n  2     99999\n" },
+        { { 999960, 500e3 }, "run  energy MJ\n  1      1.000\n  2      0.500\n", NULL },
+        { { .012, NAN }, "run  energy mJ\n  1      12.00\n  2          -\n", NULL },
+        { { 0, NAN }, "run  energy J\n  1         0\n  2         -\n", NULL },
+    };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        const struct wl_table t = energies(cases[i].j, 2, a);
+        char *narrow = printed(&t, 80), *wide = printed(&t, 0), *again = printed(&t, 80);
+        assert_string_equal(narrow, cases[i].narrow);
+        assert_string_equal(narrow, again);
+        if (cases[i].wide) assert_string_equal(wide, cases[i].wide);
+        free(narrow);
+        free(wide);
+        free(again);
+    }
+    wl_arena_free(a);
+}
+
+static size_t count_lines(const char *s)
+{
+    size_t n = 0;
+    for (; *s; s++) n += *s == '\n';
+    return n;
+}
+
+static void rows_are_left_out_to_fit(void **state)
+{
+    (void)state;
+    static const double j[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t lines = 0; lines < 14; lines++) {
+        struct wl_table end = energies(j, WL_COUNT(j), a), begin = energies(j, WL_COUNT(j), a);
+        const size_t skipped = wl_table_skip_to_fit(&end, 80, lines), cut = wl_table_cut_to_fit(&begin, 80, lines);
+        const size_t expected = lines >= 11 ? 0 : lines < 2 ? 9 : 11 - lines;
+        assert_int_equal(skipped, expected);
+        assert_int_equal(cut, expected);
+        char *last = printed(&end, 80), *first = printed(&begin, 80);
+        assert_int_equal(count_lines(last), 11 - expected);
+        assert_int_equal(count_lines(first), 11 - expected);
+        assert_non_null(strstr(last, " 10  "));
+        assert_non_null(strstr(first, "  1  "));
+        free(last);
+        free(first);
+    }
     wl_arena_free(a);
 }
 
@@ -226,6 +297,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(widths_count_characters),        cmocka_unit_test(columns_are_left_out_by_importance),
+        cmocka_unit_test(a_column_takes_the_prefix_that_fits),
+        cmocka_unit_test(rows_are_left_out_to_fit),
         cmocka_unit_test(wide_characters_are_aligned),    cmocka_unit_test(an_empty_column_is_left_out),
         cmocka_unit_test(all_columns_may_be_empty),       cmocka_unit_test(numbers_have_the_digits_asked_for),
         cmocka_unit_test(a_column_has_the_same_decimals), cmocka_unit_test(a_constant_column_can_be_hidden),

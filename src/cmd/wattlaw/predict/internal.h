@@ -17,8 +17,8 @@ struct wl_cmd_predicted {
     size_t n;
 };
 
-/* On stdout; `first`: no blank line before it. */
-void wl_cmd_predicted_print(const struct wl_cmd_predicted *p, bool first, struct wl_arena *a);
+/* On stdout; `first`: no blank line before it; all: on a terminal too. */
+void wl_cmd_predicted_print(const struct wl_cmd_predicted *p, bool first, bool all, struct wl_arena *a);
 
 /* An object in `groups`; docs/formats.md describes the keys. points: what was asked for, also where it is refused. */
 void wl_cmd_predicted_json(struct wl_json *groups, const struct wl_cmd_predicted *p, const struct wl_points *points);

@@ -5,6 +5,7 @@
 #include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/predict/internal.h"
 #include "cmd/wattlaw/prior.h"
+#include "cmd/wattlaw/screen.h"
 #include "report/report.h"
 
 #include <stddef.h>
@@ -15,7 +16,7 @@ struct predict_options {
     struct wl_strs map, by, at, prior;
     const char *response, *figure;
     int64_t drop_epochs;
-    bool force, json, exclude_busy;
+    bool force, json, exclude_busy, all;
 };
 
 static const struct wl_opt options[] = {
@@ -35,6 +36,7 @@ static const struct wl_opt options[] = {
       .type = WL_FLAG,
       .offset = offsetof(struct predict_options, force),
       .help = "predict even where the epochs of a group are not the same work (default: refuse)" },
+    WL_ALL_OPT_ROW(struct predict_options),
     WL_PRIOR_OPT_ROW(struct predict_options),
     WL_ANALYSIS_OPT_ROWS(struct predict_options),
     WL_FIT_OPT_ROWS(struct predict_options),
@@ -153,7 +155,7 @@ static int predict(struct work *w, struct wl_json *groups, size_t *done, struct 
             if (groups)
                 wl_cmd_predicted_json(groups, p, w->points);
             else
-                wl_cmd_predicted_print(p, w->from + i == 0, scratch);
+                wl_cmd_predicted_print(p, w->from + i == 0, w->options->all, scratch);
         }
         wl_arena_free(scratch);
     }
@@ -184,11 +186,13 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     struct work work = { .options = o, .laws = &result, .points = &points, .prior = &prior };
     rc = predict(&work, root ? wl_json_add_array(root, "groups") : NULL, &done, a, e);
     if (rc) return rc;
-    if (root) wl_busy_runs_json(&busy, root);
-    if (root)
+    if (root) {
+        wl_busy_runs_json(&busy, root);
         wl_json_print(root);
-    else
-        wl_busy_runs_print(&busy);
+    } else {
+        wl_busy_runs_print(&busy, wl_screen_is_short(o->all));
+        if (done && wl_screen_is_short(o->all)) wl_screen_print_rest("curves with their weights, scatter, parts of the energy");
+    }
     return done ? WL_EXIT_OK : WL_EXIT_FAILED;
 }
 

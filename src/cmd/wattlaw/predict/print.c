@@ -1,6 +1,7 @@
 #include "cmd/wattlaw/predict/internal.h"
 
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/screen.h"
 
 static enum wl_provenance provenance(const struct wl_cmd_predicted *p)
 {
@@ -34,7 +35,7 @@ static void print_forecasts(const struct wl_cmd_predicted *p, struct wl_arena *a
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
-static void print_words(const struct wl_cmd_predicted *p, struct wl_arena *a)
+static void print_words(const struct wl_cmd_predicted *p, bool shortened, struct wl_arena *a)
 {
     for (size_t i = 0; i < p->n; i++) {
         const struct wl_law_forecast *f = &p->at[i];
@@ -45,8 +46,9 @@ static void print_words(const struct wl_cmd_predicted *p, struct wl_arena *a)
     }
     if (p->group->scaling == WL_SCALING_WEAK)
         wl_print("  work       an epoch has samples in proportion to the workers\n");
-    wl_print("  scatter    configurations %s %%, runs %s %% (standard deviations in the posterior)\n",
-             wl_format_percent(p->posterior.fit.tau, a), wl_format_percent(p->posterior.fit.sigma, a));
+    if (!shortened)
+        wl_print("  scatter    configurations %s %%, runs %s %% (standard deviations in the posterior)\n",
+                 wl_format_percent(p->posterior.fit.tau, a), wl_format_percent(p->posterior.fit.sigma, a));
     for (size_t i = 0; i < p->posterior.notes.n; i++) wl_print("  note       %s\n", p->posterior.notes.v[i]);
 }
 
@@ -128,7 +130,7 @@ static void print_parts(const struct wl_cmd_predicted *p, struct wl_arena *a)
     wl_print("  power      %s\n", power_families(&p->parts.power, a));
 }
 
-void wl_cmd_predicted_print(const struct wl_cmd_predicted *p, bool first, struct wl_arena *a)
+void wl_cmd_predicted_print(const struct wl_cmd_predicted *p, bool first, bool all, struct wl_arena *a)
 {
     wl_print(first ? "%s%s%s\n" : "\n%s%s%s\n", p->group->title, p->group->simulated ? " (simulated)" : "",
              p->group->estimated ? " (estimated)" : "");
@@ -138,8 +140,10 @@ void wl_cmd_predicted_print(const struct wl_cmd_predicted *p, bool first, struct
     }
     print_forecasts(p, a);
     wl_print("\n");
-    print_words(p, a);
+    const bool shortened = wl_screen_is_short(all);
+    print_words(p, shortened, a);
     if (p->figure) wl_print("  figure     %s\n", p->figure);
+    if (shortened) return;
     print_families(p, a);
     print_parts(p, a);
 }

@@ -1,5 +1,6 @@
 /* The recommendation as text: the choice in a sentence, what it rests on, the table of all settings. */
 #include "cmd/wattlaw/recommend/recommend.h"
+#include "cmd/wattlaw/screen.h"
 
 #include "cmd/wattlaw/format.h"
 
@@ -343,7 +344,8 @@ static void add_columns(struct wl_table *t, const struct wl_recommendation *r, s
 {
     wl_table_column(t, "setting", false);
     wl_table_column(t, "runs", true);
-    wl_table_column(t, wl_strf(a, "s %s", r->campaign.unit), true);
+    const char *time = wl_strf(a, "s %s", r->campaign.unit);
+    wl_table_column(t, time, true);
     wl_table_column(t, "95 %", true);
     wl_table_provenance_column(t);
     wl_table_column(t, "J", true);
@@ -354,6 +356,8 @@ static void add_columns(struct wl_table *t, const struct wl_recommendation *r, s
         wl_table_column(t, wl_strf(a, "P(%s)", r->options.limits[k].name), true);
     wl_table_column(t, "trade-off", false);
     wl_table_column(t, "note", false);
+    wl_table_keep(t, time);
+    wl_table_keep(t, "J");
 }
 
 static void add_row(struct wl_table *t, const struct wl_recommendation *r, size_t i, struct wl_arena *a)
@@ -381,13 +385,15 @@ static void add_row(struct wl_table *t, const struct wl_recommendation *r, size_
 
 static void print_table(const struct wl_recommendation *r, struct wl_arena *a)
 {
-    const size_t n = r->campaign.n, shown = r->asked->all || n <= MAX_ROWS ? n : MAX_ROWS;
+    enum { LINES_BELOW = 3 };
+    const size_t n = r->campaign.n;
+    size_t shown = r->asked->all || n <= MAX_ROWS ? n : MAX_ROWS;
     const struct ranked *order = rank(r, a);
     struct wl_table t = wl_table_new(a);
     add_columns(&t, r, a);
     for (size_t k = 0; k < shown; k++) add_row(&t, r, order[k].i, a);
     wl_print("\n");
-    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+    shown -= wl_screen_table_begin(&t, r->asked->all, LINES_BELOW);
     if (shown < n)
         wl_print("\n%zu of %zu settings, those with the least expected %s: --all shows every one\n", shown, n,
                  words_of(r->options.minimize));

@@ -23,23 +23,38 @@ static void line_in(enum wl_style style, const char *name, const char *value)
     wl_print("\n");
 }
 
-static void print_head(const struct wl_run_row *r, struct wl_arena *a)
+/* What the run was; one screen leaves out where its files are. */
+static void print_origin(const struct wl_run_row *r, bool shortened, struct wl_arena *a)
 {
-    wl_print("run %lld, %s\n", (long long)r->id, wl_run_status_names[r->status]);
     line("settings", wl_cmd_settings_text(&r->set, a));
-    line("repeat", wl_strf(a, "%lld%s", (long long)r->repeat,
-                           r->attempt > 1 ? wl_strf(a, ", attempt %lld", (long long)r->attempt) : ""));
+    if (!shortened || r->attempt > 1)
+        line("repeat", wl_strf(a, "%lld%s", (long long)r->repeat,
+                               r->attempt > 1 ? wl_strf(a, ", attempt %lld", (long long)r->attempt) : ""));
     line("command", r->command);
-    line("folder", r->folder);
-    line("host", r->host);
+    if (!shortened) line("folder", r->folder);
+    if (!shortened) line("host", r->host);
     line("training", r->training);
     line("slurm job", wl_work_slurm_job_text(&r->slurm_job, a));
-    if (r->start.wall_ns != WL_NO_NS) line("started", wl_clock_iso(a, r->start.wall_ns));
-    if (!isnan(r->time_s)) line_in(WL_ANSWER, "time", wl_human_time(a, r->time_s));
+    if (!shortened && r->start.wall_ns != WL_NO_NS) line("started", wl_clock_iso(a, r->start.wall_ns));
+}
+
+static void print_end(const struct wl_run_row *r, struct wl_arena *a)
+{
+    wl_print("run %lld, %s\n", (long long)r->id, wl_run_status_names[r->status]);
     line_in(WL_BAD, "ended", wl_cmd_run_end(r, a));
+    if (!isnan(r->time_s)) line_in(WL_ANSWER, "time", wl_human_time(a, r->time_s));
+}
+
+/* What its numbers must not be read without. */
+static void print_circumstances(const struct wl_run_row *r, struct wl_arena *a)
+{
     line("limit", r->stop_at);
     line_in(WL_CAUTION, "flagged", r->flag);
     line_in(r->load.busy ? WL_CAUTION : WL_PLAIN, "machine", wl_format_load(&r->load, r->time_s, a));
+}
+
+static void print_use(const struct wl_run_row *r, struct wl_arena *a)
+{
     if (!isnan(r->util_pct)) line("util", wl_strf(a, "%.1f %%", r->util_pct));
     if (!isnan(r->input_pct)) line("input", wl_strf(a, "waited %.1f %% of the epoch time for data", r->input_pct));
     if (!isnan(r->power_capped_pct))
@@ -163,23 +178,25 @@ static void print_epochs(const struct wl_show_details *d, bool shortened, struct
     const size_t from = shortened && d->epochs.n > SHOWN ? d->epochs.n - SHOWN : 0;
     struct wl_strs metrics = metric_names(d, a);
     struct wl_table t = wl_table_new(a);
-    static const char *const head[] = { "epoch", "time s", "samples/s", "updates" };
-    for (size_t i = 0; i < WL_COUNT(head); i++) wl_table_column(&t, head[i], true);
+    wl_table_column(&t, "epoch", true);
+    wl_table_unit_column(&t, "time s", "time", "s", 5);
+    wl_table_column(&t, "samples/s", true);
+    wl_table_column(&t, "updates", true);
     wl_table_provenance_column(&t);
-    wl_table_column(&t, "energy J", true);
-    wl_table_column(&t, "power W", true);
+    wl_table_unit_column(&t, "energy J", "energy", "J", 4);
+    wl_table_unit_column(&t, "power W", "power", "W", 4);
     for (size_t i = 0; i < metrics.n; i++) wl_table_column(&t, metric_head(d, metrics.v[i], a), true);
     for (size_t i = from; i < d->epochs.n; i++) {
         const struct wl_epoch_row *v = &d->epochs.v[i];
         const struct wl_amount energy = wl_show_epoch_energy(d, v->epoch),
                                power = wl_amount_of(energy.value / v->time_s, "W", energy.from);
         wl_table_cellf(&t, "%lld", (long long)v->epoch);
-        wl_table_real(&t, v->time_s, 5);
+        wl_table_aligned(&t, v->time_s);
         wl_table_real(&t, v->samples / v->time_s, 4);
         wl_table_int(&t, v->updates);
         wl_table_provenance(&t, isnan(energy.value) ? WL_MEASURED : energy.from);
-        wl_table_amount(&t, &energy, 4);
-        wl_table_amount(&t, &power, 4);
+        wl_table_amount(&t, &energy, 0);
+        wl_table_amount(&t, &power, 0);
         for (size_t k = 0; k < metrics.n; k++) wl_table_real(&t, metric_shown(d, v, metrics.v[k]), 4);
         wl_table_row(&t);
     }
@@ -207,25 +224,32 @@ static void print_log_tail(const struct wl_run_row *r, struct wl_arena *a)
 }
 
 /* Messages of wattlaw during the run: caps found and enforced, marks ignored. */
-static void print_notes(const struct wl_show_details *d)
+static void print_notes(const struct wl_show_details *d, bool shortened)
 {
-    if (d->log.n) wl_print("\nnotes\n");
-    for (size_t i = 0; i < d->log.n; i++)
+    bool any = false;
+    for (size_t i = 0; i < d->log.n; i++) {
+        if (shortened && wl_str_eq(d->log.v[i].level, "info")) continue;
+        if (!any) wl_print("\nnotes\n");
         wl_print("  %-5s %-4s %s\n", d->log.v[i].level, d->log.v[i].area, d->log.v[i].message);
+        any = true;
+    }
 }
 
 void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
 {
     const bool shortened = wl_screen_is_short(d->all);
-    print_head(d->run, a);
-    line("not used", unused_of(d, a));
-    print_sampling(d, a);
+    print_end(d->run, a);
     const bool job_first = wl_str_eq(d->attribute, "job");
     if (job_first) print_job_energy(d, a);
     print_energy(d, a);
     if (!job_first) print_job_energy(d, a);
     print_spans(d, a);
     line("slurm", wl_format_slurm_energy(&d->run->slurm, a));
+    print_circumstances(d->run, a);
+    print_use(d->run, a);
+    line("not used", unused_of(d, a));
+    print_origin(d->run, shortened, a);
+    if (!shortened) print_sampling(d, a);
     if (!shortened) wl_show_energies(d, a);
     if (!shortened) wl_show_caps(d, a);
     if (!shortened) wl_show_nodes(d, a);
@@ -237,7 +261,7 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
         wl_print("\n");
         wl_rules_print(d->rules, WL_STDOUT, a);
     }
-    print_notes(d);
+    print_notes(d, shortened);
     if (d->run->status != WL_RUN_DONE) print_log_tail(d->run, a);
-    if (shortened) wl_screen_print_rest("energy by device, caps, nodes, all epochs, phases, sensors");
+    if (shortened) wl_screen_print_rest("energy by device, caps, nodes, all epochs, phases, sensors, sampling");
 }

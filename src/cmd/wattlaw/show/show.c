@@ -78,15 +78,14 @@ static const char *value_of(const struct wl_cmd_settings *set, const char *name)
     return NULL;
 }
 
-/* How the run ended if it is not done, its flag, whether caps acted, and the provenance of its energy. */
+/* How the run ended if it is not done, its flag, and whether caps acted. */
 static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
 {
     const char *end = r->status == WL_RUN_DONE ? "" : wl_cmd_run_end(r, a);
-    const char *energy = isnan(r->energy_j) ? "" : wl_provenance_word(wl_cmd_run_energy(r).from);
     const char *flag = r->flag ? wl_strf(a, "flagged: %s", r->flag) : "";
     struct wl_text note = WL_TEXT(a);
     const char *caps = wl_format_caps_acted(r, a);
-    const char *const parts[] = { end, flag, caps, *energy ? wl_strf(a, "energy %s", energy) : "" };
+    const char *const parts[] = { end, flag, caps };
     for (size_t i = 0; i < WL_COUNT(parts); i++)
         if (*parts[i]) wl_text_addf(&note, "%s%s", note.n ? "; " : "", parts[i]);
     return note.s;
@@ -97,16 +96,17 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
     static const struct {
         const char *name;
         int digits;
-    } measured[] = { { "energy J", 4 }, { "power W", 4 },   { "util %", 3 },
-                     { "input %", 3 },  { "clock MHz", 4 }, { "throttled %", 3 } };
+    } measured[] = { { "util %", 3 }, { "input %", 3 }, { "clock MHz", 4 }, { "throttled %", 3 } };
     wl_table_column(t, "run", true);
     wl_table_column(t, "status", false);
     for (size_t i = 0; i < names->n; i++) wl_table_column(t, names->v[i], names->number[i]);
     wl_table_column(t, "repeat", true);
     wl_table_column(t, "epochs done", true);
-    wl_table_real_column(t, "epoch s", 4);
-    wl_table_real_column(t, "run s", 4);
+    wl_table_unit_column(t, "epoch s", "epoch", "s", 4);
+    wl_table_unit_column(t, "run s", "run", "s", 4);
     wl_table_provenance_column(t);
+    wl_table_unit_column(t, "energy J", "energy", "J", 4);
+    wl_table_unit_column(t, "power W", "power", "W", 4);
     for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_real_column(t, measured[i].name, measured[i].digits);
     wl_table_column(t, "metric", false);
     wl_table_real_column(t, "value", 4);
@@ -142,48 +142,61 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
     wl_table_row(t);
 }
 
-/* Values common to all runs are printed once, above the table, in lines of the terminal's width. */
+/* Values common to all runs are printed once, above the table. */
 static void print_common(struct wl_table *t)
 {
-    enum { UNLIMITED_WIDTH = 110 };
-    const int out = wl_out_width(WL_STDOUT);
-    const size_t width = out ? (size_t)out : UNLIMITED_WIDTH;
     static const char *const kept[] = { "run",     "repeat", "epoch s", "run s",     "provenance",  "energy J",
                                         "power W", "util %", "input %", "clock MHz", "throttled %", "value" };
-    size_t at = 0;
+    bool any = false;
     for (size_t c = 0; c < t->columns; c++) {
         const char *name = t->head[c].name;
         bool keep = false;
         for (size_t k = 0; k < WL_COUNT(kept); k++) keep = keep || wl_str_eq(name, kept[k]);
         const char *value = keep ? NULL : wl_table_take_constant(t, c);
         if (!value || wl_str_eq(value, "-")) continue;
-        bool note = wl_str_eq(name, "note");
-        size_t n = strlen(value) + (note ? 0 : strlen(name) + 1);
-        if (at && at + n + 2 > width) {
-            wl_print(",\n          ");
-            at = 0;
-        } else {
-            wl_print("%s", at ? ", " : "all runs: ");
-        }
-        wl_print("%s%s%s", note ? "" : name, note ? "" : "=", value);
-        at += n + 2;
+        const bool note = wl_str_eq(name, "note");
+        wl_print("%s%s%s%s", any ? ", " : "all runs  ", note ? "" : name, note ? "" : "=", value);
+        any = true;
     }
-    if (at) wl_print("\n\n");
+    if (any) wl_print("\n\n");
+}
+
+static size_t count_busy(const struct wl_run_rows *runs, size_t n)
+{
+    size_t busy = 0;
+    for (size_t i = 0; i < n; i++) busy += runs->v[i].load.busy != NULL;
+    return busy;
 }
 
 static void explain_busy(const struct wl_run_rows *runs)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < runs->n; i++) n += runs->v[i].load.busy != NULL;
+    const size_t n = count_busy(runs, runs->n);
     if (n > 0)
-        wl_print("\nbusy: others used the machine during %zu of %zu runs, and their joules are included.\n"
-                 "show --run N says what was seen.\n",
+        wl_print("\nbusy: others used the machine during %zu of %zu runs, and their joules are included. show --run N "
+                 "says what was seen.\n",
                  n, runs->n);
+}
+
+/* What the rows say that the screen has no room for. */
+static void explain_skipped(const struct wl_run_rows *runs, size_t skipped)
+{
+    size_t failed = 0, flagged = 0;
+    for (size_t i = 0; i < skipped; i++) {
+        failed += runs->v[i].status == WL_RUN_FAILED || runs->v[i].status == WL_RUN_INTERRUPTED;
+        flagged += runs->v[i].flag != NULL;
+    }
+    if (!skipped) return;
+    wl_print("\n(--all adds the first %zu of %zu runs", skipped, runs->n);
+    if (failed) wl_print(", %zu of them failed", failed);
+    if (flagged) wl_print(", %zu flagged", flagged);
+    wl_print(")\n");
 }
 
 static void print_runs(const struct wl_run_rows *runs, bool all, struct wl_arena *a)
 {
-    static const char *const spare[] = { "input %", "clock MHz", "throttled %", "epochs done", "repeat", "util %" };
+    enum { LINES_OF_BUSY = 3, LINES_OF_SKIPPED = 2 };
+    static const char *const spare[] = { "input %", "clock MHz", "throttled %", "epochs done", "repeat", "util %",
+                                         "power W" };
     struct setting_names names = { 0 };
     struct wl_cmd_settings *sets = wl_new_array(a, struct wl_cmd_settings, runs->n);
     for (size_t i = 0; i < runs->n; i++) {
@@ -197,8 +210,10 @@ static void print_runs(const struct wl_run_rows *runs, bool all, struct wl_arena
     wl_table_keep(&t, "energy J");
     wl_table_spare(&t, spare, WL_COUNT(spare));
     print_common(&t);
-    wl_screen_table(&t, all);
+    const size_t below = (count_busy(runs, runs->n) ? LINES_OF_BUSY : 0) + LINES_OF_SKIPPED;
+    const size_t skipped = wl_screen_table_end(&t, all, below);
     explain_busy(runs);
+    explain_skipped(runs, skipped);
 }
 
 /* ---- the table of epochs ---- */
@@ -233,7 +248,8 @@ static void print_epochs(const struct wl_observations *obs, bool all, struct wl_
         }
         wl_table_row(&t);
     }
-    wl_screen_table(&t, all);
+    const size_t skipped = wl_screen_table_end(&t, all, 2);
+    if (skipped) wl_screen_print_rest(wl_strf(a, "the first %zu of %zu epochs", skipped, obs->n));
 }
 
 static void print_epochs_json(const struct wl_observations *obs, struct wl_arena *a)
