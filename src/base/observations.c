@@ -65,7 +65,8 @@ static double *missing_reals(struct wl_arena *a, size_t n)
 void wl_obs_alloc(struct wl_observations *obs, size_t n, struct wl_arena *a)
 {
     *obs = (struct wl_observations) {
-        .n = n, .source = obs->source, .note = obs->note, .run_index = wl_new_array(a, size_t, n)
+        .n = n, .source = obs->source, .note = obs->note, .work = obs->work,
+        .counted = obs->counted, .run_index = wl_new_array(a, size_t, n)
     };
     for (size_t i = 0; i < WL_COUNT(columns); i++) {
         void *array = columns[i].is_text ? (void *)wl_new_array(a, const char *, n) : (void *)missing_reals(a, n);
@@ -259,6 +260,8 @@ static void take_rows(const struct wl_observations *obs, const size_t *rows, siz
 {
     out->source = obs->source;
     out->note = obs->note;
+    out->work = obs->work;
+    out->counted = obs->counted;
     wl_obs_alloc(out, n, a);
     for (size_t c = 0; c < WL_COUNT(columns); c++) {
         const struct wl_obs_column from = as_column(obs, &columns[c]), to = as_column(out, &columns[c]);

@@ -18,9 +18,18 @@ struct wl_obs_column {
     bool setting;      /* of an extra column: a setting of the campaign; runs that differ in it are not repeats */
 };
 
+/* What times and energies are of, where it is not an epoch. */
+struct wl_obs_work {
+    const char *name, *one; /* "tokens", "token" */
+    const char *amount;     /* "10^9 tokens" */
+    double n;               /* 1e9 */
+};
+
 struct wl_observations {
     const char *source; /* path, for messages */
     const char *note;   /* how the source was understood, where that is not plain; NULL: nothing to say */
+    const struct wl_obs_work *work; /* NULL: each row is an epoch */
+    const char *counted;            /* what `samples` counts: "tokens"; NULL: samples */
     size_t n;
 
     const char **workload, **hardware;

@@ -61,7 +61,7 @@ static void fit_usl(const struct wl_law_group *g, enum wl_law_response response,
         workers[i] = g->runs[i].workers;
         x[i] = (samples ? g->runs[i].samples : 1) / exp(g->runs[i].y);
     }
-    out->usl_unit = samples ? "samples/s" : "epochs/s";
+    out->usl_unit = wl_strf(a, "%s/s", samples ? g->counted : g->work ? g->work->amount : "epochs");
     if (wl_usl_fit(workers, x, g->n_runs, &out->usl, a, &e)) out->no_usl = wl_strdup(a, e.msg);
 }
 

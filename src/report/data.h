@@ -49,7 +49,7 @@ struct wl_report_data {
     size_t n_facets;
     const char *series; /* "constant global batch": suffix of titles and ids of figures; NULL: the law's own grouping */
     const char *span;   /* what a time or an energy belongs to: "epoch", "run" (none recorded epochs), "10^9 tokens" */
-    const struct wl_law_work *work; /* NULL: the span is an epoch or a run */
+    const struct wl_obs_work *work; /* NULL: the span is an epoch or a run */
     struct wl_arena *arena;
 };
 

@@ -4,13 +4,25 @@
 
 #include <math.h>
 
+static const char *noun_of_row(const struct wl_choose_collected *s)
+{
+    return isnan(s->obs->epoch[s->c->row[0]]) ? "run" : "epoch";
+}
+
+/* "10^9", "3e+11", "2500" */
+static const char *amount_text(double n, struct wl_arena *a)
+{
+    const double exponent = log10(n);
+    return n >= 1e6 && exponent == rint(exponent) ? wl_strf(a, "10^%.0f", exponent) : wl_strf(a, "%g", n);
+}
+
 static const char *unit_text(const struct wl_choose_collected *s, double samples, bool alike)
 {
     const struct wl_choose_work *w = &s->o->work;
-    const char *one = isnan(s->obs->epoch[s->c->row[0]]) ? "run" : "epoch";
+    const char *one = noun_of_row(s);
     switch (w->kind) {
     case WL_CHOOSE_EPOCHS: return wl_strf(s->a, "for %g %s%s", w->amount, one, w->amount == 1 ? "" : "s");
-    case WL_CHOOSE_SAMPLES: return wl_strf(s->a, "for %g %ss", w->amount, wl_choose_noun(w));
+    case WL_CHOOSE_SAMPLES: return wl_strf(s->a, "for %s %ss", amount_text(w->amount, s->a), wl_choose_noun(w));
     case WL_CHOOSE_TARGET: return wl_strf(s->a, "to %s = %g", w->metric, w->value);
     default: return alike ? wl_strf(s->a, "per %s", one) : wl_strf(s->a, "for %g samples", samples);
     }
@@ -34,12 +46,13 @@ static int set_units(struct wl_choose_collected *s, struct wl_err *e)
         if (w->kind == WL_CHOOSE_SAMPLES) work = log(w->amount);
         c->settings[i].ln_work = work;
     }
+    const char *one = noun_of_row(s);
     c->unit = unit_text(s, hi, alike);
     if (!s->per_sample)
-        wl_strs_add(s->a, &c->notes,
-                    "the samples of epochs are not known: epochs of all settings count as the same work");
+        wl_strs_addf(s->a, &c->notes, "the samples of %ss are not known: %ss of all settings count as the same work", one,
+                     one);
     else if (!alike)
-        wl_strs_addf(s->a, &c->notes, "epochs differ in their %ss (%g to %g): times and energies are per %s",
+        wl_strs_addf(s->a, &c->notes, "%ss differ in their %ss (%g to %g): times and energies are per %s", one,
                      wl_choose_noun(w), lo, hi, wl_choose_noun(w));
     return 0;
 }

@@ -273,7 +273,7 @@ static void print_group(const struct wl_factor_result *r, const struct wl_factor
 {
     const bool details = !wl_screen_is_short(all);
     const double workers = cells_at(g);
-    wl_print("%s%s: %s\n", g->title, g->simulated ? " (simulated)" : "", r->factor);
+    wl_print("%s%s%s: %s\n", g->title, g->simulated ? " (simulated)" : "", wl_law_per_work_text(r->work, a), r->factor);
     if (g->refusal) {
         wl_print("  %s\n", g->refusal);
     } else {

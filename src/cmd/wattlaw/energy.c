@@ -98,20 +98,22 @@ static void print_lines(const struct wl_energy_law_group *g, struct wl_arena *a)
 /* Above, coefficients are rounding errors of the inversion. */
 static const double COLLINEAR_VIF = 1e6;
 
-static void print_drivers(const struct wl_energy_law_group *g, struct wl_arena *a)
+static void print_drivers(const struct wl_energy_law_result *r, const struct wl_energy_law_group *g,
+                          struct wl_arena *a)
 {
     if (g->drivers_reason) {
         wl_print("  drivers    not tested: %s\n", g->drivers_reason);
         return;
     }
     if (g->vif > COLLINEAR_VIF) {
-        wl_print("  drivers    samples and updates cannot be separated: they are collinear (VIF %.3g)\n", g->vif);
+        wl_print("  drivers    %s and updates cannot be separated: they are collinear (VIF %.3g)\n",
+                 r->work ? r->work->name : "samples", g->vif);
         return;
     }
     wl_print(
-        "  drivers    rate on samples %+.2f (%s) and updates %+.2f (%s) per worker-hour, standardised; R2 %.2f, VIF "
+        "  drivers    rate on %s %+.2f (%s) and updates %+.2f (%s) per worker-hour, standardised; R2 %.2f, VIF "
         "%.1f\n",
-        g->by_samples.value, wl_format_p(g->by_samples.p, a), g->by_updates.value, wl_format_p(g->by_updates.p, a),
+        r->work ? r->work->name : "samples", g->by_samples.value, wl_format_p(g->by_samples.p, a), g->by_updates.value, wl_format_p(g->by_updates.p, a),
         g->drivers_r2, g->vif);
 }
 
@@ -121,10 +123,12 @@ static struct wl_amount energy_of(const struct wl_energy_law_group *g)
     return wl_amount_between(g->kwh, g->kwh_lo, g->kwh_hi, "kWh", provenance_of(g));
 }
 
-static void print_group(const struct energy_options *o, const struct wl_energy_law_group *g, struct wl_arena *a)
+static void print_group(const struct energy_options *o, const struct wl_energy_law_result *r,
+                        const struct wl_energy_law_group *g, struct wl_arena *a)
 {
     const struct wl_amount energy = energy_of(g), energy_j = wl_amount_times(&energy, WL_J_PER_KWH, "J");
-    wl_print("%s%s%s\n", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated energy)" : "");
+    wl_print("%s%s%s%s\n", g->title, g->simulated ? " (simulated)" : "", g->estimated ? " (estimated energy)" : "",
+             wl_law_per_work_text(r->work, a));
     if (g->n) {
         wl_print("  energy     %s in %s worker-hours, %s\n", wl_amount_text(&energy, a), wl_number_text(g->worker_h, a),
                  wl_format_count(g->n, "run", a));
@@ -138,7 +142,7 @@ static void print_group(const struct energy_options *o, const struct wl_energy_l
         wl_print("\n");
     }
     print_lines(g, a);
-    if (g->n > 1) print_drivers(g, a);
+    if (g->n > 1) print_drivers(r, g, a);
     if (!isnan(g->identity_worst))
         wl_print("  identity   energy / (power_w x time) is %.3f where furthest from 1\n", g->identity_worst);
     struct wl_footprint footprint = wl_footprint_with_intensity(&o->footprint, g->carbon_g_per_kwh);
@@ -207,7 +211,7 @@ static void print_result(const struct energy_options *o, const struct wl_energy_
     if (!in_full(o, r->n)) print_overview(o, r, a);
     for (size_t i = 0; i < r->n && in_full(o, r->n); i++) {
         if (i) wl_print("\n");
-        print_group(o, &r->groups[i], a);
+        print_group(o, r, &r->groups[i], a);
     }
     if (r->n < 2) return;
     wl_print("\nall groups\n");
@@ -349,7 +353,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         if (in_full(o, found.scaling.n))
             wl_scaling_print_normalised(&found.scaling, found.curves, a);
         else
-            wl_print("\n--all shows epochs by worker count of %zu groups\n", found.scaling.n);
+            wl_print("\n--all shows times and energies by worker count of %zu groups\n", found.scaling.n);
         if (o->target) wl_scaling_print_target(&found.target, a);
         for (size_t i = 0; found.extrapolations && i < found.scaling.n; i++)
             wl_scaling_print_extrapolated(&found.extrapolations[i], a);

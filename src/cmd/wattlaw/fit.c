@@ -81,7 +81,7 @@ static void print_doubling(const struct wl_law_group *g, enum wl_law_response re
 {
     double factor = pow(2, -g->law->beta);
     if (g->scaling == WL_SCALING_MIXED)
-        wl_print("not a speed-up, since the work of an epoch differs\n");
+        wl_print("not a speed-up, since the work of %s differs\n", g->work ? "a step" : "an epoch");
     else if (response == WL_LAW_ENERGY)
         wl_print("twice the workers take %.3g times the energy\n", factor);
     else if (g->scaling == WL_SCALING_WEAK)
@@ -100,6 +100,19 @@ static enum wl_style style_of(enum wl_law_verdict v)
     return v == WL_LAW_SUPPORTED ? WL_GOOD : v == WL_LAW_REJECTED ? WL_BAD : WL_CAUTION;
 }
 
+/* "0.12 µJ/token at N = 1, 0.2 µJ/token at N = 64 (measured means)" */
+static void print_each(const struct wl_law_group *g, struct wl_arena *a)
+{
+    const struct wl_law_config *ends[] = { &g->configs[0], &g->configs[g->n_configs - 1] };
+    wl_print("  each       ");
+    for (size_t i = 0; i < WL_COUNT(ends); i++) {
+        const struct wl_amount all = wl_amount_of(ends[i]->response, "J", provenance_of(g)),
+                               one = wl_amount_times(&all, 1 / g->work->n, "J");
+        wl_print("%s%s per %s at N = %g", i ? ", " : "", wl_amount_text(&one, a), g->work->one, ends[i]->workers);
+    }
+    wl_print("\n");
+}
+
 static void print_law(const struct wl_law_group *g, enum wl_law_response response, struct wl_arena *a)
 {
     const char *mark = wl_provenance_mark(response == WL_LAW_ENERGY ? provenance_of(g) : WL_MEASURED);
@@ -109,6 +122,7 @@ static void print_law(const struct wl_law_group *g, enum wl_law_response respons
                  wl_format_decimals(g->law->beta_se), -g->law->beta + 0.0);
     wl_print(" for N = %g to %g workers: ", g->configs[0].workers, g->configs[g->n_configs - 1].workers);
     print_doubling(g, response);
+    if (response == WL_LAW_ENERGY && g->work) print_each(g, a);
     print_exponent(g->law);
     wl_print("  power law? ");
     wl_fprint_in(WL_STDOUT, style_of(g->verdict), "%s", wl_law_verdict_name(g->verdict));
@@ -182,10 +196,10 @@ static void print_worker_counts(const struct wl_law_group *g, const struct wl_la
                                 enum wl_law_response response, bool all, struct wl_arena *a)
 {
     static const char *const spare[] = {
-        "95 % of new configurations", "95 % of new runs", "95 % of it", "energy ratio", "epochs", "law"
+        "95 % of new configurations", "95 % of new runs", "95 % of it", "energy ratio", "rows", "epochs", "law"
     };
     struct wl_table t = wl_table_new(a);
-    static const char *const counts[] = { "workers", "runs", "epochs" };
+    const char *const counts[] = { "workers", "runs", g->work ? "rows" : "epochs" };
     for (size_t i = 0; i < WL_COUNT(counts); i++) wl_table_column(&t, counts[i], true);
     const bool joules = response == WL_LAW_ENERGY;
     if (joules) wl_table_provenance_column(&t);
@@ -297,13 +311,27 @@ static bool is_common(const struct wl_law_result *r, const char *note)
     return r->n > 1;
 }
 
-/* The runs of the law, and notes on them. */
-static void print_source(const struct wl_law_result *r, const struct wl_law_group *g, struct wl_arena *a)
+/* Prints a note if the screen has room for it, below a line `before` unless that is "". */
+static bool print_note(const char *note, const char *before, bool all)
 {
+    enum { LATER = 5, LABEL = 13 }; /* lines: a busy machine, what --all adds */
+    const int width = wl_out_width(WL_STDOUT);
+    const size_t text = width > LABEL ? (size_t)(width - LABEL) : 1, lines = 1 + strlen(note) / text + 2 * (*before != 0);
+    if (lines > wl_screen_left(all, LATER)) return false;
+    if (*before) wl_print("\n%s\n", before);
+    wl_print("  note       %s\n", note);
+    return true;
+}
+
+/* The runs of the law, and notes on them. Returns how many notes the screen has no room for. */
+static size_t print_source(const struct wl_law_result *r, const struct wl_law_group *g, bool all, struct wl_arena *a)
+{
+    size_t hidden = 0;
     wl_print("  from       %s at %s, %zu of %zu rows\n", wl_format_count(g->n_runs, "run", a),
              wl_format_count(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
     for (size_t i = 0; i < g->notes.n; i++)
-        if (!is_common(r, g->notes.v[i])) wl_print("  note       %s\n", g->notes.v[i]);
+        if (!is_common(r, g->notes.v[i])) hidden += !print_note(g->notes.v[i], "", all);
+    return hidden;
 }
 
 static void print_details(const struct wl_law_result *r, const struct wl_law_group *g,
@@ -315,7 +343,7 @@ static void print_details(const struct wl_law_result *r, const struct wl_law_gro
         print_fit_quality(g->law, a);
         print_shape(r, g, a);
     }
-    print_source(r, g, a);
+    print_source(r, g, true, a);
 }
 
 /* What is printed of each group. */
@@ -341,11 +369,11 @@ static const char *no_law_text(const struct wl_law_group *g, struct wl_arena *a)
     return wl_strf(a, "%s%s", g->no_law_reason, other_column ? " (name its column: --map workers=COLUMN)" : "");
 }
 
-/* The law in a few lines, the measurements, then the quality of the fit. */
-static void print_group(const struct wl_law_result *r, const struct wl_law_group *g, const struct wl_law_curves *curves,
+/* The law in a few lines, the measurements, then the quality of the fit. Returns how many notes are hidden. */
+static size_t print_group(const struct wl_law_result *r, const struct wl_law_group *g, const struct wl_law_curves *curves,
                         const struct view *view, struct wl_arena *a)
 {
-    wl_print("%s%s", g->title, g->simulated ? " (simulated)" : "");
+    wl_print("%s%s%s", g->title, g->simulated ? " (simulated)" : "", wl_law_per_work_text(g->work, a));
     if (g->scaling == WL_SCALING_STRONG || g->scaling == WL_SCALING_WEAK)
         wl_print(", %s scaling", wl_law_scaling_name(g->scaling));
     wl_print("\n");
@@ -359,12 +387,10 @@ static void print_group(const struct wl_law_result *r, const struct wl_law_group
         print_worker_counts(g, curves, r->response, view->all, a);
         wl_print("\n");
     }
-    if (!view->details) {
-        if (view->tables) print_source(r, g, a);
-        return;
-    }
+    if (!view->details) return view->tables ? print_source(r, g, view->all, a) : 0;
     print_details(r, g, curves, a);
     print_models(g, curves, view->all, a);
+    return 0;
 }
 
 /* ---- several groups on one screen ---- */
@@ -399,7 +425,8 @@ static void print_overview(const struct wl_law_result *r, struct wl_arena *a)
     wl_table_column(&t, "group", false);
     if (r->response == WL_LAW_ENERGY) wl_table_provenance_column(&t);
     wl_table_column(&t, "workers", true);
-    wl_table_column(&t, wl_strf(a, "%s(N)", wl_law_response_symbol(r->response)), true);
+    const char *per = r->n ? wl_law_per_work_text(r->groups[0].work, a) : "";
+    wl_table_column(&t, wl_strf(a, "%s(N)%s", wl_law_response_symbol(r->response), per), true);
     wl_table_column(&t, "beta, 95 %", true);
     wl_table_column(&t, "power law?", false);
     wl_table_column(&t, "note", false);
@@ -411,21 +438,16 @@ static void print_overview(const struct wl_law_result *r, struct wl_arena *a)
 }
 
 /* Notes on all groups, as many as the screen has room for. Returns how many are hidden. */
-static size_t print_common_notes(const struct wl_law_result *r, bool all, struct wl_arena *a)
+static size_t print_common_notes(const struct wl_law_result *r, bool all)
 {
-    enum { LATER = 5 }; /* lines: a busy machine, what --all adds */
-    const int width = wl_out_width(WL_STDOUT);
-    size_t shown = 0, hidden = 0;
+    bool any = false;
+    size_t hidden = 0;
     for (size_t i = 0; r->n && i < r->groups[0].notes.n; i++) {
-        const char *text = wl_strf(a, "  note       %s\n", r->groups[0].notes.v[i]);
-        const size_t lines = (width ? 1 + strlen(text) / (size_t)width : 1) + (shown ? 0 : 2);
-        if (!is_common(r, r->groups[0].notes.v[i])) continue;
-        if (lines > wl_screen_left(all, LATER)) {
-            hidden++;
-            continue;
-        }
-        if (!shown++) wl_print("\nall groups\n");
-        wl_print("  note       %s\n", r->groups[0].notes.v[i]);
+        const char *note = r->groups[0].notes.v[i];
+        if (!is_common(r, note)) continue;
+        const bool shown = print_note(note, any ? "" : "all groups", all);
+        any |= shown;
+        hidden += !shown;
     }
     return hidden;
 }
@@ -434,17 +456,19 @@ static void print_result(const struct wl_law_result *r, const struct wl_law_curv
                          const struct wl_busy_runs *busy, bool all, struct wl_arena *a)
 {
     const struct view view = view_of(r, all);
+    size_t hidden = 0;
     if (!view.each) print_overview(r, a);
     for (size_t i = 0; view.each && i < r->n; i++) {
         if (i) wl_print("\n");
-        print_group(r, &r->groups[i], &curves[i], &view, a);
+        hidden += print_group(r, &r->groups[i], &curves[i], &view, a);
     }
-    const size_t hidden = print_common_notes(r, all, a);
+    hidden += print_common_notes(r, all);
     wl_busy_runs_print(busy, !view.details);
     if (view.details) return;
     const char *notes = hidden ? wl_strf(a, "%s, ", wl_format_count(hidden, "note", a)) : "";
-    wl_screen_print_rest(view.tables ? "curves, intervals and the quality of the fit"
-                                     : wl_strf(a, "%smeasurements, curves, intervals, the quality of each fit", notes));
+    wl_screen_print_rest(wl_strf(a, view.tables ? "%scurves, intervals and the quality of the fit"
+                                                : "%smeasurements, curves, intervals, the quality of each fit",
+                                 notes));
 }
 
 static bool any_law(const struct wl_law_result *r)

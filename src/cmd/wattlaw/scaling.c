@@ -26,6 +26,9 @@ static void ratio_columns(struct wl_table *t, const char *name)
     wl_table_column(t, "95 %", true);
 }
 
+/* What times and energies are of. */
+static const char *span_of(const struct wl_law_group *g) { return g->work ? g->work->amount : "one epoch"; }
+
 static void energy_columns(struct wl_table *t)
 {
     wl_table_provenance_column(t);
@@ -64,13 +67,14 @@ static void print_normalised_group(const struct wl_law_group *g, const struct wl
         ratio_cells(&t, c->energy_ratio.value, &c->config_energy_ratio);
         wl_table_row(&t);
     }
-    wl_print("\n%s of %s%s\n", unequal ? "the same work" : "one epoch", g->title, g->simulated ? " (simulated)" : "");
+    wl_print("\n%s of %s%s\n", unequal ? "the same work" : span_of(g), g->title, g->simulated ? " (simulated)" : "");
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
     if (unequal)
-        wl_print("  note       epochs are not comparable: their samples are neither constant nor proportional to the "
-                 "workers; speed-up and energy ratio are per sample\n");
+        wl_print("  note       %s are not comparable: their %s are neither constant nor proportional to the workers; "
+                 "speed-up and energy ratio are per %.*s\n",
+                 wl_law_rows_name(g), g->counted, (int)strlen(g->counted) - 1, g->counted);
     if (curves->refusal) return;
-    wl_print("\nenergy of one epoch: medians of the hierarchical model's curve\n");
+    wl_print("\nenergy of %s: medians of the hierarchical model's curve\n", span_of(g));
     wl_curves_print_table(curves, WL_LAW_ENERGY, wl_provenance_of(g->estimated, g->simulated), a);
     wl_print("\n");
     wl_curves_print(curves, wl_law_response_symbol(WL_LAW_ENERGY), a);
@@ -137,7 +141,8 @@ void wl_scaling_print_extrapolated(const struct wl_energy_extrapolation *x, stru
     static const char *const heads[] = { "energy_j", "kWh per h", "energy_j to target" };
     const enum wl_provenance from = wl_provenance_of(x->group->estimated, x->group->simulated);
     struct wl_table t = wl_table_new(a);
-    wl_print("\none epoch of %s%s, a new run\n", x->group->title, x->group->simulated ? " (simulated)" : "");
+    wl_print("\n%s of %s%s, a new run\n", span_of(x->group), x->group->title,
+             x->group->simulated ? " (simulated)" : "");
     wl_table_column(&t, "workers", true);
     wl_table_provenance_column(&t);
     for (size_t i = 0; i < WL_COUNT(heads); i++) {

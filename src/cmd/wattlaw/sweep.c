@@ -9,6 +9,7 @@
 #include "cmd/wattlaw/store.h"
 #include "cmd/wattlaw/sweep_command.h"
 #include "cmd/wattlaw/totals.h"
+#include "cmd/wattlaw/work.h"
 
 #include <math.h>
 #include <string.h>
@@ -240,6 +241,14 @@ static void print_footprint(const struct view *v, const struct wl_run_result *r,
     if (brief) wl_eprint(", %s", brief);
 }
 
+static void print_steps(const struct wl_run_result *r, struct wl_arena *a)
+{
+    const struct wl_span_row *steps = wl_work_span(r->derived.spans, r->derived.n_spans, WL_SPAN_STEPS);
+    if (!steps || !(steps->steps > 0)) return;
+    wl_eprint(", %s steps", wl_number_text(steps->steps, a));
+    if (steps->tokens > 0) wl_eprint(", %s tokens", wl_number_text(steps->tokens, a));
+}
+
 static void print_rules(const struct view *v, const struct wl_run_result *r, struct wl_arena *a)
 {
     struct wl_rule_checks checks;
@@ -267,7 +276,10 @@ static void on_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t r
         const struct wl_amount energy = wl_totals_energy(r, NAN);
         if (!isnan(energy.value)) wl_eprint(", %s", wl_amount_text(&energy, a));
         print_footprint(v, r, a);
-        if (r->derived.n_epochs) wl_eprint(", %s", wl_format_count(r->derived.n_epochs, "epoch", a));
+        if (r->derived.n_epochs)
+            wl_eprint(", %s", wl_format_count(r->derived.n_epochs, "epoch", a));
+        else
+            print_steps(r, a);
         wl_eprint("\n");
         print_rules(v, r, a);
     } else {

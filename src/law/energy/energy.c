@@ -330,6 +330,7 @@ int wl_energy_law_fit(const struct wl_observations *obs, const struct wl_energy_
     if (!by.n) parts = (struct wl_law_partition_cells) { &all, 1 };
     out->groups = wl_new_array(a, struct wl_energy_law_group, parts.n);
     out->n = parts.n;
+    out->work = obs->work;
     for (size_t i = 0; i < parts.n; i++) {
         struct wl_energy_law_group *g = &out->groups[i];
         g->key = parts.v[i].key;

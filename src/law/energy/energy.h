@@ -59,6 +59,7 @@ struct wl_energy_law_group {
 };
 
 struct wl_energy_law_result {
+    const struct wl_obs_work *work; /* of the observations */
     struct wl_energy_law_group *groups;
     size_t n;
     double f, df1, df2, p; /* F test of one slope for all groups, one intercept per group, on normalised work */

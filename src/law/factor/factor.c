@@ -191,6 +191,7 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
     struct wl_law_partition_cells parts;
     bool base_found = !options->base;
     *out = (struct wl_factor_result) { .factor = options->factor,
+                                       .work = obs->work,
                                        .response = options->law.response,
                                        .margin = options->margin,
                                        .ratio_margin = options->ratio_margin };
@@ -206,6 +207,7 @@ int wl_factor_compare(const struct wl_observations *obs, const struct wl_factor_
         g->key = parts.v[i].key;
         g->n_key = parts.v[i].n_key;
         g->title = wl_law_partition_title(&parts.v[i], a);
+        g->rows_name = obs->work ? obs->work->name : "epochs";
         g->aicc_common = g->aicc_separate = g->runs_needed = NAN;
         wl_factor_collect_levels(g, &parts.v[i], obs, &column, options, a);
         g->highest = highest_level(g);

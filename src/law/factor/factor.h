@@ -110,6 +110,7 @@ struct wl_factor_group {
     struct wl_law_key *key;
     size_t n_key;
     const char *title;
+    const char *rows_name; /* "epochs", or "steps" and "tokens" as the work */
     enum wl_law_scaling scaling;
     bool estimated, simulated;
     struct wl_factor_level *levels; /* in order of value; uncapped last */
@@ -139,6 +140,7 @@ struct wl_factor_group {
 
 struct wl_factor_result {
     const char *factor;
+    const struct wl_obs_work *work; /* of the observations */
     enum wl_law_response response;
     double margin, ratio_margin;
     struct wl_factor_group *groups;

@@ -48,8 +48,8 @@ void wl_factor_make_work_equal(struct wl_factor_group *g, struct wl_arena *a)
     const bool differs = wl_law_scaling_of(known, n) == WL_SCALING_MIXED;
     g->work = (struct wl_factor_work) { .samples = NAN };
     if (unknown && differs) {
-        g->work.refusal = "the work of epochs differs, and samples are not recorded in every run: times and energies "
-                          "are not comparable";
+        g->work.refusal = wl_strf(a, "the work of %s differs, and samples are not recorded in every run: times and "
+                                     "energies are not comparable", g->rows_name);
     } else if (!unknown && n) {
         const bool per_worker = is_weak(g);
         const double samples = per_worker ? known[0].samples / known[0].workers : known[0].samples;
@@ -58,8 +58,8 @@ void wl_factor_make_work_equal(struct wl_factor_group *g, struct wl_arena *a)
             g->work.samples = samples;
             g->work.per_worker = per_worker;
             wl_strs_addf(a, &g->notes,
-                         "the work of epochs differs: levels are compared per sample, as epochs of %.6g samples%s",
-                         samples, per_worker ? " per worker" : "");
+                         "the work of %s differs: levels are compared per sample, as %s of %.6g samples%s",
+                         g->rows_name, g->rows_name, samples, per_worker ? " per worker" : "");
         }
     }
     wl_arena_free(scratch);

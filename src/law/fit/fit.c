@@ -41,9 +41,9 @@ static void note_groups(struct wl_law_group *g, const struct wl_law_options *opt
     for (size_t i = 0; i < g->n_key && !options->by.n; i++)
         if (wl_law_work_is_key(g->key[i].column))
             wl_strs_addf(a, &g->notes,
-                         "runs of one worker count differ in the work of an epoch, so they do not share a law: %s "
+                         "runs of one worker count differ in the work of their %s, so they do not share a law: %s "
                          "separates groups",
-                         g->key[i].column);
+                         wl_law_rows_name(g), g->key[i].column);
 }
 
 static void fit_group(void *ctx, size_t i, struct wl_arena *a)
@@ -54,6 +54,8 @@ static void fit_group(void *ctx, size_t i, struct wl_arena *a)
     g->key = part->key;
     g->n_key = part->n_key;
     g->title = wl_law_partition_title(part, a);
+    g->work = f->obs->work;
+    g->counted = f->obs->counted ? f->obs->counted : "samples";
     wl_law_collect_runs(g, f->obs, part, f->options, a);
     note_groups(g, f->options, a);
     wl_law_collect_configs(g, a);

@@ -59,8 +59,9 @@ static void note_range(struct wl_law_group *g, struct wl_arena *a)
                      wl_law_count_text(a, g->n_configs, "worker count"), range);
     if (g->scaling == WL_SCALING_MIXED)
         wl_strs_addf(a, &g->notes,
-                     "samples per epoch are neither constant nor proportional to the workers: epochs are not "
-                     "comparable, speed-up and energy ratio are per sample; separate the series with --by");
+                     "%s of %s are neither constant nor proportional to the workers: %s are not comparable, speed-up "
+                     "and energy ratio are of the same %s; separate the series with --by",
+                     g->counted, wl_law_rows_name(g), wl_law_rows_name(g), g->counted);
 }
 
 /* Residuals that violate the assumptions of the intervals; with very many runs even harmless ones are significant. */

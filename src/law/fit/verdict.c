@@ -147,7 +147,8 @@ static void decide(struct wl_law_group *g, struct wl_arena *a)
     const char *change = change_text(q, a),
                *within = wl_strf(a, "a power law to within %.2g per factor of 10", q->smallest_margin);
     if (g->scaling == WL_SCALING_MIXED) {
-        g->verdict_reason = "the work of epochs differs between worker counts: their times are not comparable";
+        g->verdict_reason = wl_strf(a, "the work of %s differs between worker counts: their times are not comparable",
+                                    wl_law_rows_name(g));
     } else if (holds && !exponent_differs_from_zero(g)) {
         g->verdict_reason =
             wl_strf(a,

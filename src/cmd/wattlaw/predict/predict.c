@@ -74,10 +74,10 @@ static const char *figure_path(const char *path, size_t number, struct wl_arena 
     return wl_strf(a, "%.*s-%zu%s", (int)(dot - path), path, number, dot);
 }
 
-static int draw_figure(const struct wl_cmd_predicted *p, const struct wl_points *points, const char *work,
+static int draw_figure(const struct wl_cmd_predicted *p, const struct wl_points *points,
                        const char *path, struct wl_arena *a, struct wl_err *e)
 {
-    const struct wl_law_work *amount = wl_law_work_of(work);
+    const struct wl_obs_work *amount = p->group->work;
     const struct wl_report_fan fan = { .law = p->group,
                                        .posterior = &p->posterior,
                                        .response = p->response,
@@ -149,7 +149,7 @@ static int predict(struct work *w, struct wl_json *groups, size_t *done, struct 
             if (p->n) ++*done;
             if (p->n && w->options->figure) {
                 p->figure = figure_path(w->options->figure, *done, scratch);
-                rc = draw_figure(p, w->points, w->options->work, p->figure, scratch, e);
+                rc = draw_figure(p, w->points, p->figure, scratch, e);
             }
             if (rc) break;
             if (groups)
@@ -199,7 +199,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
 const struct wl_cmd wl_cmd_predict = {
     .name = "predict",
     .usage = "STORE|CSV --at workers=N[,N...] [options]",
-    .help = "predict time or energy per epoch at other worker counts, with intervals",
+    .help = "predict time or energy per epoch, or other work, at other worker counts, with intervals",
     .more =
         "A hierarchical model (docs/metrics.md) averages five families of curves by their posterior weights. Its\n"
         "intervals include what the curves, the scatter of configurations and runs, and the distance from the\n"

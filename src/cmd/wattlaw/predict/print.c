@@ -45,7 +45,8 @@ static void print_words(const struct wl_cmd_predicted *p, bool shortened, struct
                      f->measure_at, 100 * f->narrower);
     }
     if (p->group->scaling == WL_SCALING_WEAK)
-        wl_print("  work       an epoch has samples in proportion to the workers\n");
+        wl_print("  work       %s %s has %s in proportion to the workers\n", p->group->work ? "a" : "an",
+                 p->group->work ? p->group->work->one : "epoch", p->group->counted);
     if (!shortened)
         wl_print("  scatter    configurations %s %%, runs %s %% (standard deviations in the posterior)\n",
                  wl_format_percent(p->posterior.fit.tau, a), wl_format_percent(p->posterior.fit.sigma, a));
@@ -132,8 +133,8 @@ static void print_parts(const struct wl_cmd_predicted *p, struct wl_arena *a)
 
 void wl_cmd_predicted_print(const struct wl_cmd_predicted *p, bool first, bool all, struct wl_arena *a)
 {
-    wl_print(first ? "%s%s%s\n" : "\n%s%s%s\n", p->group->title, p->group->simulated ? " (simulated)" : "",
-             p->group->estimated ? " (estimated)" : "");
+    wl_print(first ? "%s%s%s%s\n" : "\n%s%s%s%s\n", p->group->title, p->group->simulated ? " (simulated)" : "",
+             p->group->estimated ? " (estimated)" : "", wl_law_per_work_text(p->group->work, a));
     if (p->posterior.refusal) {
         wl_print("  refused    %s\n", p->posterior.refusal);
         return;

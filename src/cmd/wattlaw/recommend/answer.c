@@ -63,7 +63,9 @@ static int read_source(struct question *q, struct wl_arena *a, struct wl_err *e)
     const struct wl_recommend_options *o = q->o;
     const char *source = q->r.source;
     int rc = wl_analysis_read_metric(source, &o->map, q->how.work.metric, &q->obs, a, e);
-    if (rc == 0 && !isnan(o->tokens)) rc = wl_law_tokens_as_samples(&q->obs, e);
+    const bool unasked = rc == 0 && q->how.work.kind == WL_CHOOSE_UNIT && wl_law_has_tokens_alone(&q->obs);
+    if (unasked) q->how.work = (struct wl_choose_work) { WL_CHOOSE_SAMPLES, .amount = 1e9, .noun = "token" };
+    if (rc == 0 && (unasked || !isnan(o->tokens))) rc = wl_law_tokens_as_samples(&q->obs, e);
     if (rc == 0) rc = wl_analysis_add_peaks(source, &q->obs, a, e);
     if (rc == 0) rc = wl_choose_check_columns(&q->obs, q->like, q->n_like, "reference", e);
     if (rc == 0) rc = wl_choose_workloads(&q->obs, q->where, o->where.n, &q->workloads, a, e);

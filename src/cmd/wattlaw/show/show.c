@@ -4,6 +4,7 @@
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/rules.h"
 #include "cmd/wattlaw/screen.h"
+#include "cmd/wattlaw/work.h"
 
 #include <math.h>
 #include <string.h>
@@ -91,6 +92,17 @@ static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
     return note.s;
 }
 
+/* What runs without epochs did by their step marks: NAN, NULL for others. */
+static struct wl_span_row steps_of(struct wl_store *s, const struct wl_run_row *r, struct wl_arena *a)
+{
+    struct wl_span_row none = { .time_s = NAN, .steps = NAN, .tokens = NAN, .energy_j = NAN };
+    struct wl_span_rows spans;
+    struct wl_err e;
+    if (r->epochs_seen > 0 || wl_store_spans(s, r->id, &spans, a, &e)) return none;
+    const struct wl_span_row *steps = wl_work_span(spans.v, spans.n, WL_SPAN_STEPS);
+    return steps ? *steps : none;
+}
+
 static void add_head(struct wl_table *t, const struct setting_names *names)
 {
     static const struct {
@@ -102,11 +114,15 @@ static void add_head(struct wl_table *t, const struct setting_names *names)
     for (size_t i = 0; i < names->n; i++) wl_table_column(t, names->v[i], names->number[i]);
     wl_table_column(t, "repeat", true);
     wl_table_column(t, "epochs done", true);
+    wl_table_column(t, "steps", true);
+    wl_table_column(t, "tokens", true);
+    wl_table_real_column(t, "tokens/s", 4);
     wl_table_unit_column(t, "epoch s", "epoch", "s", 4);
     wl_table_unit_column(t, "run s", "run", "s", 4);
     wl_table_provenance_column(t);
     wl_table_unit_column(t, "energy J", "energy", "J", 4);
     wl_table_unit_column(t, "power W", "power", "W", 4);
+    wl_table_unit_column(t, "J/token", "per token", "J", 4);
     for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_real_column(t, measured[i].name, measured[i].digits);
     wl_table_column(t, "metric", false);
     wl_table_real_column(t, "value", 4);
@@ -120,21 +136,26 @@ static enum wl_style style_of(const struct wl_run_row *r)
 }
 
 static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
-                    const struct setting_names *names, struct wl_arena *a)
+                    const struct wl_span_row *steps, const struct setting_names *names, struct wl_arena *a)
 {
     const double measured[] = { r->util_pct, r->input_pct, r->achieved[WL_CAP_CLOCK], r->power_capped_pct };
-    const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r);
+    const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r), of_steps = wl_work_energy(steps),
+                           each = wl_amount_times(&of_steps, steps->tokens > 0 ? 1 / steps->tokens : NAN, "J");
     wl_table_cellf(t, "%lld", (long long)r->id);
     wl_table_cellf(t, "%s%s", wl_run_status_names[r->status], r->load.busy ? " (busy)" : "");
     wl_table_style(t, style_of(r));
     for (size_t i = 0; i < names->n; i++) wl_table_cell(t, value_of(set, names->v[i]));
     wl_table_cellf(t, "%lld", (long long)r->repeat);
     wl_table_int(t, r->epochs_seen > 0 ? r->epochs_seen : NAN);
+    wl_table_int(t, steps->steps > 0 ? steps->steps : NAN);
+    wl_table_real(t, steps->tokens > 0 ? steps->tokens : NAN, 6);
+    wl_table_aligned(t, steps->tokens / steps->time_s);
     wl_table_aligned(t, r->epoch_time_s);
     wl_table_aligned(t, r->time_s);
     wl_table_provenance(t, isnan(energy.value) && isnan(power.value) ? WL_MEASURED : energy.from);
     wl_table_amount(t, &energy, 0);
     wl_table_amount(t, &power, 0);
+    wl_table_amount(t, &each, 0);
     for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_aligned(t, measured[i]);
     wl_table_cell(t, r->metric_unit ? wl_strf(a, "%s %s", r->metric, r->metric_unit) : r->metric);
     wl_table_aligned(t, r->metric_value);
@@ -146,7 +167,8 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
 static void print_common(struct wl_table *t)
 {
     static const char *const kept[] = { "run",     "repeat", "epoch s", "run s",     "provenance",  "energy J",
-                                        "power W", "util %", "input %", "clock MHz", "throttled %", "value" };
+                                        "power W", "util %", "input %", "clock MHz", "throttled %", "value",
+                                        "tokens/s", "J/token" };
     bool any = false;
     for (size_t c = 0; c < t->columns; c++) {
         const char *name = t->head[c].name;
@@ -192,7 +214,7 @@ static void explain_skipped(const struct wl_run_rows *runs, size_t skipped)
     wl_print(")\n");
 }
 
-static void print_runs(const struct wl_run_rows *runs, bool all, struct wl_arena *a)
+static void print_runs(struct wl_store *s, const struct wl_run_rows *runs, bool all, struct wl_arena *a)
 {
     enum { LINES_OF_BUSY = 3, LINES_OF_SKIPPED = 2 };
     static const char *const spare[] = { "input %", "clock MHz", "throttled %", "epochs done", "repeat", "util %",
@@ -205,7 +227,10 @@ static void print_runs(const struct wl_run_rows *runs, bool all, struct wl_arena
     }
     struct wl_table t = wl_table_new(a);
     add_head(&t, &names);
-    for (size_t i = 0; i < runs->n; i++) add_run(&t, &runs->v[i], &sets[i], &names, a);
+    for (size_t i = 0; i < runs->n; i++) {
+        const struct wl_span_row steps = steps_of(s, &runs->v[i], a);
+        add_run(&t, &runs->v[i], &sets[i], &steps, &names, a);
+    }
     wl_table_keep(&t, "status");
     wl_table_keep(&t, "energy J");
     wl_table_spare(&t, spare, WL_COUNT(spare));
@@ -291,7 +316,7 @@ static int show_runs(struct wl_store *s, int64_t campaign, const struct show_opt
     int rc = wl_store_runs(s, &(struct wl_run_filter) { .campaign = campaign }, &runs, a, e);
     if (rc) return rc;
     if (!o->json) {
-        print_runs(&runs, o->all, a);
+        print_runs(s, &runs, o->all, a);
         return WL_EXIT_OK;
     }
     struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "runs");
