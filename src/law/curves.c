@@ -86,6 +86,7 @@ void wl_law_curves_of_posterior(const struct wl_law_group *g, enum wl_law_respon
     struct wl_arena *scratch = wl_arena_new(a);
     fit_usl(g, response, out, scratch);
     if (out->no_usl) out->no_usl = wl_strdup(a, out->no_usl);
+    if (out->usl_unit) out->usl_unit = wl_strdup(a, out->usl_unit);
     wl_arena_free(scratch);
     for (size_t i = 0; i < p->notes.n; i++) wl_strs_add(a, &out->notes, wl_strdup(a, p->notes.v[i]));
 }
