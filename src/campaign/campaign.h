@@ -176,6 +176,10 @@ struct wl_sweep_opts {
     bool retry_failed; /* failed runs get another attempt */
     const struct wl_signals *signals;
     const struct wl_run_watch *watch; /* of each run that this machine measures, not of several nodes; NULL: none */
+    /* Limits of the whole campaign, earlier calls included, [n_limits]; they exclude `watch`. A run on several nodes is
+     * not stopped by them, but none is begun beyond them. */
+    const struct wl_run_limit *limits;
+    size_t n_limits;
     /* (optional) Called before the first run; every 100 ms; when a run has ended. */
     void (*on_start)(void *ctx, const struct wl_grid *g, size_t to_run);
     void (*on_tick)(void *ctx, double done, double total, double left_s, const char *note);
@@ -197,10 +201,12 @@ struct wl_sweep_result {
     size_t done_before;           /* of these, before this call */
     struct wl_failed_run *failed; /* whose newest attempt failed, in this call or before */
     size_t n_failed;
+    const struct wl_run_limit_state *limits; /* [n_limits] of the campaign: used, reached, forecast of all runs */
+    size_t n_limits;
 };
 
 /* Runs what is missing of a campaign. Finished runs are never repeated; runs that were interrupted (also by the death
- * of a wattlaw) are. WL_EINTR: a signal stopped it; the same call resumes it. WL_EINVAL: the store has the campaign
+ * of a wattlaw) are. WL_EINTR: a signal or a limit (out->limits) stopped it; the same call resumes it. WL_EINVAL: the store has the campaign
  * with another command, other data or another way of measuring; the command or data do not exist. WL_EPERM: another
  * process runs this campaign. Other codes: the store failed. out is filled in as far as it got. */
 int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts, struct wl_sweep_result *out,

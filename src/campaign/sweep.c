@@ -1,5 +1,6 @@
 /* A whole campaign: runs what is missing, one run after the other. */
 #include "campaign/sweep.h"
+#include "campaign/budget.h"
 
 #include <string.h>
 
@@ -61,7 +62,7 @@ static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_opts *opts, s
     opts->cap = &fill.trial->cap;
     opts->cap_opts = &x->cap.opts;
     opts->signals = s->opts->signals;
-    opts->watch = opts->is_multinode ? NULL : s->opts->watch;
+    if (!opts->is_multinode) opts->watch = s->budget ? wl_sweep_budget_watch(s->budget, a) : s->opts->watch;
     return 0;
 }
 
@@ -108,7 +109,8 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
     struct wl_sweep_progress ticker = wl_sweep_progress_new(s, i, passed, note, a);
     struct wl_run_opts opts = { .tick = s->opts->on_tick ? wl_sweep_progress_update : NULL, .ctx = &ticker };
     struct wl_run_result r;
-    int rc = create_run_folder(s, i, &opts, a, e);
+    int rc = s->budget ? wl_sweep_budget_check(s->budget, i, e) : 0;
+    if (rc == 0) rc = create_run_folder(s, i, &opts, a, e);
     if (rc == 0) rc = prepare_run(s, i, &opts, a, e);
     if (rc == 0 && s->opts->on_tick) wl_sweep_progress_update(&ticker, 0);
     if (rc == 0) rc = s->launcher->run(s->store, s->run_ids[i], &opts, &r, a, e);
@@ -116,6 +118,8 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
     if (rc < 0) return rc;
     note_result(s, i, &r, opts.stored_dir);
     if (s->opts->on_run) s->opts->on_run(s->opts->ctx, &s->grid, i, s->run_ids[i], &r);
+    if (s->budget) rc = wl_sweep_budget_add(s->budget, i, e);
+    if (rc < 0) return rc;
     if (r.status == WL_RUN_INTERRUPTED) return wl_fail(e, WL_EINTR, "%s", r.error);
     if (r.caps_left) return wl_fail(e, WL_EIO, "%s: the next run could not set its caps", r.caps_left);
     return 0;
@@ -200,6 +204,7 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts
     if (opts->on_start) opts->on_start(opts->ctx, &s->grid, s->n_to_do);
     if (s->n_to_do == 0) return 0;
     rc = check_command(s, e);
+    if (rc == 0) rc = wl_sweep_budget_open(s, &s->budget, e);
     if (rc == 0) rc = wl_prepare_data(x, s->folder, opts->signals, &s->data, a, e);
     return rc ? rc : run_all(s, e);
 }

@@ -19,6 +19,7 @@ struct wl_sweep {
     size_t n_to_do;
     double *took_s; /* [trial] sum over finished runs */
     double *took_n;
+    struct wl_sweep_budget *budget; /* NULL: no limits */
     struct wl_arena *a;
 };
 

@@ -4,6 +4,7 @@
 #include "cmd/wattlaw/cap_plan.h"
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/format.h"
+#include "cmd/wattlaw/measure/stop_at.h"
 #include "cmd/wattlaw/rules.h"
 #include "cmd/wattlaw/screen.h"
 #include "cmd/wattlaw/store.h"
@@ -17,7 +18,7 @@
 enum { SKIPPED_SHOWN = 10, SKIPPED_ON_SCREEN = 5 };
 
 struct options {
-    struct wl_strs axis, set;
+    struct wl_strs axis, set, stop_at;
     const char *epoch_regex;
     bool dry_run, cap_dry_run, retry_failed, json, keys, quiet, all;
 };
@@ -39,6 +40,12 @@ static const struct wl_opt rows[] = {
       .offset = offsetof(struct options, set),
       .unit = "SECTION.KEY=VALUE",
       .help = "override a key of the experiment, which --keys lists (default: none)" },
+    { .name = "stop-at",
+      .type = WL_STRS,
+      .offset = offsetof(struct options, stop_at),
+      .unit = "LIMIT",
+      .help = "energy, cost or time of the whole campaign at which it stops, as 2kWh, 50EUR (with the price of [measure]) "
+              "or 3h; a larger one goes on (default: none)" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
@@ -298,6 +305,7 @@ static void result_json(const struct wl_experiment *x, const struct view *v, con
     wl_json_add_int(root, "runs", (int64_t)r->planned);
     wl_json_add_int(root, "done", (int64_t)r->done);
     wl_json_add_int(root, "done_before", (int64_t)r->done_before);
+    if (r->n_limits) wl_stop_at_states_json(r->limits, r->n_limits, NAN, root);
     if (v->grid) json_trials(v->grid, root);
     struct wl_json *failed = wl_json_add_array(root, "failed");
     for (size_t i = 0; i < r->n_failed; i++) {
@@ -321,6 +329,37 @@ static void result_text(const struct wl_experiment *x, const struct wl_sweep_res
     if (r->done) wl_print("next: wattlaw recommend %s; wattlaw report %s\n", r->store, r->store);
 }
 
+static const struct wl_run_limit_state *limit_reached(const struct wl_sweep_result *r)
+{
+    for (size_t i = 0; i < r->n_limits; i++)
+        if (r->limits[i].reached) return &r->limits[i];
+    return NULL;
+}
+
+/* What the campaign has used of its limits, and what all of its runs are expected to. */
+static void print_limits(const struct wl_sweep_result *r, struct wl_arena *a)
+{
+    for (size_t i = 0; i < r->n_limits; i++) {
+        const struct wl_run_limit_state *s = &r->limits[i];
+        wl_eprint("limit of %s: %s used", s->limit.text, wl_run_limit_used(s, s->used, a));
+        if (r->done < r->planned && !isnan(s->forecast))
+            wl_eprint(", all %zu runs take about %s", r->planned, wl_run_limit_forecast(s, a));
+        wl_eprint("\n");
+    }
+}
+
+/* The end of a sweep at a limit: not an error. */
+static int stopped_at_limit(const struct view *v, const struct wl_sweep_result *r, const struct wl_err *e,
+                            struct wl_arena *a)
+{
+    wl_eprint("%s\n", e->msg);
+    print_limits(r, a);
+    wl_eprint("%zu of %zu runs are done and stored in %s; the same command with a larger --stop-at goes on\n", r->done,
+              r->planned, r->store);
+    if (v->o->json) result_json(v->x, v, r, a);
+    return WL_EXIT_LIMIT;
+}
+
 /* The message after a sweep that ended early. */
 static int ended_early(const struct view *v, const struct wl_sweep_result *r, int rc, struct wl_err *e)
 {
@@ -334,11 +373,15 @@ static int run_campaign(const struct options *o, const struct wl_experiment *x, 
 {
     struct view v = { .o = o, .x = x, .footprint = x->measure.footprint };
     struct wl_signals *signals;
+    struct wl_run_limit *limits;
     int rc = wl_cmd_footprint_complete(&v.footprint, a, e);
+    if (rc == 0) rc = wl_stop_at_parse(&o->stop_at, &v.footprint, &limits, a, e);
     if (rc == 0) rc = wl_signals_open(&signals, false, a, e);
     if (rc < 0) return rc;
     struct wl_sweep_opts how = { .retry_failed = o->retry_failed,
                                  .signals = signals,
+                                 .limits = limits,
+                                 .n_limits = o->stop_at.n,
                                  .on_start = on_start,
                                  .on_tick = o->quiet ? NULL : on_tick,
                                  .on_run = on_run,
@@ -346,7 +389,9 @@ static int run_campaign(const struct options *o, const struct wl_experiment *x, 
     struct wl_sweep_result r;
     rc = wl_sweep_run(x, &how, &r, a, e);
     wl_progress_clear(&v.bar);
+    if (rc == WL_EINTR && limit_reached(&r)) return stopped_at_limit(&v, &r, e, a);
     if (rc < 0) return ended_early(&v, &r, rc, e);
+    print_limits(&r, a);
     if (o->json)
         result_json(x, &v, &r, a);
     else if (r.planned)
@@ -393,7 +438,7 @@ const struct wl_cmd wl_cmd_sweep = {
     .usage = "[options] FILE.ini | [options] -- COMMAND...",
     .help = "run a campaign: measure and store every setting of a grid, several times each",
     .more = "The same command resumes after Ctrl-C, a crash or a reboot: finished runs are never repeated.\n"
-            "Exit status: 0 all runs are done, 1 some failed, 2 wrong usage, 130 interrupted.\n"
+            "Exit status: 0 all runs are done, 1 some failed, 2 wrong usage, 124 a limit was reached, 130 interrupted.\n"
             "\n"
             "    wattlaw sweep --axis workers=1,2 --axis batch=16,32 -- python3 train.py --workers {workers} --batch {batch}\n"
             "    wattlaw sweep experiments/quickstart.ini --dry-run\n"

@@ -91,9 +91,9 @@ const struct wl_run_limit_state *wl_stop_at_reached(const struct wl_run_limits *
 }
 
 /* The energy as it is stored, which counts the last second too; else as it was followed. */
-static double used_of(const struct wl_run_limit_state *s, const struct wl_amount *energy)
+static double used_of(const struct wl_run_limit_state *s, double energy_j)
 {
-    return s->limit.of_energy && !isnan(energy->value) ? energy->value : s->used;
+    return s->limit.of_energy && !isnan(energy_j) ? energy_j : s->used;
 }
 
 void wl_stop_at_print(const struct wl_run_limits *l, const struct wl_amount *energy, struct wl_arena *a)
@@ -105,7 +105,7 @@ void wl_stop_at_print(const struct wl_run_limits *l, const struct wl_amount *ene
         struct wl_text t = WL_TEXT(a);
         wl_text_addf(&t, "%s: %s, %s used", s->limit.text,
                      s->reached ? "reached, the command was stopped" : "not reached",
-                     wl_run_limit_used(s, used_of(s, energy), a));
+                     wl_run_limit_used(s, used_of(s, energy->value), a));
         if (s->work) wl_text_addf(&t, "; %s done", s->work);
         if (s->reached && !isnan(s->forecast))
             wl_text_addf(&t, ", all of them would have taken %s", wl_run_limit_forecast(s, a));
@@ -113,10 +113,8 @@ void wl_stop_at_print(const struct wl_run_limits *l, const struct wl_amount *ene
     }
 }
 
-void wl_stop_at_json(const struct wl_run_limits *l, const struct wl_amount *energy, struct wl_json *object)
+void wl_stop_at_states_json(const struct wl_run_limit_state *v, size_t n, double energy_j, struct wl_json *object)
 {
-    size_t n;
-    const struct wl_run_limit_state *v = wl_run_limits_states(l, &n);
     struct wl_json *list = wl_json_add_array(object, "stop_at");
     for (size_t i = 0; i < n; i++) {
         const struct wl_run_limit_state *s = &v[i];
@@ -125,7 +123,7 @@ void wl_stop_at_json(const struct wl_run_limits *l, const struct wl_amount *ener
         wl_json_add_str(o, "of", s->limit.of_energy ? "energy" : "time");
         wl_json_add_str(o, "unit", s->limit.of_energy ? "J" : "s");
         wl_json_add_real(o, "value", s->limit.value);
-        wl_json_add_real(o, "used", used_of(s, energy));
+        wl_json_add_real(o, "used", used_of(s, energy_j));
         wl_json_add_bool(o, "estimated", s->from & WL_ESTIMATED);
         wl_json_add_bool(o, "simulated", s->from & WL_SIMULATED);
         wl_json_add_bool(o, "reached", s->reached);
@@ -135,4 +133,11 @@ void wl_stop_at_json(const struct wl_run_limits *l, const struct wl_amount *ener
         wl_json_add_real(o, "forecast_lo", s->lo);
         wl_json_add_real(o, "forecast_hi", s->hi);
     }
+}
+
+void wl_stop_at_json(const struct wl_run_limits *l, const struct wl_amount *energy, struct wl_json *object)
+{
+    size_t n;
+    const struct wl_run_limit_state *v = wl_run_limits_states(l, &n);
+    wl_stop_at_states_json(v, n, energy->value, object);
 }

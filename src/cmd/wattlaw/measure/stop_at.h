@@ -27,7 +27,8 @@ const struct wl_run_limit_state *wl_stop_at_reached(const struct wl_run_limits *
 /* Prints a line for each; `energy`: that of the run. */
 void wl_stop_at_print(const struct wl_run_limits *l, const struct wl_amount *energy, struct wl_arena *a);
 
-/* Adds "stop_at" to the object. */
+/* Adds "stop_at" to the object; energy_j: that of the run, NAN: as it was followed. */
+void wl_stop_at_states_json(const struct wl_run_limit_state *v, size_t n, double energy_j, struct wl_json *object);
 void wl_stop_at_json(const struct wl_run_limits *l, const struct wl_amount *energy, struct wl_json *object);
 
 #endif
