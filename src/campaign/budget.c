@@ -130,13 +130,14 @@ int wl_sweep_budget_check(struct wl_sweep_budget *b, size_t i, struct wl_err *e)
 
 const struct wl_run_watch *wl_sweep_budget_watch(struct wl_sweep_budget *b, struct wl_arena *a)
 {
-    struct wl_run_limit *left = wl_new_array(a, struct wl_run_limit, b->n);
+    struct wl_run_limit *limits = wl_new_array(a, struct wl_run_limit, b->n);
     for (size_t k = 0; k < b->n; k++) {
-        left[k] = b->v[k].limit;
-        left[k].value -= b->v[k].used;
-        left[k].text = wl_strf(a, "%s for the campaign", b->v[k].limit.text);
+        limits[k] = b->v[k].limit;
+        limits[k].of_campaign = true;
+        limits[k].before = b->v[k].used;
+        limits[k].text = wl_strf(a, "%s for the campaign", b->v[k].limit.text);
     }
-    b->of_run = wl_run_limits_new(left, b->n, a);
+    b->of_run = wl_run_limits_new(limits, b->n, a);
     return wl_run_limits_watch(b->of_run);
 }
 

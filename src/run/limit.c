@@ -75,8 +75,8 @@ static void look(struct wl_run_limits *l, struct wl_run_limit_state *s, const st
 {
     const struct wl_work_forecast f =
         wl_work_rate_forecast(&l->rate, s->limit.of_energy ? WL_WORK_ENERGY : WL_WORK_TIME);
-    s->used = s->limit.of_energy ? wl_run_meter_at(run->recorder.meter, wl_now_ns())
-                                 : wl_run_command_elapsed_s(&run->command);
+    s->used = s->limit.before + (s->limit.of_energy ? wl_run_meter_at(run->recorder.meter, wl_now_ns())
+                                                    : wl_run_command_elapsed_s(&run->command));
     s->from = s->limit.of_energy ? wl_run_meter_provenance(run->recorder.meter) : WL_MEASURED;
     s->forecast = f.value;
     s->lo = f.lo;
@@ -121,7 +121,7 @@ static void on_poll(void *ctx, struct wl_active_run *run)
         look(l, &l->v[i], run);
         if (l->v[i].used >= l->v[i].limit.value)
             stop(l, &l->v[i], run);
-        else
+        else if (!l->v[i].limit.of_campaign)
             warn(l, &l->v[i], run);
     }
 }
@@ -131,8 +131,9 @@ static void on_end(void *ctx, struct wl_active_run *run)
     struct wl_run_limits *l = ctx;
     for (size_t i = 0; i < l->n; i++) {
         struct wl_run_limit_state *s = &l->v[i];
-        s->used = s->limit.of_energy ? wl_run_meter_at(run->recorder.meter, run->out->end_ns)
-                                     : (double)(run->out->end_ns - run->out->start_ns) / WL_NS_PER_S;
+        s->used = s->limit.before + (s->limit.of_energy
+                                         ? wl_run_meter_at(run->recorder.meter, run->out->end_ns)
+                                         : (double)(run->out->end_ns - run->out->start_ns) / WL_NS_PER_S);
         s->work = wl_work_rate_text(&l->rate, l->a);
     }
 }

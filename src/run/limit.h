@@ -10,6 +10,8 @@ struct wl_run_limit {
     double value;     /* J or s */
     const char *unit; /* of energy: "J", "kWh" or a currency ... */
     double per_unit;  /* J in one of it */
+    bool of_campaign; /* its runs share the limit: the caller forecasts and warns */
+    double before;    /* used of it by earlier runs; 0: none */
 };
 
 /* The state of a limit. */

@@ -4,9 +4,9 @@
 #include "cmd/wattlaw/cap_plan.h"
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/format.h"
-#include "cmd/wattlaw/measure/stop_at.h"
 #include "cmd/wattlaw/rules.h"
 #include "cmd/wattlaw/screen.h"
+#include "cmd/wattlaw/stop_at.h"
 #include "cmd/wattlaw/store.h"
 #include "cmd/wattlaw/sweep_command.h"
 #include "cmd/wattlaw/totals.h"
@@ -44,8 +44,8 @@ static const struct wl_opt rows[] = {
       .type = WL_STRS,
       .offset = offsetof(struct options, stop_at),
       .unit = "LIMIT",
-      .help = "energy, cost or time of the whole campaign at which it stops, as 2kWh, 50EUR (with the price of [measure]) "
-              "or 3h; a larger one goes on (default: none)" },
+      .help = "energy, cost or time at which the whole campaign is stopped, as 2kWh, 50EUR (with price in [measure]) or 3h; "
+              "a larger limit resumes the campaign (default: none)" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),

@@ -1,4 +1,4 @@
-"""measure --stop-at: limits of energy, cost and time; and what else is kept of jobs."""
+"""--stop-at of measure and sweep: limits of energy, cost and time; and what else is kept of jobs."""
 
 from harness import *
 
@@ -108,5 +108,33 @@ def a_loss_is_unknown_without_checkpoints(bench):
     check(json.loads(bench.run("show", "--training", "t", "--json").stdout)["lost_j"] is None)
 
 
-main([a_training_is_the_sum_of_its_jobs, a_loss_is_unknown_without_checkpoints, a_limit_of_energy_stops_the_job_and_is_forecast, a_cost_includes_the_pue, a_job_that_ignores_sigterm_is_killed_after_the_grace_time,
+def a_campaign_has_one_budget(bench):
+    """100 W, three runs of about .4 s: at .15 s the first one is stopped, then it is repeated, then all go on."""
+    bench.write("power.csv", POWER)
+    bench.write("c.ini", "[campaign]\nname = c\nrepeats = 3\nstore = c.db\n[sweep]\nworkers = 1\n[measure]\nsensors = replay\n"
+                "replay_file = power.csv\n[launch]\ncommand = toy epochs=2 ms=200\n")
+    r = bench.run("sweep", "c.ini", "--stop-at", "0.15s", "--json", status=LIMIT)
+    contains(r.stderr, "stopped at its limit of 0.15s", "0 of 3 runs are done", "a larger --stop-at goes on")
+    first, = json.loads(r.stdout)["stop_at"]
+    check(first["reached"] and 0.15 <= first["used"], first)
+    check(bench.rows("c.db", "SELECT status FROM run ORDER BY id")[0] == ("interrupted",))
+    # one run more leaves less than another one takes: that is not begun
+    most = first["used"] + 0.6
+    r = bench.run("sweep", "c.ini", "--stop-at", f"{most:.3f}s", "--json", status=LIMIT)
+    contains(r.stderr, "stopped at its limit of")
+    second, = json.loads(r.stdout)["stop_at"]
+    done = json.loads(r.stdout)["done"]
+    check(second["used"] > first["used"] + 0.3 and done <= 1, first, second)
+    if done:  # unless the machine was so busy that the run itself was stopped
+        contains(r.stderr, "the next run takes about", f"{done} of 3 runs are done")
+        check(second["used"] < most < second["forecast"], second)
+    r = bench.run("sweep", "c.ini", "--stop-at", "1MJ,1h", "--json")
+    check(json.loads(r.stdout)["done"] == 3 and not any(v["reached"] or v["warned"] for v in json.loads(r.stdout)["stop_at"]), r.stdout)
+    (joules,), = bench.rows("c.db", "SELECT sum(energy_j) FROM energy WHERE epoch IS NULL AND chosen")
+    used = json.loads(r.stdout)["stop_at"][0]
+    check(abs(used["used"] / joules - 1) < 1e-6 and used["simulated"], used, joules)
+    contains(bench.run("sweep", "c.ini", "--stop-at", "5EUR", status=2).stderr, "--stop-at '5EUR' requires --price")
+
+
+main([a_campaign_has_one_budget, a_training_is_the_sum_of_its_jobs, a_loss_is_unknown_without_checkpoints, a_limit_of_energy_stops_the_job_and_is_forecast, a_cost_includes_the_pue, a_job_that_ignores_sigterm_is_killed_after_the_grace_time,
       a_job_that_ends_before_keeps_its_status, what_cannot_be_limited_is_refused_before_the_command_starts, the_slurm_job_is_kept])

@@ -215,7 +215,7 @@ static void unlike_work_at_one_worker_count_separates(void **state)
                     : "net, local_batch 8, samples 632 | net, local_batch 8, samples 1280");
         assert_int_equal(r.groups[0].n_configs, 3);
         assert_int_equal(r.groups[0].scaling, weak ? WL_SCALING_WEAK : WL_SCALING_STRONG);
-        assert_note(r.groups, "runs of one worker count differ in the work of an epoch");
+        assert_note(r.groups, "runs of one worker count differ in the work of their epochs");
         wl_arena_free(a);
     }
 }

@@ -3,7 +3,7 @@
 
 #include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/format.h"
-#include "cmd/wattlaw/measure/stop_at.h"
+#include "cmd/wattlaw/stop_at.h"
 #include "cmd/wattlaw/store.h"
 #include "cmd/wattlaw/totals.h"
 #include "cmd/wattlaw/unused.h"

@@ -1,6 +1,6 @@
 /* Limits of --stop-at: their text, and what became of them. */
-#ifndef WL_CMD_WATTLAW_MEASURE_STOP_AT_H
-#define WL_CMD_WATTLAW_MEASURE_STOP_AT_H
+#ifndef WL_CMD_WATTLAW_STOP_AT_H
+#define WL_CMD_WATTLAW_STOP_AT_H
 
 #include "cmd/wattlaw/footprint.h"
 #include "run/run.h"

@@ -1,4 +1,4 @@
-#include "cmd/wattlaw/measure/stop_at.h"
+#include "cmd/wattlaw/stop_at.h"
 
 #include <math.h>
 #include <string.h>
