@@ -2,12 +2,12 @@
 #include "nn/cpu/conv_custom.h"
 
 #include "nn/cpu/conv.h"
-#include "nn/cpu/winograd_3x3_weights.h"
 
 #include <string.h>
 
 /* At most one applies to a shape and pass. */
-static const struct wl_conv_custom *const kernels[] = { &wl_conv_winograd_3x3_weights, NULL };
+static const struct wl_conv_custom *const kernels[] = { &wl_conv_winograd_3x3_int16, &wl_conv_winograd_3x3_weights,
+                                                        NULL };
 
 const struct wl_conv_custom *wl_conv_custom_of(const struct wl_window *v, enum wl_pass pass)
 {

@@ -54,3 +54,13 @@ bool wl_winograd_3x3_init(struct wl_winograd_3x3 *g, const struct wl_window *v, 
     g->tiles = g->n * g->rows * g->columns;
     return true;
 }
+
+bool wl_winograd_3x3_vnni(void)
+{
+#ifdef __x86_64__
+    const unsigned vnni = dnnl_cpu_isa_avx512_core_vnni; /* bits: each set contains those before it */
+    return (dnnl_get_effective_cpu_isa() & vnni) == vnni;
+#else
+    return false;
+#endif
+}

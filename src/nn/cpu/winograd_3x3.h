@@ -65,6 +65,9 @@ struct wl_winograd_3x3 {
 /* False: the convolution is not one of 3x3 with stride 1 between whole blocks of channels. */
 bool wl_winograd_3x3_init(struct wl_winograd_3x3 *g, const struct wl_window *v, enum wl_pass pass);
 
+/* Has the processor AVX512_VNNI, which multiplies 16-bit integers? */
+bool wl_winograd_3x3_vnni(void);
+
 /* Where a tile is: its image, its first row and column of `out`. Those of `in` are pad less. */
 struct wl_winograd_tile {
     int64_t image, row, column;

@@ -3,94 +3,26 @@
 #include "nn/cpu/winograd_3x3_weights.h"
 
 #ifdef __x86_64__
-#include <float.h>
-#include <immintrin.h>
-
-enum {
-    LANES = WL_WINOGRAD_LANES,
-    SIDE = WL_WINOGRAD_SIDE,
-    RESULTS = WL_WINOGRAD_RESULTS,
-    HALF = SIDE / 2,
-    POINTS = WL_WINOGRAD_POINTS,
-    APART = WL_WINOGRAD_APART
-};
-
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
-#define INLINE TARGET static inline __attribute__((always_inline))
+#include "nn/cpu/winograd_3x3_avx512.h"
 
-/* ---- along a line ---- */
+#include <float.h>
 
-#define A  WL_WINOGRAD_A
-#define B  WL_WINOGRAD_B
-#define A2 WL_WINOGRAD_A2
-#define B2 WL_WINOGRAD_B2
+enum { HALF = SIDE / 2, APART = WL_WINOGRAD_DW_APART };
 
-INLINE __m512 times(double k, __m512 x) { return _mm512_mul_ps(_mm512_set1_ps((float)k), x); }
-INLINE __m512 plus(double k, __m512 x, __m512 y) { return _mm512_fmadd_ps(_mm512_set1_ps((float)k), x, y); }
-
-/* r = B' d: rows of a and -a have the even and odd parts in common. */
-INLINE void points_of_x(const __m512 d[SIDE], __m512 r[SIDE])
-{
-    const __m512 even_a = plus(-B2, d[2], d[4]), odd_a = times(A, plus(-B2, d[1], d[3]));
-    const __m512 even_b = plus(-A2, d[2], d[4]), odd_b = times(B, plus(-A2, d[1], d[3]));
-    r[0] = plus(A2 * B2, d[0], plus(-(A2 + B2), d[2], d[4]));
-    r[1] = _mm512_add_ps(even_a, odd_a);
-    r[2] = _mm512_sub_ps(even_a, odd_a);
-    r[3] = _mm512_add_ps(even_b, odd_b);
-    r[4] = _mm512_sub_ps(even_b, odd_b);
-    r[5] = plus(A2 * B2, d[1], plus(-(A2 + B2), d[3], d[5]));
-}
-
-/* r = A d, of four numbers. */
-INLINE void points_of_dy(const __m512 d[SIDE], __m512 r[SIDE])
-{
-    const __m512 even_a = plus(A2, d[2], d[0]), odd_a = times(A, plus(A2, d[3], d[1]));
-    const __m512 even_b = plus(B2, d[2], d[0]), odd_b = times(B, plus(B2, d[3], d[1]));
-    r[0] = d[0];
-    r[1] = _mm512_add_ps(even_a, odd_a);
-    r[2] = _mm512_sub_ps(even_a, odd_a);
-    r[3] = _mm512_add_ps(even_b, odd_b);
-    r[4] = _mm512_sub_ps(even_b, odd_b);
-    r[5] = d[3];
-}
-
+/* Along a line. */
 INLINE void points(bool is_dy, const __m512 d[SIDE], __m512 r[SIDE])
 {
     if (is_dy)
-        points_of_dy(d, r);
+        line_back(d, r);
     else
-        points_of_x(d, r);
+        line_into(d, r);
 }
 
 /* ---- a tile ---- */
 
 /* Where a norm of finite values is infinite, all of the block are divided first, so that none can be. */
-static const float small = 1.0F / (1 << WL_WINOGRAD_NORM_BITS);
-
-/* A block of 16 channels of an image, and where a tile begins in it: before it, where the image is padded. */
-struct image {
-    const uint16_t *at;
-    int64_t h, w, row, column;
-};
-
-/* One instruction: each number to the upper half of a lane, 0 below. */
-INLINE __m512 widened(__m256i bf16)
-{
-    const __m512i upper_halves = _mm512_set_epi16(15, 0, 14, 0, 13, 0, 12, 0, 11, 0, 10, 0, 9, 0, 8, 0, 7, 0, 6, 0, 5,
-                                                  0, 4, 0, 3, 0, 2, 0, 1, 0, 0, 0);
-    return _mm512_castsi512_ps(_mm512_maskz_permutexvar_epi16(0xaaaaaaaa, upper_halves, _mm512_castsi256_si512(bf16)));
-}
-
-/* Pixels beyond the border are 0. */
-static const uint16_t zeros[LANES];
-
-INLINE __m512 pixel(const struct image *m, bool inner, int i, int j)
-{
-    const int64_t row = m->row + i, column = m->column + j;
-    const bool there = inner || ((uint64_t)row < (uint64_t)m->h && (uint64_t)column < (uint64_t)m->w);
-    const uint16_t *at = there ? m->at + (row * m->w + column) * LANES : zeros;
-    return widened(_mm256_loadu_si256((const void *)at));
-}
+static const float small = 1.0F / (1 << WL_WINOGRAD_DW_NORM_BITS);
 
 /* Rows [half, half + 3) of a tile's points, APART floats from each other: half of them at a time stay in registers. */
 INLINE void half_of_tile(const struct image *m, bool is_dy, bool inner, bool shrink, int half, float *to)
@@ -123,21 +55,16 @@ INLINE void tile(const struct image *m, bool is_dy, bool inner, bool shrink, flo
     half_of_tile(m, is_dy, inner, shrink, HALF, to);
 }
 
-INLINE __m512 sum_of_values(const struct image *m, bool inner)
+INLINE __m512 sum_of_values(const struct image *m)
 {
     __m512 sum = _mm512_setzero_ps();
     for (int i = 0; i < RESULTS; i++)
-        for (int j = 0; j < RESULTS; j++) sum = _mm512_add_ps(sum, pixel(m, inner, i, j));
+        for (int j = 0; j < RESULTS; j++) sum = _mm512_add_ps(sum, pixel(m, false, i, j));
     return sum;
 }
 
-INLINE bool is_inner(const struct image *m, int side)
-{
-    return m->row >= 0 && m->column >= 0 && m->row + side <= m->h && m->column + side <= m->w;
-}
-
 /* All tiles of the piece; a last one without a partner gets one of zeros. */
-INLINE void tiles(const struct wl_winograd_numbers *o, bool is_dy, bool shrink)
+INLINE void tiles(const struct wl_winograd_dw_numbers *o, bool is_dy, bool shrink)
 {
     const int side = is_dy ? RESULTS : SIDE;
     const struct wl_winograd_3x3 *g = o->g;
@@ -151,7 +78,7 @@ INLINE void tiles(const struct wl_winograd_numbers *o, bool is_dy, bool shrink)
         m.at = o->value + (t.image * blocks + o->block) * area * LANES;
         m.row = t.row - before[0];
         m.column = t.column - before[1];
-        if (is_dy && o->sums) sum = _mm512_add_ps(sum, sum_of_values(&m, false));
+        if (is_dy && o->sums) sum = _mm512_add_ps(sum, sum_of_values(&m));
         if (is_inner(&m, side))
             tile(&m, is_dy, true, shrink, to);
         else
@@ -162,10 +89,10 @@ INLINE void tiles(const struct wl_winograd_numbers *o, bool is_dy, bool shrink)
     if (is_dy && o->sums) _mm512_storeu_ps(o->sums, sum);
 }
 
-TARGET static void tiles_of_x(const struct wl_winograd_numbers *o) { tiles(o, false, false); }
-TARGET static void tiles_of_dy(const struct wl_winograd_numbers *o) { tiles(o, true, false); }
-TARGET static void small_tiles_of_x(const struct wl_winograd_numbers *o) { tiles(o, false, true); }
-TARGET static void small_tiles_of_dy(const struct wl_winograd_numbers *o) { tiles(o, true, true); }
+TARGET static void tiles_of_x(const struct wl_winograd_dw_numbers *o) { tiles(o, false, false); }
+TARGET static void tiles_of_dy(const struct wl_winograd_dw_numbers *o) { tiles(o, true, false); }
+TARGET static void small_tiles_of_x(const struct wl_winograd_dw_numbers *o) { tiles(o, false, true); }
+TARGET static void small_tiles_of_dy(const struct wl_winograd_dw_numbers *o) { tiles(o, true, true); }
 
 /* ---- norms ---- */
 
@@ -218,7 +145,7 @@ INLINE __m512i rounded(const float *v, __m512 by)
 }
 
 /* n numbers of each channel at a point, times `by`, as n / 2 pairs; `stream`: past the caches. */
-INLINE void round_point(const float *v, int64_t n, __m512 by, bool stream, wl_winograd_pair *to)
+INLINE void round_point(const float *v, int64_t n, __m512 by, bool stream, wl_winograd_dw_pair *to)
 {
     const __m512i low_halves = _mm512_set_epi16(62, 30, 60, 28, 58, 26, 56, 24, 54, 22, 52, 20, 50, 18, 48, 16, 46, 14,
                                                 44, 12, 42, 10, 40, 8, 38, 6, 36, 4, 34, 2, 32, 0);
@@ -235,7 +162,7 @@ INLINE void round_point(const float *v, int64_t n, __m512 by, bool stream, wl_wi
 static const float least_norm = 0x1p-112F;
 
 /* Norms and numbers from those in o->scratch. False: a norm is not finite. */
-TARGET static bool round_points(const struct wl_winograd_numbers *o, float unit)
+TARGET static bool round_points(const struct wl_winograd_dw_numbers *o, float unit)
 {
     const int64_t n = (o->to - o->from + 1) / 2 * 2;
     bool finite = true;
@@ -243,8 +170,8 @@ TARGET static bool round_points(const struct wl_winograd_numbers *o, float unit)
         const float *v = o->scratch + p * APART;
         const __m512 length = norm(v, n), scaled = _mm512_max_ps(_mm512_set1_ps(least_norm), length);
         finite = finite && _mm512_cmp_ps_mask(length, _mm512_set1_ps(FLT_MAX), _CMP_LE_OQ) == 0xffff;
-        const __m512 by = _mm512_div_ps(_mm512_set1_ps(WL_WINOGRAD_NORM), scaled);
-        wl_winograd_pair *to = o->pairs + p * o->point_step;
+        const __m512 by = _mm512_div_ps(_mm512_set1_ps(WL_WINOGRAD_DW_NORM), scaled);
+        wl_winograd_dw_pair *to = o->pairs + p * o->point_step;
         if (o->stream)
             round_point(v, n, by, true, to);
         else
@@ -255,7 +182,7 @@ TARGET static bool round_points(const struct wl_winograd_numbers *o, float unit)
     return finite;
 }
 
-void wl_winograd_numbers(const struct wl_winograd_numbers *o)
+void wl_winograd_dw_numbers(const struct wl_winograd_dw_numbers *o)
 {
     (o->is_dy ? tiles_of_dy : tiles_of_x)(o);
     if (round_points(o, small)) return;
@@ -263,5 +190,5 @@ void wl_winograd_numbers(const struct wl_winograd_numbers *o)
     round_points(o, 1);
 }
 #else
-void wl_winograd_numbers(const struct wl_winograd_numbers *o) { (void)o; }
+void wl_winograd_dw_numbers(const struct wl_winograd_dw_numbers *o) { (void)o; }
 #endif

@@ -7,7 +7,7 @@
 enum {
     LANES = WL_WINOGRAD_LANES,
     SIDE = WL_WINOGRAD_SIDE,
-    TILE_ROWS = 6, /* with WL_WINOGRAD_PANEL vectors 24 sums in registers: one product per cycle, each of about 5 */
+    TILE_ROWS = 6, /* with WL_WINOGRAD_DW_PANEL vectors 24 sums in registers: one product per cycle, each of about 5 */
     TAPS = 3
 };
 
@@ -17,9 +17,9 @@ enum {
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Pairs of channel c. */
-static const wl_winograd_pair *channel(const wl_winograd_pair *v, int64_t c)
+static const wl_winograd_dw_pair *channel(const wl_winograd_dw_pair *v, int64_t c)
 {
-    return v + c / LANES * WL_WINOGRAD_BLOCK + c % LANES;
+    return v + c / LANES * WL_WINOGRAD_DW_BLOCK + c % LANES;
 }
 
 /* sum += the products of both numbers of each pair. By its name gcc 12 would keep half of the sums in memory. */
@@ -29,10 +29,10 @@ INLINE void add_products(__m512i *sum, __m512i a, __m512i b)
 }
 
 /* Sums over all pairs of channels [c, c + rows), of which those from o->c on are computed in vain. */
-INLINE void tile_sums(const struct wl_winograd_products *o, int64_t c, int rows, int vectors,
-                      __m512i sum[TILE_ROWS][WL_WINOGRAD_PANEL])
+INLINE void tile_sums(const struct wl_winograd_dw_sums *o, int64_t c, int rows, int vectors,
+                      __m512i sum[TILE_ROWS][WL_WINOGRAD_DW_PANEL])
 {
-    const wl_winograd_pair *v[TILE_ROWS], *z = o->z;
+    const wl_winograd_dw_pair *v[TILE_ROWS], *z = o->z;
 #pragma GCC unroll 6
     for (int i = 0; i < rows; i++) {
         v[i] = channel(o->v, min(c + i, o->c - 1));
@@ -40,9 +40,9 @@ INLINE void tile_sums(const struct wl_winograd_products *o, int64_t c, int rows,
         for (int j = 0; j < vectors; j++) sum[i][j] = _mm512_setzero_si512();
     }
     for (int64_t t = 0; t < o->pairs * LANES; t += LANES) {
-        __m512i line[WL_WINOGRAD_PANEL];
+        __m512i line[WL_WINOGRAD_DW_PANEL];
 #pragma GCC unroll 4
-        for (int j = 0; j < vectors; j++) line[j] = _mm512_loadu_si512(z + t + j * WL_WINOGRAD_BLOCK);
+        for (int j = 0; j < vectors; j++) line[j] = _mm512_loadu_si512(z + t + j * WL_WINOGRAD_DW_BLOCK);
 #pragma GCC unroll 6
         for (int i = 0; i < rows; i++) {
             const __m512i x = _mm512_set1_epi32(v[i][t]);
@@ -54,9 +54,9 @@ INLINE void tile_sums(const struct wl_winograd_products *o, int64_t c, int rows,
 
 /* What a sum is multiplied with, beside both norms. */
 static const float unit =
-    (1 << (2 * WL_WINOGRAD_NORM_BITS - WL_WINOGRAD_SUM_BITS)) / (WL_WINOGRAD_NORM * WL_WINOGRAD_NORM);
+    (1 << (2 * WL_WINOGRAD_DW_NORM_BITS - WL_WINOGRAD_DW_SUM_BITS)) / (WL_WINOGRAD_DW_NORM * WL_WINOGRAD_DW_NORM);
 
-INLINE void finish(const struct wl_winograd_products *o, int64_t c, int vectors, const __m512i sum[WL_WINOGRAD_PANEL])
+INLINE void finish(const struct wl_winograd_dw_sums *o, int64_t c, int vectors, const __m512i sum[WL_WINOGRAD_DW_PANEL])
 {
     float *to = o->sums + c * o->row;
     const __m512 norm = _mm512_set1_ps(o->v_norms[c]);
@@ -68,10 +68,10 @@ INLINE void finish(const struct wl_winograd_products *o, int64_t c, int vectors,
     }
 }
 
-INLINE void products(const struct wl_winograd_products *o, int vectors)
+INLINE void products(const struct wl_winograd_dw_sums *o, int vectors)
 {
     for (int64_t c = 0; c < o->c; c += TILE_ROWS) {
-        __m512i sum[TILE_ROWS][WL_WINOGRAD_PANEL];
+        __m512i sum[TILE_ROWS][WL_WINOGRAD_DW_PANEL];
         tile_sums(o, c, TILE_ROWS, vectors, sum);
 #pragma GCC unroll 6
         for (int i = 0; i < TILE_ROWS; i++)
@@ -79,15 +79,15 @@ INLINE void products(const struct wl_winograd_products *o, int vectors)
     }
 }
 
-TARGET static void products_of_1(const struct wl_winograd_products *o) { products(o, 1); }
-TARGET static void products_of_2(const struct wl_winograd_products *o) { products(o, 2); }
-TARGET static void products_of_3(const struct wl_winograd_products *o) { products(o, 3); }
-TARGET static void products_of_4(const struct wl_winograd_products *o) { products(o, 4); }
+TARGET static void products_of_1(const struct wl_winograd_dw_sums *o) { products(o, 1); }
+TARGET static void products_of_2(const struct wl_winograd_dw_sums *o) { products(o, 2); }
+TARGET static void products_of_3(const struct wl_winograd_dw_sums *o) { products(o, 3); }
+TARGET static void products_of_4(const struct wl_winograd_dw_sums *o) { products(o, 4); }
 
-void wl_winograd_products(const struct wl_winograd_products *o)
+void wl_winograd_dw_sums(const struct wl_winograd_dw_sums *o)
 {
-    static void (*const of[])(const struct wl_winograd_products *) = { products_of_1, products_of_2, products_of_3,
-                                                                       products_of_4 };
+    static void (*const of[])(const struct wl_winograd_dw_sums *) = { products_of_1, products_of_2, products_of_3,
+                                                                      products_of_4 };
     of[o->vectors - 1](o);
 }
 
@@ -121,15 +121,15 @@ INLINE void filter(const float *sums, int64_t point_step, float *dw)
 #pragma GCC unroll 3
         for (int j = 0; j < TAPS; j++)
             _mm512_storeu_ps(dw + (i * TAPS + j) * LANES * LANES,
-                             _mm512_mul_ps(r[j], _mm512_set1_ps(1 << WL_WINOGRAD_SUM_BITS)));
+                             _mm512_mul_ps(r[j], _mm512_set1_ps(1 << WL_WINOGRAD_DW_SUM_BITS)));
     }
 }
 
-TARGET void wl_winograd_filter_gradient(const float *sums, int64_t point_step, int64_t row, float *dw)
+TARGET void wl_winograd_dw_filter(const float *sums, int64_t point_step, int64_t row, float *dw)
 {
     for (int c = 0; c < LANES; c++) filter(sums + c * row, point_step, dw + c * LANES);
 }
 #else
-void wl_winograd_products(const struct wl_winograd_products *o) { (void)o; }
-void wl_winograd_filter_gradient(const float *sums, int64_t point_step, int64_t row, float *dw) { (void)sums; }
+void wl_winograd_dw_sums(const struct wl_winograd_dw_sums *o) { (void)o; }
+void wl_winograd_dw_filter(const float *sums, int64_t point_step, int64_t row, float *dw) { (void)sums; }
 #endif
