@@ -114,7 +114,7 @@ INLINE __m512 sum_of_squares(const float *v, int64_t n, const __m512 *by)
     return _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), _mm512_add_ps(sum[2], sum[3]));
 }
 
-/* Where squares would leave the range of f32: relative to the largest number. */
+/* Where squares would leave the range of f32: relative to the largest number. NaN stays, in the sum. */
 TARGET static __m512 careful_norm(const float *v, int64_t n)
 {
     __m512 most = _mm512_setzero_ps();
@@ -130,10 +130,7 @@ INLINE __m512 norm(const float *v, int64_t n)
     const __m512 sum = sum_of_squares(v, n, NULL), least = _mm512_set1_ps(0x1p-100F), most = _mm512_set1_ps(0x1p120F);
     const __mmask16 fit = _mm512_cmp_ps_mask(sum, least, _CMP_GE_OQ) & _mm512_cmp_ps_mask(sum, most, _CMP_LE_OQ);
     const __m512 root = _mm512_sqrt_ps(sum);
-    if (fit == 0xffff) return root;
-    /* NaN stays: maxima may lose it. */
-    const __mmask16 keep = fit | _mm512_cmp_ps_mask(sum, sum, _CMP_UNORD_Q);
-    return _mm512_mask_blend_ps(keep, careful_norm(v, n), root);
+    return fit == 0xffff ? root : _mm512_mask_blend_ps(fit, careful_norm(v, n), root);
 }
 
 /* ---- rounding ---- */
