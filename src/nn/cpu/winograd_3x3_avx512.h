@@ -55,13 +55,13 @@ INLINE void line_from(const __m512 m[SIDE], __m512 y[RESULTS])
 /* r = A d: the transpose. */
 INLINE void line_back(const __m512 d[RESULTS], __m512 r[SIDE])
 {
-    const __m512 even_a = plus(A2, d[2], d[0]), odd_a = times(A, plus(A2, d[3], d[1]));
-    const __m512 even_b = plus(B2, d[2], d[0]), odd_b = times(B, plus(B2, d[3], d[1]));
+    const __m512 even_a = plus(A2, d[2], d[0]), odd_a = plus(A2, d[3], d[1]);
+    const __m512 even_b = plus(B2, d[2], d[0]), odd_b = plus(B2, d[3], d[1]);
     r[0] = d[0];
-    r[1] = _mm512_add_ps(even_a, odd_a);
-    r[2] = _mm512_sub_ps(even_a, odd_a);
-    r[3] = _mm512_add_ps(even_b, odd_b);
-    r[4] = _mm512_sub_ps(even_b, odd_b);
+    r[1] = plus(A, odd_a, even_a);
+    r[2] = plus(-A, odd_a, even_a);
+    r[3] = plus(B, odd_b, even_b);
+    r[4] = plus(-B, odd_b, even_b);
     r[5] = d[3];
 }
 
