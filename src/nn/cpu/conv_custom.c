@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-/* At most one applies to a shape and pass. */
+/* The first one that applies to a shape and pass is the candidate. */
 static const struct wl_conv_custom *const kernels[] = { &wl_conv_winograd_3x3_int16, &wl_conv_winograd_3x3_weights,
-                                                        NULL };
+                                                        &wl_conv_weights_bf16, NULL };
 
 const struct wl_conv_custom *wl_conv_custom_of(const struct wl_window *v, enum wl_pass pass)
 {

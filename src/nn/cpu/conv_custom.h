@@ -55,6 +55,6 @@ int wl_conv_custom_time(struct wl_cpu *c, const struct wl_conv_custom *kernel, c
                         enum wl_pass pass, bool bias, double *seconds, struct wl_err *e);
 
 /* The kernels. */
-extern const struct wl_conv_custom wl_conv_winograd_3x3_int16, wl_conv_winograd_3x3_weights;
+extern const struct wl_conv_custom wl_conv_winograd_3x3_int16, wl_conv_winograd_3x3_weights, wl_conv_weights_bf16;
 
 #endif
