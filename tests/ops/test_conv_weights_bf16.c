@@ -110,7 +110,7 @@ static void test_gradients_equal_sums_in_double(void **state)
         { 4, 16, 32, 8, 8, { 7, 1 }, 1, { 3, 0 } },    /* ... and down */
         { 2, 96, 32, 11, 10, { 1, 1 }, 2, { 0, 0 } },  /* two parts of the channels */
         { 11, 112, 128, 5, 6, { 3, 3 }, 1, { 1, 1 } }, /* several pieces */
-        { 300, 16, 272, 5, 5, { 3, 3 }, 2, { 1, 1 } }, /* ... and groups */
+        { 700, 16, 16, 2, 2, { 7, 7 }, 1, { 3, 3 } },  /* ... and groups */
         { 1, 16, 16, 1, 1, { 1, 1 }, 1, { 0, 0 } },    /* one pixel */
     };
     const int threads = omp_get_max_threads();
