@@ -54,4 +54,7 @@ void wl_conv_custom_emit(struct wl_program *p, const struct wl_node *n, const st
 int wl_conv_custom_time(struct wl_cpu *c, const struct wl_conv_custom *kernel, const struct wl_window *v,
                         enum wl_pass pass, bool bias, double *seconds, struct wl_err *e);
 
+/* The kernels. */
+extern const struct wl_conv_custom wl_conv_winograd_3x3_int16;
+
 #endif
