@@ -72,7 +72,7 @@ static struct memory lay_out(const struct wl_winograd_int16 *o, char *base)
     m.turned = take(base, &m.bytes, o->threads * (int64_t)(wl_winograd_filters_scratch(o) / sizeof(float)));
     const size_t shared = m.bytes;
     m.values.v = take(base, &m.bytes, planes * o->v_step);
-    m.values.undo = take(base, &m.bytes, planes * o->undo_step);
+    m.values.undo = take(base, &m.bytes, o->slices * o->undo_step * WL_WINOGRAD_SCALES);
     m.values.back = take(base, &m.bytes, o->block);
     m.m = take(base, &m.bytes, POINTS * o->m_step);
     m.thread_bytes = m.bytes - shared;
@@ -116,12 +116,11 @@ static void panel(const struct pass *s, const struct wl_winograd_values *values,
                                              .vectors = vectors,
                                              .v = values->v + i * POINTS * o->v_step,
                                              .u = s->memory.filters.u + i * POINTS * o->u_step + pairs * LANES * first,
-                                             .v_undo = values->undo + i * POINTS * o->undo_step,
+                                             .v_undo = values->undo + i * o->undo_step * WL_WINOGRAD_SCALES,
                                              .u_undo = s->memory.filters.undo + i * POINTS * o->g.k + first * LANES,
                                              .v_step = o->v_step,
                                              .u_step = o->u_step,
                                              .m_step = o->m_step,
-                                             .v_undo_step = o->undo_step,
                                              .u_undo_step = o->g.k,
                                              .m = m,
                                              .add = i > 0 });

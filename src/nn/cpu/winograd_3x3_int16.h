@@ -31,6 +31,7 @@
 enum {
     WL_WINOGRAD_SLICE = 256, /* channels that integers sum up */
     WL_WINOGRAD_PANEL = 4,   /* vectors of 16 filters that are multiplied at once, at most */
+    WL_WINOGRAD_SCALES = 48, /* floats of a tile: one for each point, in whole vectors */
     WL_WINOGRAD_SPARE = 12,  /* rows after a block: sums of up to so many tiles are in registers */
     WL_WINOGRAD_NORM_BITS =
         10 /* norms are kept divided by 2^10, so that those of the largest finite values are finite */
@@ -46,7 +47,7 @@ struct wl_winograd_int16 {
     int64_t slices, depth;          /* of the channels; of a slice, the last one may have fewer */
     int64_t panels, block;          /* of the filters; tiles of a block */
     int64_t u_step, v_step, m_step; /* pairs, pairs, floats */
-    int64_t undo_step;              /* floats */
+    int64_t undo_step;              /* tiles: from a slice's scales to the next one's */
     int64_t threads;
 };
 
@@ -85,7 +86,7 @@ void wl_winograd_norms(const struct wl_winograd_int16 *o, const uint16_t *in, fl
 /* A block of tiles in integers, and what undoes their scales. */
 struct wl_winograd_values {
     wl_winograd_pair *v; /* [slices][points][block + SPARE][depth of the slice / 2] */
-    float *undo;         /* [slices][points][block + SPARE] */
+    float *undo;         /* [slices][block + SPARE][SCALES] */
     float *back; /* [block]: by whose square the tile's results are to be multiplied; 1 but in tiles of extremes */
 };
 void wl_winograd_values(const struct wl_winograd_int16 *o, const uint16_t *in, const float *norms, int64_t from,
@@ -98,8 +99,9 @@ void wl_winograd_values(const struct wl_winograd_int16 *o, const uint16_t *in, c
 struct wl_winograd_products {
     int64_t n, pairs, vectors;     /* tiles; channels / 2; of the panel */
     const wl_winograd_pair *v, *u; /* the slice's; of the panel */
-    const float *v_undo, *u_undo;  /* [points][...], the panel's first filter */
-    int64_t v_step, u_step, m_step, v_undo_step, u_undo_step;
+    const float *v_undo;           /* [tiles][SCALES] */
+    const float *u_undo;           /* [points][...], the panel's first filter */
+    int64_t v_step, u_step, m_step, u_undo_step;
     float *m;
     bool add;
 };

@@ -4,7 +4,7 @@
 #ifdef __x86_64__
 #include "nn/cpu/chunks.h"
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma")))
 #include "nn/cpu/winograd_3x3_avx512.h"
 
 #include <float.h>

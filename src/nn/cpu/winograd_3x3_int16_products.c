@@ -27,7 +27,6 @@ INLINE void multiply(const wl_winograd_pair *v, int64_t row, const wl_winograd_p
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++) sum[i][j] = _mm512_setzero_si512();
     }
-#pragma GCC unroll 2
     for (int64_t k = 0; k < pairs; k++, u += vectors * LANES) {
         __m512i line[MAX_VECTORS];
 #pragma GCC unroll 4
@@ -46,7 +45,7 @@ INLINE void group(const struct wl_winograd_products *o, int point, int64_t first
 {
     __m512i sum[MAX_ROWS][MAX_VECTORS];
     __m512 u_undo[MAX_VECTORS];
-    const float *v_undo = o->v_undo + point * o->v_undo_step + first;
+    const float *v_undo = o->v_undo + first * WL_WINOGRAD_SCALES + point;
     float *m = o->m + point * o->m_step + first * vectors * LANES;
     multiply(o->v + point * o->v_step + first * o->pairs, o->pairs, o->u + point * o->u_step, o->pairs, rows, vectors,
              sum);
@@ -54,7 +53,7 @@ INLINE void group(const struct wl_winograd_products *o, int point, int64_t first
     for (int j = 0; j < vectors; j++) u_undo[j] = _mm512_loadu_ps(o->u_undo + point * o->u_undo_step + j * LANES);
 #pragma GCC unroll 12
     for (int i = 0; i < rows; i++) {
-        const __m512 undo = _mm512_set1_ps(v_undo[i]);
+        const __m512 undo = _mm512_set1_ps(v_undo[i * WL_WINOGRAD_SCALES]);
 #pragma GCC unroll 4
         for (int j = 0; j < vectors; j++, m += LANES) {
             const __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(sum[i][j]), undo);

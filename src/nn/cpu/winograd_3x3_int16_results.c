@@ -2,7 +2,7 @@
 #include "nn/cpu/winograd_3x3_int16.h"
 
 #ifdef __x86_64__
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma")))
 #include "nn/cpu/winograd_3x3_avx512.h"
 
 /* To the nearest, ties to even; NaN stays NaN. */

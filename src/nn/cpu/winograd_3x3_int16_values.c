@@ -4,7 +4,7 @@
 #ifdef __x86_64__
 #include "nn/threads.h"
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma")))
 #include "nn/cpu/winograd_3x3_avx512.h"
 
 #include <float.h>
@@ -102,39 +102,23 @@ void wl_winograd_norms(const struct wl_winograd_int16 *o, const uint16_t *in, fl
 
 /* ---- scales of a tile ---- */
 
-/* |B'|: rows of a and -a are one, and those of b and -b. */
+/* |B'|: its rows of a and -a are one, and those of b and -b. */
 enum { ROWS = 4 };
-static const int row_of[SIDE] = { 0, 1, 1, 2, 2, 3 }, first_of[ROWS] = { 0, 1, 3, 5 };
 
-/* The norms of a tile's pixels, 0 beyond the border; their maximum. */
-static float tile_norms(const struct image *m, const float *norms, float d[SIDE][SIDE])
+/* The norms of a tile's pixels as six rows of six, 0 beyond the border. */
+INLINE void tile_norms(const struct image *m, const float *norms, __m256 rows[SIDE])
 {
-    float most = 0;
-    for (int i = 0; i < SIDE; i++)
-        for (int j = 0; j < SIDE; j++) {
-            const int64_t row = m->row + i, column = m->column + j;
-            const bool inside = row >= 0 && row < m->h && column >= 0 && column < m->w;
-            d[i][j] = inside ? norms[row * m->w + column] : 0;
-            if (!(d[i][j] <= most)) most = d[i][j];
-        }
-    return most;
-}
-
-/* Bounds of the norms at all points: sums of |B'_ai| |B'_bj| d_ij. */
-static void bounds(float d[SIDE][SIDE], float out[ROWS][ROWS])
-{
-    for (int a = 0; a < ROWS; a++) {
-        float line[SIDE] = { 0 };
-        for (int i = 0; i < SIDE; i++)
-            for (int j = 0; j < SIDE; j++) line[j] += fabsf(wl_winograd_into[first_of[a]][i]) * d[i][j];
-        for (int b = 0; b < ROWS; b++) {
-            out[a][b] = 0;
-            for (int j = 0; j < SIDE; j++) out[a][b] += fabsf(wl_winograd_into[first_of[b]][j]) * line[j];
-        }
+    const int64_t left = m->column < 0 ? -m->column : 0, right = m->w - m->column;
+    const __mmask8 columns = (__mmask8)(0x3f << left & (right < SIDE ? (1 << right) - 1 : 0x3f));
+#pragma GCC unroll 8
+    for (int i = 0; i < SIDE; i++) {
+        const int64_t row = m->row + i;
+        const bool inside = row >= 0 && row < m->h;
+        rows[i] = _mm256_maskz_loadu_ps(inside ? columns : 0, norms + (inside ? row * m->w + m->column : 0));
     }
 }
 
-/* 2^(2 j) that brings a maximum to between 1/4 and 4; 1 for usual ones, and for those that are not finite. */
+/* 2^(2 j) that brings a maximum to between 1/4 and 4: j; 0 for usual maxima, and for those that are not finite. */
 static int half_exponent(float most)
 {
     int e = 0;
@@ -143,29 +127,83 @@ static int half_exponent(float most)
     return e < -120 ? 60 : e > 120 ? -60 : -e / 2;
 }
 
-/* What the numbers of a slice of a tile are multiplied with, and what undoes it, of values times `factor`. */
-static void scales(const struct image *m, const float *norms, float factor, float scale[POINTS], float *undo,
-                   int64_t undo_step)
+/* j of a tile, by the largest norm of all slices. */
+TARGET static int exponent_of(const struct wl_winograd_int16 *o, const struct image *m, const float *norms,
+                              int64_t image)
 {
-    float d[SIDE][SIDE], bound[ROWS][ROWS], s[ROWS][ROWS], u[ROWS][ROWS];
-    tile_norms(m, norms, d);
-    bounds(d, bound);
-    for (int a = 0; a < ROWS; a++)
-        for (int b = 0; b < ROWS; b++) {
-            const float n = bound[a][b] * factor * (1 << WL_WINOGRAD_NORM_BITS) + 0x1p-60F; /* not zero */
-            s[a][b] = most_norm / n;
-            u[a][b] = n <= FLT_MAX ? n / most_norm : NAN;
-        }
-    for (int p = 0; p < POINTS; p++) {
-        scale[p] = s[row_of[p / SIDE]][row_of[p % SIDE]];
-        undo[p * undo_step] = u[row_of[p / SIDE]][row_of[p % SIDE]];
+    __m256 rows[SIDE], most = _mm256_setzero_ps();
+    for (int64_t s = 0; s < o->slices; s++) {
+        tile_norms(m, norms + (s * o->g.n + image) * m->h * m->w, rows);
+#pragma GCC unroll 8
+        for (int i = 0; i < SIDE; i++) most = _mm256_max_ps(rows[i], most);
     }
+    return half_exponent(_mm512_reduce_max_ps(_mm512_zextps256_ps512(most)));
+}
+
+/* Bounds of the norms at points (a,b), in lane 4 a + b: sums of |B'_ai| |B'_bj| d_ij. */
+INLINE __m512 bounds(const __m256 d[SIDE])
+{
+    const __m512i four = _mm512_set_epi32(24, 24, 24, 24, 16, 16, 16, 16, 8, 8, 8, 8, 0, 0, 0, 0);
+    static const int line_of[ROWS] = { 0, 1, 3, 5 };
+    __m256 lines[ROWS];
+    __m512 sum = _mm512_setzero_ps();
+#pragma GCC unroll 4
+    for (int a = 0; a < ROWS; a++) {
+        lines[a] = _mm256_setzero_ps();
+#pragma GCC unroll 8
+        for (int i = 0; i < SIDE; i++)
+            lines[a] = _mm256_fmadd_ps(_mm256_set1_ps(fabsf(wl_winograd_into[line_of[a]][i])), d[i], lines[a]);
+    }
+    const __m512 low = _mm512_insertf32x8(_mm512_castps256_ps512(lines[0]), lines[1], 1);
+    const __m512 high = _mm512_insertf32x8(_mm512_castps256_ps512(lines[2]), lines[3], 1);
+#pragma GCC unroll 8
+    for (int j = 0; j < SIDE; j++) {
+        const __m128 column = _mm_set_ps(fabsf(wl_winograd_into[5][j]), fabsf(wl_winograd_into[3][j]),
+                                         fabsf(wl_winograd_into[1][j]), fabsf(wl_winograd_into[0][j]));
+        const __m512 of_lines = _mm512_permutex2var_ps(low, _mm512_add_epi32(four, _mm512_set1_epi32(j)), high);
+        sum = _mm512_fmadd_ps(_mm512_broadcast_f32x4(column), of_lines, sum);
+    }
+    return sum;
+}
+
+/* From lanes 4 a + b to all points. */
+INLINE void spread(__m512 x, float to[WL_WINOGRAD_SCALES])
+{
+    static const int32_t lane_of[WL_WINOGRAD_SCALES] = { 0, 1, 1, 2,  2,  3,  4,  5,  5,  6,  6,  7,
+                                                         4, 5, 5, 6,  6,  7,  8,  9,  9,  10, 10, 11,
+                                                         8, 9, 9, 10, 10, 11, 12, 13, 13, 14, 14, 15 };
+#pragma GCC unroll 3
+    for (int i = 0; i < WL_WINOGRAD_SCALES; i += LANES)
+        _mm512_storeu_ps(to + i, _mm512_permutexvar_ps(_mm512_loadu_si512(lane_of + i), x));
+}
+
+/* What the numbers of a slice of a tile are multiplied with, and what undoes it, of values times `factor`. */
+TARGET static void scales(const struct image *m, const float *norms, float factor, float *scale, float *undo)
+{
+    const __m512 up = _mm512_set1_ps(1 << WL_WINOGRAD_NORM_BITS), least = _mm512_set1_ps(0x1p-60F); /* not zero */
+    const __m512 most = _mm512_set1_ps(most_norm), largest = _mm512_set1_ps(FLT_MAX);
+    __m256 d[SIDE];
+    tile_norms(m, norms, d);
+    const __m512 n = _mm512_fmadd_ps(_mm512_mul_ps(bounds(d), _mm512_set1_ps(factor)), up, least);
+    const __mmask16 finite = _mm512_cmp_ps_mask(n, largest, _CMP_LE_OQ);
+    spread(_mm512_div_ps(most, n), scale);
+    spread(_mm512_mask_div_ps(_mm512_set1_ps(NAN), finite, n, most), undo);
 }
 
 /* ---- numbers ---- */
 
-INLINE void block_numbers(const struct image *m, bool inner, float factor, const float scale[POINTS],
-                          wl_winograd_pair *to, int64_t step)
+/* The tile in its image's first block of channels. */
+static struct image image_of(const struct wl_winograd_int16 *o, const uint16_t *in, struct wl_winograd_tile t)
+{
+    return (struct image) { .at = in + t.image * o->g.c * o->g.h * o->g.w,
+                            .h = o->g.h,
+                            .w = o->g.w,
+                            .row = t.row - o->g.pad[0],
+                            .column = t.column - o->g.pad[1] };
+}
+
+INLINE void block_numbers(const struct image *m, bool inner, float factor, const float *scale, wl_winograd_pair *to,
+                          int64_t step)
 {
     __m512 v[SIDE][SIDE];
     tile_into(m, inner, factor, v);
@@ -176,52 +214,53 @@ INLINE void block_numbers(const struct image *m, bool inner, float factor, const
     }
 }
 
-/* Channels of a slice; blocks lie `area` pixels apart. */
-TARGET static void slice_numbers(struct image m, int64_t blocks, float factor, const float scale[POINTS],
-                                 wl_winograd_pair *to, int64_t step)
+/* Prefetches what a tile reads of a block of channels and the tile before it, in the same row, does not. */
+INLINE void fetch(const struct image *m)
 {
-    const bool inner = is_inner(&m);
-    for (int64_t b = 0; b < blocks; b++, m.at += m.h * m.w * LANES, to += LANES / 2) {
-        if (inner && factor == 1)
-            block_numbers(&m, true, 1, scale, to, step);
+    if (m->row < 0 || m->row + SIDE > m->h || m->column + SIDE > m->w) return;
+#pragma GCC unroll 8
+    for (int i = 0; i < SIDE; i++) {
+        const uint16_t *at = m->at + ((m->row + i) * m->w + m->column + SIDE - RESULTS) * LANES;
+        _mm_prefetch((const void *)at, _MM_HINT_T0);
+        _mm_prefetch((const void *)(at + 2 * LANES), _MM_HINT_T0);
+    }
+}
+
+/* Blocks of a slice, which lie an image's area apart. */
+TARGET static void slice_numbers(const struct image *tile, int64_t first, int64_t blocks, float factor,
+                                 const float *scale, wl_winograd_pair *v, int64_t step)
+{
+    const int64_t area = tile->h * tile->w * LANES;
+    const bool usual = is_inner(tile) && factor == 1;
+    struct image m = *tile, next = *tile;
+    next.column += RESULTS;
+    m.at += first * area;
+    for (int64_t b = 0; b < blocks; b++, m.at += area, v += LANES / 2) {
+        next.at = m.at;
+        fetch(&next);
+        if (usual)
+            block_numbers(&m, true, 1, scale, v, step);
         else
-            block_numbers(&m, inner, factor, scale, to, step);
-    }
-}
-
-/* The power of two of a tile, by the largest norm of all slices. */
-static int tile_exponent(const struct wl_winograd_int16 *o, const struct image *m, const float *norms, int64_t image)
-{
-    float d[SIDE][SIDE], most = 0;
-    for (int64_t s = 0; s < o->slices; s++) {
-        const float one = tile_norms(m, norms + (s * o->g.n + image) * m->h * m->w, d);
-        if (!(one <= most)) most = one;
-    }
-    return half_exponent(most);
-}
-
-static void tile_numbers(const struct wl_winograd_int16 *o, const uint16_t *in, const float *norms, int64_t tile,
-                         int64_t row, const struct wl_winograd_values *to)
-{
-    const struct wl_winograd_tile t = wl_winograd_tile(&o->g, tile);
-    const int64_t area = o->g.h * o->g.w;
-    struct image m = { .h = o->g.h, .w = o->g.w, .row = t.row - o->g.pad[0], .column = t.column - o->g.pad[1] };
-    const int e = tile_exponent(o, &m, norms, t.image);
-    to->back[row] = ldexpf(1, -e);
-    for (int64_t s = 0; s < o->slices; s++) {
-        const int64_t from = wl_winograd_slice_from(o, s), blocks = wl_winograd_slice_from(o, s + 1) - from;
-        float scale[POINTS];
-        scales(&m, norms + (s * o->g.n + t.image) * area, ldexpf(1, 2 * e), scale,
-               to->undo + s * POINTS * o->undo_step + row, o->undo_step);
-        m.at = in + (t.image * o->g.c / LANES + from) * area * LANES;
-        slice_numbers(m, blocks, ldexpf(1, 2 * e), scale, to->v + s * POINTS * o->v_step + row * blocks * (LANES / 2),
-                      o->v_step);
+            block_numbers(&m, false, factor, scale, v, step);
     }
 }
 
 void wl_winograd_values(const struct wl_winograd_int16 *o, const uint16_t *in, const float *norms, int64_t from,
                         int64_t to, const struct wl_winograd_values *values)
 {
-    for (int64_t tile = from; tile < to; tile++) tile_numbers(o, in, norms, tile, tile - from, values);
+    for (int64_t row = 0; row < to - from; row++) {
+        const struct wl_winograd_tile t = wl_winograd_tile(&o->g, from + row);
+        const struct image m = image_of(o, in, t);
+        const int e = exponent_of(o, &m, norms, t.image);
+        values->back[row] = ldexpf(1, -e);
+        for (int64_t s = 0; s < o->slices; s++) {
+            const int64_t first = wl_winograd_slice_from(o, s), blocks = wl_winograd_slice_from(o, s + 1) - first;
+            float scale[WL_WINOGRAD_SCALES];
+            scales(&m, norms + (s * o->g.n + t.image) * m.h * m.w, ldexpf(1, 2 * e), scale,
+                   values->undo + (s * o->undo_step + row) * WL_WINOGRAD_SCALES);
+            slice_numbers(&m, first, blocks, ldexpf(1, 2 * e), scale,
+                          values->v + s * POINTS * o->v_step + row * blocks * (LANES / 2), o->v_step);
+        }
+    }
 }
 #endif
