@@ -262,6 +262,9 @@ static void test_custom_kernels_between_bf16(void **state)
     struct floats winograd = bf16_gradients("cpu", WL_CONV_WINOGRAD, NULL, false);
     if (!(nmse(winograd, exact) < 2 * direct)) fail_msg("%.3g from f32, direct %.3g", nmse(winograd, exact), direct);
     assert_true(equal(winograd, bf16_gradients("cpu", WL_CONV_WINOGRAD, NULL, true)));
+    struct wl_plan_opts again = o;
+    again.recompute = true;
+    assert_true(equal(winograd, cut_gradients(again)));
     struct wl_choices *c = wl_choices_new(arena);
     bf16_gradients("cpu", WL_CONV_AUTO, c, false);
     const size_t n = c->added;

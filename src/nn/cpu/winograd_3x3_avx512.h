@@ -9,6 +9,13 @@
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 
+/* Before a loop over vectors in registers, which is unrolled whole. */
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 36")
+#endif
+
 enum {
     LANES = WL_WINOGRAD_LANES,
     SIDE = WL_WINOGRAD_SIDE,
@@ -73,7 +80,7 @@ INLINE void line_back(const __m512 d[RESULTS], __m512 r[SIDE])
 /* u = G g. */
 INLINE void line_filter(const __m512 g[3], __m512 u[SIDE])
 {
-#pragma GCC unroll 8
+    UNROLL
     for (int i = 0; i < SIDE; i++) {
         const float *const row = wl_winograd_filter[i];
         u[i] = _mm512_mul_ps(_mm512_set1_ps(row[0]), g[0]);
@@ -117,19 +124,19 @@ INLINE __m512 pixel(const struct image *m, bool inner, int i, int j)
 INLINE void tile_into(const struct image *m, bool inner, float factor, __m512 v[SIDE][SIDE])
 {
     __m512 lines[SIDE][SIDE];
-#pragma GCC unroll 8
+    UNROLL
     for (int j = 0; j < SIDE; j++) {
         __m512 d[SIDE], r[SIDE];
-#pragma GCC unroll 8
+        UNROLL
         for (int i = 0; i < SIDE; i++) {
             d[i] = pixel(m, inner, i, j);
             if (factor != 1) d[i] = _mm512_mul_ps(_mm512_set1_ps(factor), d[i]);
         }
         line_into(d, r);
-#pragma GCC unroll 8
+        UNROLL
         for (int i = 0; i < SIDE; i++) lines[i][j] = r[i];
     }
-#pragma GCC unroll 8
+    UNROLL
     for (int i = 0; i < SIDE; i++) line_into(lines[i], v[i]);
 }
 

@@ -19,12 +19,12 @@ static const float most_norm = 65400, most_number = 32700;
 INLINE void transpose(__m512 v[LANES])
 {
     const __m512i at = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-#pragma GCC unroll 4
+    UNROLL
     for (int h = LANES / 2; h > 0; h /= 2) {
         const __mmask16 upper = _mm512_test_epi32_mask(at, _mm512_set1_epi32(h));
         const __m512i low = _mm512_mask_add_epi32(at, upper, at, _mm512_set1_epi32(LANES - h));
         const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(h));
-#pragma GCC unroll 16
+        UNROLL
         for (int i = 0; i < LANES; i++) {
             if (i & h) continue;
             const __m512 a = v[i], b = v[i + h];
@@ -42,10 +42,10 @@ TARGET static void turn(const struct wl_winograd_int16 *o, const float *w, int64
         for (int t = 0; t < TAPS; t++) {
             const float *from = w + (c * filters + block) * BLOCK + (TAPS - 1 - t) * SQUARE;
             __m512 v[LANES];
-#pragma GCC unroll 16
+            UNROLL
             for (int i = 0; i < LANES; i++) v[i] = _mm512_loadu_ps(from + i * LANES);
             transpose(v);
-#pragma GCC unroll 16
+            UNROLL
             for (int i = 0; i < LANES; i++) _mm512_storeu_ps(to + c * BLOCK + t * SQUARE + i * LANES, v[i]);
         }
 }
@@ -55,29 +55,31 @@ TARGET static void turn(const struct wl_winograd_int16 *o, const float *w, int64
 /* Of each tap the maximum over channels [from, to). NaN may be lost: norms keep it. */
 INLINE void maxima(const float *w, int64_t from, int64_t to, __m512 most[TAPS])
 {
-#pragma GCC unroll 9
+    UNROLL
     for (int t = 0; t < TAPS; t++) most[t] = _mm512_setzero_ps();
-    for (int64_t c = from; c < to; c++)
-#pragma GCC unroll 9
+    for (int64_t c = from; c < to; c++) {
+        UNROLL
         for (int t = 0; t < TAPS; t++) {
             const __m512 g = _mm512_loadu_ps(w + c / LANES * BLOCK + t * SQUARE + c % LANES * LANES);
             most[t] = _mm512_max_ps(most[t], _mm512_abs_ps(g));
         }
+    }
 }
 
 /* ... and the norm, after multiplication with `factor`. */
 INLINE void tap_norms(const float *w, int64_t from, int64_t to, __m512 factor, __m512 norm[TAPS])
 {
-#pragma GCC unroll 9
+    UNROLL
     for (int t = 0; t < TAPS; t++) norm[t] = _mm512_setzero_ps();
-    for (int64_t c = from; c < to; c++)
-#pragma GCC unroll 9
+    for (int64_t c = from; c < to; c++) {
+        UNROLL
         for (int t = 0; t < TAPS; t++) {
             const __m512 g = _mm512_loadu_ps(w + c / LANES * BLOCK + t * SQUARE + c % LANES * LANES);
             const __m512 x = _mm512_mul_ps(g, factor);
             norm[t] = _mm512_fmadd_ps(x, x, norm[t]);
         }
-#pragma GCC unroll 9
+    }
+    UNROLL
     for (int t = 0; t < TAPS; t++) norm[t] = _mm512_sqrt_ps(norm[t]);
 }
 
@@ -85,7 +87,7 @@ INLINE void tap_norms(const float *w, int64_t from, int64_t to, __m512 factor, _
 INLINE __m512 power_for(const __m512 most[TAPS])
 {
     __m512 all = most[0];
-#pragma GCC unroll 9
+    UNROLL
     for (int t = 1; t < TAPS; t++) all = _mm512_max_ps(all, most[t]);
     __m512 e = _mm512_getexp_ps(all);
     e = _mm512_min_ps(_mm512_max_ps(e, _mm512_set1_ps(-126)), _mm512_set1_ps(126));
@@ -96,7 +98,7 @@ INLINE __m512 power_for(const __m512 most[TAPS])
 INLINE __m512 bound(int a, int b, const __m512 x[TAPS])
 {
     __m512 sum = _mm512_setzero_ps();
-#pragma GCC unroll 9
+    UNROLL
     for (int t = 0; t < TAPS; t++) {
         const float by = fabsf(wl_winograd_filter[a][t / 3]) * fabsf(wl_winograd_filter[b][t % 3]);
         sum = _mm512_fmadd_ps(_mm512_set1_ps(by), x[t], sum);
@@ -130,14 +132,14 @@ TARGET static void scales(const float *w, int64_t from, int64_t to, __m512 facto
 INLINE void points_of(const float *w, __m512 factor, __m512 u[SIDE][SIDE])
 {
     __m512 lines[3][SIDE];
-#pragma GCC unroll 3
+    UNROLL
     for (int j = 0; j < 3; j++) {
         __m512 g[3];
-#pragma GCC unroll 3
+        UNROLL
         for (int i = 0; i < 3; i++) g[i] = _mm512_mul_ps(factor, _mm512_loadu_ps(w + (3 * i + j) * SQUARE));
         line_filter(g, lines[j]);
     }
-#pragma GCC unroll 8
+    UNROLL
     for (int i = 0; i < SIDE; i++) {
         const __m512 g[3] = { lines[0][i], lines[1][i], lines[2][i] };
         line_filter(g, u[i]);
@@ -160,7 +162,7 @@ TARGET static void numbers(const float *w, int64_t from, int64_t to, __m512 fact
         const float *at = w + c / LANES * BLOCK + c % LANES * LANES;
         points_of(at, factor, even);
         points_of(at + LANES, factor, odd);
-#pragma GCC unroll 36
+        UNROLL
         for (int p = 0; p < POINTS; p++)
             _mm512_storeu_si512(u + p * step, pair(even[p / SIDE][p % SIDE], odd[p / SIDE][p % SIDE],
                                                    _mm512_loadu_ps(scale + p * LANES)));

@@ -2,17 +2,10 @@
 #include "nn/cpu/winograd_3x3_int16.h"
 
 #ifdef __x86_64__
-#include <immintrin.h>
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")))
+#include "nn/cpu/winograd_3x3_avx512.h"
 
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
-#define INLINE TARGET static inline __attribute__((always_inline))
-
-enum {
-    LANES = WL_WINOGRAD_LANES,
-    POINTS = WL_WINOGRAD_POINTS,
-    MAX_ROWS = WL_WINOGRAD_SPARE,
-    MAX_VECTORS = WL_WINOGRAD_PANEL
-};
+enum { MAX_ROWS = WL_WINOGRAD_SPARE, MAX_VECTORS = WL_WINOGRAD_PANEL };
 
 /* Sums of `rows` tiles and `vectors` x 16 filters, 24 at most of the 32 registers. Rows of v lie `row` pairs apart: a
  * pointer to every third one serves three without a register for each. The instruction is written out, since GCC 12
@@ -21,20 +14,20 @@ INLINE void multiply(const wl_winograd_pair *v, int64_t row, const wl_winograd_p
                      int vectors, __m512i sum[MAX_ROWS][MAX_VECTORS])
 {
     const wl_winograd_pair *third[MAX_ROWS / 3 + 1];
-#pragma GCC unroll 12
+    UNROLL
     for (int i = 0; i < rows; i++) {
         if (i % 3 == 0) third[i / 3] = v + i * row;
-#pragma GCC unroll 4
+        UNROLL
         for (int j = 0; j < vectors; j++) sum[i][j] = _mm512_setzero_si512();
     }
     for (int64_t k = 0; k < pairs; k++, u += vectors * LANES) {
         __m512i line[MAX_VECTORS];
-#pragma GCC unroll 4
+        UNROLL
         for (int j = 0; j < vectors; j++) line[j] = _mm512_loadu_si512(u + j * LANES);
-#pragma GCC unroll 12
+        UNROLL
         for (int i = 0; i < rows; i++) {
             const __m512i x = _mm512_set1_epi32(third[i / 3][i % 3 * row + k]);
-#pragma GCC unroll 4
+            UNROLL
             for (int j = 0; j < vectors; j++) __asm__("vpdpwssd %2, %1, %0" : "+v"(sum[i][j]) : "v"(x), "v"(line[j]));
         }
     }
@@ -49,12 +42,12 @@ INLINE void group(const struct wl_winograd_products *o, int point, int64_t first
     float *m = o->m + point * o->m_step + first * vectors * LANES;
     multiply(o->v + point * o->v_step + first * o->pairs, o->pairs, o->u + point * o->u_step, o->pairs, rows, vectors,
              sum);
-#pragma GCC unroll 4
+    UNROLL
     for (int j = 0; j < vectors; j++) u_undo[j] = _mm512_loadu_ps(o->u_undo + point * o->u_undo_step + j * LANES);
-#pragma GCC unroll 12
+    UNROLL
     for (int i = 0; i < rows; i++) {
         const __m512 undo = _mm512_set1_ps(v_undo[i * WL_WINOGRAD_SCALES]);
-#pragma GCC unroll 4
+        UNROLL
         for (int j = 0; j < vectors; j++, m += LANES) {
             const __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(sum[i][j]), undo);
             _mm512_storeu_ps(m,

@@ -19,16 +19,16 @@ INLINE __m256i rounded(__m512 x)
 INLINE void tile_from(const float *m, int64_t step, __m512 y[RESULTS][RESULTS])
 {
     __m512 lines[RESULTS][SIDE];
-#pragma GCC unroll 8
+    UNROLL
     for (int j = 0; j < SIDE; j++) {
         __m512 x[SIDE], r[RESULTS];
-#pragma GCC unroll 8
+        UNROLL
         for (int i = 0; i < SIDE; i++) x[i] = _mm512_loadu_ps(m + (i * SIDE + j) * step);
         line_from(x, r);
-#pragma GCC unroll 8
+        UNROLL
         for (int i = 0; i < RESULTS; i++) lines[i][j] = r[i];
     }
-#pragma GCC unroll 8
+    UNROLL
     for (int i = 0; i < RESULTS; i++) line_from(lines[i], y[i]);
 }
 
@@ -57,10 +57,10 @@ INLINE void tile_results(const float *m, int64_t step, const struct epilogue *f,
 {
     __m512 y[RESULTS][RESULTS];
     tile_from(m, step, y);
-#pragma GCC unroll 4
+    UNROLL
     for (int i = 0; i < RESULTS; i++) {
         if (i >= rows) continue;
-#pragma GCC unroll 4
+        UNROLL
         for (int j = 0; j < RESULTS; j++)
             if (j < columns) _mm256_storeu_si256((void *)(to + (i * w + j) * LANES), finished(f, y[i][j]));
     }

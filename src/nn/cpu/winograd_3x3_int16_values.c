@@ -64,19 +64,21 @@ TARGET static void some_norms(const uint16_t *at, int64_t n, int64_t blocks, int
 {
     __m512 sums[PIXELS / 2];
     float squares[PIXELS];
-#pragma GCC unroll 8
+    const uint16_t *v = at;
+    UNROLL
     for (int i = 0; i < PIXELS / 2; i++) sums[i] = _mm512_setzero_ps();
-    if (n == PIXELS)
-        for (int64_t b = 0; b < blocks; b++)
-#pragma GCC unroll 8
-            for (int i = 0; i < PIXELS / 2; i++)
-                sums[i] = add_squares(_mm512_loadu_si512(at + b * step + i * 2 * LANES), sums[i]);
-    else
-        for (int64_t b = 0; b < blocks; b++)
-            for (int i = 0; 2 * i < n; i++) {
-                const __mmask16 two = 2 * i + 1 < n ? 0xffff : 0xff;
-                sums[i] = add_squares(_mm512_maskz_loadu_epi32(two, at + b * step + i * 2 * LANES), sums[i]);
+    for (int64_t b = 0; b < blocks; b++, v += step) {
+        if (n == PIXELS) {
+            UNROLL
+            for (int i = 0; i < PIXELS / 2; i++) sums[i] = add_squares(_mm512_loadu_si512(v + i * 2 * LANES), sums[i]);
+        } else {
+            UNROLL
+            for (int i = 0; i < PIXELS / 2; i++) {
+                const __mmask16 two = 2 * i + 1 < n ? 0xffff : 2 * i < n ? 0xff : 0;
+                sums[i] = add_squares(_mm512_maskz_loadu_epi32(two, v + i * 2 * LANES), sums[i]);
             }
+        }
+    }
     _mm256_storeu_ps(squares, pixel_sums(sums));
     _mm256_storeu_ps(squares + PIXELS / 2, pixel_sums(sums + 4));
     for (int64_t i = 0; i < n; i++)
@@ -110,7 +112,7 @@ INLINE void tile_norms(const struct image *m, const float *norms, __m256 rows[SI
 {
     const int64_t left = m->column < 0 ? -m->column : 0, right = m->w - m->column;
     const __mmask8 columns = (__mmask8)(0x3f << left & (right < SIDE ? (1 << right) - 1 : 0x3f));
-#pragma GCC unroll 8
+    UNROLL
     for (int i = 0; i < SIDE; i++) {
         const int64_t row = m->row + i;
         const bool inside = row >= 0 && row < m->h;
@@ -134,7 +136,7 @@ TARGET static int exponent_of(const struct wl_winograd_int16 *o, const struct im
     __m256 rows[SIDE], most = _mm256_setzero_ps();
     for (int64_t s = 0; s < o->slices; s++) {
         tile_norms(m, norms + (s * o->g.n + image) * m->h * m->w, rows);
-#pragma GCC unroll 8
+        UNROLL
         for (int i = 0; i < SIDE; i++) most = _mm256_max_ps(rows[i], most);
     }
     return half_exponent(_mm512_reduce_max_ps(_mm512_zextps256_ps512(most)));
@@ -147,16 +149,16 @@ INLINE __m512 bounds(const __m256 d[SIDE])
     static const int line_of[ROWS] = { 0, 1, 3, 5 };
     __m256 lines[ROWS];
     __m512 sum = _mm512_setzero_ps();
-#pragma GCC unroll 4
+    UNROLL
     for (int a = 0; a < ROWS; a++) {
         lines[a] = _mm256_setzero_ps();
-#pragma GCC unroll 8
+        UNROLL
         for (int i = 0; i < SIDE; i++)
             lines[a] = _mm256_fmadd_ps(_mm256_set1_ps(fabsf(wl_winograd_into[line_of[a]][i])), d[i], lines[a]);
     }
     const __m512 low = _mm512_insertf32x8(_mm512_castps256_ps512(lines[0]), lines[1], 1);
     const __m512 high = _mm512_insertf32x8(_mm512_castps256_ps512(lines[2]), lines[3], 1);
-#pragma GCC unroll 8
+    UNROLL
     for (int j = 0; j < SIDE; j++) {
         const __m128 column = _mm_set_ps(fabsf(wl_winograd_into[5][j]), fabsf(wl_winograd_into[3][j]),
                                          fabsf(wl_winograd_into[1][j]), fabsf(wl_winograd_into[0][j]));
@@ -172,7 +174,7 @@ INLINE void spread(__m512 x, float to[WL_WINOGRAD_SCALES])
     static const int32_t lane_of[WL_WINOGRAD_SCALES] = { 0, 1, 1, 2,  2,  3,  4,  5,  5,  6,  6,  7,
                                                          4, 5, 5, 6,  6,  7,  8,  9,  9,  10, 10, 11,
                                                          8, 9, 9, 10, 10, 11, 12, 13, 13, 14, 14, 15 };
-#pragma GCC unroll 3
+    UNROLL
     for (int i = 0; i < WL_WINOGRAD_SCALES; i += LANES)
         _mm512_storeu_ps(to + i, _mm512_permutexvar_ps(_mm512_loadu_si512(lane_of + i), x));
 }
@@ -207,7 +209,7 @@ INLINE void block_numbers(const struct image *m, bool inner, float factor, const
 {
     __m512 v[SIDE][SIDE];
     tile_into(m, inner, factor, v);
-#pragma GCC unroll 36
+    UNROLL
     for (int p = 0; p < POINTS; p++) {
         const __m512 x = _mm512_mul_ps(v[p / SIDE][p % SIDE], _mm512_set1_ps(scale[p]));
         _mm256_storeu_si256((void *)(to + p * step), _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(x)));
@@ -218,7 +220,7 @@ INLINE void block_numbers(const struct image *m, bool inner, float factor, const
 INLINE void fetch(const struct image *m)
 {
     if (m->row < 0 || m->row + SIDE > m->h || m->column + SIDE > m->w) return;
-#pragma GCC unroll 8
+    UNROLL
     for (int i = 0; i < SIDE; i++) {
         const uint16_t *at = m->at + ((m->row + i) * m->w + m->column + SIDE - RESULTS) * LANES;
         _mm_prefetch((const void *)at, _MM_HINT_T0);

@@ -3,7 +3,7 @@
 #include "nn/cpu/winograd_3x3_weights.h"
 
 #ifdef __x86_64__
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma")))
 #include "nn/cpu/winograd_3x3_avx512.h"
 
 #include <float.h>
@@ -29,21 +29,21 @@ INLINE void half_of_tile(const struct image *m, bool is_dy, bool inner, bool shr
 {
     const int side = is_dy ? RESULTS : SIDE;
     __m512 columns[HALF][SIDE], d[SIDE], r[SIDE];
-#pragma GCC unroll 6
+    UNROLL
     for (int j = 0; j < side; j++) {
-#pragma GCC unroll 6
+        UNROLL
         for (int i = 0; i < side; i++) {
             d[i] = pixel(m, inner, i, j);
             if (shrink) d[i] = _mm512_mul_ps(d[i], _mm512_set1_ps(small));
         }
         points(is_dy, d, r);
-#pragma GCC unroll 3
+        UNROLL
         for (int a = 0; a < HALF; a++) columns[a][j] = r[half + a];
     }
-#pragma GCC unroll 3
+    UNROLL
     for (int a = 0; a < HALF; a++) {
         points(is_dy, columns[a], r);
-#pragma GCC unroll 6
+        UNROLL
         for (int b = 0; b < SIDE; b++) _mm512_storeu_ps(to + ((half + a) * SIDE + b) * APART, r[b]);
     }
 }
@@ -103,14 +103,13 @@ INLINE __m512 sum_of_squares(const float *v, int64_t n, const __m512 *by)
 {
     __m512 sum[CHAINS];
     for (int i = 0; i < CHAINS; i++) sum[i] = _mm512_setzero_ps();
-    for (int64_t t = 0; t < n; t += CHAINS)
-#pragma GCC unroll 4
-        for (int i = 0; i < CHAINS; i++) {
-            if (i >= CHAINS / 2 && t + i >= n) break;
-            __m512 x = _mm512_loadu_ps(v + (t + i) * LANES);
-            if (by) x = _mm512_mul_ps(x, *by);
-            sum[i] = _mm512_fmadd_ps(x, x, sum[i]);
-        }
+    for (int64_t t = 0; t < n; t += CHAINS) UNROLL
+    for (int i = 0; i < CHAINS; i++) {
+        if (i >= CHAINS / 2 && t + i >= n) break;
+        __m512 x = _mm512_loadu_ps(v + (t + i) * LANES);
+        if (by) x = _mm512_mul_ps(x, *by);
+        sum[i] = _mm512_fmadd_ps(x, x, sum[i]);
+    }
     return _mm512_add_ps(_mm512_add_ps(sum[0], sum[1]), _mm512_add_ps(sum[2], sum[3]));
 }
 

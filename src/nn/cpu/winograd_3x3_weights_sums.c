@@ -2,17 +2,13 @@
 #include "nn/cpu/winograd_3x3_weights.h"
 
 #ifdef __x86_64__
-#include <immintrin.h>
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,fma")))
+#include "nn/cpu/winograd_3x3_avx512.h"
 
 enum {
-    LANES = WL_WINOGRAD_LANES,
-    SIDE = WL_WINOGRAD_SIDE,
     TILE_ROWS = 6, /* with WL_WINOGRAD_DW_PANEL vectors 24 sums in registers: one product per cycle, each of about 5 */
-    TAPS = 3
+    FILTER = 3     /* a side */
 };
-
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")))
-#define INLINE TARGET static inline __attribute__((always_inline))
 
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
@@ -33,20 +29,20 @@ INLINE void tile_sums(const struct wl_winograd_dw_sums *o, int64_t c, int rows, 
                       __m512i sum[TILE_ROWS][WL_WINOGRAD_DW_PANEL])
 {
     const wl_winograd_dw_pair *v[TILE_ROWS], *z = o->z;
-#pragma GCC unroll 6
+    UNROLL
     for (int i = 0; i < rows; i++) {
         v[i] = channel(o->v, min(c + i, o->c - 1));
-#pragma GCC unroll 4
+        UNROLL
         for (int j = 0; j < vectors; j++) sum[i][j] = _mm512_setzero_si512();
     }
     for (int64_t t = 0; t < o->pairs * LANES; t += LANES) {
         __m512i line[WL_WINOGRAD_DW_PANEL];
-#pragma GCC unroll 4
+        UNROLL
         for (int j = 0; j < vectors; j++) line[j] = _mm512_loadu_si512(z + t + j * WL_WINOGRAD_DW_BLOCK);
-#pragma GCC unroll 6
+        UNROLL
         for (int i = 0; i < rows; i++) {
             const __m512i x = _mm512_set1_epi32(v[i][t]);
-#pragma GCC unroll 4
+            UNROLL
             for (int j = 0; j < vectors; j++) add_products(&sum[i][j], x, line[j]);
         }
     }
@@ -60,7 +56,7 @@ INLINE void finish(const struct wl_winograd_dw_sums *o, int64_t c, int vectors, 
 {
     float *to = o->sums + c * o->row;
     const __m512 norm = _mm512_set1_ps(o->v_norms[c]);
-#pragma GCC unroll 4
+    UNROLL
     for (int j = 0; j < vectors; j++, to += LANES) {
         const __m512 norms = _mm512_mul_ps(norm, _mm512_loadu_ps(o->z_norms + j * LANES));
         const __m512 x = _mm512_mul_ps(_mm512_cvtepi32_ps(sum[j]), _mm512_set1_ps(unit));
@@ -73,7 +69,7 @@ INLINE void products(const struct wl_winograd_dw_sums *o, int vectors)
     for (int64_t c = 0; c < o->c; c += TILE_ROWS) {
         __m512i sum[TILE_ROWS][WL_WINOGRAD_DW_PANEL];
         tile_sums(o, c, TILE_ROWS, vectors, sum);
-#pragma GCC unroll 6
+        UNROLL
         for (int i = 0; i < TILE_ROWS; i++)
             if (c + i < o->c) finish(o, c + i, vectors, sum[i]);
     }
@@ -94,33 +90,33 @@ void wl_winograd_dw_sums(const struct wl_winograd_dw_sums *o)
 /* ---- back to filters ---- */
 
 /* r = G' d. */
-INLINE void taps(const __m512 d[SIDE], __m512 r[TAPS])
+INLINE void taps(const __m512 d[SIDE], __m512 r[FILTER])
 {
-#pragma GCC unroll 3
-    for (int i = 0; i < TAPS; i++) {
+    UNROLL
+    for (int i = 0; i < FILTER; i++) {
         r[i] = _mm512_setzero_ps();
-#pragma GCC unroll 6
+        UNROLL
         for (int a = 0; a < SIDE; a++) r[i] = _mm512_fmadd_ps(_mm512_set1_ps(wl_winograd_filter[a][i]), d[a], r[i]);
     }
 }
 
 INLINE void filter(const float *sums, int64_t point_step, float *dw)
 {
-    __m512 columns[TAPS][SIDE], d[SIDE], r[TAPS];
-#pragma GCC unroll 6
+    __m512 columns[FILTER][SIDE], d[SIDE], r[FILTER];
+    UNROLL
     for (int b = 0; b < SIDE; b++) {
-#pragma GCC unroll 6
+        UNROLL
         for (int a = 0; a < SIDE; a++) d[a] = _mm512_loadu_ps(sums + (a * SIDE + b) * point_step);
         taps(d, r);
-#pragma GCC unroll 3
-        for (int i = 0; i < TAPS; i++) columns[i][b] = r[i];
+        UNROLL
+        for (int i = 0; i < FILTER; i++) columns[i][b] = r[i];
     }
-#pragma GCC unroll 3
-    for (int i = 0; i < TAPS; i++) {
+    UNROLL
+    for (int i = 0; i < FILTER; i++) {
         taps(columns[i], r);
-#pragma GCC unroll 3
-        for (int j = 0; j < TAPS; j++)
-            _mm512_storeu_ps(dw + (i * TAPS + j) * LANES * LANES,
+        UNROLL
+        for (int j = 0; j < FILTER; j++)
+            _mm512_storeu_ps(dw + (i * FILTER + j) * LANES * LANES,
                              _mm512_mul_ps(r[j], _mm512_set1_ps(1 << WL_WINOGRAD_DW_SUM_BITS)));
     }
 }
