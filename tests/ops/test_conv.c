@@ -162,18 +162,22 @@ static void cut_to_bf16(struct wl_plan *p)
     }
 }
 
-static struct floats bf16_gradients(const char *backend, enum wl_conv_algorithm conv, struct wl_choices *choices,
-                                    bool keep_values)
+static struct floats cut_gradients(struct wl_plan_opts o)
 {
-    const struct wl_plan_opts o = { .backend = backend,
-                                    .conv = conv,
-                                    .choices = choices,
-                                    .precision = WL_BF16,
-                                    .slow_bf16 = true,
-                                    .keep_values = keep_values };
     struct wl_plan *p = plan_with(arena, o, NULL);
     cut_to_bf16(p);
     return gradients_of(p, arena);
+}
+
+static struct floats bf16_gradients(const char *backend, enum wl_conv_algorithm conv, struct wl_choices *choices,
+                                    bool keep_values)
+{
+    return cut_gradients((struct wl_plan_opts) { .backend = backend,
+                                                 .conv = conv,
+                                                 .choices = choices,
+                                                 .precision = WL_BF16,
+                                                 .slow_bf16 = true,
+                                                 .keep_values = keep_values });
 }
 
 /* Kernels named so that work on f32 buffers. */
@@ -198,30 +202,84 @@ static void need_bf16(void)
     skip();
 }
 
-/* Between bf16 values Winograd computes in f32: it rounds where direct convolution does, not in between. The copies
- * live no longer than they are read. */
-static void test_winograd_between_bf16(void **state)
+/* Of the passes of conv2 and conv3, which are of one shape, in the order of the questions. What is asked after them,
+ * where there is a custom kernel by weights for other shapes, is answered otherwise. */
+static void answer_passes(struct wl_choices *c, const char *const answers[3], const char *others)
+{
+    assert_true(c->n == 3 || c->n == 5);
+    for (size_t i = 0; i < c->n; i++) c->v[i].answer = i < 3 ? answers[i] : others;
+}
+
+/* oneDNN's Winograd computes in f32 between bf16 values: it rounds where direct convolution does, not in between. The
+ * copies live no longer than they are read. */
+static void test_winograd_in_f32_between_bf16(void **state)
 {
     (void)state;
     need_bf16();
+    struct wl_choices *c = wl_choices_new(arena);
+    bf16_gradients("cpu", WL_CONV_AUTO, c, false);
+    answer_passes(c, (const char *const[]) { "winograd in f32", "winograd in f32", "winograd in f32" }, "direct");
     const double to_ref = 2.5e-5; /* half a percent */
     struct floats ref = bf16_gradients("ref", WL_CONV_DIRECT, NULL, false);
     struct floats direct = bf16_gradients("cpu", WL_CONV_DIRECT, NULL, false);
-    struct floats winograd = bf16_gradients("cpu", WL_CONV_WINOGRAD, NULL, false);
+    struct floats winograd = bf16_gradients("cpu", WL_CONV_AUTO, c, false);
     assert_true(nmse(direct, ref) < to_ref);
     assert_true(nmse(winograd, ref) < to_ref);
     assert_false(equal(winograd, direct));
-    assert_true(equal(winograd, bf16_gradients("cpu", WL_CONV_WINOGRAD, NULL, true)));
+    assert_true(equal(winograd, bf16_gradients("cpu", WL_CONV_AUTO, c, true)));
+    const struct wl_plan_opts o = {
+        .backend = "cpu", .conv = WL_CONV_AUTO, .choices = c, .precision = WL_BF16, .slow_bf16 = true
+    };
+    assert_int_equal(f32_kernels(plan_with(arena, o, NULL), "wino"), 6); /* conv1 is not asked */
+}
+
+/* Steps by the kernel of this name. */
+static int steps_by(const struct wl_plan *p, const char *implementation)
+{
+    int n = 0;
+    for (size_t i = 0; i < wl_plan_step_count(p); i++)
+        n += wl_str_eq(wl_plan_step(p, i, arena).implementation, implementation);
+    return n;
+}
+
+/* --conv winograd takes the custom kernels wherever there are some; a pass may take one beside any of the others. They
+ * round otherwise than direct convolution, as far from f32. */
+static void test_custom_kernels_between_bf16(void **state)
+{
+    (void)state;
+    need_bf16();
     const struct wl_plan_opts o = {
         .backend = "cpu", .conv = WL_CONV_WINOGRAD, .precision = WL_BF16, .slow_bf16 = true
     };
-    /* oneDNN 2 has it for every pass, of which conv1 has none by data; 3.1 has no forward pass. */
-    const struct wl_plan *p = plan_with(arena, o, NULL);
-    const int found = f32_kernels(p, "wino");
-    if (wl_str_starts(wl_plan_info(p).library, "oneDNN 2"))
-        assert_int_equal(found, 8);
-    else
-        assert_true(found >= 4);
+    const int custom = steps_by(plan_with(arena, o, NULL), "winograd_3x3_int16");
+    if (!custom) {
+        printf("SKIP: the processor has no AVX512_VNNI\n");
+        skip();
+    }
+    assert_int_equal(custom, 4); /* of conv2 and conv3 */
+    struct floats exact = cut_gradients((struct wl_plan_opts) { .backend = "ref" });
+    const double direct = nmse(bf16_gradients("cpu", WL_CONV_DIRECT, NULL, false), exact);
+    struct floats winograd = bf16_gradients("cpu", WL_CONV_WINOGRAD, NULL, false);
+    if (!(nmse(winograd, exact) < 2 * direct)) fail_msg("%.3g from f32, direct %.3g", nmse(winograd, exact), direct);
+    assert_true(equal(winograd, bf16_gradients("cpu", WL_CONV_WINOGRAD, NULL, true)));
+    struct wl_plan_opts again = o;
+    again.recompute = true;
+    assert_true(equal(winograd, cut_gradients(again)));
+    struct wl_choices *c = wl_choices_new(arena);
+    bf16_gradients("cpu", WL_CONV_AUTO, c, false);
+    const size_t n = c->added;
+    static const char *const mixes[][3] = {
+        { "winograd in int16", "direct", "direct" },
+        { "direct", "winograd in int16", "winograd in f32" },
+        { "winograd in int16", "winograd in f32", "winograd in f32" },
+    };
+    for (size_t i = 0; i < WL_COUNT(mixes); i++) {
+        answer_passes(c, mixes[i], i % 2 ? "custom direct" : "direct");
+        struct floats got = bf16_gradients("cpu", WL_CONV_AUTO, c, false);
+        if (!(nmse(got, exact) < 2 * direct))
+            fail_msg("mix %zu is %.3g from f32, direct %.3g", i, nmse(got, exact), direct);
+    }
+    assert_int_equal(c->added, n);
 }
 
 /* Each pass chooses for itself, so weights and gradients pass between kernels of both types. */
@@ -233,10 +291,11 @@ static void test_passes_choose_separately_in_bf16(void **state)
     struct floats measured = bf16_gradients("cpu", WL_CONV_AUTO, c, false);
     struct floats ref = bf16_gradients("ref", WL_CONV_DIRECT, NULL, false);
     const size_t n = c->added;
-    assert_int_equal(n, 3);
     assert_true(equal(measured, bf16_gradients("cpu", WL_CONV_AUTO, c, false)));
     for (unsigned mix = 0; mix < 8; mix++) {
-        for (unsigned i = 0; i < 3; i++) c->v[i].answer = mix >> i & 1 ? "winograd in f32" : "direct";
+        const char *answers[3];
+        for (unsigned i = 0; i < 3; i++) answers[i] = mix >> i & 1 ? "winograd in f32" : "direct";
+        answer_passes(c, answers, mix == 7 ? "custom direct" : "direct");
         struct floats got = bf16_gradients("cpu", WL_CONV_AUTO, c, false);
         if (!(nmse(got, ref) < 2.5e-5)) fail_msg("mix %u is %.3g from the reference", mix, nmse(got, ref));
         if (mix == 0) assert_true(equal(got, bf16_gradients("cpu", WL_CONV_DIRECT, NULL, false)));
@@ -322,7 +381,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_winograd_equals_ref, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_choices_decide_the_kernel, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_winograd_between_bf16, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_winograd_in_f32_between_bf16, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_custom_kernels_between_bf16, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_passes_choose_separately_in_bf16, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_auto_needs_a_table, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranks_use_the_same_choices, set_up, tear_down),

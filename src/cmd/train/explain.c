@@ -141,6 +141,24 @@ static void print_steps(const struct explain *x)
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
 }
 
+static bool is_first_of_kernel(const struct explain *x, size_t i, const char *kernel)
+{
+    while (i > 0)
+        if (wl_str_eq(wl_plan_step(x->plan, --i, x->arena).implementation, kernel)) return false;
+    return true;
+}
+
+/* Kernels that do not compute the operation as it is written: what they do instead, and how exactly. */
+static void print_numerics(const struct explain *x)
+{
+    for (size_t i = 0; i < wl_plan_step_count(x->plan); i++) {
+        const struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
+        if (!s.numerics || !is_first_of_kernel(x, i, s.implementation)) continue;
+        wl_print("\n%s: %s;\n    %.3g multiplications for each one that Mflop/sample counts%s\n", s.implementation,
+                 s.numerics, s.multiplications, isnan(s.bound_s) ? "" : ", and the bound is theirs");
+    }
+}
+
 /* The roofline of the whole step. */
 static void print_bound_of_step(const struct explain *x)
 {
@@ -230,6 +248,7 @@ static void print_text(const struct explain *x)
         wl_print("a sample takes %.4g Gflop forward, %.4g Gflop in training\n\n", f->forward_flops * 1e-9,
                  f->train_flops * 1e-9);
     print_steps(x);
+    print_numerics(x);
     print_bound_of_step(x);
     wl_print("\n");
     print_memory(x);
@@ -272,6 +291,8 @@ static void add_step(struct wl_json *list, const struct wl_plan_step *s)
     wl_json_add_bool(o, "evaluation", s->evaluation);
     wl_json_add_bool(o, "again", s->recompute);
     wl_json_add_real(o, "flops_per_sample", s->flops);
+    wl_json_add_real(o, "multiplications_ratio", s->multiplications);
+    wl_json_add_str(o, "numerics", s->numerics);
     wl_json_add_real(o, "moved_bytes", s->moved_bytes);
     wl_json_add_real(o, "bound_s", s->bound_s);
     wl_json_add_str(o, "bound_by", isnan(s->bound_s) ? NULL : bound_by(s));

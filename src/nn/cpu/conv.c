@@ -1,8 +1,8 @@
-/* Convolution, direct or by Winograd's algorithm as the plan says: oneDNN's for 3x3, winograd_1d_conv.c for 1 x r and r
- * x 1. The input keeps the layout it has where that is a blocked one; a plain input (the images) is read in the layout
- * that oneDNN prefers. Weights and their gradients are f32 and of one layout: in f32 that in which the forward pass
- * reads the weights, in bf16, where direct kernels read a copy, that in which the backward pass writes the gradients. A
- * relu that alone reads the result is computed in the same pass.
+/* Convolution, direct or by Winograd's algorithm as the plan says: oneDNN's or winograd_3x3.h for 3x3,
+ * winograd_1d_conv.c for 1 x r and r x 1. The input keeps the layout it has where that is a blocked one; a plain input
+ * (the images) is read in the layout that oneDNN prefers. Weights and their gradients are f32 and of one layout: in f32
+ * that in which the forward pass reads the weights, in bf16, where direct kernels read a copy, that in which the
+ * backward pass writes the gradients. A relu that alone reads the result is computed in the same pass.
  *
  * oneDNN's Winograd kernels compute in f32. Between bf16 values they read and write f32 copies that live as long as the
  * pass, and read the weights themselves. */
@@ -24,8 +24,9 @@ struct pass {
     struct wl_conv_kernel kernel;
     struct wl_layouts values;
     dnnl_primitive_desc_t pd;
-    bool line;                      /* by winograd_1d_conv.c instead */
-    const struct wl_choice *choice; /* NULL: there was none */
+    bool line;                           /* by winograd_1d_conv.c instead */
+    const struct wl_conv_custom *custom; /* by this kernel instead; NULL: none */
+    const struct wl_choice *choice;      /* NULL: there was none */
 };
 
 static int describe(struct wl_program *p, struct pass *s, const struct wl_window *v, const void *forward,
@@ -34,22 +35,38 @@ static int describe(struct wl_program *p, struct pass *s, const struct wl_window
     return wl_cpu_conv_kernel(wl_cpu_of(p), &s->pd, &s->kernel, v, &s->values, forward, e);
 }
 
-/* Where oneDNN has no Winograd kernel for the shape and layouts, the direct one is used, or Winograd along lines. */
+/* The kernel of this folder, which computes between the values' layouts as direct convolution has chosen them. */
+static void pick_custom(struct wl_program *p, const struct wl_window *v, struct pass *s,
+                        const struct wl_layouts *values)
+{
+    s->custom = wl_cpu_conv_custom(p, s->choice, v, s->kernel.pass);
+    if (s->custom && !wl_conv_custom_reads(wl_cpu_of(p), v, values)) s->custom = NULL;
+}
+
+/* Where oneDNN has no Winograd kernel for the shape and layouts, the direct one is used, or Winograd along lines. Its
+ * descriptor names the layouts of values even where a kernel of this folder takes its place. */
 static int pick_kernel(struct wl_program *p, const struct wl_node *n, struct pass *s, struct wl_err *e)
 {
     struct wl_window v = wl_conv_window(n);
     const void *forward = p->saved[n->out->id].context; /* NULL in the forward pass */
     s->choice = wl_cpu_conv_choice(p, n, s->kernel.pass);
     s->kernel.algorithm = wl_cpu_conv_algorithm(p, s->choice);
-    const bool winograd = s->kernel.algorithm != WL_CONV_DIRECT;
-    if (winograd && !describe(p, s, &v, forward, NULL)) return 0;
+    const enum wl_conv_algorithm algorithm = s->kernel.algorithm;
     s->kernel.algorithm = WL_CONV_DIRECT;
     int rc = describe(p, s, &v, forward, e);
-    if (rc || !winograd || s->kernel.relu) return rc;
+    if (rc) return rc;
     const struct wl_layouts values = {
         .src = wl_pd_md(s->pd, s->kernel.pass == WL_PASS_DATA ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC),
         .dst = wl_pd_md(s->pd, s->kernel.pass == WL_PASS_FORWARD ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST)
     };
+    pick_custom(p, &v, s, &values);
+    if (s->custom || algorithm == WL_CONV_DIRECT) return 0;
+    const dnnl_primitive_desc_t direct = s->pd;
+    s->kernel.algorithm = algorithm;
+    if (!describe(p, s, &v, forward, NULL)) return 0;
+    s->kernel.algorithm = WL_CONV_DIRECT;
+    s->pd = direct;
+    if (s->kernel.relu) return 0;
     s->line = !n->par[1] && wl_cpu_winograd_1d_applies(wl_cpu_of(p), &v, &values, s->kernel.pass);
     return 0;
 }
@@ -59,6 +76,7 @@ static int weights_layout(struct wl_program *p, const struct wl_node *n, const s
                           struct wl_err *e)
 {
     const struct wl_window v = wl_conv_window(n);
+    if (s->custom) return wl_conv_custom_weights(wl_cpu_of(p), &v, out, e);
     if (s->line) return wl_cpu_winograd_1d_weights(wl_cpu_of(p), &v, s->kernel.pass, out, e);
     *out = wl_pd_md(s->pd, s->kernel.pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS);
     return 0;
@@ -138,6 +156,11 @@ static int conv_forward(struct wl_program *p, const struct wl_node *n, struct wl
     if (s.values.bias) b = wl_buf_param(p, n->par[1], NULL, wl_md_bytes(s.values.bias));
     y = p->value[n->out->id] = wl_cpu_buf(p, s.values.dst, &n->out->dims);
     if (relu) p->value[relu->out->id] = y;
+    if (s.custom) {
+        const struct wl_conv_bufs bufs = { .x = x, .w = w, .bias = b, .y = y, .relu = relu != NULL };
+        wl_conv_custom_emit(p, n, s.custom, WL_PASS_FORWARD, s.choice, &bufs);
+        return 0;
+    }
     if (s.line) return line_forward(p, n, &s, x, w, y, e);
     to = wl_cpu_written(p, y, wl_pd_md(s.pd, DNNL_ARG_DST));
     rc = emit(p, n, relu ? "forward, relu" : "forward", WL_TRAIN | WL_EVAL, &s,
@@ -183,11 +206,28 @@ static int line_backward_weights(struct wl_program *p, const struct wl_node *n, 
     return rc ? rc : wl_cpu_copy_back(p, n, to, dw, e);
 }
 
+static int custom_backward_weights(struct wl_program *p, const struct wl_node *n, const struct pass *s,
+                                   struct wl_err *e)
+{
+    struct wl_buf *dw = p->gradient[n->par[0]->id];
+    wl_md weights;
+    int rc = weights_layout(p, n, s, &weights, e);
+    if (rc) return rc;
+    struct wl_buf *to = wl_cpu_written(p, dw, weights);
+    const struct wl_conv_bufs bufs = { .x = p->saved[n->out->id].buf[0],
+                                       .dy = p->gradient[n->out->id],
+                                       .dw = to,
+                                       .db = n->par[1] ? p->gradient[n->par[1]->id] : NULL };
+    wl_conv_custom_emit(p, n, s->custom, WL_PASS_WEIGHTS, s->choice, &bufs);
+    return wl_cpu_copy_back(p, n, to, dw, e);
+}
+
 static int backward_weights(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_err *e)
 {
     struct pass s = { .kernel.pass = WL_PASS_WEIGHTS };
     struct wl_buf *x;
     int rc = backward_pass(p, n, &s, e);
+    if (!rc && s.custom) return custom_backward_weights(p, n, &s, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, p->saved[n->out->id].buf[0], wl_pd_md(s.pd, DNNL_ARG_SRC), &x, e);
     if (!rc && s.line) return line_backward_weights(p, n, &s, x, e);
     if (!rc) rc = read_gradient(p, n, &s, dy, e);
@@ -207,12 +247,17 @@ static int backward_data(struct wl_program *p, const struct wl_node *n, struct w
     struct wl_buf *w, *dx;
     wl_md weights;
     int rc = backward_pass(p, n, &s, e);
-    if (!rc && !s.line) rc = read_gradient(p, n, &s, dy, e);
+    if (!rc && !s.line && !s.custom) rc = read_gradient(p, n, &s, dy, e);
     if (!rc) rc = weights_layout(p, n, &s, &weights, e);
     if (!rc) rc = wl_cpu_in_layout(p, n, weights_of_type(p, n, wl_md_type(weights)), weights, &w, e);
     if (rc) return rc;
-    const size_t first = p->n_steps;
     dx = wl_cpu_buf(p, wl_pd_md(s.pd, DNNL_ARG_DIFF_SRC), &n->in[0]->dims);
+    if (s.custom) {
+        const struct wl_conv_bufs bufs = { .dy = p->gradient[n->out->id], .w = w, .dx = dx };
+        wl_conv_custom_emit(p, n, s.custom, WL_PASS_DATA, s.choice, &bufs);
+        return wl_cpu_gradient_add(p, n, n->in[0], dx, e);
+    }
+    const size_t first = p->n_steps;
     rc = s.line ? wl_cpu_winograd_1d_backward_data(p, n, w, dx, e)
                 : emit(p, n, "backward data", WL_TRAIN, &s,
                        (struct wl_cpu_arg[]) { { DNNL_ARG_DIFF_DST, *dy, false },

@@ -2,6 +2,7 @@
 #ifndef WL_NN_CPU_CONV_H
 #define WL_NN_CPU_CONV_H
 
+#include "nn/cpu/conv_custom.h"
 #include "nn/cpu/cpu.h"
 
 /* conv_kernel.c: the kernel of a pass between values of these layouts, with weights in the layout that it prefers. It
@@ -14,10 +15,13 @@ int wl_cpu_conv_kernel(struct wl_cpu *c, dnnl_primitive_desc_t *pd, const struct
  * usually reads a copy, the pass that writes its gradient. */
 enum wl_pass wl_cpu_conv_master(const struct wl_program *p);
 
-/* conv_autotune.c: the answer of the table for a pass of convolution n; NULL: none, or the table is not asked. The
- * algorithm that follows from it. Measures answers for the table. */
+/* conv_autotune.c: the answer of the table for a pass of convolution n; NULL: none, or the table is not asked. What
+ * follows from it: oneDNN's algorithm, or in its place a kernel of this folder for that pass (NULL: none), if the
+ * values' layouts are those that such kernels read. Measures answers for the table. */
 const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass);
 enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const struct wl_choice *choice);
+const struct wl_conv_custom *wl_cpu_conv_custom(const struct wl_program *p, const struct wl_choice *choice,
+                                                const struct wl_window *v, enum wl_pass pass);
 int wl_cpu_autotune(struct wl_program *p, struct wl_choices *choices, struct wl_err *e);
 
 /* winograd_1d_conv.c: Winograd's algorithm for 1 x r and r x 1 (winograd_1d.h): does it apply to a pass between these
@@ -36,7 +40,10 @@ int wl_cpu_winograd_1d_backward_data(struct wl_program *p, const struct wl_node 
 int wl_cpu_winograd_1d_time(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, double *seconds,
                             struct wl_err *e);
 
-/* Seconds that the primitive takes, on memory of its own: the fastest of a few runs. */
+/* time_primitive.c: seconds that a run takes, the fastest of a few; and that a primitive takes, on memory of its own,
+ * whose bytes are all WL_TIME_FILLING: .0115 in f32 and in bf16. */
+enum { WL_TIME_FILLING = 0x3c };
+int wl_cpu_time_fastest(int (*run)(void *context, struct wl_err *e), void *context, double *seconds, struct wl_err *e);
 int wl_cpu_time_primitive(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e);
 
 #endif

@@ -1,4 +1,4 @@
-/* Direct convolution or Winograd's: asked of the table of choices, and answered by measuring both. */
+/* Direct convolution or Winograd's: asked of the table of choices, and answered by measuring all. */
 #include "nn/cpu/conv.h"
 #include "nn/threads.h"
 
@@ -17,14 +17,23 @@ static const char *pass_name(enum wl_pass pass)
     return names[pass];
 }
 
+/* The kernel of this folder for a pass. */
+static const struct wl_conv_custom *custom_of(const struct wl_program *p, const struct wl_window *v, enum wl_pass pass)
+{
+    return p->precision == WL_BF16 ? wl_conv_custom_of(v, pass) : NULL;
+}
+
+/* A kernel of this folder is part of the question: an answer from before it existed is none. */
 static const char *question_of(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass,
                                struct wl_arena *a)
 {
     const struct wl_conv *c = &n->u.conv;
-    return wl_strf(a, "conv2d %s %s x %s w %s stride [%lld,%lld] pad [%lld,%lld]%s", pass_name(pass),
+    const struct wl_window v = wl_conv_window(n);
+    const struct wl_conv_custom *custom = custom_of(p, &v, pass);
+    return wl_strf(a, "conv2d %s %s x %s w %s stride [%lld,%lld] pad [%lld,%lld]%s%s%s", pass_name(pass),
                    wl_dtype_name(p->precision), wl_dims_text(a, &n->in[0]->dims), wl_dims_text(a, &n->par[0]->dims),
                    (long long)c->stride[0], (long long)c->stride[1], (long long)c->pad[0], (long long)c->pad[1],
-                   c->bias ? " bias" : "");
+                   c->bias ? " bias" : "", custom ? " or " : "", custom ? custom->answer : "");
 }
 
 const struct wl_choice *wl_cpu_conv_choice(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass)
@@ -48,6 +57,14 @@ enum wl_conv_algorithm wl_cpu_conv_algorithm(const struct wl_program *p, const s
 {
     if (p->conv != WL_CONV_AUTO) return p->conv;
     return is_answer(p, choice, WL_CONV_WINOGRAD) ? WL_CONV_WINOGRAD : WL_CONV_DIRECT;
+}
+
+const struct wl_conv_custom *wl_cpu_conv_custom(const struct wl_program *p, const struct wl_choice *choice,
+                                                const struct wl_window *v, enum wl_pass pass)
+{
+    const struct wl_conv_custom *custom = p->conv == WL_CONV_DIRECT ? NULL : custom_of(p, v, pass);
+    const bool taken = p->conv == WL_CONV_WINOGRAD || (custom && choice && wl_str_eq(choice->answer, custom->answer));
+    return taken ? custom : NULL;
 }
 
 /* ---- one question ---- */
@@ -174,13 +191,45 @@ static int measure_kernel(struct trial *t, enum wl_conv_algorithm algorithm, enu
     return rc ? rc : add_weights_copy(t, weights_of(pd, pass), pass, seconds, e);
 }
 
-/* Seconds per sample. */
-static int measure(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, double *seconds,
-                   struct wl_err *e)
+static int measure_custom(struct trial *t, const struct wl_conv_custom *custom, enum wl_pass pass, double *seconds,
+                          struct wl_err *e)
 {
-    const bool line = algorithm == WL_CONV_WINOGRAD && is_line(t, pass);
-    int rc = line ? measure_line(t, pass, seconds, e) : measure_kernel(t, algorithm, pass, seconds, e);
-    *seconds /= (double)t->v.n;
+    wl_md weights;
+    int rc = wl_conv_custom_time(&t->cpu, custom, &t->v, pass, t->values.bias, seconds, e);
+    if (!rc) rc = wl_conv_custom_weights(&t->cpu, &t->v, &weights, e);
+    return rc ? rc : add_weights_copy(t, weights, pass, seconds, e);
+}
+
+/* A kernel that may compute a pass. */
+struct candidate {
+    const char *answer;
+    enum wl_conv_algorithm algorithm;
+    const struct wl_conv_custom *custom; /* NULL: oneDNN's, or Winograd along lines */
+    double seconds;                      /* per sample */
+};
+
+/* Direct convolution is the first. */
+enum { MAX_CANDIDATES = 3 };
+
+static int list_candidates(struct trial *t, enum wl_pass pass, struct candidate list[MAX_CANDIDATES])
+{
+    const struct wl_conv_custom *custom = custom_of(t->p, &t->v, pass);
+    int n = 0;
+    list[n++] = (struct candidate) { .answer = answer_name(t->p, WL_CONV_DIRECT), .algorithm = WL_CONV_DIRECT };
+    if (has_winograd(t, pass))
+        list[n++] = (struct candidate) { .answer = answer_name(t->p, WL_CONV_WINOGRAD), .algorithm = WL_CONV_WINOGRAD };
+    if (custom && wl_conv_custom_reads(&t->cpu, &t->v, &t->values))
+        list[n++] = (struct candidate) { .answer = custom->answer, .custom = custom };
+    return n;
+}
+
+static int measure(struct trial *t, struct candidate *c, enum wl_pass pass, struct wl_err *e)
+{
+    const bool line = c->algorithm == WL_CONV_WINOGRAD && is_line(t, pass);
+    int rc = c->custom ? measure_custom(t, c->custom, pass, &c->seconds, e)
+             : line    ? measure_line(t, pass, &c->seconds, e)
+                       : measure_kernel(t, c->algorithm, pass, &c->seconds, e);
+    c->seconds /= (double)t->v.n;
     return rc;
 }
 
@@ -190,6 +239,8 @@ static int hold_weights(struct trial *t, enum wl_pass asked, struct wl_err *e)
     const enum wl_pass pass = wl_cpu_conv_master(t->p);
     dnnl_primitive_desc_t pd;
     if (asked == pass) return 0;
+    const struct wl_conv_custom *custom = wl_cpu_conv_custom(t->p, wl_cpu_conv_choice(t->p, t->n, pass), &t->v, pass);
+    if (custom) return wl_conv_custom_weights(&t->cpu, &t->v, &t->master, e);
     if (answered(t, pass) == WL_CONV_WINOGRAD && is_line(t, pass))
         return wl_cpu_winograd_1d_weights(&t->cpu, &t->v, pass, &t->master, e);
     int rc = describe(t, answered(t, pass), pass, &pd, e);
@@ -197,25 +248,42 @@ static int hold_weights(struct trial *t, enum wl_pass asked, struct wl_err *e)
     return rc;
 }
 
+/* Is it better than another one, as direct convolution's advantage has it? */
+static bool is_better(const struct candidate *a, const struct candidate *b, const struct candidate *direct)
+{
+    return (a == direct ? worth_it : 1) * a->seconds < (b == direct ? worth_it : 1) * b->seconds;
+}
+
+/* The two best ones to the front. */
+static void rank_two(struct candidate *list[], int n, const struct candidate *direct)
+{
+    for (int place = 0; place < 2; place++)
+        for (int i = place + 1; i < n; i++) {
+            struct candidate *c = list[i];
+            if (!is_better(c, list[place], direct)) continue;
+            list[i] = list[place];
+            list[place] = c;
+        }
+}
+
 static int answer(const struct wl_program *p, const struct wl_node *n, enum wl_pass pass, struct wl_choices *choices,
                   struct wl_err *e)
 {
     struct trial t;
-    double direct_s = 0, winograd_s = 0;
-    int rc = open_trial(&t, p, n, e);
+    struct candidate candidates[MAX_CANDIDATES], *ranked[MAX_CANDIDATES];
+    int count = 0, rc = open_trial(&t, p, n, e);
     if (!rc) rc = hold_weights(&t, pass, e);
-    if (!rc) rc = measure(&t, WL_CONV_DIRECT, pass, &direct_s, e);
-    if (!rc) rc = measure(&t, WL_CONV_WINOGRAD, pass, &winograd_s, e);
+    if (!rc) count = list_candidates(&t, pass, candidates);
+    for (int i = 0; i < count && !rc; i++) rc = measure(&t, ranked[i] = &candidates[i], pass, e);
     if (!rc) {
-        bool gains = winograd_s < worth_it * direct_s;
-        const char *const names[] = { answer_name(p, WL_CONV_DIRECT), answer_name(p, WL_CONV_WINOGRAD) };
+        rank_two(ranked, count, candidates);
         wl_choices_add(choices, &(struct wl_choice) {
                                     .machine = choices->machine,
                                     .question = question_of(p, n, pass, t.cpu.arena),
-                                    .answer = names[gains],
-                                    .runner_up = names[!gains],
-                                    .answer_s = gains ? winograd_s : direct_s,
-                                    .runner_up_s = gains ? direct_s : winograd_s,
+                                    .answer = ranked[0]->answer,
+                                    .runner_up = ranked[1]->answer,
+                                    .answer_s = ranked[0]->seconds,
+                                    .runner_up_s = ranked[1]->seconds,
                                 });
     }
     close_trial(&t);
@@ -242,10 +310,13 @@ static bool is_listed(const struct open_questions *list, const char *text)
     return false;
 }
 
-static bool is_known(const struct wl_program *p, const char *question)
+/* Is there an answer to the question, and is it one of these candidates? */
+static bool is_known(const struct wl_program *p, const char *question, const struct candidate *list, int n)
 {
     const struct wl_choice *c = wl_choices_find(p->choices, question);
-    return is_answer(p, c, WL_CONV_DIRECT) || is_answer(p, c, WL_CONV_WINOGRAD);
+    for (int i = 0; c && i < n; i++)
+        if (wl_str_eq(c->answer, list[i].answer)) return true;
+    return false;
 }
 
 /* Shapes for which there is no other algorithm ask nothing. */
@@ -257,7 +328,9 @@ static int list_node(struct open_questions *list, const struct wl_program *p, co
     for (int pass = WL_PASS_FORWARD; pass <= passes && !rc; pass++) {
         if (pass == WL_PASS_DATA && !n->in[0]->gradient) continue;
         const char *text = question_of(p, n, (enum wl_pass)pass, a);
-        if (is_known(p, text) || is_listed(list, text) || !has_winograd(&t, (enum wl_pass)pass)) continue;
+        struct candidate candidates[MAX_CANDIDATES];
+        const int count = list_candidates(&t, (enum wl_pass)pass, candidates);
+        if (count < 2 || is_known(p, text, candidates, count) || is_listed(list, text)) continue;
         WL_GROW(a, list->v, list->n, list->cap);
         list->v[list->n++] = (struct open_question) { n, (enum wl_pass)pass, text };
     }

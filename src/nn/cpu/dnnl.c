@@ -36,9 +36,9 @@ int wl_md_matrix(struct wl_cpu *c, wl_md *out, enum wl_dtype type, int64_t rows,
     return wl_md_tagged(c, out, type, &WL_DIMS(rows, columns), transposed ? dnnl_ba : dnnl_ab, e);
 }
 
-int wl_md_blocked(struct wl_cpu *c, wl_md *out, const struct wl_dims *dims, struct wl_err *e)
+int wl_md_blocked(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e)
 {
-    return wl_md_tagged(c, out, WL_F32, dims, dnnl_nChw16c, e);
+    return wl_md_tagged(c, out, type, dims, dnnl_nChw16c, e);
 }
 
 int wl_md_filters(struct wl_cpu *c, wl_md *out, const struct wl_dims *dims, bool by_data, struct wl_err *e)

@@ -34,9 +34,9 @@ int wl_md_any(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_
 /* A matrix [rows,columns], plain; `transposed`: stored as a plain [columns,rows]. */
 int wl_md_matrix(struct wl_cpu *c, wl_md *out, enum wl_dtype type, int64_t rows, int64_t columns, bool transposed,
                  struct wl_err *e);
-/* Blocks of 16 channels: of f32 values [N,C,H,W], and of filters [K,C,R,S] or [groups,K,C,R,S], 16 output channels
+/* Blocks of 16 channels: of values [N,C,H,W], and of f32 filters [K,C,R,S] or [groups,K,C,R,S], 16 output channels
  * innermost or, for the pass backward by data, 16 input channels. */
-int wl_md_blocked(struct wl_cpu *c, wl_md *out, const struct wl_dims *dims, struct wl_err *e);
+int wl_md_blocked(struct wl_cpu *c, wl_md *out, enum wl_dtype type, const struct wl_dims *dims, struct wl_err *e);
 int wl_md_filters(struct wl_cpu *c, wl_md *out, const struct wl_dims *dims, bool by_data, struct wl_err *e);
 /* A layout for channels [at, at + dims->d[1]) inside of memory of layout md; *out NULL where they begin or end within a
  * block of channels. */

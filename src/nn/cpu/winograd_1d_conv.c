@@ -74,8 +74,8 @@ static int products(struct wl_cpu *c, const struct wl_winograd_1d *l, const stru
     const struct wl_window point = { .r = 1, .s = 1, .stride = { 1, 1 } };
     struct wl_conv_kernel k = { .pass = WL_PASS_FORWARD, .algorithm = WL_CONV_DIRECT };
     *out = (struct products) { .filters = WL_DIMS(l->points, v->k, v->c, 1, 1) };
-    int rc = wl_md_blocked(c, &out->l.src, &x, e);
-    if (!rc) rc = wl_md_blocked(c, &out->l.dst, &y, e);
+    int rc = wl_md_blocked(c, &out->l.src, WL_F32, &x, e);
+    if (!rc) rc = wl_md_blocked(c, &out->l.dst, WL_F32, &y, e);
     if (!rc) rc = wl_md_filters(c, &out->l.weights, &out->filters, false, e);
     if (!rc) rc = wl_pd_conv(c, &out->pd, &k, &point, &out->l, NULL, e);
     if (rc || pass == WL_PASS_FORWARD) return rc;
@@ -99,9 +99,10 @@ bool wl_cpu_winograd_1d_applies(struct wl_cpu *c, const struct wl_window *v, con
     struct wl_winograd_1d l;
     struct products m;
     wl_md src, dst;
-    return !values->bias && wl_winograd_1d_init(&l, v) && !wl_md_blocked(c, &src, &x, NULL) &&
-           !wl_md_blocked(c, &dst, &y, NULL) && wl_md_equal(values->src, src) && wl_md_equal(values->dst, dst) &&
-           !products(c, &l, v, pass, &m, NULL) && wl_str_starts(wl_pd_implementation(m.pd), "jit");
+    return !values->bias && wl_winograd_1d_init(&l, v) && !wl_md_blocked(c, &src, WL_F32, &x, NULL) &&
+           !wl_md_blocked(c, &dst, WL_F32, &y, NULL) && wl_md_equal(values->src, src) &&
+           wl_md_equal(values->dst, dst) && !products(c, &l, v, pass, &m, NULL) &&
+           wl_str_starts(wl_pd_implementation(m.pd), "jit");
 }
 
 /* ---- lowering ---- */

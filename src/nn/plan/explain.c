@@ -65,7 +65,8 @@ static void add_bound(const struct wl_plan *p, const struct wl_step *s, struct w
         return;
     }
     const double memory_s = to->moved_bytes / p->info.peaks.bytes_per_s;
-    const double flops_s = to->flops > 0 ? to->flops * (double)p->info.batch / flop_per_s(p, s) : 0;
+    const double flops_s =
+        to->flops > 0 ? to->flops * to->multiplications * (double)p->info.batch / flop_per_s(p, s) : 0;
     to->bound_by_flops = flops_s > memory_s;
     to->bound_s = isnan(memory_s + flops_s) ? NAN : fmax(memory_s, flops_s);
 }
@@ -105,6 +106,8 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
         .recompute = s->recompute,
         .choice = s->choice,
         .flops = s->flops_share * pass_flops(p->program.graph, s) / (double)p->info.batch,
+        .multiplications = s->multiplications,
+        .numerics = s->numerics,
         .moved_bytes = moved_bytes(s),
         .buffers = buffers,
         .n_buffers = (size_t)s->n_uses,

@@ -208,13 +208,14 @@ static void check_f32(const char *model, enum wl_conv_algorithm conv)
     wl_arena_free(s.a);
 }
 
-static void check_bf16(const char *model)
+static void check_bf16(const char *model, enum wl_conv_algorithm conv)
 {
-    struct subject s = open_subject(model, WL_BF16, WL_CONV_DIRECT);
+    struct subject s = open_subject(model, WL_BF16, conv);
     double theirs = oracle_real(s.golden, "torch_bf16"), loss = oracle_real(s.golden, "loss");
     check_loss(&s, fmax(1e-2, 3 * fabs(oracle_real(s.golden, "torch_bf16_loss") - loss) / loss));
     struct distance d = compare(&s);
-    print_message("%s bf16: gradients %.1e from double (PyTorch %.1e)\n", model, d.all, theirs);
+    print_message("%s bf16, %s: gradients %.1e from double (PyTorch %.1e)\n", model, wl_conv_algorithm_name(conv),
+                  d.all, theirs);
     if (!(d.all <= fmax(1e-2, 1.5 * theirs)))
         fail_msg("%s: gradients are %.2e off, PyTorch's %.2e", model, d.all, theirs);
     wl_arena_free(s.a);
@@ -225,7 +226,8 @@ static void test_resnet50_equals_the_oracle(void **state)
     (void)state;
     check_f32("resnet50", WL_CONV_DIRECT);
     check_f32("resnet50", WL_CONV_WINOGRAD);
-    check_bf16("resnet50");
+    check_bf16("resnet50", WL_CONV_DIRECT);
+    check_bf16("resnet50", WL_CONV_WINOGRAD);
 }
 
 static void test_inception3_equals_the_oracle(void **state)
@@ -233,7 +235,8 @@ static void test_inception3_equals_the_oracle(void **state)
     (void)state;
     check_f32("inception3", WL_CONV_DIRECT);
     check_f32("inception3", WL_CONV_WINOGRAD);
-    check_bf16("inception3");
+    check_bf16("inception3", WL_CONV_DIRECT);
+    check_bf16("inception3", WL_CONV_WINOGRAD);
 }
 
 static void test_vgg16_equals_the_oracle(void **state)
@@ -241,7 +244,8 @@ static void test_vgg16_equals_the_oracle(void **state)
     (void)state;
     check_f32("vgg16", WL_CONV_DIRECT);
     check_f32("vgg16", WL_CONV_WINOGRAD);
-    check_bf16("vgg16");
+    check_bf16("vgg16", WL_CONV_DIRECT);
+    check_bf16("vgg16", WL_CONV_WINOGRAD);
 }
 
 int main(void)
