@@ -32,7 +32,7 @@ static int plan_product(struct wl_plan **plan, int64_t side, enum wl_dtype preci
     zeros(*plan, target);
     float *v = zeros(*plan, x);
     for (int64_t i = 0; i < side * side; i++) v[i] = (float)(i % 7 - 3); /* zeros would draw less power */
-    (*plan)->step_s = wl_new_array(a, double, wl_plan_step_count(*plan));
+    (*plan)->step_time = wl_new_array(a, struct wl_step_time, wl_plan_step_count(*plan));
     return 0;
 }
 
@@ -42,7 +42,8 @@ static double fastest(const struct wl_plan *p, struct wl_arena *a)
     double best = 0;
     for (size_t i = 0; i < wl_plan_step_count(p); i++) {
         const double flop = wl_plan_step(p, i, a).flops * (double)wl_plan_info(p).batch;
-        if (flop > 0 && p->step_s[i] > 0 && flop / p->step_s[i] > best) best = flop / p->step_s[i];
+        const double s = p->step_time[i].wall_s;
+        if (flop > 0 && s > 0 && flop / s > best) best = flop / s;
     }
     return best;
 }
@@ -53,7 +54,7 @@ static int measure_product(int64_t side, enum wl_dtype precision, double *best, 
     struct wl_plan *p = NULL;
     int rc = plan_product(&p, side, precision, a, e);
     for (int run = 0; run < RUNS && !rc; run++) {
-        memset(p->step_s, 0, wl_plan_step_count(p) * sizeof *p->step_s);
+        memset(p->step_time, 0, wl_plan_step_count(p) * sizeof *p->step_time);
         rc = wl_plan_train(p, true, true, NULL, e);
         if (!rc && run > 0 && fastest(p, a) > *best) *best = fastest(p, a);
         if (!rc) rc = wl_plan_update(p, 0, e);

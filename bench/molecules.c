@@ -85,7 +85,7 @@ static int make_plan(struct bench *b, int threads, struct wl_err *e)
     float *target = wl_plan_input(b->plan, b->net.target);
     for (int64_t i = 0; i < b->data.molecules; i++) target[i] = (float)wl_random_normal(1, 1, (uint64_t)i);
     if (b->times || !wl_backend_on_gpus(b->backend)) /* where times of steps would keep it from replaying a graph */
-        b->plan->step_s = wl_new_array(b->arena, double, b->plan->program.n_steps);
+        b->plan->step_time = wl_new_array(b->arena, struct wl_step_time, b->plan->program.n_steps);
     return 0;
 }
 
@@ -100,7 +100,7 @@ static void add_kinds(const struct bench *b, struct wl_json *answer, struct wl_a
         const char *name = wl_strf(a, "%s %s", wl_op_name(p->steps[i]->node->op), p->steps[i]->pass);
         for (k = 0; k < names.n && !wl_str_eq(names.v[k], name);) k++;
         if (k == names.n) wl_strs_add(a, &names, name);
-        sum[k] += b->plan->step_s[i];
+        sum[k] += b->plan->step_time[i].wall_s;
     }
     for (size_t k = 0; k < names.n; k++) wl_json_add_real(kinds, names.v[k], sum[k]);
 }
@@ -109,14 +109,15 @@ static int step(struct bench *b, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(b->arena);
     struct wl_counts counts = { 0 };
-    if (b->plan->step_s) memset(b->plan->step_s, 0, b->plan->program.n_steps * sizeof *b->plan->step_s);
+    if (b->plan->step_time)
+        memset(b->plan->step_time, 0, b->plan->program.n_steps * sizeof *b->plan->step_time);
     const int64_t start_ns = wl_now_ns();
     int rc = wl_plan_train(b->plan, true, true, &counts, e);
     if (!rc) rc = wl_plan_update(b->plan, 1e-3, e);
     if (!rc) rc = wait_for_update(b->plan, e);
     struct wl_json *answer = wl_json_root_object(a);
     wl_json_add_real(answer, "wall_s", (double)(wl_now_ns() - start_ns) / (double)WL_NS_PER_S);
-    if (b->plan->step_s) add_kinds(b, answer, a);
+    if (b->plan->step_time) add_kinds(b, answer, a);
     if (b->times) add_step_times(b->plan, answer, a);
     if (!rc) puts(wl_json_text(answer, 0, a));
     fflush(stdout);

@@ -24,21 +24,21 @@ static inline int narrowest(const struct wl_plan_step *s)
     return 8 * (int)bytes;
 }
 
-/* A list "steps" of what ran since p->step_s was cleared: name, operation, pass, kernel, time_s, the bytes that it
+/* A list "steps" of what ran since p->step_time was cleared: name, operation, pass, kernel, time_s, the bytes that it
  * moves (those of rows as large as their room), flop (of products alone) and bits of the numbers that these multiply.
  */
 static inline void add_step_times(const struct wl_plan *p, struct wl_json *answer, struct wl_arena *a)
 {
     struct wl_json *steps = wl_json_add_array(answer, "steps");
     for (size_t i = 0; i < wl_plan_step_count(p); i++) {
-        if (!(p->step_s[i] > 0)) continue;
+        if (!(p->step_time[i].wall_s > 0)) continue;
         const struct wl_plan_step s = wl_plan_step(p, i, a);
         struct wl_json *to = wl_json_add_object(steps, NULL);
         wl_json_add_str(to, "name", s.name);
         wl_json_add_str(to, "operation", s.operation);
         wl_json_add_str(to, "pass", s.pass);
         wl_json_add_str(to, "kernel", s.implementation);
-        wl_json_add_real(to, "time_s", p->step_s[i]);
+        wl_json_add_real(to, "time_s", p->step_time[i].wall_s);
         wl_json_add_real(to, "bytes", s.moved_bytes);
         wl_json_add_real(to, "flop", s.flops * (double)wl_plan_info(p).batch);
         wl_json_add_int(to, "bits", narrowest(&s));

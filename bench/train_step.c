@@ -1,45 +1,32 @@
-/* bench_train_step MODEL PRECISION BATCH THREADS RANKS [auto|direct|winograd [keep|again [BACKEND [times]]]]: training
- * steps of a network at full size on random images, tokens (bert128: sequences of 128) or fields (fourcastnet360: 20
- * channels of 360 x 720 points), one for each line "step" on stdin; finally the convolution algorithm, whether
- * activations are kept for the backward pass or recomputed, and the back-end (default: the best on processors). With
- * `times` an answer has each step of the plan, on a GPU too, which then does not replay a graph.
+/* bench_train_step [--by-op[=all]] MODEL PRECISION BATCH THREADS RANKS [auto|direct|winograd [keep|again [BACKEND
+ * [times]]]]: training steps of a network at full size on random images, tokens (bert128: sequences of 128) or fields
+ * (fourcastnet360: 20 channels of 360 x 720 points), one for each line "step" on stdin; finally the convolution
+ * algorithm, whether activations are kept for the backward pass or recomputed, and the back-end (default: the best on
+ * processors). With `times` an answer has each step of the plan, on a GPU too, which then does not replay a graph.
  *
  * Answers with lines of JSON: first the network, then for each step its wall-clock and processor time (of all
  * ranks), the time that convolutions and matrix products take of it, and where the rest goes. The ranks are forked, or
  * those of mpirun. bench/train_step.py runs it in turns with PyTorch; the ratios are what counts.
+ *
+ * With --by-op it runs a few steps by itself, of which it drops the first, and prints the time of each class of
+ * operations beside its bound, by ceilings that it measures first; with --by-op=all of each operation, the furthest
+ * from its bound first.
  */
-#include "models/models.h"
+#include "nn/plan/by_op.h"
 #include "step_times.h"
+#include "train_networks.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES = 1000 };
-
-struct bench;
-
-/* The training data of a kind of network, by the prefix of its name; a number after it is its size. */
-struct kind_of_network {
-    const char *prefix;
-    int (*build)(struct bench *b, struct wl_graph *g, struct wl_err *e);
-    void (*fill)(const struct bench *b);
-    struct wl_optim optim;
-    double lr;
-};
+enum { BY_OP_ROUNDS = 8 };
 
 struct bench {
-    const struct kind_of_network *network;
+    struct train_network net;
     struct wl_arena *arena;
     struct wl_comm *comm;
     struct wl_plan *plan;
-    const struct wl_image_model *model; /* of images */
-    int64_t size;                       /* of BERT: its sequences; of FourCastNet: the grid's height; 0: images */
-    struct wl_image_model_io images;
-    struct wl_bert_io tokens;
-    struct wl_fourcastnet_io fields;
-    int64_t batch;
     int threads;
     enum wl_dtype precision;
     bool tf32;
@@ -47,85 +34,10 @@ struct bench {
     bool again;
     const char *backend; /* NULL: the best on processors */
     bool times;
+    const char *by_op; /* NULL, "" or "=all" */
 };
 
 static double seconds_since(int64_t t_ns) { return (double)(wl_now_ns() - t_ns) / (double)WL_NS_PER_S; }
-
-/* ---- networks ---------------------------------------------------------------------------------------------------- */
-
-static int build_images(struct bench *b, struct wl_graph *g, struct wl_err *e)
-{
-    struct wl_image_model_opts size = {
-        .size = "full", .batch = b->batch, .image_size = b->model->image_size, .classes = CLASSES
-    };
-    return b->model->build(g, &size, &b->images, e);
-}
-
-static void fill_images(const struct bench *b)
-{
-    const struct wl_image_model_io *net = &b->images;
-    float *images = wl_plan_input(b->plan, net->images);
-    int32_t *labels = wl_plan_input(b->plan, net->labels);
-    const uint64_t stream = (uint64_t)b->comm->rank, pixels = (uint64_t)wl_dims_count(wl_tensor_dims(net->images));
-    for (uint64_t i = 0; i < pixels; i++) images[i] = (float)wl_random_normal(1, stream, i);
-    for (uint64_t i = 0; i < (uint64_t)b->batch; i++) labels[i] = (int32_t)wl_random_below(2, stream, i, CLASSES);
-}
-
-static int build_tokens(struct bench *b, struct wl_graph *g, struct wl_err *e)
-{
-    const struct wl_bert_opts how = { .size = "full", .batch = b->batch, .sequence = b->size, .drop = NAN };
-    return wl_bert_build(g, &how, &b->tokens, e);
-}
-
-/* Full sequences, with evenly spaced positions to predict. */
-static void fill_tokens(const struct bench *b)
-{
-    const struct wl_bert_io *net = &b->tokens;
-    const int64_t vocabulary = wl_tensor_dims(net->logits)->d[1], places = wl_tensor_dims(net->positions)->d[1];
-    const uint64_t stream = (uint64_t)b->comm->rank;
-    int32_t *tokens = wl_plan_input(b->plan, net->tokens), *lengths = wl_plan_input(b->plan, net->lengths);
-    int32_t *positions = wl_plan_input(b->plan, net->positions), *labels = wl_plan_input(b->plan, net->labels);
-    for (int64_t i = 0; i < b->batch; i++) lengths[i] = (int32_t)b->size;
-    for (int64_t i = 0; i < b->batch * b->size; i++)
-        tokens[i] = (int32_t)wl_random_below(1, stream, (uint64_t)i, (uint64_t)vocabulary);
-    for (int64_t i = 0; i < b->batch * places; i++) {
-        positions[i] = (int32_t)(i % places * b->size / places);
-        labels[i] = (int32_t)wl_random_below(2, stream, (uint64_t)i, (uint64_t)vocabulary);
-    }
-}
-
-static int build_fields(struct bench *b, struct wl_graph *g, struct wl_err *e)
-{
-    const struct wl_fourcastnet_opts how = {
-        .size = "full", .batch = b->batch, .channels = 20, .height = b->size, .width = 2 * b->size
-    };
-    return wl_fourcastnet_build(g, &how, &b->fields, e);
-}
-
-static void fill_fields(const struct bench *b)
-{
-    float *fields = wl_plan_input(b->plan, b->fields.fields), *target = wl_plan_input(b->plan, b->fields.target[0]);
-    const uint64_t stream = (uint64_t)b->comm->rank, n = (uint64_t)wl_dims_count(wl_tensor_dims(b->fields.fields));
-    for (uint64_t i = 0; i < n; i++) {
-        fields[i] = (float)wl_random_normal(1, stream, i);
-        target[i] = (float)wl_random_normal(2, stream, i);
-    }
-}
-
-static const struct kind_of_network networks[] = {
-    { "bert", build_tokens, fill_tokens, { .kind = "adamw" }, 5e-5 },
-    { "fourcastnet", build_fields, fill_fields, { .kind = "adamw" }, 5e-4 },
-    { "", build_images, fill_images, { .momentum = 0.9, .weight_decay = 1e-4 }, 1e-3 },
-};
-
-static int find_network(struct bench *b, const char *name, struct wl_err *e)
-{
-    b->network = networks;
-    while (!wl_str_starts(name, b->network->prefix)) b->network++;
-    b->size = atoll(name + strlen(b->network->prefix));
-    b->model = wl_image_model_find(name);
-    return b->model || b->size > 0 ? 0 : wl_fail(e, WL_EUSAGE, "no model %s", name);
-}
 
 /* What was measured before, in the file that $WATTLAW_BENCH_CHOICES names, beside which cuDNN's plans are kept. */
 static struct wl_choices *load_choices(const struct bench *b, const char *path, struct wl_err *e)
@@ -149,14 +61,14 @@ static int make_plan(struct bench *b, struct wl_err *e)
                                  .conv = b->conv,
                                  .recompute = b->again,
                                  .choices = choices,
-                                 .optim = b->network->optim };
-    int rc = b->network->build(b, g, e);
+                                 .optim = b->net.kind->optim };
+    int rc = b->net.kind->build(&b->net, g, e);
     if (!rc) rc = wl_plan_new(&b->plan, g, &opts, b->comm, b->arena, e);
     if (!rc && path && b->comm->rank == 0) rc = wl_choices_save(choices, path, e);
     if (rc) return rc;
-    b->network->fill(b);
+    b->net.kind->fill(&b->net, b->plan, (uint64_t)b->comm->rank);
     if (b->times || !wl_backend_on_gpus(b->backend)) /* where times of steps would keep it from replaying a graph */
-        b->plan->step_s = wl_new_array(b->arena, double, b->plan->program.n_steps);
+        b->plan->step_time = wl_new_array(b->arena, struct wl_step_time, b->plan->program.n_steps);
     return 0;
 }
 
@@ -166,10 +78,10 @@ static void describe(const struct bench *b)
     struct wl_json *j = wl_json_root_object(b->arena);
     wl_json_add_str(j, "library", f.library);
     wl_json_add_int(j, "parameters", f.parameters);
-    wl_json_add_int(j, "samples", b->batch);
+    wl_json_add_int(j, "samples", b->net.batch);
     wl_json_add_real(j, "plan_bytes", (double)f.total_bytes * b->comm->size);
-    wl_json_add_real(j, "again_flop", f.recompute_flops * (double)b->batch * b->comm->size);
-    wl_json_add_real(j, "train_flop", f.train_flops * (double)b->batch * b->comm->size);
+    wl_json_add_real(j, "again_flop", f.recompute_flops * (double)b->net.batch * b->comm->size);
+    wl_json_add_real(j, "train_flop", f.train_flops * (double)b->net.batch * b->comm->size);
     puts(wl_json_text(j, 0, b->arena));
 }
 
@@ -219,8 +131,9 @@ static void add_kinds(const struct bench *b, const struct wl_plan_times *before,
     double matrix_s = 0;
     size_t n = 0;
     for (size_t i = 0; i < p->n_steps; i++) {
-        if (b->plan->step_s[i] > 0) add_step(list, &n, kind_of(p->steps[i], a), b->plan->step_s[i]);
-        if (is_matrix(p->steps[i])) matrix_s += b->plan->step_s[i];
+        const double s = b->plan->step_time[i].wall_s;
+        if (s > 0) add_step(list, &n, kind_of(p->steps[i], a), s);
+        if (is_matrix(p->steps[i])) matrix_s += s;
     }
     wl_json_add_real(answer, "matrix_s", matrix_s);
     struct wl_json *kinds = wl_json_add_object(answer, "kinds_s");
@@ -230,17 +143,23 @@ static void add_kinds(const struct bench *b, const struct wl_plan_times *before,
     wl_json_add_real(kinds, "optimizer", now.update_s - before->update_s);
 }
 
+static int update(struct bench *b, struct wl_counts *counts, struct wl_err *e)
+{
+    int rc = wl_plan_train(b->plan, true, true, counts, e);
+    if (!rc) rc = wl_plan_update(b->plan, b->net.kind->lr, e);
+    return rc ? rc : wait_for_update(b->plan, e);
+}
+
 /* Collective. Ends when the last rank is done, as the next step of a training would begin then. */
 static int step(struct bench *b, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(b->arena);
     struct wl_counts counts = { 0 };
     struct wl_plan_times before = wl_plan_times(b->plan);
-    if (b->plan->step_s) memset(b->plan->step_s, 0, b->plan->program.n_steps * sizeof *b->plan->step_s);
+    if (b->plan->step_time)
+        memset(b->plan->step_time, 0, b->plan->program.n_steps * sizeof *b->plan->step_time);
     int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_clock_process_cpu_ns();
-    int rc = wl_plan_train(b->plan, true, true, &counts, e);
-    if (!rc) rc = wl_plan_update(b->plan, b->network->lr, e);
-    if (!rc) rc = wait_for_update(b->plan, e);
+    int rc = update(b, &counts, e);
     double cpu_s = (double)(wl_clock_process_cpu_ns() - start_cpu_ns) / (double)WL_NS_PER_S;
     if (!rc) rc = b->comm->ops->all_reduce_sum_f64(b->comm, &cpu_s, 1, e);
     double wall_s = seconds_since(start_ns);
@@ -249,7 +168,7 @@ static int step(struct bench *b, struct wl_err *e)
         wl_json_add_real(answer, "wall_s", wall_s);
         wl_json_add_real(answer, "cpu_s", cpu_s);
         wl_json_add_real(answer, "loss", counts.loss_sum / (double)counts.samples);
-        if (b->plan->step_s) add_kinds(b, &before, answer, a);
+        if (b->plan->step_time) add_kinds(b, &before, answer, a);
         if (b->times) add_step_times(b->plan, answer, a);
         puts(wl_json_text(answer, 0, a));
         fflush(stdout);
@@ -271,23 +190,49 @@ static int serve(struct bench *b, struct wl_err *e)
     }
 }
 
+/* Collective; rank 0 prints its own times. */
+static int print_by_op(struct bench *b, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(b->arena);
+    const bool all = wl_str_eq(b->by_op, "=all");
+    struct wl_by_op_rows rows;
+    int rc = wl_plan_measure_peaks(b->plan, e);
+    struct wl_by_op *t = wl_by_op_new(b->plan, BY_OP_ROUNDS, a);
+    for (int round = 0; round < BY_OP_ROUNDS && !rc; round++) {
+        struct wl_counts counts = { 0 };
+        rc = b->comm->ops->barrier(b->comm, e);
+        wl_by_op_begin(t);
+        if (!rc) rc = update(b, &counts, e);
+        wl_by_op_end(t);
+    }
+    if (!rc && b->comm->rank == 0) {
+        wl_by_op_rows(t, all, &rows, a);
+        const struct wl_table table = wl_by_op_table(&rows, 0, a);
+        printf("%s\n%s\n\n", wl_by_op_ceilings(b->plan, a), wl_by_op_step(&rows, a));
+        wl_table_print(&table, WL_STDOUT, 0);
+    }
+    wl_arena_free(a);
+    return rc;
+}
+
 static int run(struct bench *b, char **argv, struct wl_err *e)
 {
     const int64_t ranks = atoll(argv[5]);
     b->precision = wl_str_eq(argv[2], "bf16") ? WL_BF16 : WL_F32;
     b->tf32 = wl_str_eq(argv[2], "tf32");
-    b->batch = atoll(argv[3]);
+    b->net.batch = atoll(argv[3]);
     b->threads = atoi(argv[4]);
     b->conv = wl_conv_algorithm_of(argv[6] ? argv[6] : "auto");
     b->again = argv[6] && argv[7] && wl_str_eq(argv[7], "again");
     b->backend = argv[6] && argv[7] ? argv[8] : NULL;
     b->times = b->backend && argv[9] && wl_str_eq(argv[9], "times");
-    int rc = find_network(b, argv[1], e);
+    int rc = train_network_find(&b->net, argv[1], e);
     if (rc) return rc;
     const struct wl_comm_opts comm = { .backend = "auto", .workers = ranks, .on_gpus = wl_backend_on_gpus(b->backend) };
     rc = wl_comm_open(&b->comm, &comm, b->arena, e);
     if (!rc) rc = make_plan(b, e);
     if (rc) return rc;
+    if (b->by_op) return print_by_op(b, e);
     if (b->comm->rank == 0) {
         describe(b);
         fflush(stdout);
@@ -295,16 +240,28 @@ static int run(struct bench *b, char **argv, struct wl_err *e)
     return serve(b, e);
 }
 
+/* Takes --by-op out of the arguments; NULL: it is not there. */
+static const char *take_by_op(int *argc, char ***argv)
+{
+    static const char option[] = "--by-op";
+    if (*argc < 2 || !wl_str_starts((*argv)[1], option)) return NULL;
+    const char *of = (*argv)[1] + strlen(option);
+    (*argc)--;
+    (*argv)++;
+    return of;
+}
+
 int main(int argc, char **argv)
 {
-    if (argc < 6 || argc > 10) {
-        fprintf(stderr,
-                "usage: %s MODEL f32|bf16 BATCH THREADS RANKS [auto|direct|winograd [keep|again [BACKEND [times]]]]    "
-                "(RANKS 1 under mpirun)\n",
-                argv[0]);
+    struct bench b = { .by_op = take_by_op(&argc, &argv) };
+    const bool known = !b.by_op || !*b.by_op || wl_str_eq(b.by_op, "=all");
+    if (argc < 6 || argc > 10 || !known) {
+        fputs("usage: bench_train_step [--by-op[=all]] MODEL f32|tf32|bf16 BATCH THREADS RANKS "
+              "[auto|direct|winograd [keep|again [BACKEND [times]]]]    (RANKS 1 under mpirun)\n",
+              stderr);
         return 2;
     }
-    struct bench b = { .arena = wl_arena_new(NULL) };
+    b.arena = wl_arena_new(NULL);
     struct wl_err e = { 0 };
     int rc = run(&b, argv, &e);
     if (rc) fprintf(stderr, "bench_train_step: %s\n", e.msg);

@@ -16,6 +16,7 @@
 #include "nn/backends.h"
 #include "nn/graph/build.h"
 #include "nn/optim/lr_schedule.h"
+#include "nn/plan/by_op.h"
 #include "nn/plan/plan.h"
 
 #endif

@@ -85,6 +85,9 @@ static const struct wl_opt shared_rows[] = {
       .help = "continue from the newest checkpoint in --checkpoint-dir, if there is one (default no)" },
     { "explain", WL_FLAG, AT(explain),
       .help = "instead of training, print the steps of one update with kernels, layouts, memory and flop" },
+    { "by-op", WL_CHOICE, AT(by_op), "no", .choices = "no|class|all",
+      .help = "with --explain, run a few steps on the data and print the time of operations beside the shortest that "
+              "this machine allows; class: summed over operations of one kind; all: one by one" },
     { "json", WL_FLAG, AT(json), .help = "print the results as JSON" },
     { "quiet", WL_FLAG, AT(quiet), .help = "print only warnings and errors on stderr" },
     WL_OPT_END,
@@ -161,7 +164,9 @@ int wl_train_options_complete(struct wl_train_task *j, struct wl_err *e)
     fill_shared(o, wl_train_defaults(j));
     int rc = j->workload->configure(j, e);
     if (rc) return rc;
-    if (!j->data && !o->explain)
+    const bool by_op = !wl_str_eq(o->by_op, "no");
+    if (by_op && !o->explain) return wl_fail(e, WL_EUSAGE, "--by-op %s needs --explain: it trains nothing", o->by_op);
+    if (!j->data && (by_op || !o->explain))
         return wl_fail(e, WL_EUSAGE, "--data is missing: %s", wl_opts_find(j->rows, "data")->help);
     if (o->warmup_updates && o->warmup_epochs > 0)
         return wl_fail(e, WL_EUSAGE, "--warmup-updates and --warmup-epochs exclude each other: give one of them");

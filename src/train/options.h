@@ -35,6 +35,7 @@ struct wl_train_opts {
     double checkpoint_every; /* epochs; 0: only when interrupted and at the end */
     int64_t checkpoint_keep;
     bool resume, explain, json, quiet;
+    const char *by_op; /* of explain: "no", "class", "all" */
 };
 
 /* A workload's defaults for one --size. */

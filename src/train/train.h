@@ -91,4 +91,8 @@ struct wl_trainer {
  * Collective. */
 int wl_train_run(struct wl_trainer *t, struct wl_err *e) WL_MUST_CHECK;
 
+/* Instead: sets up data and plan, measures the device's peaks and times `rounds` steps of one local batch, always the
+ * first of the data (time_steps.c). Trains nothing: no marks, no checkpoints. The communicator has one rank. */
+int wl_train_time_steps(struct wl_trainer *t, size_t rounds, struct wl_by_op **out, struct wl_err *e) WL_MUST_CHECK;
+
 #endif

@@ -241,10 +241,11 @@ static void test_steps_are_timed(void **state)
 {
     (void)state;
     struct wl_plan *p = plan();
-    double seconds[16] = { 0 }, sum = 0;
-    p->step_s = seconds;
+    struct wl_step_time time[16] = { 0 };
+    double sum = 0;
+    p->step_time = time;
     for (int i = 1; i < 4; i++) train(p, (float)i);
-    for (int i = 0; i < 16; i++) sum += seconds[i];
+    for (int i = 0; i < 16; i++) sum += time[i].wall_s;
     assert_true(sum > 0 && sum < 10);
 }
 

@@ -155,7 +155,7 @@ static void print_numerics(const struct explain *x)
         const struct wl_plan_step s = wl_plan_step(x->plan, i, x->arena);
         if (!s.numerics || !is_first_of_kernel(x, i, s.implementation)) continue;
         wl_print("\n%s: %s;\n    %.3g multiplications for each one that Mflop/sample counts%s\n", s.implementation,
-                 s.numerics, s.multiplications, isnan(s.bound_s) ? "" : ", and the bound is theirs");
+                 s.numerics, s.computed_flops / s.flops, isnan(s.bound_s) ? "" : ", and the bound is theirs");
     }
 }
 
@@ -171,7 +171,7 @@ static void print_bound_of_step(const struct explain *x)
         "\na step and its update take at least %.4g ms (%s samples/s), %.4g ms for memory and %.4g ms for products\n"
         "estimated of %s: %.3g TB/s, products of 16 bits %.3g%s and of f32 %.3g TFLOP/s\n",
         s * 1e3, wl_number_text(round((double)x->task->opts->local_batch / s), x->arena), b.memory_s * 1e3,
-        b.flops_s * 1e3, p->device, p->bytes_per_s * 1e-12, p->flop_per_s_16bit * 1e-12, tf32,
+        b.flops_s * 1e3, p->device, p->bytes_per_s_read * 1e-12, p->flop_per_s_16bit * 1e-12, tf32,
         p->flop_per_s_f32 * 1e-12);
 }
 
@@ -291,7 +291,9 @@ static void add_step(struct wl_json *list, const struct wl_plan_step *s)
     wl_json_add_bool(o, "evaluation", s->evaluation);
     wl_json_add_bool(o, "again", s->recompute);
     wl_json_add_real(o, "flops_per_sample", s->flops);
-    wl_json_add_real(o, "multiplications_ratio", s->multiplications);
+    wl_json_add_real(o, "computed_flops_per_sample", s->computed_flops);
+    wl_json_add_str(o, "arithmetic", s->algorithm);
+    wl_json_add_str(o, "multiplies", s->numbers);
     wl_json_add_str(o, "numerics", s->numerics);
     wl_json_add_real(o, "moved_bytes", s->moved_bytes);
     wl_json_add_real(o, "bound_s", s->bound_s);
@@ -306,7 +308,7 @@ static void add_bound(struct wl_json *o, const struct explain *x)
     const struct wl_device_peaks *p = &x->info.peaks;
     const struct bound b = bound(x);
     wl_json_add_str(o, "device", p->device);
-    wl_json_add_real(o, "bytes_per_s", p->bytes_per_s);
+    wl_json_add_real(o, "bytes_per_s", p->bytes_per_s_read);
     wl_json_add_real(o, "flops_per_s_16bit", p->flop_per_s_16bit);
     wl_json_add_real(o, "flops_per_s_tf32", p->flop_per_s_tf32);
     wl_json_add_real(o, "flops_per_s_f32", p->flop_per_s_f32);

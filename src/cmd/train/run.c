@@ -1,6 +1,7 @@
 #include "cmd/train/run.h"
 
 #include "cmd/cmd.h"
+#include "cmd/train/by_op.h"
 #include "cmd/train/events.h"
 #include "cmd/train/explain.h"
 #include "cmd/train/report.h"
@@ -36,7 +37,8 @@ int wl_cmd_train_run(struct wl_train_task *j, const struct wl_opts_args *rest, s
     if (rest->args.n) return wl_fail(e, WL_EUSAGE, "unexpected argument '%s'", rest->args.v[0]);
     int rc = wl_train_options_complete(j, e);
     if (rc) return rc;
-    if (o->explain) return wl_comm_launch_rank() > 0 ? WL_EXIT_OK : wl_cmd_train_explain(j, e);
+    if (o->explain && wl_comm_launch_rank() > 0) return WL_EXIT_OK;
+    if (o->explain) return wl_str_eq(o->by_op, "no") ? wl_cmd_train_explain(j, e) : wl_cmd_train_by_op(j, e);
     struct wl_cmd_train_progress progress = { 0 };
     struct wl_trainer t = { .task = j,
                             .arena = j->arena,

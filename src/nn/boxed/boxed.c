@@ -369,7 +369,7 @@ static int check_finite(void *device, const float *v, size_t n, const struct wl_
     return locked(b, wl_host_device.check_finite(device, v, n, io, e));
 }
 
-static void lap(void *device, double *seconds) { wl_host_device.lap(device, seconds); }
+static void lap(void *device, struct wl_step_time *time) { wl_host_device.lap(device, time); }
 
 static int sum_moments(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {

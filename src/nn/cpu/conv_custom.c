@@ -107,7 +107,7 @@ void wl_conv_custom_emit(struct wl_program *p, const struct wl_node *n, const st
     s->choice = choice;
     s->implementation = kernel->implementation;
     s->numerics = kernel->numerics;
-    s->multiplications = kernel->multiplications;
+    s->arithmetic = kernel->arithmetic;
 }
 
 /* ---- how long a pass takes ---- */

@@ -25,7 +25,7 @@ struct wl_conv_custom {
     const char *answer;         /* in the table of choices: "winograd in int16" */
     const char *implementation; /* in --explain */
     const char *numerics;       /* there too: the algorithm, its arithmetic and its error class */
-    double multiplications;     /* where tiles are whole, of those of direct convolution */
+    struct wl_arithmetic arithmetic; /* there too, where tiles are whole */
     bool (*applies)(const struct wl_window *v, enum wl_pass pass);         /* shape, pass and processor */
     size_t (*scratch_bytes)(const struct wl_window *v, enum wl_pass pass); /* for omp_get_max_threads() */
     void (*run)(const struct wl_conv_call *c);

@@ -160,7 +160,6 @@ const struct wl_conv_custom wl_conv_weights_bf16 = {
     .answer = "custom direct",
     .implementation = "conv_weights_bf16",
     .numerics = "direct, products of pairs of bf16 numbers summed in f32",
-    .multiplications = 1,
     .applies = applies,
     .scratch_bytes = scratch_bytes,
     .run = run,

@@ -1,6 +1,7 @@
 /* One step = one primitive with its arguments. */
 #include "nn/cpu/cpu.h"
 
+#include <string.h>
 #include <sys/mman.h>
 
 /* oneDNN generates code for each kernel and dies of a segmentation fault where there is no memory for it. */
@@ -81,6 +82,17 @@ static void add_arg(struct wl_program *p, struct wl_step *s, struct call *c, con
         wl_step_reads(p, s, a->buf);
 }
 
+/* What oneDNN's name of a kernel says of its algorithm: "jit_wino_4x3:avx512_core" makes 6 x 6 multiplications for 4 x
+ * 4 results of 9 each. */
+static struct wl_arithmetic arithmetic(const char *implementation)
+{
+    if (strstr(implementation, "wino_4x3"))
+        return (struct wl_arithmetic) { .algorithm = "F(4x4,3x3)", .work = 36. / (16 * 9) };
+    if (strstr(implementation, "wino_2x3"))
+        return (struct wl_arithmetic) { .algorithm = "F(2x2,3x3)", .work = 16. / (4 * 9) };
+    return (struct wl_arithmetic) { 0 };
+}
+
 int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *pass, unsigned when,
                 const_dnnl_primitive_desc_t pd, const struct wl_cpu_arg *args, struct wl_err *e)
 {
@@ -94,6 +106,7 @@ int wl_cpu_emit(struct wl_program *p, const struct wl_node *n, const char *pass,
     s->bind = bind;
     s->clone_context = copy;
     s->implementation = wl_pd_implementation(pd);
+    s->arithmetic = arithmetic(s->implementation);
     for (; args->arg; args++)
         if (args->buf) add_arg(p, s, c, pd, args);
     wl_md scratch = wl_pd_md(pd, DNNL_ARG_SCRATCHPAD);

@@ -166,9 +166,16 @@ static void from_tiles(const struct pass *s, moved *move, int64_t c, struct wl_b
 /* The products of the images that are taken at once. */
 static int multiply(const struct pass *s, const char *pass, const struct wl_cpu_arg *args, struct wl_err *e)
 {
+    const struct wl_winograd_1d *line = &s->line;
     int rc = wl_cpu_emit(s->p, s->n, pass, s->when, s->products.pd, args, e);
-    if (!rc) s->p->steps[s->p->n_steps - 1]->flops_share = (double)s->v.n / (double)s->images;
-    return rc;
+    if (rc) return rc;
+    struct wl_step *step = s->p->steps[s->p->n_steps - 1];
+    step->flops_share = (double)s->v.n / (double)s->images;
+    step->arithmetic = (struct wl_arithmetic) {
+        .algorithm = wl_strf(s->p->arena, "F(%d,%d)", line->m, line->taps),
+        .work = (double)line->points / (line->m * line->taps),
+    };
+    return 0;
 }
 
 int wl_cpu_winograd_1d_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *x, struct wl_buf *w,

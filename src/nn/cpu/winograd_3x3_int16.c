@@ -186,7 +186,7 @@ const struct wl_conv_custom wl_conv_winograd_3x3_int16 = {
     .answer = "winograd in int16",
     .implementation = "winograd_3x3_int16",
     .numerics = "Winograd's F(4x4,3x3) in 16-bit integers; a convolution errs at most 1.6 times as much as in bf16",
-    .multiplications = 0.25,
+    .arithmetic = { .algorithm = "F(4x4,3x3)", .work = 0.25, .numbers = WL_NUMBERS_INT16 },
     .applies = applies,
     .scratch_bytes = scratch_bytes,
     .run = run,

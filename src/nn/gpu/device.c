@@ -231,7 +231,8 @@ static void forget_graphs(void *device)
 /* ---- times ---- */
 
 /* Where an event cannot be made or recorded the time is lost, and the run's own error says why. */
-static void lap(void *device, double *seconds)
+/* The processor does not compute meanwhile: there is no processor time to add. */
+static void lap(void *device, struct wl_step_time *time)
 {
     struct wl_gpu *g = device;
     struct wl_gpu_state *s = g->state;
@@ -241,7 +242,7 @@ static void lap(void *device, double *seconds)
         if (g->cuda.EventCreate(&s->laps[s->made_laps].at, CU_EVENT_DEFAULT)) return;
         s->made_laps++;
     }
-    s->laps[s->n_laps].seconds = seconds;
+    s->laps[s->n_laps].seconds = time ? &time->wall_s : NULL;
     if (!g->cuda.EventRecord(s->laps[s->n_laps].at, g->compute)) s->n_laps++;
 }
 

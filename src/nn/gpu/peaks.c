@@ -33,10 +33,15 @@ struct wl_device_peaks wl_gpu_peaks(void *device)
     while (g->capability < c->least) c++;
     const double clocks_per_s = 1e3 * attribute(g, CU_DEVICE_ATTRIBUTE_CLOCK_RATE) * g->multiprocessors;
     const double words_per_s = 2e3 * attribute(g, CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE);
+    const double bytes_per_s =
+        memory_reached * words_per_s * attribute(g, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8;
     return (struct wl_device_peaks) {
         .device = g->name,
-        .bytes_per_s = memory_reached * words_per_s * attribute(g, CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH) / 8,
+        .bytes_per_s_read = bytes_per_s,
+        .bytes_per_s_copy = bytes_per_s,
+        .bytes_per_s_add = bytes_per_s,
         .flop_per_s_16bit = c->reached * clocks_per_s * c->flop_16bit,
+        .flop_per_s_int16 = NAN, /* no kernel multiplies these */
         .flop_per_s_tf32 = c->least >= 80 ? c->reached * clocks_per_s * c->flop_16bit / 2 : NAN,
         .flop_per_s_f32 = f32_reached * clocks_per_s * c->flop_f32,
     };

@@ -112,12 +112,16 @@ static int check_finite(void *device, const float *v, size_t n, const struct wl_
     return 0;
 }
 
-static void lap(void *device, double *seconds)
+static void lap(void *device, struct wl_step_time *time)
 {
     struct wl_host *h = device;
-    const int64_t now_ns = wl_now_ns();
-    if (seconds) *seconds += (double)(now_ns - h->lap_ns) / (double)WL_NS_PER_S;
+    const int64_t now_ns = wl_now_ns(), cpu_ns = wl_clock_process_cpu_ns();
+    if (time) {
+        time->wall_s += (double)(now_ns - h->lap_ns) / (double)WL_NS_PER_S;
+        time->cpu_s += (double)(cpu_ns - h->lap_cpu_ns) / (double)WL_NS_PER_S;
+    }
     h->lap_ns = now_ns;
+    h->lap_cpu_ns = cpu_ns;
 }
 
 static int sum_moments(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -210,4 +214,5 @@ const struct wl_device_ops wl_host_device = {
     .update_statistics = update_statistics,
     .threads = threads,
     .machine = machine,
+    .measure_peaks = wl_host_measure_peaks,
 };

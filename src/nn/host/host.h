@@ -8,7 +8,7 @@
 /* The first member of the device of each back-end that lists wl_host_device. */
 struct wl_host {
     int threads;
-    int64_t lap_ns;    /* when the last lap ended */
+    int64_t lap_ns, lap_cpu_ns; /* when the last lap ended, by the wall and by the processor time of the process */
     struct wl_run run; /* as begin took it */
 };
 
@@ -31,6 +31,12 @@ void *wl_host_pages(struct wl_arena *a, size_t bytes, const char *what, struct w
 
 /* Bytes among the n at `at` that are in huge pages now, as /proc/self/smaps says; 0 where it says nothing. */
 size_t wl_host_huge_bytes(const void *at, size_t n);
+
+/* ---- peaks.c ---- */
+
+/* As wl_device_ops.measure_peaks: half a second. */
+int wl_host_measure_peaks(void *device, struct wl_device_peaks *out, struct wl_arena *a,
+                          struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- optim.c ---- */
 

@@ -30,54 +30,59 @@ static struct wl_plan_buffer buffer(const struct wl_plan *p, const struct wl_use
     };
 }
 
-/* A backward pass is one step, or one by data and one by weights, which take as many each as forward; copies and sums
- * of gradients take none. */
-static double pass_flops(const struct wl_graph *g, const struct wl_step *s)
-{
-    if (wl_str_starts(s->pass, "backward data") || wl_str_starts(s->pass, "backward weights"))
-        return wl_node_flops(g, s->node);
-    if (wl_str_starts(s->pass, "backward")) return wl_node_backward_flops(g, s->node);
-    return wl_str_starts(s->pass, "forward") ? wl_node_flops(g, s->node) : 0;
-}
-
 /* ---- the roofline ---- */
 
-static double moved_bytes(const struct wl_step *s)
+static double moved_bytes(const struct wl_step *s, bool write)
 {
     double sum = 0;
     for (int i = 0; i < s->n_uses; i++)
-        if (!is_scratch(s->uses[i].buf)) sum += (double)s->uses[i].moved_bytes;
+        if (s->uses[i].write == write && !is_scratch(s->uses[i].buf)) sum += (double)s->uses[i].moved_bytes;
     return sum;
-}
-
-/* Products are as fast as the narrowest numbers that they read. */
-static double flop_per_s(const struct wl_plan *p, const struct wl_step *s)
-{
-    for (int i = 0; i < s->n_uses; i++)
-        if (!s->uses[i].write && wl_dtype_bytes(s->uses[i].buf->dtype) == 2) return p->info.peaks.flop_per_s_16bit;
-    return s->tf32 ? p->info.peaks.flop_per_s_tf32 / s->tf32 : p->info.peaks.flop_per_s_f32;
 }
 
 static void add_bound(const struct wl_plan *p, const struct wl_step *s, struct wl_plan_step *to)
 {
-    if (!p->info.peaks.device) {
-        to->bound_s = NAN;
-        return;
+    const struct wl_device_peaks *peaks = &p->info.peaks;
+    const double read = moved_bytes(s, false), written = moved_bytes(s, true);
+    const struct wl_arithmetic arithmetic = wl_step_arithmetic(s);
+    to->moved_bytes = read + written;
+    to->computed_flops = to->flops * arithmetic.work;
+    to->bound_s = NAN;
+    if (to->flops > 0) {
+        to->algorithm = arithmetic.algorithm;
+        to->numbers = wl_numbers_name(arithmetic.numbers);
     }
-    const double memory_s = to->moved_bytes / p->info.peaks.bytes_per_s;
-    const double flops_s =
-        to->flops > 0 ? to->flops * to->multiplications * (double)p->info.batch / flop_per_s(p, s) : 0;
+    if (!peaks->device) return;
+    const double memory_s = to->moved_bytes / wl_peaks_bytes_per_s(peaks, read, written);
+    const double flops_s = to->computed_flops > 0 ? to->computed_flops * (double)p->info.batch /
+                                                        wl_peaks_flop_per_s(peaks, arithmetic.numbers)
+                                                  : 0;
     to->bound_by_flops = flops_s > memory_s;
     to->bound_s = isnan(memory_s + flops_s) ? NAN : fmax(memory_s, flops_s);
 }
 
 /* Parameters and what the optimizer keeps are read and written, gradients are read, copies are written. */
-void wl_plan_bound_update(struct wl_plan *p)
+static void bound_update(struct wl_plan *p)
 {
     struct wl_plan_info *f = &p->info;
-    f->peaks = p->ops->peaks ? p->ops->peaks(p->program.device) : (struct wl_device_peaks) { 0 };
-    f->update_bytes = 2 * (double)(f->param_bytes + f->optim_bytes) + (double)(f->gradient_bytes + f->copy_bytes);
-    f->update_bound_s = f->peaks.device ? f->update_bytes / f->peaks.bytes_per_s : NAN;
+    const double written = (double)(f->param_bytes + f->optim_bytes + f->copy_bytes);
+    const double read = (double)(f->param_bytes + f->optim_bytes + f->gradient_bytes);
+    f->update_bytes = read + written;
+    f->update_bound_s = f->peaks.device ? f->update_bytes / wl_peaks_bytes_per_s(&f->peaks, read, written) : NAN;
+}
+
+void wl_plan_estimate_peaks(struct wl_plan *p)
+{
+    p->info.peaks = p->ops->peaks ? p->ops->peaks(p->program.device) : (struct wl_device_peaks) { 0 };
+    bound_update(p);
+}
+
+int wl_plan_measure_peaks(struct wl_plan *p, struct wl_err *e)
+{
+    if (!p->ops->measure_peaks) return 0;
+    int rc = p->ops->measure_peaks(p->program.device, &p->info.peaks, p->arena, e);
+    if (!rc) bound_update(p);
+    return rc;
 }
 
 /* ---- steps ---- */
@@ -105,10 +110,8 @@ struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_ar
         .evaluation = s->when & WL_EVAL,
         .recompute = s->recompute,
         .choice = s->choice,
-        .flops = s->flops_share * pass_flops(p->program.graph, s) / (double)p->info.batch,
-        .multiplications = s->multiplications,
+        .flops = wl_step_flops(p->program.graph, s) / (double)p->info.batch,
         .numerics = s->numerics,
-        .moved_bytes = moved_bytes(s),
         .buffers = buffers,
         .n_buffers = (size_t)s->n_uses,
     };

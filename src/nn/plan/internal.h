@@ -82,7 +82,7 @@ struct wl_plan {
     struct wl_recompute_result recomputed;
     struct wl_plan_info info;
     struct wl_plan_times times;
-    double *step_s; /* (optional) for each step of the program the seconds that it took; runs add to them */
+    struct wl_step_time *step_time; /* (optional) what each step of the program took; runs add to it */
 };
 
 /* Memory of the device, or of the host for it, which the plan's arena releases. */
@@ -93,8 +93,8 @@ int wl_plan_host_memory(struct wl_plan *p, size_t bytes, const char *what, void 
  * and binds the steps (addresses.c). */
 void wl_plan_assign_memory(struct wl_plan *p, size_t bucket_bytes);
 
-/* Fills in what the info says of the device's peaks and of the update (explain.c). */
-void wl_plan_bound_update(struct wl_plan *p);
+/* Fills in what the info says of the device's peaks, where it has estimates, and of the update (explain.c). */
+void wl_plan_estimate_peaks(struct wl_plan *p);
 int wl_plan_bind(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
 void wl_plan_use_slot(struct wl_plan *p, int slot);
 

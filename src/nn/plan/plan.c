@@ -84,7 +84,7 @@ static void fill_info(struct wl_plan *p)
     f->reorders = p->program.reorders;
     f->buckets = (int)p->n_buckets;
     count_in_place_writes(p);
-    wl_plan_bound_update(p);
+    wl_plan_estimate_peaks(p);
     for (size_t i = 0; i < g->n_tensors; i++)
         if (g->tensors[i]->role == WL_ROLE_PARAM) f->parameters += wl_dims_count(&g->tensors[i]->dims);
     f->segments = (int)p->recomputed.n;

@@ -166,9 +166,9 @@ struct wl_plan_info wl_plan_info(const struct wl_plan *p);
 /* Bytes of the plan's memory that the system holds in huge pages by now: memory that was never touched is in none. */
 size_t wl_plan_huge_bytes(const struct wl_plan *p);
 
-/* Wall-clock seconds since the plan was made. reduce_s is part of train_s. */
+/* Wall-clock seconds since the plan was made, and the processor's for updates. reduce_s is part of train_s. */
 struct wl_plan_times {
-    double train_s, reduce_s, update_s, eval_s;
+    double train_s, reduce_s, update_s, eval_s, update_cpu_s;
 };
 struct wl_plan_times wl_plan_times(const struct wl_plan *p);
 
@@ -183,22 +183,29 @@ struct wl_plan_buffer {
     bool scratch; /* memory for this step alone: a workspace, parts of sums */
 };
 struct wl_plan_step {
-    const char *operation, *name; /* "conv2d", "layer1.0.conv1" */
-    const char *pass;             /* "forward", "backward data", "reorder" */
-    const char *implementation;   /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
-    bool training, evaluation;    /* runs in these */
-    bool recompute;               /* the forward step of this name once more, for the backward pass */
-    double flops;                 /* a sample: 2 x multiply-adds of convolutions and matrix products */
-    double multiplications;       /* that the kernel does for each one of these; bound_s counts those */
-    const char *numerics;         /* what the kernel computes, and how exactly; NULL: the operation as it is written */
+    const char *operation, *name;   /* "conv2d", "layer1.0.conv1" */
+    const char *pass;               /* "forward", "backward data", "reorder" */
+    const char *implementation;     /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
+    bool training, evaluation;      /* runs in these */
+    bool recompute;                 /* the forward step of this name once more, for the backward pass */
+    double flops;                   /* a sample: 2 x multiply-adds of convolutions and matrix products, direct */
+    double computed_flops;          /* a sample: those that its algorithm makes, which its bound counts */
+    const char *algorithm;          /* "direct", "F(4x4,3x3)"; NULL: it has no products */
+    const char *numbers;            /* that it multiplies: "f32", "16 bits"; NULL: as algorithm */
+    const char *numerics;           /* what the kernel computes, and how exactly; NULL: the operation as it is written */
     const struct wl_choice *choice; /* the algorithm was chosen by measurement; NULL: there was no choice */
     double moved_bytes;             /* of a micro-batch: what it reads and what it writes, without its scratch memory */
-    double bound_s; /* no run is shorter: the larger of moved_bytes and flops by the device's peaks; NAN: unknown */
+    double bound_s; /* no run is shorter: the larger of moved_bytes and computed_flops by the device's peaks; NAN: unknown */
     bool bound_by_flops; /* and not by memory */
     const struct wl_plan_buffer *buffers;
     size_t n_buffers; /* in the order read, written */
 };
 size_t wl_plan_step_count(const struct wl_plan *p);
+
+/* Measures the device's peaks where nothing estimates them (processors; half a second), for the bounds of info and
+ * steps. A dry plan can do it too. */
+int wl_plan_measure_peaks(struct wl_plan *p, struct wl_err *e) WL_MUST_CHECK;
+
 struct wl_plan_step wl_plan_step(const struct wl_plan *p, size_t i, struct wl_arena *a);
 
 struct wl_plan_segment wl_plan_segment(const struct wl_plan *p, size_t i);

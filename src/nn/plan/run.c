@@ -18,7 +18,7 @@ static int run_step(const struct wl_plan_job *j, size_t i, struct wl_err *e)
         if (wl_use_accumulates(u, &j->run)) rc = ops->add(device, u->buf->at, u->partial->at, floats, e);
         if (!rc && u->write && u->buf->holds != WL_F32) rc = ops->round(device, u->buf->at, floats, u->buf->holds, e);
     }
-    if (p->step_s) ops->lap(device, &p->step_s[i]);
+    if (p->step_time) ops->lap(device, &p->step_time[i]);
     return rc;
 }
 
@@ -28,12 +28,12 @@ static int enqueue(void *of, struct wl_err *e)
     struct wl_plan *p = j->plan;
     size_t bucket = 0;
     int rc = 0;
-    if (p->step_s) p->ops->lap(p->program.device, NULL);
+    if (p->step_time) p->ops->lap(p->program.device, NULL);
     for (size_t i = 0; i < p->program.n_steps && !rc; i++) {
         if (p->program.steps[i]->when & j->pass) rc = run_step(j, i, e);
         if (!j->reduces || rc) continue;
         rc = wl_plan_reduce(p, (int)i, &bucket, e);
-        if (p->step_s) p->ops->lap(p->program.device, NULL);
+        if (p->step_time) p->ops->lap(p->program.device, NULL);
     }
     return rc || !j->reduces ? rc : wl_plan_join_sums(p, e);
 }
@@ -221,13 +221,14 @@ int wl_plan_update(struct wl_plan *p, double lr, struct wl_err *e)
 {
     if (p->in_progress) return wl_fail(e, WL_EINVAL, "an optimizer step before the run has finished");
     if (p->micro_batches_done == 0) return wl_fail(e, WL_EINVAL, "an optimizer step without a micro-batch before it");
-    int64_t start_ns = wl_now_ns();
+    const int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_clock_process_cpu_ns();
     int rc = p->overflow ? wl_loss_scale_skip(&p->loss_scale, e) : update(p, lr, e);
     if (rc) return rc;
     p->overflow = false;
     p->micro_batches_done = 0;
     p->updates++;
     p->times.update_s += seconds_since(start_ns);
+    p->times.update_cpu_s += (double)(wl_clock_process_cpu_ns() - start_cpu_ns) / (double)WL_NS_PER_S;
     return 0;
 }
 

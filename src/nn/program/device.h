@@ -13,6 +13,7 @@
 #include "base/base.h"
 #include "nn/graph/tensor.h"
 #include "nn/program/peaks.h"
+#include "nn/program/step_time.h"
 
 struct wl_buf;
 struct wl_counts;
@@ -118,8 +119,8 @@ struct wl_device_ops {
     /* (enqueued, after `run`) Sets the run's counts->overflow where one of n floats is not finite. */
     int (*check_finite)(void *device, const float *v, size_t n, const struct wl_device_io *io, struct wl_err *e);
 
-    /* (enqueued) Adds the time since the last lap of this run to *seconds, by the end of the run; NULL: only a lap. */
-    void (*lap)(void *device, double *seconds);
+    /* (enqueued) Adds the time since the last lap of this run to *time, by the end of the run; NULL: only a lap. */
+    void (*lap)(void *device, struct wl_step_time *time);
     /* The step after a batch norm that adds the micro-batch's mean and unbiased variance to their sums (uses 0, 1 and
      * 2, 3); its context is the device. */
     wl_step_run_fn *sum_moments;
@@ -137,7 +138,9 @@ struct wl_device_ops {
     int (*threads)(void *device); /* of the host that compute */
     /* What measured choices hold for, `library` being the back-end's: processor, library, threads. */
     const char *(*machine)(void *device, const char *library, struct wl_arena *a);
-    struct wl_device_peaks (*peaks)(void *device); /* (optional: not known) */
+    struct wl_device_peaks (*peaks)(void *device); /* (optional: not known without a measurement) estimated */
+    /* (optional: `peaks` is all there is) Measures them now, with the device's threads. */
+    int (*measure_peaks)(void *device, struct wl_device_peaks *out, struct wl_arena *a, struct wl_err *e);
 };
 
 #endif

@@ -51,7 +51,6 @@ struct wl_step *wl_step_emit(struct wl_program *p, const struct wl_node *n, cons
     s->pass = pass;
     s->when = when & p->passes;
     s->flops_share = 1;
-    s->multiplications = 1;
     s->run = run;
     WL_GROW(p->arena, p->steps, p->n_steps, p->cap_steps);
     p->steps[p->n_steps++] = s;

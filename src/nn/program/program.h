@@ -14,6 +14,7 @@
 #include "nn/graph/counts.h"
 #include "nn/graph/graph.h"
 #include "nn/graph/shapes.h"
+#include "nn/program/arithmetic.h"
 #include "nn/program/device.h"
 
 /* What a buffer holds decides where it lives and how long. */
@@ -72,10 +73,9 @@ struct wl_step {
     const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
     unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
     double flops_share;             /* of the pass's flops; less than 1: one step of several that take a part each */
-    double multiplications; /* that the kernel does for each one that the flops count: less than 1 by Winograd */
-    const char *numerics;   /* the algorithm, its arithmetic and its error; NULL: the operation as it is written */
-    int tf32;               /* f32 numbers are multiplied as so many products of TF32; 0: as they are */
-    bool recompute;         /* a forward step that runs once more for the backward pass (recompute/) */
+    const char *numerics; /* the algorithm, its arithmetic and its error; NULL: the operation as it is written */
+    struct wl_arithmetic arithmetic; /* how it multiplies; a kernel that is not direct fills it in */
+    bool recompute;                 /* a forward step that runs once more for the backward pass (recompute/) */
     int n_uses;
     struct wl_use uses[WL_MAX_USES];
     void *context;                                    /* the back-end's */

@@ -54,8 +54,7 @@ static void weigh(struct wl_liveness *s, int i)
     const struct wl_step *step = s->program->steps[i];
     size_t bytes = 0;
     for (int k = 0; k < step->n_uses; k++) bytes += step->uses[k].buf->bytes;
-    if (wl_str_starts(step->pass, "forward"))
-        s->flops[i] = step->flops_share * wl_node_flops(s->program->graph, step->node);
+    if (wl_str_starts(step->pass, "forward")) s->flops[i] = wl_step_flops(s->program->graph, step);
     s->work[i] = (isnan(s->flops[i]) ? 0 : s->flops[i]) + flop_per_byte * (double)bytes;
 }
 

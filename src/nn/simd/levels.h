@@ -30,6 +30,8 @@ void WL_SIMD_NAME(wl_adam)(const struct wl_adam *step, float *w, const float *g,
 const uint16_t *WL_SIMD_NAME(wl_dropout_mask_numbers)(const struct wl_dropout_mask *m, int64_t sample, int64_t from,
                                                       int64_t n, uint16_t *numbers);
 
+double WL_SIMD_NAME(wl_multiply_add)(int64_t rounds, float factor);
+
 extern const struct wl_simd_loops WL_SIMD_NAME(wl_loops_f32), WL_SIMD_NAME(wl_loops_bf16);
 void WL_SIMD_NAME(wl_fft2)(const struct wl_fft2 *f, bool doubled, const float *x, int64_t x_step, float *re, float *im,
                            int64_t s_step, int channels, void *scratch);

@@ -153,6 +153,9 @@ struct wl_complex_layer {
 struct wl_simd {
     const char *name; /* "x86-64-v4" */
 
+    /* Multiplies and adds in registers alone, as fast as a core can; returns the flop of so many rounds. */
+    double (*multiply_add)(int64_t rounds, float factor);
+
     /* Packs b [k,n], b(k,j) = at[k * row + j * col]. */
     void (*pack)(const float *at, int64_t row, int64_t col, int64_t k, int64_t n, float *to);
 

@@ -15,6 +15,7 @@ const struct wl_simd WL_SIMD_NAME(wl_simd) = {
     .spherical = WL_SIMD_NAME(wl_spherical),
     .triplet_conv = WL_SIMD_NAME(wl_triplet_conv),
     .triplet_conv_backward = WL_SIMD_NAME(wl_triplet_conv_backward),
+    .multiply_add = WL_SIMD_NAME(wl_multiply_add),
     .adam = WL_SIMD_NAME(wl_adam),
     .of = { &WL_SIMD_NAME(wl_loops_f32), &WL_SIMD_NAME(wl_loops_bf16) },
     .fft2 = WL_SIMD_NAME(wl_fft2),

@@ -31,6 +31,31 @@ def explain():
         assert close(sum(steps), total, 1e-9), (again, sum(steps), total)
 
 
+def by_op():
+    """Where a step's time goes, beside the bounds of this machine."""
+    images(train=16, val=4)
+    tiny = [*TINY, "--explain", "--local-batch", 4, "--classes", 4]
+    for how in ("class", "all"):
+        r = done(*tiny, "--by-op", how, "--checkpoint-dir", f"{WORK}/none")
+        rows, flop = r["operations"], done(*tiny, "--conv", "direct")["train_flops_per_sample"] * 4
+        assert close(sum(o["flop"] or 0 for o in rows), flop, 1e-9) and close(r["sum"]["flop"], flop, 1e-9), r["sum"]
+        assert close(sum(o["wall_s"] for o in rows), r["sum"]["wall_s"], 1e-6) and r["clock"] == "processor", r
+        for o in rows:
+            assert o["bound_s"] > 0 and close(o["time_per_bound"], o["cpu_s"] / o["bound_s"], 1e-6), o
+            if o["bound_by"] == "flop":
+                rates = [v for k, v in r["ceilings"].items() if k.startswith("flop_per_s_") and v]
+                assert any(close(o["computed_flop"] / o["bound_s"], rate, 1e-6) for rate in rates) or o["steps"] > 1, o
+    assert not os.path.exists(f"{WORK}/none")
+    assert len(rows) == r["sum"]["steps"] and "layer4.0.conv3" in [o["name"] for o in rows], rows
+    text = run(*tiny, "--by-op", "class").stdout
+    for word in ("ceilings of", "measured on 1 thread", "time/bound", "conv2d 1x1 backward weights", "optimizer"):
+        assert word in text, f"{word} is not in\n{text}"
+    for words, message in (([*TINY, "--by-op", "all"], "--by-op all needs --explain"),
+                           (["resnet50", "--explain", "--by-op", "class"], "--data is missing")):
+        p = run(*words)
+        assert p.returncode == 2 and message in p.stderr, p.stderr
+
+
 def recompute():
     """Recomputation takes less memory and gives the same numbers; a memory limit is met with less work, or refused."""
     images()
@@ -124,4 +149,4 @@ def address_space():
     assert "of address space to make a kernel" in said or "the plan needs" not in said, said
 
 
-main(explain, recompute, choices, address_space)
+main(explain, by_op, recompute, choices, address_space)

@@ -171,7 +171,7 @@ int wl_gpu_product(struct wl_program *p, const struct wl_node *n, const char *pa
     s->context = x;
     s->implementation = x->algorithm.name;
     s->choice = choice;
-    s->tf32 = of.tf32;
+    if (of.tf32) s->arithmetic.numbers = WL_NUMBERS_TF32;
     emit(p, s, &of);
     return 0;
 }

@@ -74,5 +74,5 @@ void wl_gpu_dnn_emit(struct wl_program *p, const struct wl_node *n, const char *
     s->clone_context = call_copy;
     s->implementation = implementation(&plan->plan, p->arena);
     s->choice = plan->choice;
-    s->tf32 = p->tf32;
+    if (p->tf32) s->arithmetic.numbers = WL_NUMBERS_TF32;
 }

@@ -44,7 +44,8 @@ static int open_attention(struct wl_program *p, const struct wl_node *n, struct 
 static void finish(struct wl_step *s, struct attention *a)
 {
     s->context = a;
-    if (a->size == 4 && a->gpu->capability >= 80) s->tf32 = 3;
+    if (a->size == 4 && a->gpu->capability >= 80)
+        s->arithmetic = (struct wl_arithmetic) { .work = 3, .numbers = WL_NUMBERS_TF32 };
 }
 
 static int kernel_of(struct wl_program *p, const struct attention *a, const char *name, struct wl_gpu_kernel *out,
