@@ -1,8 +1,7 @@
 #include "nn/cpu/gemm_bf16.h"
 
 #ifdef __x86_64__
-#include "nn/graph/tensor.h"
-#include "nn/simd/simd.h"
+#include "nn/cpu/gelu_bf16.h"
 #include "nn/threads.h"
 
 #include <immintrin.h>
@@ -80,17 +79,6 @@ INLINE void finish(const struct wl_gemm_bf16_rows *c, const __m512 sum[TILE_VECT
     }
 }
 
-/* Of the rounded numbers of a tile, all together, since each vector alone would stall. */
-static void gelu(const struct wl_gemm_bf16_rows *c, const uint16_t *u, int64_t at, int64_t rows)
-{
-    uint16_t y[TILE_ROWS * PANEL], slope[TILE_ROWS * PANEL];
-    wl_simd()->of[WL_BF16]->gelu(TILE_ROWS * PANEL, u, y, c->slope ? slope : NULL);
-    for (int64_t i = 0; i < rows; i++, at += c->width) {
-        memcpy(c->y + at, y + i * PANEL, PANEL * sizeof *y);
-        if (c->slope) memcpy(c->slope + at, slope + i * PANEL, PANEL * sizeof *y);
-    }
-}
-
 /* ---- rows times packed weights ---- */
 
 /* Prefetches what the end of a tile will touch and, before the first panel, what the next tile will read. */
@@ -120,7 +108,7 @@ TARGET static void some_rows(const struct wl_gemm_bf16_rows *c, int64_t from, in
                 const int64_t row = at + t * c->width;
                 if (t < rows) finish(c, sum[t], row, j, c->gelu ? tile + t * PANEL : c->y + row);
             }
-            if (c->gelu) gelu(c, tile, at, rows);
+            if (c->gelu) wl_gelu_bf16(rows, PANEL, tile, c->y + at, c->slope ? c->slope + at : NULL, c->width);
         }
 }
 
