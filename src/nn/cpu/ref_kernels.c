@@ -11,7 +11,6 @@ const struct wl_cpu_ref_kernel wl_cpu_ref_kernels[] = {
     { "wl_ref_gate", "the basis has more than 8 functions, or the number of features is not a multiple of 16" },
     { "wl_ref_get_channels", "concat, backward: an input begins or ends inside a block of channels" },
     { "wl_ref_mean_square", NULL },
-    { "wl_ref_relative_l2", NULL },
     { "wl_ref_segment_sum", NULL },
     { "wl_ref_triplet_conv", "the bilinear layer is not of 8, or the number of features is not a multiple of 64" },
     { NULL, NULL },
