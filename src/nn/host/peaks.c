@@ -18,7 +18,7 @@ enum {
     ROUNDS = 100000,         /* of multiplications in a run: about a millisecond */
     STREAM_BYTES = 96 << 20, /* of each of three streams: caches do not hold them */
     STREAM_FLOATS = STREAM_BYTES / sizeof(float),
-    PARTS = 4,               /* of a stream, one a run: short runs are more often undisturbed */
+    PARTS = 4,               /* of a stream, one per run: short runs are more often undisturbed */
     PART_FLOATS = STREAM_FLOATS / PARTS,
     PIECE_FLOATS = PART_FLOATS / 64, /* for a thread at a time */
     MEMORY_RUNS = 10 * PARTS
