@@ -156,8 +156,7 @@ static int step(struct bench *b, struct wl_err *e)
     struct wl_arena *a = wl_arena_new(b->arena);
     struct wl_counts counts = { 0 };
     struct wl_plan_times before = wl_plan_times(b->plan);
-    if (b->plan->step_time)
-        memset(b->plan->step_time, 0, b->plan->program.n_steps * sizeof *b->plan->step_time);
+    if (b->plan->step_time) memset(b->plan->step_time, 0, b->plan->program.n_steps * sizeof *b->plan->step_time);
     int64_t start_ns = wl_now_ns(), start_cpu_ns = wl_clock_process_cpu_ns();
     int rc = update(b, &counts, e);
     double cpu_s = (double)(wl_clock_process_cpu_ns() - start_cpu_ns) / (double)WL_NS_PER_S;

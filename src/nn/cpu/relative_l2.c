@@ -1,5 +1,5 @@
-/* Relative L2 distance of fields, on all threads. Sums over a sample are those of a fixed number of parts, in order: the
- * same for any number of threads. Specification: wl_ref_relative_l2. */
+/* Relative L2 distance of fields, on all threads. Sums over a sample are those of a fixed number of parts, in order:
+ * the same for any number of threads. Specification: wl_ref_relative_l2. */
 #include "nn/cpu/cpu.h"
 #include "nn/lowering/lowering.h"
 #include "nn/threads.h"

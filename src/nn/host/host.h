@@ -9,7 +9,7 @@
 struct wl_host {
     int threads;
     int64_t lap_ns, lap_cpu_ns; /* when the last lap ended, by the wall and by the processor time of the process */
-    struct wl_run run; /* as begin took it */
+    struct wl_run run;          /* as begin took it */
 };
 
 extern const struct wl_device_ops wl_host_device;

@@ -18,7 +18,7 @@ enum {
     ROUNDS = 100000,         /* of multiplications in a run: about a millisecond */
     STREAM_BYTES = 96 << 20, /* of each of three streams: caches do not hold them */
     STREAM_FLOATS = STREAM_BYTES / sizeof(float),
-    PARTS = 4,               /* of a stream, one per run: short runs are more often undisturbed */
+    PARTS = 4, /* of a stream, one per run: short runs are more often undisturbed */
     PART_FLOATS = STREAM_FLOATS / PARTS,
     PIECE_FLOATS = PART_FLOATS / 64, /* for a thread at a time */
     MEMORY_RUNS = 10 * PARTS
@@ -35,21 +35,21 @@ static double multiply_f32(int64_t rounds) { return wl_simd()->multiply_add(roun
 
 /* 16 registers of sums, two multiply-adds for each of 16 lanes; in assembly, since compilers spill such sums around
  * the intrinsics. Their values do not matter: all are 0. */
-#define REPEAT_16(x) x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14) x(15)
-#define CLEAR(i) "vpxord %%zmm" #i ", %%zmm" #i ", %%zmm" #i "\n"
+#define REPEAT_16(x)          x(0) x(1) x(2) x(3) x(4) x(5) x(6) x(7) x(8) x(9) x(10) x(11) x(12) x(13) x(14) x(15)
+#define CLEAR(i)              "vpxord %%zmm" #i ", %%zmm" #i ", %%zmm" #i "\n"
 #define PAIRS(instruction, i) instruction " %%zmm16, %%zmm17, %%zmm" #i "\n"
-#define BF16_PAIRS(i) PAIRS("vdpbf16ps", i)
-#define INT16_PAIRS(i) PAIRS("vpdpwssd", i)
-#define ZMM(i) , "xmm" #i
-#define MULTIPLY(name, pairs)                                                                                        \
-    __attribute__((target("avx512f"))) static double name(int64_t rounds)                                                                               \
-    {                                                                                                                \
-        int64_t left = rounds;                                                                                       \
-        __asm__ volatile(REPEAT_16(CLEAR) CLEAR(16) CLEAR(17) "1:\n" REPEAT_16(pairs) "dec %0\njnz 1b\nvzeroupper"   \
-                         : "+r"(left)                                                                                \
-                         :                                                                                           \
-                         : "cc", "xmm16", "xmm17" REPEAT_16(ZMM));                                                   \
-        return (double)rounds * 16 * 16 * 4;                                                                         \
+#define BF16_PAIRS(i)         PAIRS("vdpbf16ps", i)
+#define INT16_PAIRS(i)        PAIRS("vpdpwssd", i)
+#define ZMM(i)                , "xmm" #i
+#define MULTIPLY(name, pairs)                                                                                      \
+    __attribute__((target("avx512f"))) static double name(int64_t rounds)                                          \
+    {                                                                                                              \
+        int64_t left = rounds;                                                                                     \
+        __asm__ volatile(REPEAT_16(CLEAR) CLEAR(16) CLEAR(17) "1:\n" REPEAT_16(pairs) "dec %0\njnz 1b\nvzeroupper" \
+                         : "+r"(left)                                                                              \
+                         :                                                                                         \
+                         : "cc", "xmm16", "xmm17" REPEAT_16(ZMM));                                                 \
+        return (double)rounds * 16 * 16 * 4;                                                                       \
     }
 MULTIPLY(multiply_bf16, BF16_PAIRS)
 MULTIPLY(multiply_int16, INT16_PAIRS)
@@ -142,7 +142,8 @@ static double bytes_per_s_on(int threads, stream_fn *move, struct streams *s, in
         const int64_t start_ns = now_ns();
 #pragma omp parallel for schedule(static) num_threads(threads)
         for (size_t at = first; at < first + PART_FLOATS; at += PIECE_FLOATS) move(s, at, at + PIECE_FLOATS);
-        best = fmax(best, (double)streams * sizeof(float) * PART_FLOATS * (double)WL_NS_PER_S / (double)(now_ns() - start_ns));
+        best = fmax(best, (double)streams * sizeof(float) * PART_FLOATS * (double)WL_NS_PER_S /
+                              (double)(now_ns() - start_ns));
     }
     return best;
 }
@@ -159,7 +160,8 @@ static int measure_memory(struct wl_device_peaks *p, struct wl_err *e)
     void *at;
     int rc = wl_host_map(3 * (size_t)STREAM_BYTES, "the measurement of memory's bandwidth", &at, e);
     if (rc) return rc;
-    struct streams s = { .from = { at, (float *)at + STREAM_FLOATS }, .to = (float *)at + 2 * (size_t)STREAM_FLOATS,
+    struct streams s = { .from = { at, (float *)at + STREAM_FLOATS },
+                         .to = (float *)at + 2 * (size_t)STREAM_FLOATS,
                          .threads = p->threads };
 #pragma omp parallel for schedule(static)
     for (size_t i = 0; i < 3 * (size_t)STREAM_FLOATS; i++) s.from[0][i] = 1; /* pages that are only read are one */

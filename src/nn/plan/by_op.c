@@ -120,8 +120,8 @@ static struct wl_by_op_row row_of_step(const struct wl_by_op *t, size_t i, struc
 
 static void add(struct wl_by_op_row *to, const struct wl_by_op_row *from)
 {
-    const double by_flops = (to->bound_by_flops ? to->bound_s : -to->bound_s) +
-                            (from->bound_by_flops ? from->bound_s : -from->bound_s);
+    const double by_flops =
+        (to->bound_by_flops ? to->bound_s : -to->bound_s) + (from->bound_by_flops ? from->bound_s : -from->bound_s);
     to->steps += from->steps;
     if (!isnan(from->time.wall_s)) to->time.wall_s += from->time.wall_s;
     if (!isnan(from->time.cpu_s)) to->time.cpu_s += from->time.cpu_s;
@@ -187,7 +187,9 @@ void wl_by_op_rows(const struct wl_by_op *t, bool single, struct wl_by_op_rows *
                                          .time = median_time(t, steps + UPDATE, a),
                                          .bytes = p->info.update_bytes,
                                          .bound_s = p->info.update_bound_s },
-                              reduce = { .class = "all-reduce", .steps = 1, .bound_s = NAN,
+                              reduce = { .class = "all-reduce",
+                                         .steps = 1,
+                                         .bound_s = NAN,
                                          .time = median_time(t, steps + REDUCE, a) };
     put(out, &update, true);
     if (p->comm) put(out, &reduce, true);

@@ -26,19 +26,19 @@ struct wl_by_op_row {
     const char *class, *name, *kernel; /* name, kernel: NULL for a class of several steps */
     int steps;
     struct wl_step_time time;
-    double flops;                /* direct: 2 x multiply-adds; NAN: they depend on the data's size */
-    double computed_flops;       /* those of the steps' algorithms */
-    double bytes;                /* moved to and from memory */
-    double bound_s;              /* no run is shorter; NAN: not known */
-    bool bound_by_flops;         /* most of it */
+    double flops;          /* direct: 2 x multiply-adds; NAN: they depend on the data's size */
+    double computed_flops; /* those of the steps' algorithms */
+    double bytes;          /* moved to and from memory */
+    double bound_s;        /* no run is shorter; NAN: not known */
+    bool bound_by_flops;   /* most of it */
 };
 
 struct wl_by_op_rows {
     struct wl_by_op_row *v; /* classes by time, single steps by the time above their bound, longest first */
     size_t n;
-    struct wl_by_op_row total;  /* of the rows */
-    struct wl_step_time step;   /* median of whole steps: the rows and what is between them */
-    bool by_processor_time;     /* shares and ratios: on one thread, where other processes only add to the wall clock */
+    struct wl_by_op_row total; /* of the rows */
+    struct wl_step_time step;  /* median of whole steps: the rows and what is between them */
+    bool by_processor_time;    /* shares and ratios: on one thread, where other processes only add to the wall clock */
 };
 
 void wl_by_op_rows(const struct wl_by_op *t, bool single, struct wl_by_op_rows *out, struct wl_arena *a);

@@ -195,7 +195,8 @@ struct wl_plan_step {
     const char *numerics;           /* what the kernel computes, and how exactly; NULL: the operation as it is written */
     const struct wl_choice *choice; /* the algorithm was chosen by measurement; NULL: there was no choice */
     double moved_bytes;             /* of a micro-batch: what it reads and what it writes, without its scratch memory */
-    double bound_s; /* no run is shorter: the larger of moved_bytes and computed_flops by the device's peaks; NAN: unknown */
+    double bound_s;      /* no run is shorter: the larger of moved_bytes and computed_flops by the device's peaks; NAN:
+                            unknown */
     bool bound_by_flops; /* and not by memory */
     const struct wl_plan_buffer *buffers;
     size_t n_buffers; /* in the order read, written */

@@ -68,14 +68,14 @@ enum { WL_MAX_USES = 24 };
 
 struct wl_step {
     const struct wl_node *node;
-    const char *pass;               /* "forward", "backward data", "reorder" */
-    const char *implementation;     /* the library's name of the kernel; NULL: ours */
-    const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
-    unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
-    double flops_share;             /* of the pass's flops; less than 1: one step of several that take a part each */
+    const char *pass;                /* "forward", "backward data", "reorder" */
+    const char *implementation;      /* the library's name of the kernel; NULL: ours */
+    const struct wl_choice *choice;  /* what chose the kernel; NULL: nothing to choose */
+    unsigned when;                   /* WL_TRAIN, WL_EVAL or both */
+    double flops_share;              /* of the pass's flops; less than 1: one step of several that take a part each */
     const char *numerics; /* the algorithm, its arithmetic and its error; NULL: the operation as it is written */
     struct wl_arithmetic arithmetic; /* how it multiplies; a kernel that is not direct fills it in */
-    bool recompute;                 /* a forward step that runs once more for the backward pass (recompute/) */
+    bool recompute;                  /* a forward step that runs once more for the backward pass (recompute/) */
     int n_uses;
     struct wl_use uses[WL_MAX_USES];
     void *context;                                    /* the back-end's */
