@@ -189,7 +189,7 @@ void wl_by_op_rows(const struct wl_by_op *t, bool single, struct wl_by_op_rows *
                                          .bound_s = p->info.update_bound_s },
                               reduce = { .class = "all-reduce",
                                          .steps = 1,
-                                         .bound_s = NAN,
+                                         .bound_s = 0, /* no bound is known: others are still summed */
                                          .time = median_time(t, steps + REDUCE, a) };
     put(out, &update, true);
     if (p->comm) put(out, &reduce, true);
