@@ -296,7 +296,7 @@ static void check_optimizer(struct wl_plan *p, struct wl_optim o)
         for (int k = 0; k < 2; k++) on_device[i].slot[k] = device[2 + k] + at;
     }
     if (p->ops->update(p->program.device, kind, &o, on_device, SPANS, 0.01, &e)) fail_msg("%s", e.msg);
-    for (size_t i = 0; i < SPANS; i++) wl_host_update(kind, &o, &on_host[i], 0.01);
+    for (size_t i = 0; i < SPANS; i++) wl_host_update(&(struct wl_host) { 0 }, kind, &o, &on_host[i], 0.01);
     assert_int_equal(p->ops->get(p->program.device, got, device[0], end * sizeof *got, &e), 0);
     for (size_t j = 0; j < end; j++)
         if (fabsf(got[j] - host[0][j]) > 1e-6f * (1 + fabsf(got[j])))

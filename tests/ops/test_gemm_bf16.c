@@ -88,6 +88,20 @@ static double wanted(const struct wl_gemm_bf16_rows *c, const uint16_t *before, 
     return u * phi;
 }
 
+/* Numbers on a cache line. */
+static uint32_t *lines(struct wl_arena *a, int64_t n)
+{
+    char *at = wl_new_array(a, char, (size_t)n * sizeof(uint32_t) + ALIGN);
+    return (uint32_t *)(void *)(at + ALIGN - (uintptr_t)at % ALIGN);
+}
+
+/* In tiles of all widths, the last ones first. */
+static void pack(const struct wl_gemm_bf16_matrix *m)
+{
+    for (int64_t i = m->k; (i -= WL_GEMM_BF16_PANEL) >= 0;)
+        for (int64_t j = 0, n = WL_GEMM_BF16_PANEL; j < m->f; j += n, n = m->f - j) wl_gemm_bf16()->pack(m, i, j, n);
+}
+
 /* The way back reads the same matrix the other way round. */
 static void rows(int64_t m, int64_t f, int64_t k, bool back, enum end end)
 {
@@ -95,7 +109,7 @@ static void rows(int64_t m, int64_t f, int64_t k, bool back, enum end end)
     const int64_t depth = back ? k : f, width = back ? f : k;
     const float *w = floats(a, k * f, 1);
     const uint16_t *x = halves(a, m * depth, 2), *before = halves(a, m * width, 3);
-    uint32_t *packed = wl_new_array(a, uint32_t, (size_t)(k * f / 2));
+    uint32_t *packed = lines(a, k * f / 2);
     uint16_t *y = wl_new_array(a, uint16_t, (size_t)(m * width + 1)), *slope = NULL;
     struct wl_gemm_bf16_rows c = { .m = m, .depth = depth, .width = width, .x = x, .w = packed, .y = y };
     if (end == BIAS || end == GELU) c.bias = floats(a, width, 4);
@@ -105,7 +119,8 @@ static void rows(int64_t m, int64_t f, int64_t k, bool back, enum end end)
     c.gelu = end == GELU;
     memcpy(y, before, (size_t)(m * width) * sizeof *y);
     y[m * width] = 0x1234; /* nothing is written after the last row */
-    wl_gemm_bf16()->pack(w, back ? f : 1, back ? 1 : f, depth, width, packed);
+    pack(&(struct wl_gemm_bf16_matrix) {
+        .k = k, .f = f, .w = w, .forward = back ? NULL : packed, .back = back ? packed : NULL });
     wl_gemm_bf16()->rows(&c);
 
     struct apart results = { 0 }, slopes = { 0 };

@@ -130,12 +130,15 @@ INLINE __m512i paired(__m512 even, __m512 odd)
     return _mm512_or_si512(low, _mm512_slli_epi32(_mm512_cvtepu16_epi32((__m256i)_mm512_cvtneps_pbh(odd)), 16));
 }
 
-/* Columns are adjacent. */
+/* Lines are written whole and read later, so they go past the caches. */
+INLINE void put(uint32_t *at, __m512i v) { _mm512_stream_si512((void *)at, v); }
+
+/* Of w: its columns are adjacent. */
 TARGET static void pack_panel(const float *w, int64_t row, int64_t depth, uint32_t *to)
 {
     for (int64_t i = 0; i < depth; i += 2, w += 2 * row, to += PANEL)
         for (int v = 0; v < PANEL; v += LANES)
-            _mm512_storeu_si512(to + v, paired(_mm512_loadu_ps(w + v), _mm512_loadu_ps(w + row + v)));
+            put(to + v, paired(_mm512_loadu_ps(w + v), _mm512_loadu_ps(w + row + v)));
 }
 
 /* A square of 16 x 16 pairs: halves are swapped, then halves of these, down to neighbours. */
@@ -157,7 +160,7 @@ INLINE void transpose(__m512i v[LANES])
     }
 }
 
-/* Columns are `col` apart, rows adjacent: pairs are there already, and are transposed in squares. */
+/* Of w': its columns are `col` apart, its rows adjacent: pairs are there already, and are transposed in squares. */
 TARGET static void pack_panel_transposed(const float *w, int64_t col, int64_t depth, uint32_t *to)
 {
     for (int64_t i = 0; i < depth; i += 2 * LANES)
@@ -168,19 +171,17 @@ TARGET static void pack_panel_transposed(const float *w, int64_t col, int64_t de
                 square[v] = (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(at + LANES), _mm512_loadu_ps(at));
             }
             transpose(square);
-            for (int v = 0; v < LANES; v++) _mm512_storeu_si512(to + (i / 2 + v) * PANEL + j, square[v]);
+            for (int v = 0; v < LANES; v++) put(to + (i / 2 + v) * PANEL + j, square[v]);
         }
 }
 
-static void pack(const float *w, int64_t row, int64_t col, int64_t depth, int64_t width, uint32_t *packed)
+static void pack(const struct wl_gemm_bf16_matrix *m, int64_t i, int64_t j, int64_t n)
 {
-#pragma omp parallel for schedule(static)
-    for (int64_t j = 0; j < width; j += PANEL) {
-        if (col == 1)
-            pack_panel(w + j, row, depth, packed + j * (depth / 2));
-        else
-            pack_panel_transposed(w + j * col, col, depth, packed + j * (depth / 2));
-    }
+    const float *w = m->w + i * m->f;
+    if (m->forward) pack_panel_transposed(w + j, m->f, n, m->forward + i * (m->f / 2) + j / 2 * PANEL);
+    for (int64_t at = j; m->back && at < j + n; at += PANEL)
+        pack_panel(w + at, m->f, PANEL, m->back + at * (m->k / 2) + i / 2 * PANEL);
+    _mm_sfence();
 }
 
 /* ---- gradients of weights ---- */

@@ -35,10 +35,18 @@ struct wl_gemm_bf16_columns {
     void *scratch;  /* on a cache line */
 };
 
+/* A matrix w [k,f] of f32 and its copies as `rows` reads them: rounded, in contiguous panels, each
+ * [depth/2][WL_GEMM_BF16_PANEL] pairs of rows. */
+struct wl_gemm_bf16_matrix {
+    int64_t k, f;
+    const float *w;
+    uint32_t *forward, *back; /* of w' (depth f, width k) and of w (depth k, width f), on cache lines; NULL: none */
+};
+
 struct wl_gemm_bf16 {
-    /* A matrix [depth,width] of f32, element (i,j) at w[i * row + j * col] where row or col is 1, as `rows` reads it:
-     * rounded, in contiguous panels, each [depth/2][WL_GEMM_BF16_PANEL] pairs of rows. */
-    void (*pack)(const float *w, int64_t row, int64_t col, int64_t depth, int64_t width, uint32_t *packed);
+    /* Writes both copies of the rows [i, i + WL_GEMM_BF16_PANEL) and columns [j, j + n) of w; i, j, n are multiples of
+     * that. On the calling thread. */
+    void (*pack)(const struct wl_gemm_bf16_matrix *m, int64_t i, int64_t j, int64_t n);
     void (*rows)(const struct wl_gemm_bf16_rows *c);
     size_t (*scratch_bytes)(int64_t m, int64_t f); /* bytes that `columns` needs */
     void (*columns)(const struct wl_gemm_bf16_columns *c);

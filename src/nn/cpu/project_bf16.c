@@ -1,5 +1,5 @@
 /* Steps of project and decoder in bf16 with the products of gemm_bf16.c. Each pass reads a copy of the matrix in
- * pairs. */
+ * pairs, which the optimizer writes (nn/host/host.h). */
 #include "nn/cpu/gemm_bf16.h"
 #include "nn/cpu/project.h"
 
@@ -30,30 +30,40 @@ static struct wl_step *emit(struct wl_program *p, const struct wl_node *n, const
 
 /* ---- copies of the matrix [k,f] ---- */
 
-static int pack_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+struct copies {
+    struct wl_host_copies host;
+    struct wl_buf *forward, *back; /* NULL: no product reads it */
+};
+
+static void write_copies(const struct wl_host_copies *host, int64_t i, int64_t j, int64_t n)
 {
-    (void)e;
-    const struct wl_project_shape v = wl_project_shape(s->node);
-    wl_gemm_bf16()->pack(wl_use_at(s, r, 0), 1, v.f, v.f, v.k, wl_use_at(s, r, 1));
-    return 0;
+    const struct copies *c = (const struct copies *)host; /* its first member */
+    const struct wl_gemm_bf16_matrix m = { .k = host->rows,
+                                           .f = host->columns,
+                                           .w = host->master->at,
+                                           .forward = c->forward ? c->forward->at : NULL,
+                                           .back = c->back ? c->back->at : NULL };
+    wl_gemm_bf16()->pack(&m, i, j, n);
 }
 
-static int pack_back_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
+/* Those of parameter w, which operations may share. */
+static struct copies *copies_of(struct wl_program *p, const struct wl_node *n, struct wl_buf *w)
 {
-    (void)e;
-    const struct wl_project_shape v = wl_project_shape(s->node);
-    wl_gemm_bf16()->pack(wl_use_at(s, r, 0), v.f, 1, v.k, v.f, wl_use_at(s, r, 1));
-    return 0;
+    struct wl_cpu *cpu = wl_cpu_of(p);
+    const struct wl_project_shape s = wl_project_shape(n);
+    for (size_t i = 0; i < cpu->host.n_copies; i++)
+        if (cpu->host.copies[i]->master == w) return (struct copies *)cpu->host.copies[i];
+    struct copies *c = wl_new(p->arena, struct copies);
+    c->host = (struct wl_host_copies) { .master = w, .rows = s.k, .columns = s.f, .write = write_copies };
+    wl_host_add_copies(&cpu->host, &c->host, p->arena);
+    return c;
 }
 
-static struct wl_buf *packed(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, wl_step_run_fn *run)
+/* The copy that is to be read as *at. */
+static struct wl_buf *copy(struct wl_program *p, struct wl_buf **at, const struct wl_buf *w)
 {
-    struct wl_buf *to = wl_buf_value(p, &w->dims);
-    struct wl_step *s = emit(p, n, "reorder", WL_TRAIN | WL_EVAL, run);
-    wl_step_reads(p, s, w);
-    wl_step_writes(p, s, to);
-    p->reorders++;
-    return to;
+    if (!*at) *at = wl_buf_plain(p, WL_MEM_COPY, WL_BF16, &w->dims);
+    return *at;
 }
 
 /* ---- forward ---- */
@@ -76,10 +86,10 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
 void wl_project_bf16_forward(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf *b,
                              struct wl_buf *y, struct wl_buf *slope)
 {
-    struct wl_buf *copy = packed(p, n, w, pack_run);
+    struct wl_buf *weights = copy(p, &copies_of(p, n, w)->forward, w);
     struct wl_step *s = emit(p, n, "forward", WL_TRAIN | WL_EVAL, forward_run);
     wl_step_reads(p, s, p->value[n->in[0]->id]);
-    wl_step_reads(p, s, copy);
+    wl_step_reads(p, s, weights);
     wl_step_writes(p, s, y);
     if (b) wl_step_reads(p, s, b);
     if (slope) wl_step_writes(p, s, slope);
@@ -155,10 +165,10 @@ static int data_scale_run(const struct wl_step *s, const struct wl_run *r, struc
 void wl_project_bf16_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *dy, struct wl_buf *w,
                                    struct wl_buf *dx, bool add, struct wl_buf *slope)
 {
-    struct wl_buf *copy = packed(p, n, w, pack_back_run), *other = add ? dx : slope;
+    struct wl_buf *weights = copy(p, &copies_of(p, n, w)->back, w), *other = add ? dx : slope;
     struct wl_step *s = emit(p, n, "backward data", WL_TRAIN, add ? data_add_run : slope ? data_scale_run : data_run);
     wl_step_reads(p, s, dy);
-    wl_step_reads(p, s, copy);
+    wl_step_reads(p, s, weights);
     wl_step_writes(p, s, dx);
     if (other) wl_step_reads(p, s, other);
 }

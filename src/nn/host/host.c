@@ -26,11 +26,18 @@ static size_t huge_bytes(void *device, const void *at, size_t bytes)
     return wl_host_huge_bytes(at, bytes);
 }
 
-static int copy(void *device, void *to, const void *from, size_t bytes, struct wl_err *e)
+static int get(void *device, void *to, const void *from, size_t bytes, struct wl_err *e)
 {
     (void)device, (void)e;
     memcpy(to, from, bytes);
     return 0;
+}
+
+static int put(void *device, void *to, const void *from, size_t bytes, struct wl_err *e)
+{
+    struct wl_host *h = device;
+    h->copies_current = false; /* of parameters, if it is one */
+    return get(device, to, from, bytes, e);
 }
 
 /* ---- a run ---- */
@@ -49,6 +56,7 @@ static int begin(void *device, const struct wl_run *r, const struct wl_device_io
     omp_set_num_threads(h->threads);
     h->run = *r;
     *io->counts = *counts;
+    if (!h->copies_current) wl_host_write_copies(h);
     return copy_staged(&io->input, true);
 }
 
@@ -93,7 +101,7 @@ static int round_floats(void *device, float *v, size_t n, enum wl_dtype type, st
 static int get_async(void *device, void *to, const void *from, size_t bytes, size_t event, struct wl_err *e)
 {
     (void)event;
-    return copy(device, to, from, bytes, e);
+    return get(device, to, from, bytes, e);
 }
 
 static int wait(void *device, size_t event, struct wl_err *e)
@@ -146,7 +154,7 @@ static int update(void *device, const struct wl_optim_ops *kind, const struct wl
     (void)e;
     struct wl_host *h = device;
     omp_set_num_threads(h->threads);
-    for (size_t i = 0; i < n; i++) wl_host_update(kind, o, &s[i], lr);
+    for (size_t i = 0; i < n; i++) wl_host_update(h, kind, o, &s[i], lr);
     return 0;
 }
 
@@ -197,8 +205,8 @@ const struct wl_device_ops wl_host_device = {
     .host_memory = memory,
     .release = release,
     .huge_bytes = huge_bytes,
-    .put = copy,
-    .get = copy,
+    .put = put,
+    .get = get,
     .begin = begin,
     .run = run,
     .end = end,

@@ -4,16 +4,26 @@
 
 #include <math.h>
 
+/* A step on a span. */
+struct step {
+    const struct wl_optim *optim;
+    const struct wl_optim_span *span;
+    float rate;          /* sgd */
+    struct wl_adam adam; /* adam, adamw */
+    void (*run)(const struct step *t, size_t from, size_t n);
+};
+
 /* Sutskever et al. 2013 in PyTorch's form (see struct wl_optim). Reads w, g, v and writes w, v: 20 bytes an element,
  * so memory sets the pace and the loop stays plain. */
-static void sgd_step(const struct wl_optim *o, const struct wl_optim_span *s, double lr)
+static void sgd_run(const struct step *t, size_t from, size_t n)
 {
-    float *restrict w = s->w, *restrict v = s->slot[0];
-    const float *restrict g = s->g;
-    const float scale = s->scale, decay = s->decay, momentum = (float)o->momentum, rate = (float)lr;
-    const float look_ahead = o->nesterov ? 1 : 0;
-#pragma omp parallel for simd schedule(static)
-    for (size_t i = 0; i < s->n; i++) {
+    const struct wl_optim_span *s = t->span;
+    float *restrict w = s->w + from, *restrict v = s->slot[0] + from;
+    const float *restrict g = s->g + from;
+    const float scale = s->scale, decay = s->decay, momentum = (float)t->optim->momentum, rate = t->rate;
+    const float look_ahead = t->optim->nesterov ? 1 : 0;
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
         float d = scale * g[i] + decay * w[i];
         float m = momentum * v[i] + d;
         v[i] = m;
@@ -21,13 +31,10 @@ static void sgd_step(const struct wl_optim *o, const struct wl_optim_span *s, do
     }
 }
 
-static void update_in_blocks(const struct wl_adam *adam, const struct wl_optim_span *s)
+static void adam_run(const struct step *t, size_t from, size_t n)
 {
-    enum { BLOCK = 1 << 14 };
-    const struct wl_simd *simd = wl_simd();
-#pragma omp parallel for schedule(static)
-    for (size_t at = 0; at < s->n; at += BLOCK)
-        simd->adam(adam, s->w + at, s->g + at, s->slot[0] + at, s->slot[1] + at, s->n - at < BLOCK ? s->n - at : BLOCK);
+    const struct wl_optim_span *s = t->span;
+    wl_simd()->adam(&t->adam, s->w + from, s->g + from, s->slot[0] + from, s->slot[1] + from, n);
 }
 
 static struct wl_adam adam_of(const struct wl_optim *o, const struct wl_optim_span *s, double lr)
@@ -44,25 +51,50 @@ static struct wl_adam adam_of(const struct wl_optim *o, const struct wl_optim_sp
     };
 }
 
-static void adam_step(const struct wl_optim *o, const struct wl_optim_span *s, double lr)
+static struct step step_of(enum wl_optim_kind kind, const struct wl_optim *o, const struct wl_optim_span *s, double lr)
 {
-    struct wl_adam adam = adam_of(o, s, lr);
-    adam.l2 = s->decay;
-    update_in_blocks(&adam, s);
+    struct step t = { .optim = o, .span = s, .rate = (float)lr, .run = kind == WL_OPTIM_SGD ? sgd_run : adam_run };
+    if (kind != WL_OPTIM_SGD) t.adam = adam_of(o, s, lr);
+    if (kind == WL_OPTIM_ADAM) t.adam.l2 = s->decay;
+    if (kind == WL_OPTIM_ADAMW) t.adam.shrink = (float)(1 - lr * (double)s->decay);
+    return t;
 }
 
-static void adamw_step(const struct wl_optim *o, const struct wl_optim_span *s, double lr)
+static void update_run(const struct step *t, size_t from, size_t to)
 {
-    struct wl_adam adam = adam_of(o, s, lr);
-    adam.shrink = (float)(1 - lr * (double)s->decay);
-    update_in_blocks(&adam, s);
+    enum { BLOCK = 1 << 14 };
+#pragma omp parallel for schedule(static)
+    for (size_t at = from; at < to; at += BLOCK) t->run(t, at, to - at < BLOCK ? to - at : BLOCK);
 }
 
-void wl_host_update(const struct wl_optim_ops *kind, const struct wl_optim *o, const struct wl_optim_span *s, double lr)
+/* A matrix at `from` that has copies: a tile of it, then theirs. */
+static void update_tiles(const struct step *t, size_t from, const struct wl_host_copies *c)
 {
-    switch (kind->kind) {
-    case WL_OPTIM_SGD: sgd_step(o, s, lr); break;
-    case WL_OPTIM_ADAM: adam_step(o, s, lr); break;
-    case WL_OPTIM_ADAMW: adamw_step(o, s, lr); break;
+    const int64_t most = wl_host_tile_columns(c), cuts = (c->columns + most - 1) / most;
+#pragma omp parallel for schedule(static)
+    for (int64_t tile = 0; tile < c->rows / WL_HOST_TILE * cuts; tile++) {
+        const int64_t i = tile / cuts * WL_HOST_TILE, j = tile % cuts * most;
+        const int64_t n = c->columns - j < most ? c->columns - j : most;
+        for (int64_t row = i; row < i + WL_HOST_TILE; row++)
+            t->run(t, from + (size_t)(row * c->columns + j), (size_t)n);
+        c->write(c, i, j, n);
+    }
+}
+
+void wl_host_update(struct wl_host *h, const struct wl_optim_ops *kind, const struct wl_optim *o,
+                    const struct wl_optim_span *s, double lr)
+{
+    const struct step t = step_of(kind->kind, o, s, lr);
+    for (size_t at = 0; at < s->n;) {
+        const struct wl_host_copies *c = wl_host_copies_after(h, s->w + at);
+        const float *master = c ? c->master->at : NULL;
+        if (master == s->w + at) {
+            update_tiles(&t, at, c);
+            at += (size_t)(c->rows * c->columns);
+        } else { /* up to that matrix, if the span has it */
+            const size_t to = master && master < s->w + s->n ? (size_t)(master - s->w) : s->n;
+            update_run(&t, at, to);
+            at = to;
+        }
     }
 }

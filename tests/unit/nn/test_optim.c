@@ -29,7 +29,7 @@ static void test_sgd_equals_its_definition(void **state)
         for (int step = 0; step < 2; step++) {
             for (int i = 0; i < N; i++) g[i] = (float)wl_random_normal(1, (uint64_t)(2 + step), (uint64_t)i);
             struct wl_optim_span s = { .w = w, .g = g, .slot = { v }, .n = N, .scale = 0.25f, .decay = 0.01f };
-            wl_host_update(ops_of(&o), &o, &s, 0.1);
+            wl_host_update(&(struct wl_host) { 0 }, ops_of(&o), &o, &s, 0.1);
             for (int i = 0; i < N; i++) {
                 double d = 0.25 * (double)g[i] + 0.01 * w_want[i];
                 v_want[i] = 0.9 * v_want[i] + d;
@@ -89,7 +89,7 @@ static void run_adam(const struct wl_json *golden, const struct wl_json *row, st
     for (size_t i = 0; i < n; i++) s.w[i] = (float)wl_random_normal(seed, 1, i);
     for (s.step = 1; s.step <= (int64_t)real_of(golden, "steps"); s.step++) {
         for (size_t i = 0; i < n; i++) g[i] = (float)wl_random_normal(seed, (uint64_t)(1 + s.step), i);
-        wl_host_update(ops, &o, &s, real_of(row, "lr"));
+        wl_host_update(&(struct wl_host) { 0 }, ops, &o, &s, real_of(row, "lr"));
     }
     close_to("w", s.w, row);
     for (int k = 0; k < ops->slots; k++) close_to(ops->slot_name[k], s.slot[k], row);
@@ -126,8 +126,8 @@ static void test_adam_does_not_depend_on_chunks(void **state)
         };
         struct wl_optim_span all = one;
         all.w = v[0], all.g = v[1], all.slot[0] = v[2], all.slot[1] = v[3], all.n = N;
-        wl_host_update(ops, &o, &one, 0.01);
-        wl_host_update(ops, &o, &all, 0.01);
+        wl_host_update(&(struct wl_host) { 0 }, ops, &o, &one, 0.01);
+        wl_host_update(&(struct wl_host) { 0 }, ops, &o, &all, 0.01);
         for (int k = 0; k < 4; k++) assert_true(fabs((double)v[k][samples[j]] - (double)x[k]) < 1e-6);
     }
     wl_arena_free(a);
