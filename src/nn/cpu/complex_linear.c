@@ -1,7 +1,6 @@
 /* Block-diagonal layers of complex numbers: products that fit a cache, so those of nn/simd with the activation fused.
  */
-#include "nn/cpu/cpu.h"
-#include "nn/simd/simd.h"
+#include "nn/cpu/simd_step.h"
 
 #include <string.h>
 
@@ -29,8 +28,15 @@ static int64_t rows_of_task(const struct wl_complex_size *v)
 /* Floats of a block's packed weights, transposed or not. */
 static int64_t packed_floats(const struct wl_complex_size *v)
 {
-    const int64_t forward = 2 * v->in * WL_SIMD_ROUND(2 * v->out), back = 2 * v->out * WL_SIMD_ROUND(2 * v->in);
-    return forward > back ? forward : back;
+    const int64_t forward = v->in * WL_SIMD_COMPLEX_ROUND(v->out), back = v->out * WL_SIMD_COMPLEX_ROUND(v->in);
+    return 3 * (forward > back ? forward : back);
+}
+
+/* Of all threads, for a step. */
+static struct wl_buf *rows_scratch(struct wl_program *p, const struct wl_complex_size *v)
+{
+    const int64_t forward = WL_SIMD_COMPLEX_SCRATCH(v->in, v->out), back = WL_SIMD_COMPLEX_SCRATCH(v->out, v->in);
+    return wl_simd_step_scratch(p, (size_t)(forward > back ? forward : back) * sizeof(float));
 }
 
 static float *use(const struct wl_step *s, const struct wl_run *r, int i) { return wl_use_at(s, r, i); }
@@ -47,7 +53,7 @@ static void pack(const struct wl_step *s, const struct wl_run *r, bool transpose
     const int64_t stride = packed_floats(&v);
 #pragma omp parallel for schedule(static)
     for (int64_t b = 0; b < v.blocks; b++)
-        simd->complex_pack(w + b * size, w + (v.blocks + b) * size, v.in, v.out, transposed, scratch + b * 4 * size,
+        simd->complex_pack(w + b * size, w + (v.blocks + b) * size, v.in, v.out, transposed, scratch + b * size,
                            packed + b * stride);
 }
 
@@ -77,7 +83,7 @@ static struct wl_buf *emit_pack(struct wl_program *p, const struct wl_node *n, b
     struct wl_step *s = wl_step_emit(p, n, "weights", WL_TRAIN | WL_EVAL, back ? pack_back_run : pack_run);
     wl_step_reads(p, s, p->value[n->par[0]->id]);
     wl_step_writes(p, s, packed);
-    wl_step_writes(p, s, floats(p, 4 * v.blocks * v.in * v.out));
+    wl_step_writes(p, s, floats(p, v.blocks * v.in * v.out));
     return packed;
 }
 
@@ -93,6 +99,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
                   y_step = 2 * v.out * v.blocks;
     const float *x = use(s, r, 0), *packed = use(s, r, 1), *bias = use(s, r, 2);
     float *y = use(s, r, 3), *own_bias = use(s, r, 4);
+    const struct wl_buf *scratch = s->uses[5].buf;
 #pragma omp parallel for schedule(static)
     for (int64_t b = 0; b < v.blocks; b++)
         for (int i = 0; i < 2; i++)
@@ -104,7 +111,7 @@ static int forward_run(const struct wl_step *s, const struct wl_run *r, struct w
         l.packed = packed + b * stride;
         l.bias = own_bias + 2 * b * v.out;
         simd->complex_rows(&l, min(v.rows - from, rows), x + from * x_step + 2 * b * v.in, x_step,
-                           y + from * y_step + 2 * b * v.out, y_step);
+                           y + from * y_step + 2 * b * v.out, y_step, wl_simd_step_thread_scratch(scratch));
     }
     return 0;
 }
@@ -116,6 +123,7 @@ static struct wl_buf *plain_param(struct wl_program *p, const struct wl_tensor *
 
 static int complex_linear_forward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
+    const struct wl_complex_size v = wl_complex_size(n);
     struct wl_buf *x, *b = plain_param(p, n->par[1]);
     plain_param(p, n->par[0]);
     int rc = wl_lower_plain_value(p, n, n->in[0], &x, e);
@@ -129,6 +137,7 @@ static int complex_linear_forward(struct wl_program *p, const struct wl_node *n,
     wl_step_reads(p, s, b);
     wl_step_writes(p, s, y);
     wl_step_writes(p, s, floats(p, wl_dims_count(&n->par[1]->dims)));
+    wl_step_writes(p, s, rows_scratch(p, &v));
     return 0;
 }
 
@@ -143,19 +152,21 @@ static int data_run(const struct wl_step *s, const struct wl_run *r, struct wl_e
     const int64_t rows = rows_of_task(&v), chunks = (v.rows + rows - 1) / rows, x_step = 2 * v.in * v.blocks,
                   y_step = 2 * v.out * v.blocks;
     const float *y = use(s, r, 0), *dy = use(s, r, 1), *packed = use(s, r, 2);
-    float *g = use(s, r, 3), *dx = s->n_uses > 4 ? use(s, r, 4) : NULL;
+    float *g = use(s, r, 3), *dx = s->n_uses > 5 ? use(s, r, 5) : NULL;
+    const struct wl_buf *scratch = s->uses[4].buf;
 #pragma omp parallel for schedule(static)
     for (int64_t i = 0; i < chunks * v.blocks; i++) {
         const int64_t b = i % v.blocks, from = i / v.blocks * rows, at = from * y_step + 2 * b * v.out;
         struct wl_complex_layer l = layer(s->node, &v);
         l.packed = packed + b * stride;
         simd->complex_rows_back(&l, min(v.rows - from, rows), y + at, dy + at, g + at, y_step,
-                                dx ? dx + from * x_step + 2 * b * v.in : NULL, x_step);
+                                dx ? dx + from * x_step + 2 * b * v.in : NULL, x_step,
+                                wl_simd_step_thread_scratch(scratch));
     }
     return 0;
 }
 
-static int64_t sums_of_part(const struct wl_complex_size *v) { return 4 * v->in * v->out + 2 * v->out; }
+static int64_t sums_of_part(const struct wl_complex_size *v) { return 3 * v->in * v->out + 2 * v->out; }
 
 /* The parts' sums of a block, added up in order, become its gradients. */
 static void fold(const struct wl_step *s, const struct wl_complex_size *v, int64_t b, float *sums, float *dw, float *db)
@@ -167,7 +178,7 @@ static void fold(const struct wl_step *s, const struct wl_complex_size *v, int64
     const struct wl_complex_layer l = layer(s->node, v);
     wl_simd()->complex_fold(&l, total, dw + b * size, dw + (v->blocks + b) * size);
     for (int i = 0; i < 2; i++)
-        memcpy(db + (i * v->blocks + b) * v->out, total + 4 * size + i * v->out, (size_t)v->out * sizeof *db);
+        memcpy(db + (i * v->blocks + b) * v->out, total + 3 * size + i * v->out, (size_t)v->out * sizeof *db);
 }
 
 static int weights_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
@@ -178,12 +189,14 @@ static int weights_run(const struct wl_step *s, const struct wl_run *r, struct w
     const int64_t part = (v.rows + PARTS - 1) / PARTS, x_step = 2 * v.in * v.blocks, y_step = 2 * v.out * v.blocks;
     const float *x = use(s, r, 0), *g = use(s, r, 1);
     float *sums = use(s, r, 4), *dw = use(s, r, 2), *db = use(s, r, 3);
+    const struct wl_buf *scratch = s->uses[5].buf;
 #pragma omp parallel for schedule(dynamic)
     for (int64_t i = 0; i < v.blocks * PARTS; i++) {
         const int64_t b = i / PARTS, from = min(i % PARTS * part, v.rows), to = min(from + part, v.rows);
         const struct wl_complex_layer l = layer(s->node, &v);
         simd->complex_weights(&l, to - from, x + from * x_step + 2 * b * v.in, x_step,
-                              g + from * y_step + 2 * b * v.out, y_step, sums + i * sums_of_part(&v));
+                              g + from * y_step + 2 * b * v.out, y_step, sums + i * sums_of_part(&v),
+                              wl_simd_step_thread_scratch(scratch));
     }
 #pragma omp parallel for schedule(static)
     for (int64_t b = 0; b < v.blocks; b++) fold(s, &v, b, sums, dw, db);
@@ -200,6 +213,7 @@ static int complex_linear_backward(struct wl_program *p, const struct wl_node *n
     wl_step_reads(p, s, dy);
     wl_step_reads(p, s, packed);
     wl_step_writes(p, s, g);
+    wl_step_writes(p, s, rows_scratch(p, &v));
     if (n->in[0]->gradient) wl_step_writes(p, s, dx = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &n->in[0]->dims));
     s = wl_step_emit(p, n, "backward weights", WL_TRAIN, weights_run);
     wl_step_reads(p, s, x);
@@ -207,6 +221,7 @@ static int complex_linear_backward(struct wl_program *p, const struct wl_node *n
     wl_step_writes(p, s, p->gradient[n->par[0]->id]);
     wl_step_writes(p, s, p->gradient[n->par[1]->id]);
     wl_step_writes(p, s, floats(p, v.blocks * PARTS * sums_of_part(&v)));
+    wl_step_writes(p, s, rows_scratch(p, &v));
     wl_gradient_done(p, n->out);
     return dx ? wl_gradient_add_plain(p, n, n->in[0], dx, e) : 0;
 }

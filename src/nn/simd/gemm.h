@@ -13,13 +13,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A source may ask for another tile with AVX-512, WL_GEMM_ROWS x WL_GEMM_VECTORS. */
+#ifndef WL_GEMM_ROWS
+#define WL_GEMM_ROWS    6
+#define WL_GEMM_VECTORS 4
+#endif
 #ifdef __AVX512F__
-enum { TILE_VECTORS = 4 };
+enum { TILE_ROWS = WL_GEMM_ROWS, TILE_VECTORS = WL_GEMM_VECTORS };
 #else
-enum { TILE_VECTORS = 1 };
+enum { TILE_ROWS = 6, TILE_VECTORS = 1 };
 #endif
 enum {
-    TILE_ROWS = 6,
     PANEL = TILE_VECTORS * LANES, /* columns */
     DEPTH = 128,                  /* of k at once: so much of a panel stays in the first cache */
     BLOCK = WL_SIMD_BLOCK,        /* rows that callers work on at once: a multiple of TILE_ROWS */
@@ -133,6 +137,17 @@ static inline __attribute__((unused)) void columns_product(int64_t m, int64_t n,
             tile_product(&o, n - i, k - j, true, c + i * ldc + j, ldc);
         }
     }
+}
+
+/* The same with b in contiguous panels [m,PANEL]. */
+static inline __attribute__((unused)) void panels_product(int64_t m, int64_t n, int64_t k, const float *a, int64_t lda,
+                                                          const float *panels, float *c, int64_t ldc)
+{
+    for (int64_t j = 0; j < k; j += PANEL, panels += m * PANEL)
+        for (int64_t i = 0; i < n; i += TILE_ROWS) {
+            const struct operands o = { .a = a + i, .b = panels, .row = 1, .col = lda, .b_row = PANEL, .k = m };
+            tile_product(&o, n - i, k - j, true, c + i * ldc + j, ldc);
+        }
 }
 
 #endif

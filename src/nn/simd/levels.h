@@ -40,11 +40,11 @@ void WL_SIMD_NAME(wl_inverse_fft2)(const struct wl_fft2 *f, bool doubled, const 
 void WL_SIMD_NAME(wl_complex_pack)(const float *re, const float *im, int64_t in, int64_t out, bool transposed,
                                    float *scratch, float *packed);
 void WL_SIMD_NAME(wl_complex_rows)(const struct wl_complex_layer *l, int64_t rows, const float *x, int64_t x_step,
-                                   float *y, int64_t y_step);
+                                   float *y, int64_t y_step, float *scratch);
 void WL_SIMD_NAME(wl_complex_rows_back)(const struct wl_complex_layer *l, int64_t rows, const float *y, const float *dy,
-                                        float *g, int64_t y_step, float *dx, int64_t x_step);
+                                        float *g, int64_t y_step, float *dx, int64_t x_step, float *scratch);
 void WL_SIMD_NAME(wl_complex_weights)(const struct wl_complex_layer *l, int64_t rows, const float *x, int64_t x_step,
-                                      const float *g, int64_t y_step, float *sums);
+                                      const float *g, int64_t y_step, float *sums, float *scratch);
 void WL_SIMD_NAME(wl_complex_fold)(const struct wl_complex_layer *l, const float *sums, float *re, float *im);
 #endif
 

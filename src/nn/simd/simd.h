@@ -142,7 +142,10 @@ struct wl_fft2 {
 
 /* One block of a layer of complex numbers: rows hold the real parts of `in` (`out`) numbers, then the imaginary ones.
  * y = f(x w + b), f the larger of 0 and each part (relu), or each part moved towards 0 by `shrink`, where 0 does
- * nothing. `packed` is w as complex_pack makes it, transposed for the backward pass. */
+ * nothing. `packed` is w as complex_pack makes it, transposed for the backward pass: 3 k WL_SIMD_COMPLEX_ROUND(n) floats
+ * of a matrix [k,n]. Calls that take rows need `scratch` of the calling thread, of as many floats. */
+#define WL_SIMD_COMPLEX_ROUND(n)            (((n) + 47) / 48 * 48)
+#define WL_SIMD_COMPLEX_SCRATCH(in, out)    (3 * WL_SIMD_BLOCK * ((in) + WL_SIMD_COMPLEX_ROUND(out)))
 struct wl_complex_layer {
     int64_t in, out;
     const float *packed, *bias; /* bias [2 out] */
@@ -191,17 +194,18 @@ struct wl_simd {
                  int64_t s_step, int channels, void *scratch);
     void (*inverse_fft2)(const struct wl_fft2 *f, bool doubled, const float *re, const float *im, int64_t s_step,
                          float *x, int64_t x_step, int channels, void *scratch);
-    /* w of a block, packed as `pack` does; `scratch` needs 4 in out. */
+    /* w of a block, in the three matrices that its products read; `scratch` needs in out. */
     void (*complex_pack)(const float *re, const float *im, int64_t in, int64_t out, bool transposed, float *scratch,
                          float *packed);
     void (*complex_rows)(const struct wl_complex_layer *l, int64_t rows, const float *x, int64_t x_step, float *y,
-                         int64_t y_step);
+                         int64_t y_step, float *scratch);
     /* g = dy f'; dx = g w' (NULL: not wanted); g may be dy. */
     void (*complex_rows_back)(const struct wl_complex_layer *l, int64_t rows, const float *y, const float *dy, float *g,
-                              int64_t y_step, float *dx, int64_t x_step);
-    /* Over these rows: x'g [2 in, 2 out], then the sum of g [2 out]; and what w and its gradient are of such a sum. */
+                              int64_t y_step, float *dx, int64_t x_step, float *scratch);
+    /* Over these rows: three products of x' and g [in, out], then the sum of g [2 out]; and w's gradient of the sum of
+     * such sums. */
     void (*complex_weights)(const struct wl_complex_layer *l, int64_t rows, const float *x, int64_t x_step,
-                            const float *g, int64_t y_step, float *sums);
+                            const float *g, int64_t y_step, float *sums, float *scratch);
     void (*complex_fold)(const struct wl_complex_layer *l, const float *sums, float *re, float *im);
 };
 
