@@ -12,6 +12,7 @@ struct wl_molecule_capacity {
 struct wl_molecule_model_opts {
     const char *size;
     struct wl_molecule_capacity capacity;
+    bool exact_filters; /* SchNet: struct wl_filter.exact */
 };
 
 /* Inputs, in the order of data/molecules/qm9.h, and outputs of the graph. Inputs that a network does not read are NULL.

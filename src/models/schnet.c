@@ -29,13 +29,13 @@ static void inputs(struct wl_graph *g, const struct wl_molecule_capacity *room, 
 
 /* x [A,hidden] -> x + the messages of its neighbours */
 static struct wl_tensor *interaction(struct wl_graph *g, const struct shape *s, const struct wl_molecule_model_io *io,
-                                     struct wl_tensor *x)
+                                     bool exact, struct wl_tensor *x)
 {
     const struct wl_rows atoms = { io->counts, WL_ATOMS };
     const struct wl_pairs pairs = { io->counts, io->atom_start, io->pair_start, io->pair, io->distance };
     struct wl_tensor *y =
         wl_dense(g, "conv.lin1", atoms, x, (struct wl_dense) { .features = s->filters, .no_bias = true });
-    y = wl_filter_conv(g, "mlp", pairs, y, (struct wl_filter) { s->gaussians, s->cutoff });
+    y = wl_filter_conv(g, "mlp", pairs, y, (struct wl_filter) { s->gaussians, s->cutoff, exact });
     y = wl_dense(g, "conv.lin2", atoms, y, (struct wl_dense) { .features = s->hidden, .activation = WL_ACT_SOFTPLUS });
     return wl_dense(g, "lin", atoms, y, (struct wl_dense) { .features = s->hidden, .residual = x });
 }
@@ -49,7 +49,7 @@ static int build(struct wl_graph *g, const struct wl_molecule_model_opts *opts, 
     struct wl_tensor *x = wl_embed(g, "embedding", atoms, io->number, ELEMENTS, s->hidden);
     for (int64_t i = 0; i < s->interactions; i++) {
         wl_scope_push(g, "interactions.%d", (int)i);
-        x = interaction(g, s, io, x);
+        x = interaction(g, s, io, opts->exact_filters, x);
         wl_scope_pop(g);
     }
     x = wl_dense(g, "lin1", atoms, x, (struct wl_dense) { .features = s->hidden / 2, .activation = WL_ACT_SOFTPLUS });

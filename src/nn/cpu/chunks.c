@@ -12,10 +12,15 @@ void wl_chunk_segments(const int32_t *start, int64_t n, int c, int64_t *from, in
 
 void wl_chunk_sum(const float *parts, size_t apart, size_t n, float *sum)
 {
+    wl_chunk_sum_parts(parts, WL_CHUNKS, apart, n, sum);
+}
+
+void wl_chunk_sum_parts(const float *parts, int count, size_t apart, size_t n, float *sum)
+{
 #pragma omp parallel for simd schedule(static)
     for (size_t i = 0; i < n; i++) {
         float x = parts[i];
-        for (size_t c = 1; c < WL_CHUNKS; c++) x += parts[c * apart + i];
+        for (size_t c = 1; c < (size_t)count; c++) x += parts[c * apart + i];
         sum[i] = x;
     }
 }

@@ -32,8 +32,9 @@ static inline void wl_chunk_rows(int64_t rows, int c, int64_t *from, int64_t *to
  * those without rows too. */
 void wl_chunk_segments(const int32_t *start, int64_t n, int c, int64_t *from, int64_t *to);
 
-/* sum [n] = the parts, which lie `apart` floats from each other. */
+/* sum [n] = the parts of all chunks, or so many parts, which lie `apart` floats from each other. */
 void wl_chunk_sum(const float *parts, size_t apart, size_t n, float *sum);
+void wl_chunk_sum_parts(const float *parts, int count, size_t apart, size_t n, float *sum);
 
 /* to [n,k] = from [k,n] transposed; rows of `to` from n to `padded` become 0. */
 void wl_chunk_transpose(const float *from, int64_t k, int64_t n, int64_t padded, float *to);

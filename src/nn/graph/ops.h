@@ -119,10 +119,14 @@ struct wl_pairs {
 /* Continuous-filter convolution (Schuett et al. 2017, arXiv:1706.08566): y [A,F], row i the sum over its pairs (i,j) of
  * x[j] * W(d), with the filter W(d) = (w2 f(w1 e(d) + b1) + b2) cos^2(pi d/(2 cutoff)), f the shifted softplus and e(d)
  * the Gaussians exp(-(d - m)^2/(2 s^2)) around `gaussians` centres m from 0 to the cutoff, s apart. Parameters:
- * "NAME.0.weight" [F,gaussians], "NAME.0.bias", "NAME.2.weight" [F,F], "NAME.2.bias"; they start as wl_dense's. */
+ * "NAME.0.weight" [F,gaussians], "NAME.0.bias", "NAME.2.weight" [F,F], "NAME.2.bias"; they start as wl_dense's.
+ *
+ * What is in front of cos^2 may be interpolated from a table over the distance (docs/adr/155): y and all gradients are
+ * within 1e-6 of those without it. */
 struct wl_filter {
     int64_t gaussians;
     double cutoff;
+    bool exact; /* without a table */
 };
 struct wl_tensor *wl_filter_conv(struct wl_graph *g, const char *name, struct wl_pairs pairs, struct wl_tensor *x,
                                  struct wl_filter filter);

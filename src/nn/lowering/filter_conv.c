@@ -1,3 +1,4 @@
+#include "nn/lowering/filter_table.h"
 #include "nn/lowering/rows.h"
 
 static const struct wl_filter_kernels *kernels(const struct wl_step *s) { return wl_rows_own(s)->kernels; }
@@ -9,6 +10,7 @@ struct wl_filter_args wl_rows_filter_args(const struct wl_step *s, const struct 
                                      .f = n->out->dims.d[1],
                                      .gaussians = n->u.filter.gaussians,
                                      .cutoff = n->u.filter.cutoff,
+                                     .exact = n->u.filter.exact,
                                      .x = wl_rows_at(s, r, WL_ROWS_IN),
                                      .atom_start = wl_rows_at(s, r, WL_ROWS_IN + 1),
                                      .pair_start = wl_rows_at(s, r, WL_ROWS_IN + 2),
@@ -55,16 +57,48 @@ static int filter_backward_run(const struct wl_step *s, const struct wl_run *r, 
 static size_t filter_scratch(const void *kernels_of, const struct wl_node *n, bool backward)
 {
     const struct wl_filter_kernels *k = kernels_of;
-    return k->scratch ? k->scratch(n->out->dims.d[1], n->u.filter.gaussians, backward) : 0;
+    const struct wl_filter_args shape = { .f = n->out->dims.d[1],
+                                          .gaussians = n->u.filter.gaussians,
+                                          .exact = n->u.filter.exact };
+    return k->scratch ? k->scratch(&shape, backward) : 0;
 }
 
-static bool filter_keeps(const struct wl_node *n, struct wl_dims *dims)
+static bool filters_of_pairs(const struct wl_node *n, struct wl_dims *dims)
 {
     *dims = WL_DIMS(n->in[4]->dims.d[0], n->out->dims.d[1]);
     return true;
 }
 
-const struct wl_rows_uses wl_rows_uses_filter_conv = { .gradients = 1, .saved_dims = filter_keeps };
+const struct wl_rows_uses wl_rows_uses_filter_conv = { .gradients = 1, .saved_dims = filters_of_pairs };
 
-const struct wl_rows_op wl_rows_filter_conv = { &wl_rows_uses_filter_conv, filter_run, filter_backward_run,
-                                                filter_scratch };
+/* A table is made once more for the backward pass. */
+static bool filters_unless_table(const struct wl_node *n, struct wl_dims *dims)
+{
+    return n->u.filter.exact && filters_of_pairs(n, dims);
+}
+
+static const struct wl_rows_uses uses = { .gradients = 1, .saved_dims = filters_unless_table };
+
+/* Of a forward or a backward step: multiply-adds with the coarsest table, as wl_flops_filter_conv counts them without
+ * one. Six for each interpolation, six more to add a gradient to its nodes. */
+static double table_flops(const struct wl_graph *g, const struct wl_node *n, bool backward)
+{
+    const struct wl_filter_args shape = { .gaussians = n->u.filter.gaussians, .cutoff = n->u.filter.cutoff };
+    const double f = (double)n->out->dims.d[1], pairs = g->mean_rows[WL_EDGES],
+                 nodes = (double)wl_filter_table_of(&shape, WL_FILTER_COARSEST).nodes,
+                 layers = nodes * ((double)shape.gaussians * f + f * f);
+    return 2 * (backward ? 3 * layers + pairs * f * (2 * WL_FILTER_TAPS + 4) : layers + pairs * f * (WL_FILTER_TAPS + 2));
+}
+
+static void describe_filter(const struct wl_program *p, bool backward, struct wl_step *s)
+{
+    const struct wl_node *n = s->node;
+    s->implementation = n->u.filter.exact ? "exact filters" : "table of filters";
+    if (n->u.filter.exact) return;
+    const double share = table_flops(p->graph, n, backward) /
+                         (backward ? wl_node_backward_flops(p->graph, n) : wl_node_flops(p->graph, n));
+    if (share < 1) s->flops_share = share;
+}
+
+const struct wl_rows_op wl_rows_filter_conv = { &uses, filter_run, filter_backward_run, filter_scratch,
+                                                .describe = describe_filter };

@@ -112,10 +112,12 @@ struct wl_dense_kernels {
 };
 
 /* Continuous-filter convolution of `molecules` molecules (wl_filter_conv).  x, y [atoms,f]  w0 [f,gaussians]  b0 [f]
- * w2 [f,f]  b2 [f]  saved_filters [pairs,f] or NULL: the filter of each pair, for the gradient. */
+ * w2 [f,f]  b2 [f]  saved_filters [pairs,f] or NULL: the filter of each pair, for the gradient. `exact`: without a table
+ * (filter_table.h). */
 struct wl_filter_args {
     int64_t molecules, f, gaussians;
     double cutoff;
+    bool exact;
     const int32_t *atom_start, *pair_start, *pair;
     const wl_real *distance, *x, *w0, *b0, *w2, *b2;
     wl_real *y, *saved_filters, *scratch;
@@ -130,7 +132,7 @@ struct wl_filter_grad {
 struct wl_filter_kernels {
     void (*forward)(const struct wl_filter_args *a);
     void (*backward)(const struct wl_filter_grad *a);
-    size_t (*scratch)(int64_t f, int64_t gaussians, bool backward);
+    size_t (*scratch)(const struct wl_filter_args *shape, bool backward);
 };
 
 /* ---- bases ---- */

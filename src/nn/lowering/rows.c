@@ -60,11 +60,13 @@ static void writes(struct builder *b, int operand, struct wl_buf *buf)
     wl_step_writes(b->p, b->s, buf);
 }
 
-static void take_scratch(struct builder *b, bool backward)
+/* Scratch memory is a step's last use. */
+static void complete(struct builder *b, bool backward)
 {
     const struct wl_rows_op *op = op_of(b->p, b->s->node);
     const size_t floats = op->scratch ? op->scratch(wl_rules_of(b->p, b->s->node)->kernels, b->s->node, backward) : 0;
     if (floats) writes(b, WL_ROWS_SCRATCH, wl_buf_plain(b->p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)floats)));
+    if (op->describe) op->describe(b->p, backward, b->s);
 }
 
 static int plain_inputs(struct wl_program *p, const struct wl_node *n, struct wl_buf *in[], struct wl_err *e)
@@ -82,7 +84,7 @@ static void emit_forward(struct wl_program *p, const struct wl_node *n, unsigned
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) reads(&b, WL_ROWS_PARAM + i, p->value[n->par[i]->id]);
     writes(&b, WL_ROWS_OUT, p->value[n->out->id]);
     if (saved) writes(&b, WL_ROWS_SAVED, saved);
-    take_scratch(&b, false);
+    complete(&b, false);
 }
 
 /* An evaluation step saves nothing; where nothing is saved, or nothing trained, one step serves both passes. */
@@ -135,7 +137,7 @@ static void emit_backward(struct wl_program *p, const struct wl_node *n, struct 
         writes(&b, WL_ROWS_DIN + i, dx[i]);
     }
     for (int i = 0; i < WL_MAX_PARAMS && n->par[i]; i++) writes(&b, WL_ROWS_DPARAM + i, p->gradient[n->par[i]->id]);
-    take_scratch(&b, true);
+    complete(&b, true);
 }
 
 int wl_lower_rows_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)

@@ -57,6 +57,8 @@ struct wl_rows_op {
     wl_step_run_fn *forward, *backward;
     size_t (*scratch)(const void *kernels, const struct wl_node *n, bool backward); /* (optional) Floats */
     int (*prepare)(struct wl_program *p, const struct wl_node *n, const void **table, struct wl_err *e); /* (optional)*/
+    /* (optional) Sets the kernel's name and the share of the flops. */
+    void (*describe)(const struct wl_program *p, bool backward, struct wl_step *s);
 };
 
 /* The sizes and arrays of a step. Numbers of rows are those that there is room for: how many there are in this run is

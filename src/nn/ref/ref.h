@@ -86,6 +86,7 @@ void wl_ref_dense_backward(const struct wl_dense_grad *a);
 void wl_ref_filter_conv(const struct wl_filter_args *a);
 
 void wl_ref_filter_conv_backward(const struct wl_filter_grad *a);
+size_t wl_ref_filter_scratch(const struct wl_filter_args *shape, bool backward);
 
 /* The bases of rows [from, to); dfreq is of these rows alone. */
 void wl_ref_bessel_basis(const struct wl_basis *b, int64_t from, int64_t to, const wl_real *distance,

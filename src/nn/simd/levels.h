@@ -15,6 +15,20 @@ void WL_SIMD_NAME(wl_filter_conv)(const struct wl_filter_args *a, const struct w
                                   int64_t to, float *block);
 void WL_SIMD_NAME(wl_filter_conv_backward)(const struct wl_filter_grad *g, const struct wl_filter_packed *packed,
                                            int64_t from, int64_t to, float *block, const struct wl_filter_sums *sums);
+void WL_SIMD_NAME(wl_filter_nodes)(const struct wl_filter_args *a, const struct wl_filter_packed *packed,
+                                   const struct wl_filter_table *t, int64_t from, int64_t to,
+                                   const struct wl_filter_rows *rows);
+struct wl_filter_roughness WL_SIMD_NAME(wl_filter_roughness)(const float *rows, int64_t nodes, int64_t f, int64_t from,
+                                                             int64_t to);
+void WL_SIMD_NAME(wl_filter_table_conv)(const struct wl_filter_args *a, const struct wl_filter_table *t,
+                                        const float *table, int64_t from, int64_t to);
+void WL_SIMD_NAME(wl_filter_table_backward)(const struct wl_filter_grad *g, const struct wl_filter_table *t,
+                                            const float *table, int64_t from, int64_t to, int64_t first, int64_t last,
+                                            float *d_table);
+void WL_SIMD_NAME(wl_filter_nodes_backward)(const struct wl_filter_args *a, const struct wl_filter_packed *packed,
+                                            const struct wl_filter_table *t, int64_t from, int64_t to,
+                                            const struct wl_filter_rows *rows, const float *d_table, float *block,
+                                            const struct wl_filter_sums *sums);
 void WL_SIMD_NAME(wl_gate)(const struct wl_gate_args *a, const float *wt, int64_t from, int64_t to);
 void WL_SIMD_NAME(wl_gate_backward)(const struct wl_gate_grad *g, const float *wt, int64_t from, int64_t to,
                                     float *dwt);

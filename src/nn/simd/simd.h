@@ -31,6 +31,8 @@ struct wl_dense_args;
 struct wl_dense_grad;
 struct wl_filter_args;
 struct wl_filter_grad;
+struct wl_filter_table;
+struct wl_filter_roughness;
 struct wl_gate_args;
 struct wl_gate_grad;
 struct wl_triplet_args;
@@ -42,12 +44,16 @@ struct wl_triplet_packed {
     const float *vt, *w;
 };
 
-/* w0 is [max(gaussians, WL_SIMD_WINDOW), f], rows beyond the last Gaussian 0; w2' packed, backward w2 packed. */
+/* w0 is [max(gaussians, WL_SIMD_WINDOW), f], rows beyond the last Gaussian 0; w2' packed, for backward w2 packed too. */
 struct wl_filter_packed {
-    const float *w0, *w2;
+    const float *w0, *w2, *w2_backward;
 };
 struct wl_filter_sums {
     float *dw0, *db0, *dw2, *db2; /* added to; dw0 as w0 above */
+};
+/* [nodes,f] of a table: filters before the cutoff, hidden features, slopes of their softplus. */
+struct wl_filter_rows {
+    float *filters, *hidden, *slopes;
 };
 
 /* Dropout of the elements of a sample, as nn/ref has it: element j is dropped where its number, of 16 bits, is below
@@ -174,6 +180,22 @@ struct wl_simd {
                         float *block);
     void (*filter_conv_backward)(const struct wl_filter_grad *a, const struct wl_filter_packed *packed, int64_t from,
                                  int64_t to, float *block, const struct wl_filter_sums *sums);
+
+    /* The same by a table. Its rows for nodes [from, to); how rough rows [nodes,f] are there; molecules [from, to); of
+     * these features [first, last) of dx and of d_table [nodes,f]; what its rows [from, to) add to the gradients of the
+     * parameters, with a block of scratch [WL_SIMD_BLOCK,f]. */
+    void (*filter_nodes)(const struct wl_filter_args *a, const struct wl_filter_packed *packed,
+                         const struct wl_filter_table *t, int64_t from, int64_t to, const struct wl_filter_rows *rows);
+    struct wl_filter_roughness (*filter_roughness)(const float *rows, int64_t nodes, int64_t f, int64_t from,
+                                                   int64_t to);
+    void (*filter_table_conv)(const struct wl_filter_args *a, const struct wl_filter_table *t, const float *table,
+                              int64_t from, int64_t to);
+    void (*filter_table_backward)(const struct wl_filter_grad *g, const struct wl_filter_table *t, const float *table,
+                                  int64_t from, int64_t to, int64_t first, int64_t last, float *d_table);
+    void (*filter_nodes_backward)(const struct wl_filter_args *a, const struct wl_filter_packed *packed,
+                                  const struct wl_filter_table *t, int64_t from, int64_t to,
+                                  const struct wl_filter_rows *rows, const float *d_table, float *block,
+                                  const struct wl_filter_sums *sums);
     /* wl_ref_gate on rows [from, to) with wt [8,f], w' with rows of 0; k at most 8, f a multiple of WL_SIMD_LANES. Sums
      * dwt are added to. */
     void (*gate)(const struct wl_gate_args *a, const float *wt, int64_t from, int64_t to);

@@ -7,7 +7,7 @@
 
 struct options {
     struct wl_train_opts train;
-    const char *data, *property;
+    const char *data, *property, *filters; /* filters: NULL but of SchNet */
     int64_t train_molecules, val_molecules, split_seed;
 };
 
@@ -35,22 +35,31 @@ static const struct wl_opt_preset recipes[] = {
 
 #define AT(field) .offset = offsetof(struct options, field)
 
-static const struct wl_opt rows[] = {
-    { "data", WL_STR, AT(data), .unit = "PATH",
-      .help =
-          "file of molecules (made by wattlaw-train data qm9), or folder with qm9.molecules; required for training" },
-    { "recipe", WL_CHOICE, AT(train.recipe), .choices = "frey2022", .presets = recipes,
-      .help = "published recipe, which sets the defaults of other options; default: none" },
-    { "property", WL_STR, AT(property), "U0", .unit = "PROPERTY",
-      .help = "property to predict: A B C mu alpha homo lumo gap r2 zpve U0 U H G Cv" },
-    { "train-molecules", WL_INT, AT(train_molecules), NULL, 1, 1e12,
-      .help = "number of training molecules; default: 110,000 of 130,831, in proportion" },
-    { "train-samples", WL_INT, AT(train_molecules), NULL, 1, 1e12,
-      .help = "number of training molecules, under the name that all workloads have; default: --train-molecules" },
-    { "val-molecules", WL_INT, AT(val_molecules), NULL, 1, 1e12,
-      .help = "number of validation molecules; default: 10,000 of 130,831, in proportion" },
-    { "split-seed", WL_INT, AT(split_seed), "1", 0, 9e15,
-      .help = "random seed of the split into training and validation molecules" },
+/* Those of both networks; a table ends with WL_OPT_END. */
+#define ROWS                                                                                                             \
+    { "data", WL_STR, AT(data), .unit = "PATH",                                                                          \
+      .help =                                                                                                            \
+          "file of molecules (made by wattlaw-train data qm9), or folder with qm9.molecules; required for training" },   \
+    { "recipe", WL_CHOICE, AT(train.recipe), .choices = "frey2022", .presets = recipes,                                  \
+      .help = "published recipe, which sets the defaults of other options; default: none" },                             \
+    { "property", WL_STR, AT(property), "U0", .unit = "PROPERTY",                                                        \
+      .help = "property to predict: A B C mu alpha homo lumo gap r2 zpve U0 U H G Cv" },                                 \
+    { "train-molecules", WL_INT, AT(train_molecules), NULL, 1, 1e12,                                                     \
+      .help = "number of training molecules; default: 110,000 of 130,831, in proportion" },                              \
+    { "train-samples", WL_INT, AT(train_molecules), NULL, 1, 1e12,                                                       \
+      .help = "number of training molecules, under the name that all workloads have; default: --train-molecules" },      \
+    { "val-molecules", WL_INT, AT(val_molecules), NULL, 1, 1e12,                                                         \
+      .help = "number of validation molecules; default: 10,000 of 130,831, in proportion" },                             \
+    { "split-seed", WL_INT, AT(split_seed), "1", 0, 9e15,                                                                \
+      .help = "random seed of the split into training and validation molecules" }
+
+static const struct wl_opt dimenet_rows[] = { ROWS, WL_OPT_END };
+
+static const struct wl_opt schnet_rows[] = {
+    ROWS,
+    { "filters", WL_CHOICE, AT(filters), "table", .choices = "table|exact",
+      .help = "how filters of distances are computed; table: on processors interpolated between nodes, gradients within "
+              "1e-6; exact, and on a GPU in any case: as published, for each pair of atoms" },
     WL_OPT_END,
 };
 
@@ -92,6 +101,7 @@ static int configure(struct wl_train_task *j, struct wl_err *e)
     j->data = o->data;
     wl_train_task_attr(j, "property", state->which);
     wl_train_task_attr(j, "split_seed", o->split_seed);
+    if (o->filters) wl_train_task_attr_text(j, "filters", o->filters);
     return 0;
 }
 
@@ -172,7 +182,11 @@ static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
 {
     struct molecules *state = j->state;
     struct wl_molecule_model_io *t = &state->net;
-    int rc = state->model->build(g, &(struct wl_molecule_model_opts) { j->opts->size, state->room }, t, e);
+    const char *filters = options_of(j)->filters;
+    const struct wl_molecule_model_opts how = { .size = j->opts->size,
+                                                .capacity = state->room,
+                                                .exact_filters = filters && wl_str_eq(filters, "exact") };
+    int rc = state->model->build(g, &how, t, e);
     if (rc) return rc;
     wl_mean_rows(g, state->mean_rows);
     struct wl_tensor *const pairs[] = { t->counts, t->atom_start, t->number, t->pair_start,
@@ -197,7 +211,7 @@ static int build(struct wl_train_task *j, struct wl_graph *g, struct wl_err *e)
         .name = #id,                                                                 \
         .help = "trains " words " on properties of molecules from QM9",              \
         .noun = "molecule",                                                          \
-        .rows = rows,                                                                \
+        .rows = id##_rows,                                                           \
         .options_size = sizeof(struct options),                                      \
         .example = "wattlaw-train data qm9 --synthetic molecules\n"                  \
                    "wattlaw-train " #id " --size tiny --data molecules --epochs 10", \

@@ -155,7 +155,15 @@ static size_t scratch(const void *names, const struct wl_node *n, bool is_backwa
     return divide(&c, NULL, is_backward);
 }
 
-static const struct wl_rows_op rows = { &wl_rows_uses_filter_conv, forward, backward, scratch, wl_gpu_rows_prepare };
+/* There is no table on a GPU, whatever the node says. */
+static void describe(const struct wl_program *p, bool is_backward, struct wl_step *s)
+{
+    (void)p, (void)is_backward;
+    s->implementation = "exact filters";
+}
+
+static const struct wl_rows_op rows = { &wl_rows_uses_filter_conv, forward, backward, scratch, wl_gpu_rows_prepare,
+                                        .describe = describe };
 
 const struct wl_op_rules wl_gpu_op_filter_conv = { wl_lower_rows, wl_lower_rows_backward, .lowering = &rows,
                                                    .kernels = kernels };
