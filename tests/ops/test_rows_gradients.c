@@ -170,6 +170,66 @@ static void test_filter_conv(void **state)
     check(&p, "filter_conv");
 }
 
+/* ---- filter_conv by a table: each pair of the two molecules four times, enough for the table of two Gaussians ---- */
+
+enum { TIMES = 4, TABLE_GAUSSIANS = 2 };
+
+static struct wl_filter_args filter_table_args(struct problem *p, double *out)
+{
+    enum { N = EDGES / 2, FINEST = 32 * (TABLE_GAUSSIANS - 1) + 6 };
+    static int32_t pairs[2 * N * TIMES], starts[] = { 0, N * TIMES, N * TIMES };
+    static double distances[N * TIMES], scratch[4 * FINEST * F];
+    for (int i = 0; i < N * TIMES; i++) {
+        memcpy(pairs + 2 * i, pair + 2 * (i % N), 2 * sizeof *pair);
+        distances[i] = distance[i % N] / (1 + .1 * (i / N)); /* across several cells */
+    }
+    struct wl_filter_args a = filter_args(p, out);
+    a.gaussians = TABLE_GAUSSIANS;
+    a.pair_start = starts;
+    a.pair = pairs;
+    a.distance = distances;
+    a.scratch = scratch;
+    return a;
+}
+
+static void filter_table(struct problem *p, double *out)
+{
+    const struct wl_filter_args a = filter_table_args(p, out);
+    wl_ref_filter_conv(&a);
+}
+
+static void filter_table_backward(struct problem *p)
+{
+    const struct wl_filter_grad g = { .of = filter_table_args(p, p->out),
+                                      .dy = p->cotangent,
+                                      .dx = p->gradient[0],
+                                      .dw0 = p->gradient[1],
+                                      .db0 = p->gradient[2],
+                                      .dw2 = p->gradient[3],
+                                      .db2 = p->gradient[4] };
+    wl_ref_filter_conv_backward(&g);
+}
+
+/* The gradient is that of the interpolated function: it holds to more digits than both have in common with the exact
+ * one. */
+static void test_filter_table(void **state)
+{
+    (void)state;
+    static struct problem p;
+    static double exact[ATOMS * F + F];
+    p = (struct problem) { .n_in = 5, .n = { 6 * F, F * TABLE_GAUSSIANS, F, F * F, F }, .n_out = 6 * F };
+    p.forward = filter_table;
+    p.backward = filter_table_backward;
+    check(&p, "filter_conv by a table");
+    filter_table(&p, p.out);
+    struct wl_filter_args a = filter_table_args(&p, exact);
+    a.exact = true;
+    wl_ref_filter_conv(&a);
+    double off = 0;
+    for (int64_t i = 0; i < p.n_out; i++) off = fmax(off, fabs(exact[i] - p.out[i]));
+    if (!(off > 1e-14 && off < 1e-4)) fail_msg("by a table y is %.2g off: there was none, or a wrong one", off);
+}
+
 /* ---- gate: x, basis, w ------------------------------------------------------------------------------------------- */
 
 static void gate(struct problem *p, double *out)
@@ -324,7 +384,8 @@ static void test_triplet_conv(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),        cmocka_unit_test(test_filter_conv), cmocka_unit_test(test_gate),
+        cmocka_unit_test(test_dense),        cmocka_unit_test(test_filter_conv),
+        cmocka_unit_test(test_filter_table), cmocka_unit_test(test_gate),
         cmocka_unit_test(test_edge_concat),  cmocka_unit_test(test_segment_sum), cmocka_unit_test(test_bessel_basis),
         cmocka_unit_test(test_triplet_conv),
     };

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* A table's gradients are summed in so many parts, each by slices of features on different threads. */
-enum { BLOCK = WL_SIMD_BLOCK, TABLE_PARTS = 4, SLICE = 32 };
+/* A table's gradients are summed in so many parts. */
+enum { BLOCK = WL_SIMD_BLOCK, TABLE_PARTS = 4 };
 
 static int64_t filter_rows(int64_t gaussians) { return gaussians > WL_SIMD_WINDOW ? gaussians : WL_SIMD_WINDOW; }
 
@@ -181,16 +181,24 @@ static void part_segments(const struct wl_filter_args *a, int part, int64_t *fro
     wl_chunk_segments(a->pair_start, a->molecules, (part + 1) * CHUNKS - 1, &ignored, to);
 }
 
+/* Features that one thread takes of a part: all of them, which is fastest, or fewer where there are more threads than
+ * parts. Each feature's sums run over pairs in their order, so the width does not change a bit. */
+static int64_t slice_width(int64_t f)
+{
+    const int64_t slices = ((int64_t)wl_chunk_threads() + TABLE_PARTS - 1) / TABLE_PARTS, lanes = WL_SIMD_LANES;
+    return (f / lanes + slices - 1) / slices * lanes;
+}
+
 /* dx, and the table's gradient [nodes,f]. */
 static void pairs_backward(const struct wl_filter_grad *g, const struct table *t, float *d_table)
 {
     const struct wl_filter_args *a = &g->of;
     const size_t size = (size_t)(t->of.nodes * a->f);
-    const int slices = (int)((a->f + SLICE - 1) / SLICE);
+    const int64_t width = slice_width(a->f), slices = (a->f + width - 1) / width;
 #pragma omp parallel for schedule(dynamic)
-    for (int i = 0; i < TABLE_PARTS * slices; i++) {
-        const int part = i / slices;
-        const int64_t first = i % slices * SLICE, last = first + SLICE < a->f ? first + SLICE : a->f;
+    for (int64_t i = 0; i < TABLE_PARTS * slices; i++) {
+        const int part = (int)(i / slices);
+        const int64_t first = i % slices * width, last = first + width < a->f ? first + width : a->f;
         int64_t from, to;
         part_segments(a, part, &from, &to);
         wl_simd()->filter_table_backward(g, &t->of, t->rows.filters, from, to, first, last,

@@ -58,8 +58,8 @@ static const struct wl_opt dimenet_rows[] = { ROWS, WL_OPT_END };
 static const struct wl_opt schnet_rows[] = {
     ROWS,
     { "filters", WL_CHOICE, AT(filters), "table", .choices = "table|exact",
-      .help = "computation of the filters of distances; table: on processors interpolated between nodes, gradients within "
-              "1e-6; exact, and on a GPU in any case: as published, for each pair of atoms" },
+      .help = "computation of the filters; table: interpolated over the distance, gradients within 1e-6 of exact ones; "
+              "exact, and on a GPU in any case: as published, for each pair of atoms" },
     WL_OPT_END,
 };
 
