@@ -39,17 +39,13 @@ static void move(const struct wl_node *n, float *image, float *rows, bool to_ima
             }
 }
 
-static void to_rows(const struct wl_node *n, const void *prepared, void *scratch, const float *image, float *rows)
+static void to_rows(const struct wl_node *n, const float *image, float *rows)
 {
-    (void)prepared;
-    (void)scratch;
     move(n, (float *)image, rows, false); /* read only */
 }
 
-static void to_image(const struct wl_node *n, const void *prepared, void *scratch, const float *rows, float *image)
+static void to_image(const struct wl_node *n, const float *rows, float *image)
 {
-    (void)prepared;
-    (void)scratch;
     move(n, image, (float *)rows, true); /* read only */
 }
 

@@ -50,10 +50,8 @@ struct wl_concat_kernels {
 
 /* A linear map of plain values without parameters: its backward pass is its adjoint. */
 struct wl_linear_map {
-    const void *(*prepare)(const struct wl_node *n, struct wl_arena *a); /* (optional) what both need */
-    size_t (*scratch)(const struct wl_node *n);                          /* (optional) bytes of memory that both need */
-    void (*apply)(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *y);
-    void (*adjoint)(const struct wl_node *n, const void *prepared, void *scratch, const float *dy, float *dx);
+    void (*apply)(const struct wl_node *n, const float *x, float *y);
+    void (*adjoint)(const struct wl_node *n, const float *dy, float *dx);
 };
 
 /* y = x + p for each of n pieces of `size` numbers; dp = the sum of dy over them. */

@@ -2,16 +2,14 @@
 #include "nn/lowering/lowering.h"
 
 struct map_step {
-    void (*run)(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *y);
-    const void *prepared;
+    void (*run)(const struct wl_node *n, const float *x, float *y);
 };
 
 static int map_run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
     const struct map_step *context = s->context;
-    context->run(s->node, context->prepared, s->n_uses > 2 ? wl_step_use_f32(s, r, 2) : NULL, wl_step_use_f32(s, r, 0),
-                 wl_step_use_f32(s, r, 1));
+    context->run(s->node, wl_step_use_f32(s, r, 0), wl_step_use_f32(s, r, 1));
     return 0;
 }
 
@@ -20,12 +18,8 @@ static void emit_map(struct wl_program *p, const struct wl_node *n, const struct
 {
     struct map_step *context = wl_new(p->arena, struct map_step);
     context->run = back ? map->adjoint : map->apply;
-    context->prepared = map->prepare ? map->prepare(n, p->arena) : NULL;
-    struct wl_buf *scratch = NULL;
-    if (map->scratch)
-        scratch = wl_buf_plain(p, WL_MEM_VALUE, WL_F32, &WL_DIMS((int64_t)(map->scratch(n) / sizeof(float))));
     const unsigned when = back ? WL_TRAIN : WL_TRAIN | WL_EVAL;
-    wl_step_emit_uses(p, n, back ? "backward" : "forward", when, map_run, WL_BUFS(from), WL_BUFS(to, scratch))
+    wl_step_emit_uses(p, n, back ? "backward" : "forward", when, map_run, WL_BUFS(from), WL_BUFS(to))
         ->context = context;
 }
 

@@ -100,25 +100,50 @@ static struct z *transform(const struct wl_fft *f, struct z *x, struct z *other)
 
 /* ---- channels in memory ---- */
 
-/* Up to WL_FFT_CHANNELS channels of a point as two vectors; what is not there is 0. */
-INLINE struct z load(const float *x, int channels)
+typedef uint16_t vec_16 __attribute__((vector_size(32)));
+typedef uint32_t vec_32 __attribute__((vector_size(64)));
+
+/* LANES numbers of bf16, and to the nearest of them, of two as near the even one; a NAN stays one. */
+INLINE vec load_bf16(const uint16_t *x)
 {
-    struct z v = { 0 };
-    if (channels == WL_FFT_CHANNELS)
-        v = (struct z) { vec_load(x), vec_load(x + LANES) };
-    else
-        memcpy(&v, x, (size_t)channels * sizeof(float));
-    return v;
+    vec_16 v;
+    memcpy(&v, x, sizeof v);
+    return (vec)(__builtin_convertvector(v, vec_32) << 16);
 }
 
-INLINE void store(float *x, int channels, struct z v)
+INLINE void store_bf16(uint16_t *x, vec v)
 {
-    if (channels == WL_FFT_CHANNELS) {
-        vec_store(x, v.re);
-        vec_store(x + LANES, v.im);
+    const vec_32 bits = (vec_32)v, rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = (vec_32)(v != v);
+    const vec_16 to = __builtin_convertvector((nan & 0x7fc0) | (~nan & rounded), vec_16);
+    memcpy(x, &to, sizeof to);
+}
+
+/* Up to WL_FFT_CHANNELS channels of a point, in f32 or bf16, as two vectors; what is not there is 0. */
+INLINE struct z load(const void *x, int64_t at, int channels, bool bf16)
+{
+    const size_t size = bf16 ? sizeof(uint16_t) : sizeof(float);
+    char part[WL_FFT_CHANNELS * sizeof(float)] = { 0 };
+    const char *from = (const char *)x + (size_t)at * size;
+    if (channels < WL_FFT_CHANNELS) from = memcpy(part, from, (size_t)channels * size);
+    const char *other = from + LANES * size;
+    if (bf16) return (struct z) { load_bf16((const void *)from), load_bf16((const void *)other) };
+    return (struct z) { vec_load((const void *)from), vec_load((const void *)other) };
+}
+
+INLINE void store(void *x, int64_t at, int channels, bool bf16, struct z v)
+{
+    const size_t size = bf16 ? sizeof(uint16_t) : sizeof(float);
+    char part[WL_FFT_CHANNELS * sizeof(float)];
+    char *whole = (char *)x + (size_t)at * size, *to = channels < WL_FFT_CHANNELS ? part : whole;
+    char *other = to + LANES * size;
+    if (bf16) {
+        store_bf16((void *)to, v.re);
+        store_bf16((void *)other, v.im);
     } else {
-        memcpy(x, &v, (size_t)channels * sizeof(float));
+        vec_store((void *)to, v.re);
+        vec_store((void *)other, v.im);
     }
+    if (to == part) memcpy(whole, part, (size_t)channels * size);
 }
 
 /* Half of the channels of one mode: 0 the lower LANES of them, 1 the rest. */
@@ -169,13 +194,13 @@ static void take_apart(const struct wl_fft2 *f, const struct z *row, struct z *c
     }
 }
 
-void WL_SIMD_NAME(wl_fft2)(const struct wl_fft2 *f, bool doubled, const float *x, int64_t x_step, float *re, float *im,
-                           int64_t s_step, int channels, void *scratch)
+INLINE void forward(const struct wl_fft2 *f, bool doubled, const void *x, bool bf16, int64_t x_step, float *re, float *im,
+                    int64_t s_step, int channels, void *scratch)
 {
     const int64_t w = f->across.n, h = f->down.n;
     struct work m = work_at(f, scratch);
     for (int64_t r = 0; r < h; r++) {
-        for (int64_t c = 0; c < w; c++) m.a[c] = load(x + (r * w + c) * x_step, channels);
+        for (int64_t c = 0; c < w; c++) m.a[c] = load(x, (r * w + c) * x_step, channels, bf16);
         take_apart(f, transform(&f->across, m.a, m.b), m.columns, r);
     }
     for (int64_t k = 0; k < f->modes; k++) {
@@ -192,6 +217,15 @@ void WL_SIMD_NAME(wl_fft2)(const struct wl_fft2 *f, bool doubled, const float *x
             }
         }
     }
+}
+
+void WL_SIMD_NAME(wl_fft2)(const struct wl_fft2 *f, bool doubled, const void *x, bool bf16, int64_t x_step, float *re,
+                           float *im, int64_t s_step, int channels, void *scratch)
+{
+    if (bf16)
+        forward(f, doubled, x, true, x_step, re, im, s_step, channels, scratch);
+    else
+        forward(f, doubled, x, false, x_step, re, im, s_step, channels, scratch);
 }
 
 /* The spectrum of a row with both channels packed, swapped for the way back. */
@@ -211,8 +245,8 @@ static void put_together(const struct wl_fft2 *f, bool doubled, const struct z *
     }
 }
 
-void WL_SIMD_NAME(wl_inverse_fft2)(const struct wl_fft2 *f, bool doubled, const float *re, const float *im,
-                                   int64_t s_step, float *x, int64_t x_step, int channels, void *scratch)
+INLINE void inverse(const struct wl_fft2 *f, bool doubled, const float *re, const float *im, int64_t s_step, void *x,
+                    bool bf16, int64_t x_step, int channels, void *scratch)
 {
     const int64_t w = f->across.n, h = f->down.n;
     struct work m = work_at(f, scratch);
@@ -230,6 +264,15 @@ void WL_SIMD_NAME(wl_inverse_fft2)(const struct wl_fft2 *f, bool doubled, const 
     for (int64_t r = 0; r < h; r++) {
         put_together(f, doubled, m.columns, r, m.a);
         const struct z *done = transform(&f->across, m.a, m.b);
-        for (int64_t c = 0; c < w; c++) store(x + (r * w + c) * x_step, channels, swapped(done[c]));
+        for (int64_t c = 0; c < w; c++) store(x, (r * w + c) * x_step, channels, bf16, swapped(done[c]));
     }
+}
+
+void WL_SIMD_NAME(wl_inverse_fft2)(const struct wl_fft2 *f, bool doubled, const float *re, const float *im,
+                                   int64_t s_step, void *x, bool bf16, int64_t x_step, int channels, void *scratch)
+{
+    if (bf16)
+        inverse(f, doubled, re, im, s_step, x, true, x_step, channels, scratch);
+    else
+        inverse(f, doubled, re, im, s_step, x, false, x_step, channels, scratch);
 }

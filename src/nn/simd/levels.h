@@ -47,10 +47,10 @@ const uint16_t *WL_SIMD_NAME(wl_dropout_mask_numbers)(const struct wl_dropout_ma
 double WL_SIMD_NAME(wl_multiply_add)(int64_t rounds, float factor);
 
 extern const struct wl_simd_loops WL_SIMD_NAME(wl_loops_f32), WL_SIMD_NAME(wl_loops_bf16);
-void WL_SIMD_NAME(wl_fft2)(const struct wl_fft2 *f, bool doubled, const float *x, int64_t x_step, float *re, float *im,
-                           int64_t s_step, int channels, void *scratch);
+void WL_SIMD_NAME(wl_fft2)(const struct wl_fft2 *f, bool doubled, const void *x, bool bf16, int64_t x_step, float *re,
+                           float *im, int64_t s_step, int channels, void *scratch);
 void WL_SIMD_NAME(wl_inverse_fft2)(const struct wl_fft2 *f, bool doubled, const float *re, const float *im,
-                                   int64_t s_step, float *x, int64_t x_step, int channels, void *scratch);
+                                   int64_t s_step, void *x, bool bf16, int64_t x_step, int channels, void *scratch);
 void WL_SIMD_NAME(wl_complex_pack)(const float *re, const float *im, int64_t in, int64_t out, bool transposed,
                                    float *scratch, float *packed);
 void WL_SIMD_NAME(wl_complex_rows)(const struct wl_complex_layer *l, int64_t rows, const float *x, int64_t x_step,

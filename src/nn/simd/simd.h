@@ -137,7 +137,7 @@ struct wl_fft {
  *     x[r,c] = scale sum over u,k of t(k) Re(s[u,k] exp(+2 pi i (u r/h + k c/w)))
  * with t = 2 but 1 where k = 0 or 2k = w, since columns that have a mirror image count twice. Without `doubled`
  * (with it, in the first) t = 1 (t multiplies the sum): so each is the other's adjoint, and its inverse.
- * Up to WL_FFT_CHANNELS channels at a time: x[point] at x + point * x_step, s[u,k] at re and im + (u modes + k) s_step.
+ * x is of f32 or bf16. Up to WL_FFT_CHANNELS channels at a time: x[point] at x + point * x_step, s[u,k] at re and im + (u modes + k) s_step.
  * `scratch`: 2 modes h + 2 max(h, w) points of WL_FFT_CHANNELS floats, on a multiple of 64. */
 enum { WL_FFT_CHANNELS = 32 };
 struct wl_fft2 {
@@ -212,10 +212,11 @@ struct wl_simd {
                                   int64_t to, float *block, float *dvt, float *dw);
     void (*adam)(const struct wl_adam *step, float *w, const float *g, float *m, float *v, size_t n);
     const struct wl_simd_loops *of[2]; /* by enum wl_dtype: f32, bf16 */
-    void (*fft2)(const struct wl_fft2 *f, bool doubled, const float *x, int64_t x_step, float *re, float *im,
+    void (*fft2)(const struct wl_fft2 *f, bool doubled, const void *x, bool bf16, int64_t x_step, float *re, float *im,
                  int64_t s_step, int channels, void *scratch);
     void (*inverse_fft2)(const struct wl_fft2 *f, bool doubled, const float *re, const float *im, int64_t s_step,
-                         float *x, int64_t x_step, int channels, void *scratch);
+                         void *x, bool bf16, int64_t x_step, int channels, void *scratch);
+    /* sum[0] = the sum of (x - t)^2, sum[1] that of t^2; dx = scale (x - t). */
     /* w of a block, in the three matrices that its products read; `scratch` needs in out. */
     void (*complex_pack)(const float *re, const float *im, int64_t in, int64_t out, bool transposed, float *scratch,
                          float *packed);

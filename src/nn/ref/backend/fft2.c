@@ -1,17 +1,13 @@
 #include "nn/ref/backend/backend.h"
 
-static void fft2(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *y)
+static void fft2(const struct wl_node *n, const float *x, float *y)
 {
-    (void)prepared;
-    (void)scratch;
     const struct wl_fourier_size v = wl_fourier_size(n);
     wl_ref_fft2(&v, n->op == WL_OP_INVERSE_FFT2, x, y);
 }
 
-static void inverse_fft2(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *y)
+static void inverse_fft2(const struct wl_node *n, const float *x, float *y)
 {
-    (void)prepared;
-    (void)scratch;
     const struct wl_fourier_size v = wl_fourier_size(n);
     wl_ref_inverse_fft2(&v, n->op == WL_OP_INVERSE_FFT2, x, y);
 }

@@ -2,18 +2,14 @@
 
 /* from_patches puts the channels last, as the authors of FourCastNet do. */
 
-static void to_patches(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *y)
+static void to_patches(const struct wl_node *n, const float *x, float *y)
 {
-    (void)prepared;
-    (void)scratch;
     const struct wl_patch_size v = wl_patch_size(n);
     wl_ref_to_patches(&v, n->op == WL_OP_FROM_PATCHES, x, y);
 }
 
-static void from_patches(const struct wl_node *n, const void *prepared, void *scratch, const float *x, float *y)
+static void from_patches(const struct wl_node *n, const float *x, float *y)
 {
-    (void)prepared;
-    (void)scratch;
     const struct wl_patch_size v = wl_patch_size(n);
     wl_ref_from_patches(&v, n->op == WL_OP_FROM_PATCHES, x, y);
 }
