@@ -216,7 +216,6 @@ struct wl_simd {
                  int64_t s_step, int channels, void *scratch);
     void (*inverse_fft2)(const struct wl_fft2 *f, bool doubled, const float *re, const float *im, int64_t s_step,
                          void *x, bool bf16, int64_t x_step, int channels, void *scratch);
-    /* sum[0] = the sum of (x - t)^2, sum[1] that of t^2; dx = scale (x - t). */
     /* w of a block, in the three matrices that its products read; `scratch` needs in out. */
     void (*complex_pack)(const float *re, const float *im, int64_t in, int64_t out, bool transposed, float *scratch,
                          float *packed);
