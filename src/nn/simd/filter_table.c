@@ -4,6 +4,13 @@
 #include "nn/simd/filter_layers.h"
 #include "nn/simd/levels.h"
 
+/* Of loops over registers. Not with sanitizers: GCC takes minutes over their checks of each access. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define UNROLL
+#else
+#define UNROLL _Pragma("GCC unroll 8")
+#endif
+
 enum { TAPS = WL_FILTER_TAPS };
 
 static void nodes_of(const struct wl_filter_table *t, int64_t from, int64_t n, double distance[BLOCK])
@@ -87,7 +94,7 @@ INLINE int64_t spread_one(const struct wl_filter_args *a, const struct taps *t, 
 {
     const int64_t f = a->f, one = a->pair[2 * (from + i)];
     vec sum[GROUP], x[GROUP];
-#pragma GCC unroll 8
+    UNROLL
     for (int v = 0; v < vectors; v++) {
         sum[v] = vec_load(a->y + one * f + j + v * LANES);
         x[v] = vec_load(a->x + one * f + j + v * LANES);
@@ -95,17 +102,17 @@ INLINE int64_t spread_one(const struct wl_filter_args *a, const struct taps *t, 
     for (; i < end && a->pair[2 * (from + i)] == one; i++) {
         const int64_t two = a->pair[2 * (from + i) + 1] * f + j;
         const float *row = table + t->row[i] + j;
-#pragma GCC unroll 8
+        UNROLL
         for (int v = 0; v < vectors; v++) {
             vec filter = t->weight[0][i] * vec_load(row + v * LANES);
-#pragma GCC unroll 8
+            UNROLL
             for (int k = 1; k < TAPS; k++) filter += t->weight[k][i] * vec_load(row + k * f + v * LANES);
             float *y = a->y + two + v * LANES;
             sum[v] += filter * vec_load(a->x + two + v * LANES);
             vec_store(y, vec_load(y) + filter * x[v]);
         }
     }
-#pragma GCC unroll 8
+    UNROLL
     for (int v = 0; v < vectors; v++) vec_store(a->y + one * f + j + v * LANES, sum[v]);
     return i;
 }
@@ -134,7 +141,7 @@ INLINE void gather_one(const struct wl_filter_grad *g, const float weight[TAPS],
     const vec to_one = vec_load(g->dy + one), to_two = vec_load(g->dy + two);
     const vec d = to_one * vec_load(g->of.x + two) + to_two * vec_load(g->of.x + one);
     vec filter = { 0 };
-#pragma GCC unroll 8
+    UNROLL
     for (int k = 0; k < TAPS; k++) {
         filter += weight[k] * vec_load(row + k * f);
         vec_store(d_row + k * f, vec_load(d_row + k * f) + weight[k] * d);
