@@ -19,12 +19,19 @@
  *     row i of G  = (1, p_i, p_i^2) / L_i(p_i)   row "infinity" of G  = (0, 0, 1)
  *     column i of A' = (1, p_i, p_i^2, p_i^3)    column "infinity"    = (0, 0, 0, 1)
  *
- *          | a2b2    0    -(a2+b2)    0      1   0 |          | 1/a2b2                  0   0 |
- *          |  0    -ab2     -b2       a      1   0 |          | (1   a  a2) / 2a2(a2-b2)      |        | 1  1   1   1
- * 1  0 | B' = |  0     ab2     -b2      -a      1   0 |      G = | (1  -a  a2) / 2a2(a2-b2)      |   A' = | 0  a  -a b
- * -b  0 | |  0    -a2b     -a2       b      1   0 |          | (1   b  b2) / 2b2(b2-a2)      |        | 0  a2  a2  b2
- * b2 0 | |  0     a2b     -a2      -b      1   0 |          | (1  -b  b2) / 2b2(b2-a2)      |        | 0  a3 -a3  b3
- * -b3 1 | |  0    a2b2      0    -(a2+b2)   0   1 |          |  0          0       1         |
+ *          | a2b2    0    -(a2+b2)     0     1   0 |
+ *          |  0    -ab2     -b2        a     1   0 |             | 1   1   1   1   1   0 |
+ *     B' = |  0     ab2     -b2       -a     1   0 |        A' = | 0   a  -a   b  -b   0 |
+ *          |  0    -a2b     -a2        b     1   0 |             | 0   a2  a2  b2  b2  0 |
+ *          |  0     a2b     -a2       -b     1   0 |             | 0   a3 -a3  b3 -b3  1 |
+ *          |  0    a2b2      0     -(a2+b2)  0   1 |
+ *
+ *          | 1/a2b2           0   0           |
+ *          | (1   a  a2) / 2a2(a2-b2)         |
+ *     G =  | (1  -a  a2) / 2a2(a2-b2)         |
+ *          | (1   b  b2) / 2b2(b2-a2)         |
+ *          | (1  -b  b2) / 2b2(b2-a2)         |
+ *          | 0                0   1           |
  *
  * a = .7 and b = 1.5 halve the error of the usual 1 and 2 and cost as much: rows of a and -a share their even and odd
  * parts. */
