@@ -109,8 +109,7 @@ static int step(struct bench *b, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(b->arena);
     struct wl_counts counts = { 0 };
-    if (b->plan->step_time)
-        memset(b->plan->step_time, 0, b->plan->program.n_steps * sizeof *b->plan->step_time);
+    if (b->plan->step_time) memset(b->plan->step_time, 0, b->plan->program.n_steps * sizeof *b->plan->step_time);
     const int64_t start_ns = wl_now_ns();
     int rc = wl_plan_train(b->plan, true, true, &counts, e);
     if (!rc) rc = wl_plan_update(b->plan, 1e-3, e);

@@ -64,10 +64,12 @@ static double *missing_reals(struct wl_arena *a, size_t n)
 
 void wl_obs_alloc(struct wl_observations *obs, size_t n, struct wl_arena *a)
 {
-    *obs = (struct wl_observations) {
-        .n = n, .source = obs->source, .note = obs->note, .work = obs->work,
-        .counted = obs->counted, .run_index = wl_new_array(a, size_t, n)
-    };
+    *obs = (struct wl_observations) { .n = n,
+                                      .source = obs->source,
+                                      .note = obs->note,
+                                      .work = obs->work,
+                                      .counted = obs->counted,
+                                      .run_index = wl_new_array(a, size_t, n) };
     for (size_t i = 0; i < WL_COUNT(columns); i++) {
         void *array = columns[i].is_text ? (void *)wl_new_array(a, const char *, n) : (void *)missing_reals(a, n);
         memcpy((char *)obs + columns[i].offset, &array, sizeof array);

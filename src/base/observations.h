@@ -26,8 +26,8 @@ struct wl_obs_work {
 };
 
 struct wl_observations {
-    const char *source; /* path, for messages */
-    const char *note;   /* how the source was understood, where that is not plain; NULL: nothing to say */
+    const char *source;             /* path, for messages */
+    const char *note;               /* how the source was understood, where that is not plain; NULL: nothing to say */
     const struct wl_obs_work *work; /* NULL: each row is an epoch */
     const char *counted;            /* what `samples` counts: "tokens"; NULL: samples */
     size_t n;

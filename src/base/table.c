@@ -436,32 +436,28 @@ static size_t lines_of(const struct wl_table *t, int width)
     return count.lines;
 }
 
-/* Raises the number of rows that are left out, shown->skip or shown->cut. */
-static void leave_out_rows(struct wl_table *shown, size_t *left_out, int width, size_t lines)
+/* Rows to leave out at one end, as few as do. */
+static size_t rows_to_leave_out(struct wl_table *t, bool first, int width, size_t lines)
 {
-    const size_t rows = wl_table_rows(shown), shown_at_most = lines ? lines : 1;
-    *left_out = rows > shown_at_most ? rows - shown_at_most : 0;
-    while (*left_out + 1 < rows && lines_of(shown, width) > lines) ++*left_out;
+    struct wl_arena *a = wl_arena_new(t->arena);
+    struct wl_table shown = wl_table_with_numbers(t, width > 0, a);
+    size_t *left_out = first ? &shown.skip : &shown.cut;
+    const size_t rows = wl_table_rows(&shown), at_most = lines ? lines : 1;
+    *left_out = rows > at_most ? rows - at_most : 0;
+    while (*left_out + 1 < rows && lines_of(&shown, width) > lines) ++*left_out;
+    const size_t n = *left_out;
+    wl_arena_free(a);
+    return n;
 }
 
 size_t wl_table_skip_to_fit(struct wl_table *t, int width, size_t lines)
 {
-    struct wl_arena *a = wl_arena_new(t->arena);
-    struct wl_table shown = wl_table_with_numbers(t, width > 0, a);
-    leave_out_rows(&shown, &shown.skip, width, lines);
-    t->skip = shown.skip;
-    wl_arena_free(a);
-    return t->skip;
+    return t->skip = rows_to_leave_out(t, true, width, lines);
 }
 
 size_t wl_table_cut_to_fit(struct wl_table *t, int width, size_t lines)
 {
-    struct wl_arena *a = wl_arena_new(t->arena);
-    struct wl_table shown = wl_table_with_numbers(t, width > 0, a);
-    leave_out_rows(&shown, &shown.cut, width, lines);
-    t->cut = shown.cut;
-    wl_arena_free(a);
-    return t->cut;
+    return t->cut = rows_to_leave_out(t, false, width, lines);
 }
 
 void wl_table_text(const struct wl_table *t, struct wl_text *to, int width)

@@ -15,11 +15,11 @@
 
 struct wl_table_head {
     const char *name;
-    bool right;  /* numbers */
-    int digits;  /* of wl_table_real_column; 0: none of these */
-    bool hidden; /* by wl_table_take_constant */
-    bool kept;   /* wl_table_keep */
-    int spare;   /* wl_table_spare: 1 + its place in the order; 0: not named */
+    bool right;                  /* numbers */
+    int digits;                  /* of wl_table_real_column; 0: none of these */
+    bool hidden;                 /* by wl_table_take_constant */
+    bool kept;                   /* wl_table_keep */
+    int spare;                   /* wl_table_spare: 1 + its place in the order; 0: not named */
     const char *quantity, *unit; /* of wl_table_unit_column; NULL: none */
 };
 struct wl_table_style {
@@ -30,7 +30,7 @@ struct wl_table {
     struct wl_arena *arena;
     struct wl_table_head *head;
     size_t columns, head_cap;
-    size_t skip, cut; /* first and last rows that are not printed */
+    size_t skip, cut;     /* first and last rows that are not printed */
     struct wl_strs cells; /* row by row */
     struct wl_table_style *styles;
     size_t n_styles, styles_cap;
@@ -48,8 +48,9 @@ void wl_table_column(struct wl_table *t, const char *name, bool right);
  * significant digits, and up to two more if the smallest would show fewer than digits - 1. */
 void wl_table_real_column(struct wl_table *t, const char *name, int digits);
 
-/* Such a column of amounts in J, W, s or kWh. Where the table has a width, it takes the prefix that fits its largest number,
- * and its head is "quantity prefix-and-unit" ("energy MJ"); elsewhere the head is `name`, and the unit as it is. */
+/* Such a column of amounts in J, W, s or kWh. Where the table has a width, it takes the prefix that fits its largest
+ * number, and its head is "quantity prefix-and-unit" ("energy MJ"); elsewhere the head is `name`, and the unit as it
+ * is. */
 void wl_table_unit_column(struct wl_table *t, const char *name, const char *quantity, const char *unit, int digits);
 
 /* The next cell of the current row. NULL and "" print as "-"; unprintable characters are escaped (printable.h). */

@@ -100,7 +100,8 @@ static void warn(struct wl_sweep_budget *b, size_t limit)
     struct wl_run_limit_state *state = &b->v[limit];
     if (state->forecast > state->limit.value && !state->warned) {
         state->warned = true;
-        wl_log(WL_WARN, "campaign", "the campaign will reach its limit of %s: %s used after %zu of %zu runs, all of them take about %s",
+        wl_log(WL_WARN, "campaign",
+               "the campaign will reach its limit of %s: %s used after %zu of %zu runs, all of them take about %s",
                state->limit.text, wl_run_limit_used(state, state->used, a), b->s->out->done, b->s->out->planned,
                wl_run_limit_forecast(state, a));
     }

@@ -206,9 +206,10 @@ struct wl_sweep_result {
 };
 
 /* Runs what is missing of a campaign. Finished runs are never repeated; runs that were interrupted (also by the death
- * of a wattlaw) are. WL_EINTR: a signal or a limit (out->limits) stopped it; the same call resumes it. WL_EINVAL: the store has the campaign
- * with another command, other data or another way of measuring; the command or data do not exist. WL_EPERM: another
- * process runs this campaign. Other codes: the store failed. out is filled in as far as it got. */
+ * of a wattlaw) are. WL_EINTR: a signal or a limit (out->limits) stopped it; the same call resumes it. WL_EINVAL: the
+ * store has the campaign with another command, other data or another way of measuring; the command or data do not
+ * exist. WL_EPERM: another process runs this campaign. Other codes: the store failed. out is filled in as far as it
+ * got. */
 int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

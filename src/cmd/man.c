@@ -85,7 +85,8 @@ static void add_head(struct wl_text *to, const char *name, const char *about)
 {
     struct wl_text upper = WL_TEXT(to->arena);
     for (const char *s = name; *s; s++) wl_text_addf(&upper, "%c", toupper((unsigned char)*s));
-    wl_text_addf(to, ".Dd %s\n.Dt %s 1\n.Os wattlaw %s\n.Sh NAME\n.Nm %s\n.Nd ", WL_VERSION_DATE, upper.s, WL_VERSION, name);
+    wl_text_addf(to, ".Dd %s\n.Dt %s 1\n.Os wattlaw %s\n.Sh NAME\n.Nm %s\n.Nd ", WL_VERSION_DATE, upper.s, WL_VERSION,
+                 name);
     add_line(to, about, strlen(about));
 }
 

@@ -41,15 +41,16 @@ int wl_law_posterior(const struct wl_law_group *g, enum wl_law_response response
         return 0;
     }
     if (g->scaling == WL_SCALING_MIXED && !force) {
-        out->refusal = wl_strf(a, "%s are not comparable: their %s are neither constant nor proportional to the workers",
-                               wl_law_rows_name(g), g->counted);
+        out->refusal =
+            wl_strf(a, "%s are not comparable: their %s are neither constant nor proportional to the workers",
+                    wl_law_rows_name(g), g->counted);
         return 0;
     }
     if (g->scaling == WL_SCALING_MIXED)
         wl_strs_addf(a, &out->notes, "forced: %s of unlike work are taken to be alike", wl_law_rows_name(g));
     if (g->scaling == WL_SCALING_UNKNOWN)
-        wl_strs_addf(a, &out->notes, "%s are not recorded in every run: all %s are taken to be the same work", g->counted,
-                     wl_law_rows_name(g));
+        wl_strs_addf(a, &out->notes, "%s are not recorded in every run: all %s are taken to be the same work",
+                     g->counted, wl_law_rows_name(g));
     out->data = wl_new(a, struct wl_hier_data);
     int rc = wl_hier_reduce(runs_of(g, out->growth, a), g->n_runs, out->data, a, e);
     if (!prior) prior = response == WL_LAW_ENERGY ? &wl_hier_energy_prior : &wl_hier_time_prior;

@@ -92,7 +92,8 @@ int wl_law_tokens_as_samples(struct wl_observations *obs, struct wl_err *e)
 
 bool wl_law_has_tokens_alone(const struct wl_observations *obs)
 {
-    return rows_with(obs, real_column(obs, "samples")) == 0 && obs->n > 0 && rows_with(obs, real_column(obs, "tokens")) == obs->n;
+    return rows_with(obs, real_column(obs, "samples")) == 0 && obs->n > 0 &&
+           rows_with(obs, real_column(obs, "tokens")) == obs->n;
 }
 
 const char *wl_law_per_work_text(const struct wl_obs_work *work, struct wl_arena *a)

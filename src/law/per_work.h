@@ -6,9 +6,10 @@
 
 #define WL_LAW_WORK_CHOICES "epochs|steps|samples|tokens"
 
-/* Scales each row's time, energy and counts to 1000 steps (updates), 10^6 samples or 10^9 tokens, and sets obs->work and
- * obs->note, which laws print; "epochs" and NULL leave them. `samples` becomes what the work amounts to: samples or
- * tokens themselves, of steps their samples, else their tokens. Rows without that count lose their time and energy. WL_EINVAL: no row has it. */
+/* Scales each row's time, energy and counts to 1000 steps (updates), 10^6 samples or 10^9 tokens, and sets obs->work
+ * and obs->note, which laws print; "epochs" and NULL leave them. `samples` becomes what the work amounts to: samples or
+ * tokens themselves, of steps their samples, else their tokens. Rows without that count lose their time and energy.
+ * WL_EINVAL: no row has it. */
 int wl_law_per_work(struct wl_observations *obs, const char *work, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* NULL where the work is an epoch, or a run without epochs ("epochs" and NULL). */

@@ -131,9 +131,9 @@ static void on_end(void *ctx, struct wl_active_run *run)
     struct wl_run_limits *l = ctx;
     for (size_t i = 0; i < l->n; i++) {
         struct wl_run_limit_state *s = &l->v[i];
-        s->used = s->limit.before + (s->limit.of_energy
-                                         ? wl_run_meter_at(run->recorder.meter, run->out->end_ns)
-                                         : (double)(run->out->end_ns - run->out->start_ns) / WL_NS_PER_S);
+        s->used =
+            s->limit.before + (s->limit.of_energy ? wl_run_meter_at(run->recorder.meter, run->out->end_ns)
+                                                  : (double)(run->out->end_ns - run->out->start_ns) / WL_NS_PER_S);
         s->work = wl_work_rate_text(&l->rate, l->a);
     }
 }

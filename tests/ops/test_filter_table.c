@@ -1,5 +1,5 @@
-/* Filters by a table against those without one: values and gradients before and after training, smoothness across nodes,
- * refinement, and what must not change a bit. */
+/* Filters by a table against those without one: values and gradients before and after training, smoothness across
+ * nodes, refinement, and what must not change a bit. */
 #include "backend_compare.h"
 
 #include <math.h>
@@ -133,7 +133,9 @@ static bool same_values(struct net *n, struct net *m)
     return memcmp(values(n, n->y, false).v, values(m, m->y, false).v, values(n, n->y, false).n * sizeof(float)) == 0;
 }
 
-static const struct shape shapes[] = { { "cpu", 32, 40, 1, false }, { "cpu", 144, 40, 2, false }, { "ref", 17, 20, 1, false } };
+static const struct shape shapes[] = { { "cpu", 32, 40, 1, false },
+                                       { "cpu", 144, 40, 2, false },
+                                       { "ref", 17, 20, 1, false } };
 
 static struct net without_table(struct wl_arena *a, struct shape s)
 {
@@ -183,7 +185,8 @@ static void test_near_exact_filters_after_training(void **state)
     wl_arena_free(a);
 }
 
-/* y as the first pair's distance moves, against what it does without a table: at a node the polynomial is another one. */
+/* y as the first pair's distance moves, against what it does without a table: at a node the polynomial is another one.
+ */
 static void test_continuous_across_nodes(void **state)
 {
     (void)state;
@@ -281,12 +284,9 @@ static void test_named_in_reports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_near_exact_filters),
-        cmocka_unit_test(test_near_exact_filters_after_training),
-        cmocka_unit_test(test_continuous_across_nodes),
-        cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_no_table_for_few_pairs),
-        cmocka_unit_test(test_parameters_that_are_not_finite),
+        cmocka_unit_test(test_near_exact_filters),      cmocka_unit_test(test_near_exact_filters_after_training),
+        cmocka_unit_test(test_continuous_across_nodes), cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_no_table_for_few_pairs),  cmocka_unit_test(test_parameters_that_are_not_finite),
         cmocka_unit_test(test_named_in_reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

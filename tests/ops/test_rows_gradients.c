@@ -384,10 +384,9 @@ static void test_triplet_conv(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_dense),        cmocka_unit_test(test_filter_conv),
-        cmocka_unit_test(test_filter_table), cmocka_unit_test(test_gate),
-        cmocka_unit_test(test_edge_concat),  cmocka_unit_test(test_segment_sum), cmocka_unit_test(test_bessel_basis),
-        cmocka_unit_test(test_triplet_conv),
+        cmocka_unit_test(test_dense),        cmocka_unit_test(test_filter_conv),  cmocka_unit_test(test_filter_table),
+        cmocka_unit_test(test_gate),         cmocka_unit_test(test_edge_concat),  cmocka_unit_test(test_segment_sum),
+        cmocka_unit_test(test_bessel_basis), cmocka_unit_test(test_triplet_conv),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

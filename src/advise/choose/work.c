@@ -49,8 +49,8 @@ static int set_units(struct wl_choose_collected *s, struct wl_err *e)
     const char *one = noun_of_row(s);
     c->unit = unit_text(s, hi, alike);
     if (!s->per_sample)
-        wl_strs_addf(s->a, &c->notes, "the samples of %ss are not known: %ss of all settings count as the same work", one,
-                     one);
+        wl_strs_addf(s->a, &c->notes, "the samples of %ss are not known: %ss of all settings count as the same work",
+                     one, one);
     else if (!alike)
         wl_strs_addf(s->a, &c->notes, "%ss differ in their %ss (%g to %g): times and energies are per %s", one,
                      wl_choose_noun(w), lo, hi, wl_choose_noun(w));

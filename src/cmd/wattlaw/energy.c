@@ -98,8 +98,7 @@ static void print_lines(const struct wl_energy_law_group *g, struct wl_arena *a)
 /* Above, coefficients are rounding errors of the inversion. */
 static const double COLLINEAR_VIF = 1e6;
 
-static void print_drivers(const struct wl_energy_law_result *r, const struct wl_energy_law_group *g,
-                          struct wl_arena *a)
+static void print_drivers(const struct wl_energy_law_result *r, const struct wl_energy_law_group *g, struct wl_arena *a)
 {
     if (g->drivers_reason) {
         wl_print("  drivers    not tested: %s\n", g->drivers_reason);
@@ -110,11 +109,10 @@ static void print_drivers(const struct wl_energy_law_result *r, const struct wl_
                  r->work ? r->work->name : "samples", g->vif);
         return;
     }
-    wl_print(
-        "  drivers    rate on %s %+.2f (%s) and updates %+.2f (%s) per worker-hour, standardised; R2 %.2f, VIF "
-        "%.1f\n",
-        r->work ? r->work->name : "samples", g->by_samples.value, wl_format_p(g->by_samples.p, a), g->by_updates.value, wl_format_p(g->by_updates.p, a),
-        g->drivers_r2, g->vif);
+    wl_print("  drivers    rate on %s %+.2f (%s) and updates %+.2f (%s) per worker-hour, standardised; R2 %.2f, VIF "
+             "%.1f\n",
+             r->work ? r->work->name : "samples", g->by_samples.value, wl_format_p(g->by_samples.p, a),
+             g->by_updates.value, wl_format_p(g->by_updates.p, a), g->drivers_r2, g->vif);
 }
 
 /* With the interval of the measurement, where the source has it. */

@@ -316,7 +316,8 @@ static bool print_note(const char *note, const char *before, bool all)
 {
     enum { LATER = 5, LABEL = 13 }; /* lines: a busy machine, what --all adds */
     const int width = wl_out_width(WL_STDOUT);
-    const size_t text = width > LABEL ? (size_t)(width - LABEL) : 1, lines = 1 + strlen(note) / text + 2 * (*before != 0);
+    const size_t text = width > LABEL ? (size_t)(width - LABEL) : 1,
+                 lines = 1 + strlen(note) / text + 2 * (*before != 0);
     if (lines > wl_screen_left(all, LATER)) return false;
     if (*before) wl_print("\n%s\n", before);
     wl_print("  note       %s\n", note);
@@ -370,8 +371,8 @@ static const char *no_law_text(const struct wl_law_group *g, struct wl_arena *a)
 }
 
 /* The law in a few lines, the measurements, then the quality of the fit. Returns how many notes are hidden. */
-static size_t print_group(const struct wl_law_result *r, const struct wl_law_group *g, const struct wl_law_curves *curves,
-                        const struct view *view, struct wl_arena *a)
+static size_t print_group(const struct wl_law_result *r, const struct wl_law_group *g,
+                          const struct wl_law_curves *curves, const struct view *view, struct wl_arena *a)
 {
     wl_print("%s%s%s", g->title, g->simulated ? " (simulated)" : "", wl_law_per_work_text(g->work, a));
     if (g->scaling == WL_SCALING_STRONG || g->scaling == WL_SCALING_WEAK)
@@ -466,8 +467,9 @@ static void print_result(const struct wl_law_result *r, const struct wl_law_curv
     wl_busy_runs_print(busy, !view.details);
     if (view.details) return;
     const char *notes = hidden ? wl_strf(a, "%s, ", wl_format_count(hidden, "note", a)) : "";
-    wl_screen_print_rest(wl_strf(a, view.tables ? "%scurves, intervals and the quality of the fit"
-                                                : "%smeasurements, curves, intervals, the quality of each fit",
+    wl_screen_print_rest(wl_strf(a,
+                                 view.tables ? "%scurves, intervals and the quality of the fit"
+                                             : "%smeasurements, curves, intervals, the quality of each fit",
                                  notes));
 }
 

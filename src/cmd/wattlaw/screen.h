@@ -18,7 +18,8 @@ static inline bool wl_screen_is_short(bool all) { return !all && wl_out_width(WL
 /* Prints what --all would add: "(--all adds curves, quality of the fit)". */
 static inline void wl_screen_print_rest(const char *what) { wl_print("\n(--all adds %s)\n", what); }
 
-/* The lines that are left of the screen, but for `later` ones and that of the prompt; SIZE_MAX: everything is printed. */
+/* The lines that are left of the screen, but for `later` ones and that of the prompt; SIZE_MAX: everything is printed.
+ */
 static inline size_t wl_screen_left(bool all, size_t later)
 {
     if (!wl_screen_is_short(all)) return SIZE_MAX;

@@ -34,7 +34,8 @@ static const struct wl_opt rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct options, epoch_regex),
       .unit = "REGEX",
-      .help = "regular expression of COMMAND's output lines that report an epoch, as 'epoch ([0-9]+)' (default: none)" },
+      .help =
+          "regular expression of COMMAND's output lines that report an epoch, as 'epoch ([0-9]+)' (default: none)" },
     { .name = "set",
       .type = WL_LINES,
       .offset = offsetof(struct options, set),
@@ -44,7 +45,8 @@ static const struct wl_opt rows[] = {
       .type = WL_STRS,
       .offset = offsetof(struct options, stop_at),
       .unit = "LIMIT",
-      .help = "energy, cost or time at which the whole campaign is stopped, as 2kWh, 50EUR (with price in [measure]) or 3h; "
+      .help = "energy, cost or time at which the whole campaign is stopped, as 2kWh, 50EUR (with price in [measure]) "
+              "or 3h; "
               "a larger limit resumes the campaign (default: none)" },
     { .name = "dry-run",
       .type = WL_FLAG,
@@ -437,12 +439,14 @@ const struct wl_cmd wl_cmd_sweep = {
     .name = "sweep",
     .usage = "[options] FILE.ini | [options] -- COMMAND...",
     .help = "run a campaign: measure and store every setting of a grid, several times each",
-    .more = "The same command resumes after Ctrl-C, a crash or a reboot: finished runs are never repeated.\n"
-            "Exit status: 0 all runs are done, 1 some failed, 2 wrong usage, 124 a limit was reached, 130 interrupted.\n"
-            "\n"
-            "    wattlaw sweep --axis workers=1,2 --axis batch=16,32 -- python3 train.py --workers {workers} --batch {batch}\n"
-            "    wattlaw sweep experiments/quickstart.ini --dry-run\n"
-            "    wattlaw sweep experiments/quickstart.ini --set campaign.repeats=5",
+    .more =
+        "The same command resumes after Ctrl-C, a crash or a reboot: finished runs are never repeated.\n"
+        "Exit status: 0 all runs are done, 1 some failed, 2 wrong usage, 124 a limit was reached, 130 interrupted.\n"
+        "\n"
+        "    wattlaw sweep --axis workers=1,2 --axis batch=16,32 -- python3 train.py --workers {workers} --batch "
+        "{batch}\n"
+        "    wattlaw sweep experiments/quickstart.ini --dry-run\n"
+        "    wattlaw sweep experiments/quickstart.ini --set campaign.repeats=5",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

@@ -48,8 +48,10 @@ void wl_factor_make_work_equal(struct wl_factor_group *g, struct wl_arena *a)
     const bool differs = wl_law_scaling_of(known, n) == WL_SCALING_MIXED;
     g->work = (struct wl_factor_work) { .samples = NAN };
     if (unknown && differs) {
-        g->work.refusal = wl_strf(a, "the work of %s differs, and samples are not recorded in every run: times and "
-                                     "energies are not comparable", g->rows_name);
+        g->work.refusal = wl_strf(a,
+                                  "the work of %s differs, and samples are not recorded in every run: times and "
+                                  "energies are not comparable",
+                                  g->rows_name);
     } else if (!unknown && n) {
         const bool per_worker = is_weak(g);
         const double samples = per_worker ? known[0].samples / known[0].workers : known[0].samples;

@@ -202,7 +202,7 @@ struct wl_law_counts {
 struct wl_law_group {
     struct wl_law_key *key; /* accumulation is derived */
     size_t n_key;
-    const char *title; /* "resnet50, local_batch 16"; "all runs" without a key */
+    const char *title;              /* "resnet50, local_batch 16"; "all runs" without a key */
     const struct wl_obs_work *work; /* of the observations */
     const char *counted;            /* "samples", "tokens" */
     enum wl_law_scaling scaling;
@@ -293,7 +293,7 @@ void wl_law_normalised_json(const struct wl_law_result *r, struct wl_json *objec
 
 /* Names for output: "strong"; "time_s", "s" and "t". */
 const char *wl_law_scaling_name(enum wl_law_scaling s);
-const char *wl_law_verdict_name(enum wl_law_verdict v); /* "REJECTED" */
+const char *wl_law_verdict_name(enum wl_law_verdict v);     /* "REJECTED" */
 const char *wl_law_rows_name(const struct wl_law_group *g); /* "epochs", or "steps" and "tokens" as the work */
 const char *wl_law_response_name(enum wl_law_response r);
 const char *wl_law_response_unit(enum wl_law_response r);

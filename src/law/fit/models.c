@@ -259,9 +259,9 @@ void wl_law_fit_models(struct wl_law_group *g, enum wl_law_response response, st
         return;
     }
     if (response != WL_LAW_TIME || g->scaling == WL_SCALING_MIXED) {
-        g->no_models_reason = response != WL_LAW_TIME ? "the candidate models describe time, not energy"
-                                                      : wl_strf(a, "%s are not comparable across worker counts",
-                                                                wl_law_rows_name(g));
+        g->no_models_reason = response != WL_LAW_TIME
+                                  ? "the candidate models describe time, not energy"
+                                  : wl_strf(a, "%s are not comparable across worker counts", wl_law_rows_name(g));
         return;
     }
     struct wl_arena *scratch = wl_arena_new(a);

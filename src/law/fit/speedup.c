@@ -120,10 +120,7 @@ static void set_ratios(struct wl_estimate *of_runs, struct wl_estimate *of_confi
     *of_configs = wl_law_ratio_of_configurations(&r);
 }
 
-static struct wl_law_mean mean_of(struct sample s)
-{
-    return (struct wl_law_mean) { s.mean, s.variance / s.n, s.n };
-}
+static struct wl_law_mean mean_of(struct sample s) { return (struct wl_law_mean) { s.mean, s.variance / s.n, s.n }; }
 
 void wl_law_fill_speedup(struct wl_law_group *g, struct wl_arena *a)
 {

@@ -5,50 +5,29 @@
 #include "nn/cpu/cpu.h"
 #include "nn/threads.h"
 
-enum { NONE = -1 };
-
 /* A step's call, and which of its uses are the call's values. */
 struct context {
     struct wl_batch_norm_call call;
     int x, z, y, gamma, beta, mean, var, scratch, dy, d, dx, dgamma, dbeta;
 };
 
-static int reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
-{
-    if (!b) return NONE;
-    wl_step_reads(p, s, b);
-    return s->n_uses - 1;
-}
-
-static int writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
-{
-    if (!b) return NONE;
-    wl_step_writes(p, s, b);
-    return s->n_uses - 1;
-}
-
-static void *at(const struct wl_step *s, const struct wl_run *r, int use)
-{
-    return use == NONE ? NULL : wl_use_at(s, r, use);
-}
-
 static struct wl_batch_norm_call call_of(const struct wl_step *s, const struct wl_run *r)
 {
     const struct context *o = s->context;
     struct wl_batch_norm_call c = o->call;
-    c.x = at(s, r, o->x);
-    c.z = at(s, r, o->z);
-    c.y = at(s, r, o->y);
-    c.gamma = at(s, r, o->gamma);
-    c.beta = at(s, r, o->beta);
-    c.mean = at(s, r, o->mean);
-    c.var = at(s, r, o->var);
-    c.scratch = at(s, r, o->scratch);
-    c.dy = at(s, r, o->dy);
-    c.d = at(s, r, o->d);
-    c.dx = at(s, r, o->dx);
-    c.dgamma = at(s, r, o->dgamma);
-    c.dbeta = at(s, r, o->dbeta);
+    c.x = wl_any_use_at(s, r, o->x);
+    c.z = wl_any_use_at(s, r, o->z);
+    c.y = wl_any_use_at(s, r, o->y);
+    c.gamma = wl_any_use_at(s, r, o->gamma);
+    c.beta = wl_any_use_at(s, r, o->beta);
+    c.mean = wl_any_use_at(s, r, o->mean);
+    c.var = wl_any_use_at(s, r, o->var);
+    c.scratch = wl_any_use_at(s, r, o->scratch);
+    c.dy = wl_any_use_at(s, r, o->dy);
+    c.d = wl_any_use_at(s, r, o->d);
+    c.dx = wl_any_use_at(s, r, o->dx);
+    c.dgamma = wl_any_use_at(s, r, o->dgamma);
+    c.dbeta = wl_any_use_at(s, r, o->dbeta);
     return c;
 }
 
@@ -92,21 +71,21 @@ static struct wl_step *emit(struct wl_program *p, const struct norm *b, const ch
     struct context *o = wl_new(p->arena, struct context);
     *o = (struct context) {
         { .rows = b->rows, .kernels = k ? k : wl_batch_norm_plain(b->rows.type), .eps = b->n->u.norm.eps },
-        .z = NONE,
-        .y = NONE,
-        .scratch = NONE,
-        .dy = NONE,
-        .d = NONE,
-        .dx = NONE,
-        .dgamma = NONE,
-        .dbeta = NONE
+        .z = WL_NO_USE,
+        .y = WL_NO_USE,
+        .scratch = WL_NO_USE,
+        .dy = WL_NO_USE,
+        .d = WL_NO_USE,
+        .dx = WL_NO_USE,
+        .dgamma = WL_NO_USE,
+        .dbeta = WL_NO_USE
     };
     struct wl_step *s = wl_step_emit(p, b->n, pass, when, run);
     s->context = o;
     s->implementation = o->call.kernels->name;
-    o->x = reads(p, s, b->x);
-    o->gamma = reads(p, s, b->gamma);
-    o->beta = reads(p, s, b->beta);
+    o->x = wl_step_reads_any(p, s, b->x);
+    o->gamma = wl_step_reads_any(p, s, b->gamma);
+    o->beta = wl_step_reads_any(p, s, b->beta);
     return s;
 }
 
@@ -121,11 +100,12 @@ static void emit_forward(struct wl_program *p, const struct norm *b, unsigned wh
     struct wl_step *s = emit(p, b, b->sum ? "forward, add" : "forward", when, when == WL_TRAIN ? run_train : run_eval);
     struct context *o = s->context;
     o->call.relu = (b->sum ? b->sum : b->n)->relu;
-    o->mean = when == WL_TRAIN ? writes(p, s, b->mean) : reads(p, s, p->value[b->n->stat[0]->id]);
-    o->var = when == WL_TRAIN ? writes(p, s, b->var) : reads(p, s, p->value[b->n->stat[1]->id]);
-    o->z = reads(p, s, b->z);
-    o->y = writes(p, s, b->y);
-    if (when == WL_TRAIN) o->scratch = writes(p, s, scratch(p, b));
+    o->mean =
+        when == WL_TRAIN ? wl_step_writes_any(p, s, b->mean) : wl_step_reads_any(p, s, p->value[b->n->stat[0]->id]);
+    o->var = when == WL_TRAIN ? wl_step_writes_any(p, s, b->var) : wl_step_reads_any(p, s, p->value[b->n->stat[1]->id]);
+    o->z = wl_step_reads_any(p, s, b->z);
+    o->y = wl_step_writes_any(p, s, b->y);
+    if (when == WL_TRAIN) o->scratch = wl_step_writes_any(p, s, scratch(p, b));
 }
 
 /* x as rows, through a plain copy where its layout has none. */
@@ -209,15 +189,15 @@ static int backward(struct wl_program *p, const struct wl_node *n, const struct 
     struct wl_step *s = emit(p, &b, sum ? "backward, add" : "backward", WL_TRAIN, run_backward);
     struct context *o = s->context;
     o->call.backward = of_y ? WL_BATCH_NORM_RELU_FROM_Y : n->relu ? WL_BATCH_NORM_RELU_FROM_X : WL_BATCH_NORM_NO_RELU;
-    o->mean = reads(p, s, saved[1]);
-    o->var = reads(p, s, saved[2]);
-    o->y = of_y ? reads(p, s, p->value[out->id]) : NONE;
-    o->dy = reads(p, s, dy);
-    o->d = writes(p, s, d);
-    o->dx = writes(p, s, dx);
-    o->dgamma = writes(p, s, p->gradient[n->par[0]->id]);
-    o->dbeta = writes(p, s, p->gradient[n->par[1]->id]);
-    o->scratch = writes(p, s, scratch(p, &b));
+    o->mean = wl_step_reads_any(p, s, saved[1]);
+    o->var = wl_step_reads_any(p, s, saved[2]);
+    o->y = of_y ? wl_step_reads_any(p, s, p->value[out->id]) : WL_NO_USE;
+    o->dy = wl_step_reads_any(p, s, dy);
+    o->d = wl_step_writes_any(p, s, d);
+    o->dx = wl_step_writes_any(p, s, dx);
+    o->dgamma = wl_step_writes_any(p, s, p->gradient[n->par[0]->id]);
+    o->dbeta = wl_step_writes_any(p, s, p->gradient[n->par[1]->id]);
+    o->scratch = wl_step_writes_any(p, s, scratch(p, &b));
     if (other && other->gradient) rc = wl_gradient_add(p, n, other, d ? d : dy, e);
     if (!rc && n->in[0]->gradient) rc = wl_cpu_gradient_add(p, n, n->in[0], dx, e);
     if (!rc) wl_gradient_done(p, out);

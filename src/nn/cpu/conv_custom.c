@@ -31,8 +31,6 @@ int wl_conv_custom_weights(struct wl_cpu *c, const struct wl_window *v, wl_md *o
 
 /* ---- steps ---- */
 
-enum { NONE = -1 };
-
 /* What a step computes, and which of its uses is what. */
 struct context {
     const struct wl_conv_custom *kernel;
@@ -41,41 +39,22 @@ struct context {
     int x, dy, w, bias, y, dx, dw, db, scratch;
 };
 
-static int reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
-{
-    if (!b) return NONE;
-    wl_step_reads(p, s, b);
-    return s->n_uses - 1;
-}
-
-static int writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
-{
-    if (!b) return NONE;
-    wl_step_writes(p, s, b);
-    return s->n_uses - 1;
-}
-
-static void *at(const struct wl_step *s, const struct wl_run *r, int use)
-{
-    return use == NONE ? NULL : wl_use_at(s, r, use);
-}
-
 static int run(const struct wl_step *s, const struct wl_run *r, struct wl_err *e)
 {
     (void)e;
     const struct context *o = s->context;
     o->kernel->run(&(struct wl_conv_call) { .v = wl_conv_window(s->node),
                                             .pass = o->pass,
-                                            .x = at(s, r, o->x),
-                                            .dy = at(s, r, o->dy),
-                                            .w = at(s, r, o->w),
-                                            .bias = at(s, r, o->bias),
+                                            .x = wl_any_use_at(s, r, o->x),
+                                            .dy = wl_any_use_at(s, r, o->dy),
+                                            .w = wl_any_use_at(s, r, o->w),
+                                            .bias = wl_any_use_at(s, r, o->bias),
                                             .relu = o->relu,
-                                            .y = at(s, r, o->y),
-                                            .dx = at(s, r, o->dx),
-                                            .dw = at(s, r, o->dw),
-                                            .db = at(s, r, o->db),
-                                            .scratch = at(s, r, o->scratch) });
+                                            .y = wl_any_use_at(s, r, o->y),
+                                            .dx = wl_any_use_at(s, r, o->dx),
+                                            .dw = wl_any_use_at(s, r, o->dw),
+                                            .db = wl_any_use_at(s, r, o->db),
+                                            .scratch = wl_any_use_at(s, r, o->scratch) });
     return 0;
 }
 
@@ -92,22 +71,29 @@ void wl_conv_custom_emit(struct wl_program *p, const struct wl_node *n, const st
     const unsigned when = pass == WL_PASS_FORWARD ? WL_TRAIN | WL_EVAL : WL_TRAIN;
     struct wl_step *s = wl_step_emit(p, n, b->relu ? "forward, relu" : names[pass], when, run);
     struct context *o = s->context = wl_new(p->arena, struct context);
-    *o = (struct context) { .kernel = kernel,
-                            .pass = pass,
-                            .relu = b->relu,
-                            .x = reads(p, s, b->x),
-                            .dy = reads(p, s, b->dy),
-                            .w = reads(p, s, b->w),
-                            .bias = reads(p, s, b->bias),
-                            .y = writes(p, s, b->y),
-                            .dx = writes(p, s, b->dx),
-                            .dw = writes(p, s, b->dw),
-                            .db = writes(p, s, b->db) };
-    o->scratch = writes(p, s, scratch(p, kernel->scratch_bytes(&v, pass)));
+    o->kernel = kernel;
+    o->pass = pass;
+    o->relu = b->relu;
+    o->x = wl_step_reads_any(p, s, b->x);
+    o->dy = wl_step_reads_any(p, s, b->dy);
+    o->w = wl_step_reads_any(p, s, b->w);
+    o->bias = wl_step_reads_any(p, s, b->bias);
+    o->y = wl_step_writes_any(p, s, b->y);
+    o->dx = wl_step_writes_any(p, s, b->dx);
+    o->dw = wl_step_writes_any(p, s, b->dw);
+    o->db = wl_step_writes_any(p, s, b->db);
+    o->scratch = wl_step_writes_any(p, s, scratch(p, kernel->scratch_bytes(&v, pass)));
     s->choice = choice;
     s->implementation = kernel->implementation;
     s->numerics = kernel->numerics;
     s->arithmetic = kernel->arithmetic;
+}
+
+void wl_conv_custom_sum_bias(const float *sums, int64_t pieces, int64_t k, float *db)
+{
+    memset(db, 0, (size_t)k * sizeof(float));
+    for (int64_t piece = 0; piece < pieces; piece++)
+        for (int64_t i = 0; i < k; i++) db[i] += sums[piece * k + i];
 }
 
 /* ---- how long a pass takes ---- */

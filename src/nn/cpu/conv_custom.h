@@ -22,9 +22,9 @@ struct wl_conv_call {
 
 /* A kernel. Bits do not depend on the number of threads. */
 struct wl_conv_custom {
-    const char *answer;         /* in the table of choices: "winograd in int16" */
-    const char *implementation; /* in --explain */
-    const char *numerics;       /* there too: the algorithm, its arithmetic and its error class */
+    const char *answer;              /* in the table of choices: "winograd in int16" */
+    const char *implementation;      /* in --explain */
+    const char *numerics;            /* there too: the algorithm, its arithmetic and its error class */
     struct wl_arithmetic arithmetic; /* there too, where tiles are whole */
     bool (*applies)(const struct wl_window *v, enum wl_pass pass);         /* shape, pass and processor */
     size_t (*scratch_bytes)(const struct wl_window *v, enum wl_pass pass); /* for omp_get_max_threads() */
@@ -55,6 +55,9 @@ int wl_conv_custom_time(struct wl_cpu *c, const struct wl_conv_custom *kernel, c
                         enum wl_pass pass, bool bias, double *seconds, struct wl_err *e);
 
 /* The kernels. */
+/* db [K] = the sum over pieces of sums [pieces,K], in their order. */
+void wl_conv_custom_sum_bias(const float *sums, int64_t pieces, int64_t k, float *db);
+
 extern const struct wl_conv_custom wl_conv_winograd_3x3_int16, wl_conv_winograd_3x3_weights, wl_conv_weights_bf16;
 
 #endif

@@ -117,14 +117,6 @@ static void add_up(const struct pass *s, int64_t first, int64_t end, int64_t tap
         });
 }
 
-static void finish_bias(const struct pass *s)
-{
-    const int64_t k = s->call->v.k;
-    memset(s->call->db, 0, (size_t)k * sizeof(float));
-    for (int64_t piece = 0; piece < s->o.pieces; piece++)
-        for (int64_t i = 0; i < k; i++) s->call->db[i] += s->sums[piece * k + i];
-}
-
 static void run(const struct wl_conv_call *c)
 {
     struct pass s = { .call = c, .pairs = c->scratch };
@@ -142,7 +134,7 @@ static void run(const struct wl_conv_call *c)
         for (int64_t i = 0; i < items; i++)
             add_up(&s, first, end, i / o->parts / o->panels, i / o->parts % o->panels, i % o->parts);
     }
-    if (c->db) finish_bias(&s);
+    if (c->db) wl_conv_custom_sum_bias(s.sums, o->pieces, c->v.k, c->db);
 }
 
 static bool applies(const struct wl_window *v, enum wl_pass pass)

@@ -109,9 +109,7 @@ static void emit(struct wl_program *p, const struct wl_node *n, bool back, struc
     const bool inverse = back == (n->op == WL_OP_FFT2);
     struct transform *f = wl_new(p->arena, struct transform);
     const struct wl_fourier_size v = f->size = wl_fourier_size(n);
-    f->plan = (struct wl_fft2) {
-        .across = plan_fft(v.w, p->arena), .down = plan_fft(v.h, p->arena), .modes = v.modes
-    };
+    f->plan = (struct wl_fft2) { .across = plan_fft(v.w, p->arena), .down = plan_fft(v.h, p->arena), .modes = v.modes };
     f->plan.scale = (float)(1 / sqrt((double)(v.h * v.w)));
     f->doubled = n->op == WL_OP_INVERSE_FFT2;
     struct wl_step *s = wl_simd_step_emit(p, n, back ? "backward" : "forward", back ? WL_TRAIN : WL_TRAIN | WL_EVAL,

@@ -183,10 +183,10 @@ static bool applies(const struct wl_window *v, enum wl_pass pass)
 #endif
 
 const struct wl_conv_custom wl_conv_winograd_3x3_int16 = {
-    .answer = "winograd in int16",
+    .answer = WL_WINOGRAD_ANSWER,
     .implementation = "winograd_3x3_int16",
-    .numerics = "Winograd's F(4x4,3x3) in 16-bit integers; a convolution errs at most 1.6 times as much as in bf16",
-    .arithmetic = { .algorithm = "F(4x4,3x3)", .work = 0.25, .numbers = WL_NUMBERS_INT16 },
+    .numerics = WL_WINOGRAD_NUMERICS,
+    .arithmetic = WL_WINOGRAD_ARITHMETIC,
     .applies = applies,
     .scratch_bytes = scratch_bytes,
     .run = run,

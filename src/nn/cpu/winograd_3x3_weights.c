@@ -150,13 +150,6 @@ static void finish_filters(const struct pass *p, int64_t dy_block, int64_t x_blo
                           p->call->dw + (dy_block * s->x_blocks + x_block) * WL_WINOGRAD_TAPS * LANES * LANES);
 }
 
-static void finish_bias(const struct pass *p)
-{
-    memset(p->call->db, 0, (size_t)p->s.g.k * sizeof(float));
-    for (int64_t piece = 0; piece < p->s.pieces; piece++)
-        for (int64_t k = 0; k < p->s.g.k; k++) p->call->db[k] += p->db[piece * p->s.g.k + k];
-}
-
 static void run(const struct wl_conv_call *c)
 {
     const struct pass p = pass_of(c);
@@ -175,7 +168,7 @@ static void run(const struct wl_conv_call *c)
 #pragma omp for schedule(static)
         for (int64_t i = 0; i < s->dy_blocks * s->x_blocks; i++) finish_filters(&p, i / s->x_blocks, i % s->x_blocks);
     }
-    if (c->db) finish_bias(&p);
+    if (c->db) wl_conv_custom_sum_bias(p.db, s->pieces, s->g.k, c->db);
 }
 
 static bool applies(const struct wl_window *v, enum wl_pass pass)
@@ -185,10 +178,10 @@ static bool applies(const struct wl_window *v, enum wl_pass pass)
 }
 
 const struct wl_conv_custom wl_conv_winograd_3x3_weights = {
-    .answer = "winograd in int16",
+    .answer = WL_WINOGRAD_ANSWER,
     .implementation = "winograd_3x3_weights",
-    .numerics = "Winograd's F(4x4,3x3) in 16-bit integers; a convolution errs at most 1.6 times as much as in bf16",
-    .arithmetic = { .algorithm = "F(4x4,3x3)", .work = 0.25, .numbers = WL_NUMBERS_INT16 },
+    .numerics = WL_WINOGRAD_NUMERICS,
+    .arithmetic = WL_WINOGRAD_ARITHMETIC,
     .applies = applies,
     .scratch_bytes = scratch_bytes,
     .run = run,

@@ -87,7 +87,8 @@ static double table_flops(const struct wl_graph *g, const struct wl_node *n, boo
     const double f = (double)n->out->dims.d[1], pairs = g->mean_rows[WL_EDGES],
                  nodes = (double)wl_filter_table_of(&shape, WL_FILTER_COARSEST).nodes,
                  layers = nodes * ((double)shape.gaussians * f + f * f);
-    return 2 * (backward ? 3 * layers + pairs * f * (2 * WL_FILTER_TAPS + 4) : layers + pairs * f * (WL_FILTER_TAPS + 2));
+    return 2 *
+           (backward ? 3 * layers + pairs * f * (2 * WL_FILTER_TAPS + 4) : layers + pairs * f * (WL_FILTER_TAPS + 2));
 }
 
 static void describe_filter(const struct wl_program *p, bool backward, struct wl_step *s)

@@ -1,11 +1,12 @@
-/* Filters as a table over the distance (docs/adr/155). The two layers of wl_filter_conv before its cutoff are a function of
- * the distance alone, as smooth as the Gaussians. They are evaluated on nodes that lie evenly, and between nodes the
- * polynomial through the six nearest ones is taken (Lagrange). The backward pass is the exact gradient of that: each pair
- * adds its filter's gradient, weighted alike, to those of six nodes, and the layers' backward pass runs on nodes.
+/* Filters as a table over the distance (docs/adr/155). The two layers of wl_filter_conv before its cutoff are a
+ * function of the distance alone, as smooth as the Gaussians. They are evaluated on nodes that lie evenly, and between
+ * nodes the polynomial through the six nearest ones is taken (Lagrange). The backward pass is the exact gradient of
+ * that: each pair adds its filter's gradient, weighted alike, to those of six nodes, and the layers' backward pass runs
+ * on nodes.
  *
- * How many nodes there are follows from the parameters and the batch alone, so nothing of it is kept: the coarsest table
- * is taken whose error is small enough as its sixth differences bound it; where none is, or where a table has more nodes
- * than the batch has pairs, the layers run on pairs. */
+ * How many nodes there are follows from the parameters and the batch alone, so nothing of it is kept: the coarsest
+ * table is taken whose error is small enough as its sixth differences bound it; where none is, or where a table has
+ * more nodes than the batch has pairs, the layers run on pairs. */
 #ifndef WL_NN_LOWERING_FILTER_TABLE_H
 #define WL_NN_LOWERING_FILTER_TABLE_H
 
@@ -46,8 +47,8 @@ static inline double wl_filter_node(const struct wl_filter_table *t, int64_t k)
     return (double)(k - WL_FILTER_BEFORE) / t->per_length;
 }
 
-/* What some nodes say of the error of rows [nodes,f]: of (row k minus the polynomial through its neighbours) the largest
- * squared norm, and the squared norm of all rows. */
+/* What some nodes say of the error of rows [nodes,f]: of (row k minus the polynomial through its neighbours) the
+ * largest squared norm, and the squared norm of all rows. */
 struct wl_filter_roughness {
     double largest, size;
 };
@@ -57,8 +58,9 @@ static inline struct wl_filter_roughness wl_filter_rougher(struct wl_filter_roug
     return (struct wl_filter_roughness) { b.largest > a.largest ? b.largest : a.largest, a.size + b.size };
 }
 
-/* What is not finite is not smooth. In the middle of a cell the error of the polynomial is the sixth derivative times 225/64 h^6/6!, and the sixth
- * difference is that derivative times h^6. No node may be further off than a share of the rows' root mean square. */
+/* What is not finite is not smooth. In the middle of a cell the error of the polynomial is the sixth derivative times
+ * 225/64 h^6/6!, and the sixth difference is that derivative times h^6. No node may be further off than a share of the
+ * rows' root mean square. */
 static inline bool wl_filter_smooth(struct wl_filter_roughness r, int64_t nodes)
 {
     static const double MIDDLE = 225. / 64 / 720;

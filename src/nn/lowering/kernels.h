@@ -110,8 +110,8 @@ struct wl_dense_kernels {
 };
 
 /* Continuous-filter convolution of `molecules` molecules (wl_filter_conv).  x, y [atoms,f]  w0 [f,gaussians]  b0 [f]
- * w2 [f,f]  b2 [f]  saved_filters [pairs,f] or NULL: the filter of each pair, for the gradient. `exact`: without a table
- * (filter_table.h). */
+ * w2 [f,f]  b2 [f]  saved_filters [pairs,f] or NULL: the filter of each pair, for the gradient. `exact`: without a
+ * table (filter_table.h). */
 struct wl_filter_args {
     int64_t molecules, f, gaussians;
     double cutoff;

@@ -19,8 +19,8 @@ static void emit_map(struct wl_program *p, const struct wl_node *n, const struct
     struct map_step *context = wl_new(p->arena, struct map_step);
     context->run = back ? map->adjoint : map->apply;
     const unsigned when = back ? WL_TRAIN : WL_TRAIN | WL_EVAL;
-    wl_step_emit_uses(p, n, back ? "backward" : "forward", when, map_run, WL_BUFS(from), WL_BUFS(to))
-        ->context = context;
+    wl_step_emit_uses(p, n, back ? "backward" : "forward", when, map_run, WL_BUFS(from), WL_BUFS(to))->context =
+        context;
 }
 
 int wl_lower_linear_map(struct wl_program *p, const struct wl_node *n, struct wl_err *e)

@@ -183,16 +183,16 @@ struct wl_plan_buffer {
     bool scratch; /* memory for this step alone: a workspace, parts of sums */
 };
 struct wl_plan_step {
-    const char *operation, *name;   /* "conv2d", "layer1.0.conv1" */
-    const char *pass;               /* "forward", "backward data", "reorder" */
-    const char *implementation;     /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
-    bool training, evaluation;      /* runs in these */
-    bool recompute;                 /* the forward step of this name once more, for the backward pass */
-    double flops;                   /* a sample: 2 x multiply-adds of convolutions and matrix products, direct */
-    double computed_flops;          /* a sample: those that its algorithm makes, which its bound counts */
-    const char *algorithm;          /* "direct", "F(4x4,3x3)"; NULL: it has no products */
-    const char *numbers;            /* that it multiplies: "f32", "16 bits"; NULL: as algorithm */
-    const char *numerics;           /* what the kernel computes, and how exactly; NULL: the operation as it is written */
+    const char *operation, *name; /* "conv2d", "layer1.0.conv1" */
+    const char *pass;             /* "forward", "backward data", "reorder" */
+    const char *implementation;   /* the library's word for its kernel: "jit:avx512_core"; "plain C" */
+    bool training, evaluation;    /* runs in these */
+    bool recompute;               /* the forward step of this name once more, for the backward pass */
+    double flops;                 /* a sample: 2 x multiply-adds of convolutions and matrix products, direct */
+    double computed_flops;        /* a sample: those that its algorithm makes, which its bound counts */
+    const char *algorithm;        /* "direct", "F(4x4,3x3)"; NULL: it has no products */
+    const char *numbers;          /* that it multiplies: "f32", "16 bits"; NULL: as algorithm */
+    const char *numerics;         /* what the kernel computes, and how exactly; NULL: the operation as it is written */
     const struct wl_choice *choice; /* the algorithm was chosen by measurement; NULL: there was no choice */
     double moved_bytes;             /* of a micro-batch: what it reads and what it writes, without its scratch memory */
     double bound_s;      /* no run is shorter: the larger of moved_bytes and computed_flops by the device's peaks; NAN:

@@ -79,6 +79,20 @@ void wl_step_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
     s->uses[s->n_uses - 1].accumulates = accumulates;
 }
 
+int wl_step_reads_any(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
+{
+    if (!b) return WL_NO_USE;
+    wl_step_reads(p, s, b);
+    return s->n_uses - 1;
+}
+
+int wl_step_writes_any(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
+{
+    if (!b) return WL_NO_USE;
+    wl_step_writes(p, s, b);
+    return s->n_uses - 1;
+}
+
 void wl_step_accumulates(struct wl_program *p, struct wl_step *s, struct wl_buf *b)
 {
     WL_CHECK(b->first >= 0);

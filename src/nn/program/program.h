@@ -68,11 +68,11 @@ enum { WL_MAX_USES = 24 };
 
 struct wl_step {
     const struct wl_node *node;
-    const char *pass;                /* "forward", "backward data", "reorder" */
-    const char *implementation;      /* the library's name of the kernel; NULL: ours */
-    const struct wl_choice *choice;  /* what chose the kernel; NULL: nothing to choose */
-    unsigned when;                   /* WL_TRAIN, WL_EVAL or both */
-    double flops_share;              /* of the pass's flops; less than 1: one step of several that take a part each */
+    const char *pass;               /* "forward", "backward data", "reorder" */
+    const char *implementation;     /* the library's name of the kernel; NULL: ours */
+    const struct wl_choice *choice; /* what chose the kernel; NULL: nothing to choose */
+    unsigned when;                  /* WL_TRAIN, WL_EVAL or both */
+    double flops_share;             /* of the pass's flops; less than 1: one step of several that take a part each */
     const char *numerics; /* the algorithm, its arithmetic and its error; NULL: the operation as it is written */
     struct wl_arithmetic arithmetic; /* how it multiplies; a kernel that is not direct fills it in */
     bool recompute;                  /* a forward step that runs once more for the backward pass (recompute/) */
@@ -157,6 +157,10 @@ void wl_step_reads(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 /* Of a parameter's gradient the first step that writes it in a backward pass does so in place; what later ones write,
  * and those of later micro-batches, is added after them. */
 void wl_step_writes(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
+/* The same, returning the index of the use; WL_NO_USE where b is NULL. */
+enum { WL_NO_USE = -1 };
+int wl_step_reads_any(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
+int wl_step_writes_any(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 /* The step itself adds to the gradient of a parameter that a step before it has written. */
 void wl_step_accumulates(struct wl_program *p, struct wl_step *s, struct wl_buf *b);
 
@@ -169,6 +173,10 @@ static inline void *wl_use_at(const struct wl_step *s, const struct wl_run *r, i
 {
     const struct wl_use *u = &s->uses[i];
     return wl_use_accumulates(u, r) ? u->partial->at : u->buf->at;
+}
+static inline void *wl_any_use_at(const struct wl_step *s, const struct wl_run *r, int i)
+{
+    return i == WL_NO_USE ? NULL : wl_use_at(s, r, i);
 }
 
 /* The parameter's buffer, with its gradient's beside it when training. The first forward rule that calls it chooses the

@@ -77,8 +77,8 @@ void WL_SIMD_NAME(wl_complex_rows_back)(const struct wl_complex_layer *l, int64_
     }
 }
 
-/* x' conj: for x = a + ib and g = c + id the gradient is (a - ib)'(c + id), of a - b, a, b and c, d - c, c + d. These are
- * copied, since rows of x and g lie where they evict each other from the first cache. */
+/* x' conj: for x = a + ib and g = c + id the gradient is (a - ib)'(c + id), of a - b, a, b and c, d - c, c + d. These
+ * are copied, since rows of x and g lie where they evict each other from the first cache. */
 struct factors {
     float *x[3]; /* [m,in] */
     float *g[3]; /* panels [m,PANEL] */

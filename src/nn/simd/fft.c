@@ -194,8 +194,8 @@ static void take_apart(const struct wl_fft2 *f, const struct z *row, struct z *c
     }
 }
 
-INLINE void forward(const struct wl_fft2 *f, bool doubled, const void *x, bool bf16, int64_t x_step, float *re, float *im,
-                    int64_t s_step, int channels, void *scratch)
+INLINE void forward(const struct wl_fft2 *f, bool doubled, const void *x, bool bf16, int64_t x_step, float *re,
+                    float *im, int64_t s_step, int channels, void *scratch)
 {
     const int64_t w = f->across.n, h = f->down.n;
     struct work m = work_at(f, scratch);

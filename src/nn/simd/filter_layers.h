@@ -1,5 +1,5 @@
-/* The two layers of filters at some distances, forward and backward; filter_conv.c runs them on pairs, filter_table.c on the
- * nodes of a table.
+/* The two layers of filters at some distances, forward and backward; filter_conv.c runs them on pairs, filter_table.c
+ * on the nodes of a table.
  *
  * Of the Gaussians of a distance only those matter whose centres are near: sixteen in a row, one vector, beyond which
  * they are below 1e-12. So the first layer multiplies sixteen rows of its weights instead of all. */

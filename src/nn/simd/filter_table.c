@@ -1,5 +1,6 @@
-/* Continuous-filter convolution by a table (lowering/filter_table.h): the layers run on its nodes; a pair takes six rows of it,
- * and adds to six rows of its gradient. A row is f floats, so vectors run over features and each weight is one number. */
+/* Continuous-filter convolution by a table (lowering/filter_table.h): the layers run on its nodes; a pair takes six
+ * rows of it, and adds to six rows of its gradient. A row is f floats, so vectors run over features and each weight is
+ * one number. */
 #include "nn/lowering/filter_table.h"
 #include "nn/simd/filter_layers.h"
 #include "nn/simd/levels.h"
@@ -59,8 +60,8 @@ struct taps {
     float weight[TAPS][BLOCK];
 };
 
-/* Weights of Lagrange's polynomial at -2, -1, 0, 1, 2, 3, u of the way from node 0 to node 1. The place among the nodes is
- * computed in double: in float it would be off by a share of a cell that shows. */
+/* Weights of Lagrange's polynomial at -2, -1, 0, 1, 2, 3, u of the way from node 0 to node 1. The place among the nodes
+ * is computed in double: in float it would be off by a share of a cell that shows. */
 static void taps_of(const struct wl_filter_args *a, const struct wl_filter_table *t, int64_t from, int64_t n,
                     struct taps *to)
 {
@@ -87,8 +88,8 @@ static void taps_of(const struct wl_filter_args *a, const struct wl_filter_table
     }
 }
 
-/* Features [0, 16 vectors) from y, x and the table's rows on, of pairs [i, end) of a block that begins at pair `from`, as
- * long as they share their first atom: its features and sums stay in registers. Returns the pair after them. */
+/* Features [0, 16 vectors) from y, x and the table's rows on, of pairs [i, end) of a block that begins at pair `from`,
+ * as long as they share their first atom: its features and sums stay in registers. Returns the pair after them. */
 INLINE int64_t spread_one(const struct wl_filter_args *a, const struct taps *t, const float *table, int64_t from,
                           int64_t i, int64_t end, int64_t j, int vectors)
 {
@@ -183,6 +184,7 @@ void WL_SIMD_NAME(wl_filter_nodes_backward)(const struct wl_filter_args *a, cons
         const int64_t n = to - k < BLOCK ? to - k : BLOCK;
         double distance[BLOCK];
         nodes_of(t, k, n, distance);
-        layers_backward(a, packed, distance, n, rows->hidden + k * f, rows->slopes + k * f, d_table + k * f, block, sums);
+        layers_backward(a, packed, distance, n, rows->hidden + k * f, rows->slopes + k * f, d_table + k * f, block,
+                        sums);
     }
 }

@@ -44,7 +44,8 @@ struct wl_triplet_packed {
     const float *vt, *w;
 };
 
-/* w0 is [max(gaussians, WL_SIMD_WINDOW), f], rows beyond the last Gaussian 0; w2' packed, for backward w2 packed too. */
+/* w0 is [max(gaussians, WL_SIMD_WINDOW), f], rows beyond the last Gaussian 0; w2' packed, for backward w2 packed too.
+ */
 struct wl_filter_packed {
     const float *w0, *w2, *w2_backward;
 };
@@ -137,8 +138,8 @@ struct wl_fft {
  *     x[r,c] = scale sum over u,k of t(k) Re(s[u,k] exp(+2 pi i (u r/h + k c/w)))
  * with t = 2 but 1 where k = 0 or 2k = w, since columns that have a mirror image count twice. Without `doubled`
  * (with it, in the first) t = 1 (t multiplies the sum): so each is the other's adjoint, and its inverse.
- * x is of f32 or bf16. Up to WL_FFT_CHANNELS channels at a time: x[point] at x + point * x_step, s[u,k] at re and im + (u modes + k) s_step.
- * `scratch`: 2 modes h + 2 max(h, w) points of WL_FFT_CHANNELS floats, on a multiple of 64. */
+ * x is of f32 or bf16. Up to WL_FFT_CHANNELS channels at a time: x[point] at x + point * x_step, s[u,k] at re and im +
+ * (u modes + k) s_step. `scratch`: 2 modes h + 2 max(h, w) points of WL_FFT_CHANNELS floats, on a multiple of 64. */
 enum { WL_FFT_CHANNELS = 32 };
 struct wl_fft2 {
     struct wl_fft across, down; /* of w and h numbers */
@@ -148,10 +149,10 @@ struct wl_fft2 {
 
 /* One block of a layer of complex numbers: rows hold the real parts of `in` (`out`) numbers, then the imaginary ones.
  * y = f(x w + b), f the larger of 0 and each part (relu), or each part moved towards 0 by `shrink`, where 0 does
- * nothing. `packed` is w as complex_pack makes it, transposed for the backward pass: 3 k WL_SIMD_COMPLEX_ROUND(n) floats
- * of a matrix [k,n]. Calls that take rows need `scratch` of the calling thread, of as many floats. */
-#define WL_SIMD_COMPLEX_ROUND(n)            (((n) + 47) / 48 * 48)
-#define WL_SIMD_COMPLEX_SCRATCH(in, out)    (3 * WL_SIMD_BLOCK * ((in) + WL_SIMD_COMPLEX_ROUND(out)))
+ * nothing. `packed` is w as complex_pack makes it, transposed for the backward pass: 3 k WL_SIMD_COMPLEX_ROUND(n)
+ * floats of a matrix [k,n]. Calls that take rows need `scratch` of the calling thread, of as many floats. */
+#define WL_SIMD_COMPLEX_ROUND(n)         (((n) + 47) / 48 * 48)
+#define WL_SIMD_COMPLEX_SCRATCH(in, out) (3 * WL_SIMD_BLOCK * ((in) + WL_SIMD_COMPLEX_ROUND(out)))
 struct wl_complex_layer {
     int64_t in, out;
     const float *packed, *bias; /* bias [2 out] */

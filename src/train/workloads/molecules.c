@@ -36,22 +36,24 @@ static const struct wl_opt_preset recipes[] = {
 #define AT(field) .offset = offsetof(struct options, field)
 
 /* Those of both networks; a table ends with WL_OPT_END. */
-#define ROWS                                                                                                             \
-    { "data", WL_STR, AT(data), .unit = "PATH",                                                                          \
-      .help =                                                                                                            \
-          "file of molecules (made by wattlaw-train data qm9), or folder with qm9.molecules; required for training" },   \
-    { "recipe", WL_CHOICE, AT(train.recipe), .choices = "frey2022", .presets = recipes,                                  \
-      .help = "published recipe, which sets the defaults of other options; default: none" },                             \
-    { "property", WL_STR, AT(property), "U0", .unit = "PROPERTY",                                                        \
-      .help = "property to predict: A B C mu alpha homo lumo gap r2 zpve U0 U H G Cv" },                                 \
-    { "train-molecules", WL_INT, AT(train_molecules), NULL, 1, 1e12,                                                     \
-      .help = "number of training molecules; default: 110,000 of 130,831, in proportion" },                              \
-    { "train-samples", WL_INT, AT(train_molecules), NULL, 1, 1e12,                                                       \
-      .help = "number of training molecules, under the name that all workloads have; default: --train-molecules" },      \
-    { "val-molecules", WL_INT, AT(val_molecules), NULL, 1, 1e12,                                                         \
-      .help = "number of validation molecules; default: 10,000 of 130,831, in proportion" },                             \
-    { "split-seed", WL_INT, AT(split_seed), "1", 0, 9e15,                                                                \
+/* clang-format off */
+#define ROWS                                                                                                           \
+    { "data", WL_STR, AT(data), .unit = "PATH",                                                                        \
+      .help =                                                                                                          \
+          "file of molecules (made by wattlaw-train data qm9), or folder with qm9.molecules; required for training" }, \
+    { "recipe", WL_CHOICE, AT(train.recipe), .choices = "frey2022", .presets = recipes,                                \
+      .help = "published recipe, which sets the defaults of other options; default: none" },                           \
+    { "property", WL_STR, AT(property), "U0", .unit = "PROPERTY",                                                      \
+      .help = "property to predict: A B C mu alpha homo lumo gap r2 zpve U0 U H G Cv" },                               \
+    { "train-molecules", WL_INT, AT(train_molecules), NULL, 1, 1e12,                                                   \
+      .help = "number of training molecules; default: 110,000 of 130,831, in proportion" },                            \
+    { "train-samples", WL_INT, AT(train_molecules), NULL, 1, 1e12,                                                     \
+      .help = "number of training molecules, under the name that all workloads have; default: --train-molecules" },    \
+    { "val-molecules", WL_INT, AT(val_molecules), NULL, 1, 1e12,                                                       \
+      .help = "number of validation molecules; default: 10,000 of 130,831, in proportion" },                           \
+    { "split-seed", WL_INT, AT(split_seed), "1", 0, 9e15,                                                              \
       .help = "random seed of the split into training and validation molecules" }
+/* clang-format on */
 
 static const struct wl_opt dimenet_rows[] = { ROWS, WL_OPT_END };
 

@@ -125,9 +125,12 @@ static void a_column_takes_the_prefix_that_fits(void **state)
         double j[2];
         const char *narrow, *wide;
     } cases[] = {
-        { { 12e6, 9.5e6 }, "run  energy MJ\n  1      12.00\n  2       9.50\n",
+        { { 12e6, 9.5e6 },
+          "run  energy MJ\n  1      12.00\n  2       9.50\n",
           "run  energy J\n  1   1.2e+07\n  2   9.5e+06\n" },
-        { { 350.3, 99999 }, "run  energy J\n  1       350\n  2     99999\n", "run  energy J\n  1       350\n  2     99999\n" },
+        { { 350.3, 99999 },
+          "run  energy J\n  1       350\n  2     99999\n",
+          "run  energy J\n  1       350\n  2     99999\n" },
         { { 999960, 500e3 }, "run  energy MJ\n  1      1.000\n  2      0.500\n", NULL },
         { { .012, NAN }, "run  energy mJ\n  1      12.00\n  2          -\n", NULL },
         { { 0, NAN }, "run  energy J\n  1         0\n  2         -\n", NULL },
@@ -296,12 +299,16 @@ static void a_constant_column_can_be_hidden(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(widths_count_characters),        cmocka_unit_test(columns_are_left_out_by_importance),
+        cmocka_unit_test(widths_count_characters),
+        cmocka_unit_test(columns_are_left_out_by_importance),
         cmocka_unit_test(a_column_takes_the_prefix_that_fits),
         cmocka_unit_test(rows_are_left_out_to_fit),
-        cmocka_unit_test(wide_characters_are_aligned),    cmocka_unit_test(an_empty_column_is_left_out),
-        cmocka_unit_test(all_columns_may_be_empty),       cmocka_unit_test(numbers_have_the_digits_asked_for),
-        cmocka_unit_test(a_column_has_the_same_decimals), cmocka_unit_test(a_constant_column_can_be_hidden),
+        cmocka_unit_test(wide_characters_are_aligned),
+        cmocka_unit_test(an_empty_column_is_left_out),
+        cmocka_unit_test(all_columns_may_be_empty),
+        cmocka_unit_test(numbers_have_the_digits_asked_for),
+        cmocka_unit_test(a_column_has_the_same_decimals),
+        cmocka_unit_test(a_constant_column_can_be_hidden),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,9 @@
 #include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/cap_plan.h"
 #include "cmd/wattlaw/footprint.h"
-#include "cmd/wattlaw/stop_at.h"
 #include "cmd/wattlaw/measure/summary.h"
 #include "cmd/wattlaw/rules.h"
+#include "cmd/wattlaw/stop_at.h"
 #include "cmd/wattlaw/totals.h"
 
 #include <math.h>

@@ -74,8 +74,8 @@ static const char *figure_path(const char *path, size_t number, struct wl_arena 
     return wl_strf(a, "%.*s-%zu%s", (int)(dot - path), path, number, dot);
 }
 
-static int draw_figure(const struct wl_cmd_predicted *p, const struct wl_points *points,
-                       const char *path, struct wl_arena *a, struct wl_err *e)
+static int draw_figure(const struct wl_cmd_predicted *p, const struct wl_points *points, const char *path,
+                       struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_obs_work *amount = p->group->work;
     const struct wl_report_fan fan = { .law = p->group,
@@ -191,7 +191,8 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         wl_json_print(root);
     } else {
         wl_busy_runs_print(&busy, wl_screen_is_short(o->all));
-        if (done && wl_screen_is_short(o->all)) wl_screen_print_rest("curves with their weights, scatter, parts of the energy");
+        if (done && wl_screen_is_short(o->all))
+            wl_screen_print_rest("curves with their weights, scatter, parts of the energy");
     }
     return done ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

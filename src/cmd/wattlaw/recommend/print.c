@@ -129,8 +129,8 @@ static void print_saving(const struct wl_recommendation *r, struct wl_arena *a)
     wl_print("\n");
 }
 
-/* ", 8.2 % less than 1 worker, local batch 16": where its interval shows that there is one, over the reference or, if the
- * choice is that or there is none, over the setting that takes most. */
+/* ", 8.2 % less than 1 worker, local batch 16": where its interval shows that there is one, over the reference or, if
+ * the choice is that or there is none, over the setting that takes most. */
 static const char *shown_saving(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;

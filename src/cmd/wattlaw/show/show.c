@@ -166,9 +166,9 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
 /* Values common to all runs are printed once, above the table. */
 static void print_common(struct wl_table *t)
 {
-    static const char *const kept[] = { "run",     "repeat", "epoch s", "run s",     "provenance",  "energy J",
-                                        "power W", "util %", "input %", "clock MHz", "throttled %", "value",
-                                        "tokens/s", "J/token" };
+    static const char *const kept[] = { "run",         "repeat",  "epoch s",  "run s",   "provenance",
+                                        "energy J",    "power W", "util %",   "input %", "clock MHz",
+                                        "throttled %", "value",   "tokens/s", "J/token" };
     bool any = false;
     for (size_t c = 0; c < t->columns; c++) {
         const char *name = t->head[c].name;
@@ -217,8 +217,8 @@ static void explain_skipped(const struct wl_run_rows *runs, size_t skipped)
 static void print_runs(struct wl_store *s, const struct wl_run_rows *runs, bool all, struct wl_arena *a)
 {
     enum { LINES_OF_BUSY = 3, LINES_OF_SKIPPED = 2 };
-    static const char *const spare[] = { "input %", "clock MHz", "throttled %", "epochs done", "repeat", "util %",
-                                         "power W" };
+    static const char *const spare[] = { "input %", "clock MHz", "throttled %", "epochs done",
+                                         "repeat",  "util %",    "power W" };
     struct setting_names names = { 0 };
     struct wl_cmd_settings *sets = wl_new_array(a, struct wl_cmd_settings, runs->n);
     for (size_t i = 0; i < runs->n; i++) {
