@@ -94,6 +94,12 @@ def known_truth():
     less = f"{100 * (1 - got['over_worst']):.1f} % less"
     says(text, f"the least expected time of 12 settings, {less} than 1 worker, cap 100 W.", f"against        1 worker, cap 100 W, the most time: {less} time (")
 
+    # a saving that the interval does not show is not in the first line, only beside its interval
+    path = write("unsure.csv", rows(counts=(4, 8), caps=(150,), noise=.4, seed=2))
+    got, text = answer(path), run(path)[0]
+    over = got["over_worst_interval95"] if got["choice"] == got["reference"] else got["over_reference"]["energy_ratio_interval95"]
+    assert over[0] < 1 < over[1], over
+    assert " % less than " not in text.splitlines()[0] and "  against  " in text, text
 
 def own_reference():
     """A slowdown is over the same setting without a cap: same workers, same batch."""
