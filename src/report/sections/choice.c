@@ -58,6 +58,20 @@ static char *saving_text(const struct wl_report_choice *c, size_t reference, str
     return out.s;
 }
 
+/* Where the choice is its own reference: why nothing is saved over it, and what is saved over the setting that takes
+ * most, if that is shown. */
+static const char *own_reference_text(const struct wl_report_choice *c, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &c->result;
+    const char *nothing = c->options.references ? "nothing: a lower cap saves no energy within 10 % of its time"
+                          : c->options.minimize == WL_CHOOSE_TIME
+                              ? "nothing: it is the fastest; energy was not measured"
+                              : "nothing: it is the fastest, and no other setting saves energy within 10 % of its time";
+    if (!(x->over_worst.hi < 1)) return nothing;
+    return wl_strf(a, "%s %% less %s%s than with %s, which takes most; beyond that, %s",
+                   percent(1 - x->over_worst.value, a), goal(c), kind(c), setting_name(c, (size_t)x->worst), nothing);
+}
+
 static char *probability_text(double p, struct wl_arena *a)
 {
     return p > 0.995 ? wl_strdup(a, "above .99") : p < 0.005 ? wl_strdup(a, "below .01") : wl_strf(a, "%.2f", p) + 1;
@@ -152,10 +166,7 @@ static void answer_of(const struct wl_report_choice *c, struct wl_answer *to, st
     if (reference == choice && is_ahead(c)) {
         to->shown = true;
         to->use = setting_name(c, choice);
-        to->saves = c->options.references ? "nothing: a lower cap saves no energy within 10 % of its time"
-                    : c->options.minimize == WL_CHOOSE_TIME
-                        ? "nothing: it is the fastest; energy was not measured"
-                        : "nothing: it is the fastest, and no other setting saves energy within 10 % of its time";
+        to->saves = own_reference_text(c, a);
         to->next = next_text(c, a);
         return;
     }

@@ -15,6 +15,7 @@ import tempfile
 from answers import Command, says
 
 WATTLAW, FREY = (os.path.abspath(path) for path in sys.argv[1:])
+HUBER = os.path.abspath(os.path.join(os.path.dirname(__file__), "../../../examples/huber2025/resnet50.csv"))
 COLUMNS = ["workload", "workers", "local_batch", "global_batch", "power_cap_w", "run", "epoch", "time_s", "energy_j", "samples", "estimated",
            "metric", "metric_value", "peak_power_w", "precision", "peak_memory_bytes",
            "clock_mhz", "power_cap_acted_pct", "clock_acted_pct", "hardware", "mem_clock_mhz"]
@@ -234,6 +235,16 @@ def simulated_store():
     assert store["choice"] == exported["choice"] and store["runner_up"] == exported["runner_up"]
     for a, b in zip(store["settings"], exported["settings"]):
         assert a["setting"] == b["setting"] and abs(math.log(a["energy_j"] / b["energy_j"])) < 1e-9
+
+
+def card_of_own_reference():
+    """The report's card, where the choice is the reference itself, says what it saves over the setting that takes most."""
+    got = answer(HUBER, "--max-slowdown", "10%")
+    assert got["choice"] == got["reference"] and got["over_worst_interval95"][1] < 1, got["choice"]
+    page = subprocess.run([WATTLAW, "report", HUBER, "--out", "huber", "--formats", "csv", "--json"], capture_output=True, text=True, check=True)
+    card = json.loads(page.stdout)["choice"][0]
+    less = f"{100 * (1 - got['over_worst']):.2g} % less energy than with {got['worst']}, which takes most"
+    assert less in card and "beyond that, nothing: it is the fastest" in card, (less, card)
 
 
 def objectives():
@@ -474,5 +485,5 @@ def size():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (known_truth, own_reference, reference_of_caps, several_workloads, names_of_workloads, simulated_store, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, caps_that_never_acted, peaks_of_a_store, hostile_names, many_workloads, size):
+    for test in (known_truth, own_reference, reference_of_caps, several_workloads, names_of_workloads, simulated_store, card_of_own_reference, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, caps_that_never_acted, peaks_of_a_store, hostile_names, many_workloads, size):
         test()
