@@ -66,12 +66,10 @@ int wl_sweep_budget_open(struct wl_sweep *s, struct wl_sweep_budget **out, struc
 
 /* ---- what the rest will take ---- */
 
-/* The mean cost of a trial's finished runs, else of all finished runs; NAN before the first. */
-static double expected(const struct wl_sweep_budget *b, size_t trial, size_t limit)
+/* The mean cost of all finished runs; NAN before the first. */
+static double mean_cost(const struct wl_sweep_budget *b, size_t limit)
 {
     double sum = 0, n = 0;
-    const size_t at = trial * b->n + limit;
-    if (b->cost_n[at] > 0) return b->cost[at] / b->cost_n[at];
     for (size_t t = 0; t < b->s->grid.n_trials; t++) {
         sum += b->cost[t * b->n + limit];
         n += b->cost_n[t * b->n + limit];
@@ -79,11 +77,18 @@ static double expected(const struct wl_sweep_budget *b, size_t trial, size_t lim
     return n > 0 ? sum / n : NAN;
 }
 
-static double rest_from(const struct wl_sweep_budget *b, size_t first, size_t limit)
+/* Of run i: the mean cost of its trial's finished runs, else `mean`. */
+static double expected(const struct wl_sweep_budget *b, size_t i, size_t limit, double mean)
+{
+    const size_t at = b->s->grid.runs[i].trial * b->n + limit;
+    return b->cost_n[at] > 0 ? b->cost[at] / b->cost_n[at] : mean;
+}
+
+static double rest_from(const struct wl_sweep_budget *b, size_t first, size_t limit, double mean)
 {
     double sum = 0;
     for (size_t i = first; i < b->s->grid.n_runs; i++)
-        if (b->s->to_do[i]) sum += expected(b, b->s->grid.runs[i].trial, limit);
+        if (b->s->to_do[i]) sum += expected(b, i, limit, mean);
     return sum;
 }
 
@@ -112,8 +117,8 @@ int wl_sweep_budget_check(struct wl_sweep_budget *b, size_t i, struct wl_err *e)
 {
     for (size_t k = 0; k < b->n; k++) {
         struct wl_run_limit_state *state = &b->v[k];
-        const double next = expected(b, b->s->grid.runs[i].trial, k);
-        state->forecast = state->used + rest_from(b, i, k);
+        const double mean = mean_cost(b, k), next = expected(b, i, k, mean);
+        state->forecast = state->used + rest_from(b, i, k, mean);
         if (state->used >= state->limit.value)
             return stop(b, k, wl_strf(b->s->a, "%s are used", wl_run_limit_used(state, state->used, b->s->a)), e);
         if (state->used + next > state->limit.value)

@@ -70,6 +70,7 @@ static void update_run(const struct step *t, size_t from, size_t to)
 /* A matrix at `from` that has copies: a tile of it, then theirs. */
 static void update_tiles(const struct step *t, size_t from, const struct wl_host_copies *c)
 {
+    WL_CHECK(from + (size_t)(c->rows * c->columns) <= t->span->n); /* spans hold whole parameters */
     const int64_t most = wl_host_tile_columns(c), cuts = (c->columns + most - 1) / most;
 #pragma omp parallel for schedule(static)
     for (int64_t tile = 0; tile < c->rows / WL_HOST_TILE * cuts; tile++) {
@@ -88,6 +89,7 @@ void wl_host_update(struct wl_host *h, const struct wl_optim_ops *kind, const st
     for (size_t at = 0; at < s->n;) {
         const struct wl_host_copies *c = wl_host_copies_after(h, s->w + at);
         const float *master = c ? c->master->at : NULL;
+        WL_CHECK(!master || master >= s->w + at);
         if (master == s->w + at) {
             update_tiles(&t, at, c);
             at += (size_t)(c->rows * c->columns);
