@@ -86,8 +86,8 @@ static const struct wl_opt shared_rows[] = {
     { "explain", WL_FLAG, AT(explain),
       .help = "instead of training, print the steps of one update with kernels, layouts, memory and flop" },
     { "by-op", WL_CHOICE, AT(by_op), "no", .choices = "no|class|all",
-      .help = "time operations in a few steps on the data, with --explain, beside the shortest that "
-              "this machine allows (no: do not); class: summed over operations of one kind; all: one by one" },
+      .help = "times to print with --explain, measured in a few steps on the data, beside the shortest "
+              "that this machine allows; class: summed over operations of one kind; all: one by one" },
     { "json", WL_FLAG, AT(json), .help = "print the results as JSON" },
     { "quiet", WL_FLAG, AT(quiet), .help = "print only warnings and errors on stderr" },
     WL_OPT_END,

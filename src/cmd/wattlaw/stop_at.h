@@ -9,11 +9,12 @@
 enum { WL_EXIT_LIMIT = 124 };
 
 /* Row for a struct that holds a struct wl_strs as member `at`. */
-#define WL_STOP_AT_OPT_ROW(holder, at)                                                                                 \
-    {                                                                                                                  \
-        .name = "stop-at", .type = WL_STRS, .offset = offsetof(holder, at), .unit = "LIMIT",                           \
-        .help = "energy, cost or time at which the command is stopped, as 2kWh, 50EUR (with --price) or 3h (default: " \
-                "none)"                                                                                                \
+#define WL_STOP_AT_OPT_ROW(holder, at)                                                                            \
+    {                                                                                                             \
+        .name = "stop-at", .type = WL_STRS, .offset = offsetof(holder, at), .unit = "LIMIT",                      \
+        .help = "energy, cost or time at which the command is stopped, such as 2kWh, 50EUR (with --price) or 3h " \
+                "(default: "                                                                                      \
+                "none)"                                                                                           \
     }
 
 /* Reads the texts: Wh, kWh, MWh, J, kJ, MJ, GJ; the currency of the completed footprint's price, with its PUE; s, min,

@@ -45,9 +45,10 @@ static const struct wl_opt rows[] = {
       .type = WL_STRS,
       .offset = offsetof(struct options, stop_at),
       .unit = "LIMIT",
-      .help = "energy, cost or time at which the whole campaign is stopped, as 2kWh, 50EUR (with price in [measure]) "
-              "or 3h; "
-              "a larger limit resumes the campaign (default: none)" },
+      .help =
+          "energy, cost or time at which the whole campaign is stopped, such as 2kWh, 50EUR (with price in [measure]) "
+          "or 3h; "
+          "a larger limit resumes the campaign (default: none)" },
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
