@@ -175,3 +175,14 @@ def define(name, unit=None, better=None, label=None, main=False, baseline_of=Non
 def metric(name, value, epoch=None):
     """A result: train_loss, val_top1, val_top5, lr ...; without an epoch it is of the whole run."""
     mark("metric", name=name, value=value, epoch=epoch)
+
+
+def __getattr__(name):
+    """wattlaw.open and what else reads results is loaded when it is used: marks need none of it."""
+    if name in ("open", "Results", "Table"):
+        from wattlaw import results
+        return getattr(results, name)
+    if name == "ProgramError":
+        from wattlaw.program import ProgramError
+        return ProgramError
+    raise AttributeError("module 'wattlaw' has no attribute %r" % name)
