@@ -13,7 +13,7 @@
         wattlaw.metric("val_top1", top1, epoch=n)
     wattlaw.stop()
 
-One module, Python 3.8 or later, standard library only; it writes the same lines as include/wattlaw/mark.h:
+This file is all that marks need (Python 3.8 or later, standard library only). It writes the same lines as include/wattlaw/mark.h:
 
     <CLOCK_MONOTONIC ns> <rank> <word> key=value key=value ...
 

@@ -23,7 +23,9 @@ class Marks(pl.Callback):
         self._epoch = None  # under way
         self._samples = self._since = 0  # of all workers: in the epoch; since the last update
         self._first = self._step = 0  # updates before the epoch; marked last
-        self._defined = set()
+        self._defined = set()  # metrics
+        self._before = self._validation = frozenset()  # metrics before a validation; that validations log
+        self._validated = False  # in this epoch
 
     def on_train_start(self, trainer, pl_module):
         batch = getattr(trainer.train_dataloader, "batch_size", None)
@@ -33,6 +35,7 @@ class Marks(pl.Callback):
 
     def on_train_epoch_start(self, trainer, pl_module):
         self._epoch, self._samples, self._first = trainer.current_epoch + 1, 0, trainer.global_step
+        self._validated = False
         if trainer.is_global_zero:
             wattlaw.mark("epoch-begin", epoch=self._epoch)
 
@@ -63,20 +66,25 @@ class Marks(pl.Callback):
     def on_validation_start(self, trainer, pl_module):
         """Validation runs before on_train_epoch_end; a sanity check before the first epoch is a phase, too."""
         self._end_epoch(trainer)
+        self._before = frozenset(trainer.callback_metrics)
         if trainer.is_global_zero:
             wattlaw.mark("phase-begin", name="validate")
 
     def on_validation_end(self, trainer, pl_module):
         if trainer.is_global_zero:
             wattlaw.mark("phase-end", name="validate")
+        self._validation |= frozenset(trainer.callback_metrics) - self._before
+        self._validated = True
 
     def on_train_epoch_end(self, trainer, pl_module):
         self._end_epoch(trainer)
-        if not trainer.is_global_zero or not wattlaw.enabled():
+        if self._epoch is not None or not trainer.is_global_zero or not wattlaw.enabled():
             return
         for name, value in trainer.callback_metrics.items():
+            if name in self._validation and not self._validated:  # an older epoch's
+                continue
             if name.endswith("loss") and name not in self._defined:
-                wattlaw.define(name, better="smaller", main=True if name == "val_loss" else None)
+                wattlaw.define(name, better="smaller", main=name == "val_loss")
                 self._defined.add(name)
             wattlaw.metric(name, float(value), epoch=trainer.current_epoch + 1)
 

@@ -1,4 +1,4 @@
-"""Where the program wattlaw is, and how it is called. It is inside of the wheel, which has the command `wattlaw` and
+"""Where the program wattlaw is, and calls of it. It is inside of the wheel, which has the command `wattlaw` and
 `python3 -m wattlaw` from here; other installations find it by PATH."""
 
 import json

@@ -75,16 +75,12 @@ def _flat(run):
     return row
 
 
-def _number(text):
-    """Of a field of CSV: None where it is empty."""
-    if text == "":
-        return None
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+SAMPLE_NUMBERS = {"run": int, "estimated": int, "simulated": int, "t_s": float, "value": float}
+
+
+def _sample(row):
+    """A row of CSV: numbers, texts, None where a field is empty."""
+    return {key: None if text == "" else SAMPLE_NUMBERS.get(key, str)(text) for key, text in row.items()}
 
 
 class Results:
@@ -123,7 +119,7 @@ class Results:
         """A row for each reading of a sensor in a run."""
         text = program.output("export", *self._campaign, "--run=%d" % run, "samples", self._place())
         reader = csv.DictReader(io.StringIO(text.decode("utf-8"), newline=""))
-        return Table(({key: _number(field) for key, field in row.items()} for row in reader), reader.fieldnames or [])
+        return Table(map(_sample, reader), reader.fieldnames)
 
     def answer(self, command, **options):
         """What `wattlaw COMMAND --json` prints about it; options as in fit()."""

@@ -1,7 +1,7 @@
 """Marks of Hugging Face's Trainer: Trainer(..., callbacks=[wattlaw.transformers.Marks("mynet")]).  Apache-2.0.
 
 Marks the epochs, each update with its samples, tokens (with include_num_input_tokens_seen) and loss, evaluations,
-checkpoints and the end. Tested with transformers 5.24. Without WATTLAW_MARKS it does nothing.
+checkpoints and the end. An epoch's train_loss is the mean of those that are logged in it. Tested with transformers 5.24. Without WATTLAW_MARKS it does nothing.
 """
 
 import transformers
@@ -16,7 +16,7 @@ class Marks(transformers.TrainerCallback):
         self._fields = {"workload": workload, **fields}
         self._first = self._step = self._tokens = 0  # of the epoch; what was marked last
         self._epoch = None  # the one that is under way
-        self._logged = None
+        self._losses = []  # logged in it
         self._defined = set()
 
     @staticmethod
@@ -31,7 +31,7 @@ class Marks(transformers.TrainerCallback):
         self._tokens = state.num_input_tokens_seen
 
     def on_epoch_begin(self, args, state, control, **kwargs):
-        self._first, self._epoch = state.global_step, int(state.epoch or 0) + 1
+        self._first, self._epoch, self._losses = state.global_step, int(state.epoch or 0) + 1, []
         if state.is_world_process_zero:
             wattlaw.mark("epoch-begin", epoch=self._epoch)
 
@@ -47,26 +47,36 @@ class Marks(transformers.TrainerCallback):
         if state.is_world_process_zero and whole:  # else max_steps ended it
             updates = state.global_step - self._first
             wattlaw.mark("epoch-end", epoch=self._epoch, samples=updates * self._batch(args), updates=updates)
+            if self._losses:
+                self._metric("train_loss", sum(self._losses) / len(self._losses), self._epoch)
+        self._losses = None
 
     def on_log(self, args, state, control, logs=None, **kwargs):
-        if state.is_world_process_zero and logs and "loss" in logs and state.epoch:
-            self._metric("train_loss", logs["loss"], state)
+        if not state.is_world_process_zero or not logs or "loss" not in logs:
+            return
+        if self._losses is None:  # logging_strategy="epoch": after on_epoch_end
+            self._metric("train_loss", logs["loss"], self._ended(state))
+        else:
+            self._losses.append(logs["loss"])
 
     def on_evaluate(self, args, state, control, metrics=None, **kwargs):
         if not state.is_world_process_zero:
             return
         for name, value in (metrics or {}).items():
-            timing = name.endswith(("_runtime", "_per_second")) or name in ("epoch", "eval_model_preparation_time")
-            if isinstance(value, (int, float)) and not timing:
-                self._metric("val_" + name[5:] if name.startswith("eval_") else name, value, state)
+            timing = name.endswith(("_runtime", "_per_second", "_preparation_time"))
+            if name.startswith("eval_") and isinstance(value, (int, float)) and not timing:
+                self._metric("val_" + name[5:], value, self._ended(state))
 
-    def _metric(self, name, value, state):
+    @staticmethod
+    def _ended(state):
+        """The epoch that has just ended; None inside of one: what is measured there is of the whole run."""
+        return round(state.epoch) if state.epoch and abs(state.epoch - round(state.epoch)) < 1e-6 else None
+
+    def _metric(self, name, value, epoch):
         if name.endswith("loss") and name not in self._defined:
-            wattlaw.define(name, better="smaller", main=True if name == "val_loss" else None)
+            wattlaw.define(name, better="smaller", main=name == "val_loss")
             self._defined.add(name)
-        # of the epoch that it ends; what is measured inside of one is of the whole run
-        ended = state.epoch and abs(state.epoch - round(state.epoch)) < 1e-6
-        wattlaw.metric(name, value, epoch=round(state.epoch) if ended else None)
+        wattlaw.metric(name, value, epoch=epoch)
 
     def on_save(self, args, state, control, **kwargs):
         if state.is_world_process_zero:
