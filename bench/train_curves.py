@@ -44,7 +44,7 @@ def train(args, data, algorithm, seed):
     """The epochs of one training, and how many steps of its plan use Winograd's algorithm."""
     command = [args.binary, "resnet50", "--data", data, "--image-size", str(args.image_size), "--precision", "bf16",
                "--local-batch", "32", "--epochs", str(args.epochs), "--threads", str(args.threads), "--no-augment",
-               "--lr", "0.02", "--seed", str(seed), "--conv", algorithm]
+               "--lr", "0.005", "--warmup-epochs", "1", "--seed", str(seed), "--conv", algorithm]
     return json.loads(output(command + ["--json"]))["epochs"], output(command + ["--explain"]).count("winograd_3x3_int16")
 
 
