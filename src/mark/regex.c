@@ -5,6 +5,7 @@
 #include <math.h>
 #include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GROUPS = 16 }; /* group 0 is the whole match */
@@ -42,8 +43,12 @@ struct wl_mark_regex {
         double step, samples, tokens; /* as counted since the start of the training; NAN: not known */
     } before;                         /* of the last step mark */
     double first_step;                /* of the first one */
-    double tokens_read;               /* tokens that a line counted, of the step that comes next; NAN: none */
-    double counted_tokens, counted_step; /* what the last such line counted, and its step */
+    struct {
+        double tokens, step; /* of a line that counts tokens, and of the bar drawn after it, until both are there; else NAN */
+        int64_t tokens_ns, step_ns;
+        bool cleared; /* the bar was removed for a line */
+    } count;
+    double counted_tokens, counted_step; /* what such a line counted last, and its step */
     struct held step_held;       /* until its loss is known */
     struct held checkpoint_held; /* until it is whole */
     struct wl_strs define;
@@ -138,7 +143,7 @@ static int open_log(struct wl_mark_regex *x, const struct wl_mark_regex_opts *o,
 {
     const char *checkpoint = o->checkpoint_regex;
     x->before.step = x->before.samples = x->before.tokens = NAN;
-    x->tokens_read = x->counted_tokens = x->counted_step = NAN;
+    x->count.tokens = x->count.step = x->counted_tokens = x->counted_step = NAN;
     x->facts = (struct wl_mark_log_facts) { NAN, o->samples_per_step > 0 ? (double)o->samples_per_step : NAN,
                                             o->tokens_per_sample > 0 ? (double)o->tokens_per_sample : NAN };
     *faulty = "log";
@@ -327,11 +332,6 @@ static double tokens_until(const struct wl_mark_regex *r, double step)
  * gave. NAN: not known. */
 static double tokens_since(struct wl_mark_regex *r, double step)
 {
-    if (!isnan(r->tokens_read)) {
-        r->counted_tokens = r->tokens_read;
-        r->counted_step = step;
-        r->tokens_read = NAN;
-    }
     if (isnan(r->before.tokens)) r->before.tokens = tokens_until(r, r->first_step);
     return isnan(r->before.tokens) ? NAN : fmax(0, round(tokens_until(r, step) - r->before.tokens));
 }
@@ -386,13 +386,42 @@ static bool is_of_other_rank(const char *line)
     return ranked && strncmp(line + strlen(prefix), "0]", 2) != 0;
 }
 
+/* A line with tokens has no step, and as it goes to stdout and the bar to stderr, bars drawn before it may be read after it. But
+ * tqdm removes the bar for a line, with blanks, and draws it anew: that bar has the line's step. */
+static void pair_tokens(struct wl_mark_regex *r)
+{
+    const bool both = !isnan(r->count.tokens) && !isnan(r->count.step);
+    if (!both || llabs(r->count.tokens_ns - r->count.step_ns) > WL_NS_PER_S) return;
+    r->counted_tokens = r->count.tokens;
+    r->counted_step = r->count.step;
+    r->count.tokens = r->count.step = NAN;
+}
+
+static void read_tokens(struct wl_mark_regex *r, int64_t t_ns, const char *line)
+{
+    const double tokens = wl_mark_log_read_tokens(r->log, line);
+    if (*line && !line[strspn(line, " ")]) r->count.cleared = true;
+    if (isnan(tokens) || !isnan(r->facts.tokens_per_sample)) return;
+    r->count.tokens = tokens;
+    r->count.tokens_ns = t_ns;
+    pair_tokens(r);
+}
+
+static void bar_drawn(struct wl_mark_regex *r, int64_t t_ns, double step)
+{
+    if (!r->count.cleared) return;
+    r->count.cleared = false;
+    r->count.step = step;
+    r->count.step_ns = t_ns;
+    pair_tokens(r);
+}
+
 /* What a framework prints without the step that it is of. */
 static int log_values(struct wl_mark_regex *r, int64_t t_ns, const char *line, struct wl_err *e)
 {
     char loss[64], value[32];
-    const double tokens = wl_mark_log_read_tokens(r->log, line);
     wl_mark_log_read_facts(r->log, line, &r->facts);
-    if (!isnan(tokens) && isnan(r->facts.tokens_per_sample)) r->tokens_read = tokens;
+    read_tokens(r, t_ns, line);
     if (!wl_mark_log_read_loss(r->log, line, value)) return 0;
     snprintf(loss, sizeof loss, "name=train_loss value=%s", value);
     return emit(r, t_ns, WL_MARK_METRIC, loss, e);
@@ -416,7 +445,7 @@ static int log_step(struct wl_mark_regex *r, int64_t t_ns, const struct wl_mark_
         add(&held->f, "loss", s->loss);
         return release(r, held, WL_MARK_STEP, e);
     }
-    if (again && (isnan(r->tokens_read) || !(tokens_since(r, s->step) > 0))) return 0;
+    if (again && !(tokens_since(r, s->step) > 0)) return 0;
     int rc = release(r, held, WL_MARK_STEP, e);
     if (rc == 0 && !again) rc = release(r, &r->checkpoint_held, WL_MARK_CHECKPOINT, e);
     if (rc) return rc;
@@ -427,6 +456,14 @@ static int log_step(struct wl_mark_regex *r, int64_t t_ns, const struct wl_mark_
     if (!late_loss) return emit(r, t_ns, WL_MARK_STEP, f.text, e);
     *held = (struct held) { .is_set = true, .t_ns = t_ns, .f = f };
     return 0;
+}
+
+/* After a line that counts tokens, of a step that has been marked. */
+static int log_late_tokens(struct wl_mark_regex *r, int64_t t_ns, struct wl_err *e)
+{
+    const struct wl_mark_log_step again = { .step = r->before.step, .total = NAN, .consumed_samples = NAN };
+    if (isnan(again.step) || isnan(r->counted_tokens)) return 0;
+    return log_step(r, t_ns, &again, e);
 }
 
 static int log_ends_epoch(struct wl_mark_regex *r, int64_t t_ns, double steps, struct wl_err *e)
@@ -446,7 +483,9 @@ static int log_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, str
     struct wl_mark_log_step s;
     if (is_of_other_rank(line)) return 0;
     int rc = log_values(r, t_ns, line, e);
-    if (rc || !wl_mark_log_read_step(r->log, line, &s)) return rc;
+    if (rc) return rc;
+    if (!wl_mark_log_read_step(r->log, line, &s)) return log_late_tokens(r, t_ns, e);
+    bar_drawn(r, t_ns, s.step);
     rc = log_step(r, t_ns, &s, e);
     return rc == 0 ? log_ends_epoch(r, t_ns, s.ended_epoch, e) : rc;
 }
