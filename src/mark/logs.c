@@ -1,5 +1,6 @@
-/* Lines were written down from logs that users of these frameworks have published; tests/fixtures/logs names each
- * source. A part that a version does not print is missing. */
+/* hf and lightning read what their newest versions print, which tests/e2e/frameworks runs; the others, lines from logs that
+ * users of these frameworks have published. tests/fixtures/logs names each source. A part that a version does not print is
+ * missing. */
 #include "mark/logs.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ struct preset {
         const char *regex;
     } parts[PARTS_MAX]; /* a line that matches the parts STEP is about a step */
     bool one_total;     /* bars with another total are of something else, such as an evaluation */
-    bool from_1;        /* a bar at 0 is no step: that of a job that resumed begins there too, and jumps */
+    bool from_1;        /* a bar at 0 does not count: that of a job that resumed begins there too, and jumps */
     bool early_checkpoint, late_loss; /* see logs.h */
     const char *without_steps;
 };

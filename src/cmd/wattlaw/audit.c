@@ -87,7 +87,7 @@ static void share_precision(struct wl_audit_row *rows, size_t n)
                 rows[i].r2.half = rows[j].r2.half;
 }
 
-/* Measured runs are no table of exponents: another command tests them. */
+/* A store has measured runs, not a table of exponents: another command tests them. */
 static int refuse_runs(const char *path, struct wl_err *e)
 {
     if (!wl_analysis_is_store(path)) return 0;

@@ -93,7 +93,7 @@ def close(a, b, share):
 # ---- Hugging Face ----
 
 def hf_as_it_comes(env, folder):
-    """Log level warning: steps, tokens and losses; evaluations are no steps; a checkpoint has no step of its own."""
+    """Log level warning: steps, tokens and losses; those of evaluations do not count; a checkpoint has no step of its own."""
     job = Job(env, folder, "hf")
     numbers = job.steps_agree("step", total=80)
     tokens = {fact["step"]: fact["tokens"] for fact in job.facts("step")}

@@ -69,7 +69,7 @@ static void hugging_face(void **state)
               "step step=1999 samples=128 total=24128\nmetric name=train_loss value=6.2645\n");
 }
 
-/* A bar at 0 is no step, an evaluation's neither, and each step counts its 4 samples. Tokens are those of the lines that count
+/* A bar at 0 does not count, nor does that of an evaluation; each step has 4 samples. Tokens are those of the lines that count
  * them: none before the first one, then the mean, set right by the next one. A checkpoint is whole when steps go on. */
 static void hugging_face_5(void **state)
 {
