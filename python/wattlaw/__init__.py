@@ -27,8 +27,8 @@ import os
 import sys
 import time
 
-__all__ = ["mark", "enabled", "rank", "set_rank", "start", "stop", "epoch", "phase", "phase_time", "step", "define",
-           "metric"]
+__all__ = ["mark", "enabled", "rank", "set_rank", "start", "stop", "epoch", "phase", "phase_time", "step", "checkpoint",
+           "define", "metric"]
 
 MAX_LINE = 512
 
@@ -153,7 +153,7 @@ def phase_time(name, seconds, epoch=None):
 
 
 def step(number, samples=None, loss=None, tokens=None, total=None):
-    """One update: its number, the samples and tokens of all workers since the one marked before, its loss, and how many
+    """One update: its number, the samples and tokens of all workers since the last call that gave them, its loss, and how many
     updates the job will do."""
     mark("step", step=number, samples=samples, loss=loss, tokens=tokens, total=total)
 

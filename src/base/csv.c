@@ -38,8 +38,6 @@ static bool needs_formula_guard(const char *s)
 /* Guarding is one to one: a text that already begins with apostrophes gets one more. */
 static bool is_guarded(const char *s) { return *s == '\'' && is_formula(s); }
 
-static void close_file(void *f) { fclose(f); }
-
 static void put(struct wl_csv_reader *r, char c)
 {
     WL_GROW(r->arena, r->buf, r->n, r->cap);
@@ -128,13 +126,12 @@ static bool blank(const struct wl_csv_reader *r) { return r->n_fields == 1 && r-
 
 int wl_csv_open(struct wl_csv *csv, const char *path, char separator, struct wl_arena *a, struct wl_err *e)
 {
-    FILE *f = fopen(path, "rb");
-    if (!f) return wl_fail_errno(e, "%s: cannot open", path);
-    wl_defer(a, close_file, f);
+    FILE *f;
+    int rc = wl_file_stream(path, &f, a, e);
+    if (rc < 0) return rc;
     struct wl_csv_reader *r = wl_new(a, struct wl_csv_reader);
     *r = (struct wl_csv_reader) { .file = f, .separator = separator, .line = 1, .arena = a };
     *csv = (struct wl_csv) { .path = wl_strdup(a, path), .reader = r };
-    int rc;
     do {
         csv->line = r->line;
         rc = read_record(r, csv->path, e);

@@ -10,6 +10,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+int wl_file_open(const char *path, struct wl_err *e)
+{
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return wl_fail_errno(e, "%s: cannot open", path);
+    if (fstat(fd, &st) || !S_ISDIR(st.st_mode)) return fd;
+    close(fd);
+    return wl_fail(e, WL_EINVAL, "%s: expected a file, but this is a folder", path);
+}
+
+static void close_stream(void *f) { fclose(f); }
+
+int wl_file_stream(const char *path, FILE **f, struct wl_arena *a, struct wl_err *e)
+{
+    int fd = wl_file_open(path, e);
+    if (fd < 0) return fd;
+    *f = fdopen(fd, "rb");
+    if (!*f) {
+        int rc = wl_fail_errno(e, "%s: cannot open", path);
+        close(fd);
+        return rc;
+    }
+    wl_defer(a, close_stream, *f);
+    return 0;
+}
+
 /* Reads until the end of the file or `max` + 1 bytes. */
 static int read_all(int fd, const char *path, size_t max, struct wl_text *t, struct wl_err *e)
 {
@@ -26,8 +52,8 @@ static int read_all(int fd, const char *path, size_t max, struct wl_text *t, str
 
 int wl_file_read(const char *path, size_t max, char **text, size_t *n, struct wl_arena *a, struct wl_err *e)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return wl_fail_errno(e, "%s: cannot open", path);
+    int fd = wl_file_open(path, e);
+    if (fd < 0) return fd;
     struct wl_text t = WL_TEXT(a);
     int rc = read_all(fd, path, max, &t, e);
     close(fd);

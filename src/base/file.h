@@ -4,6 +4,15 @@
 
 #include "base/str.h"
 
+#include <stdio.h>
+
+/* A descriptor of the file, pipe or device, open for reading and closed on exec. A folder is refused: the message says that a
+ * file was expected. */
+int wl_file_open(const char *path, struct wl_err *e) WL_MUST_CHECK;
+
+/* The same as a stream, which is closed when the arena dies. */
+int wl_file_stream(const char *path, FILE **f, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* The whole file, terminated by a NUL that is not counted in *n (n may be NULL). Works on /proc and /sys, whose
  * sizes read 0. Larger than `max` bytes is WL_EINVAL. */
 int wl_file_read(const char *path, size_t max, char **text, size_t *n, struct wl_arena *a,

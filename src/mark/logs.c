@@ -1,5 +1,6 @@
-/* Lines were written down from logs that users of these frameworks have published; tests/fixtures/logs names each
- * source. A part that a version does not print is missing. */
+/* hf and lightning read what their newest versions print, which tests/e2e/frameworks runs; the others, lines from logs that
+ * users of these frameworks have published. tests/fixtures/logs names each source. A part that a version does not print is
+ * missing. */
 #include "mark/logs.h"
 
 #include <math.h>
@@ -10,10 +11,13 @@
 enum { GROUPS = 8, PARTS_MAX = 8 };
 
 /* What a part of a line is. */
-enum part { STEP, TOTAL, CONSUMED, LOSS, LOSS_ALONE, FACT_TOTAL, FACT_BATCH, FACT_LENGTH, EPOCH_STEPS };
+enum part { STEP, TOTAL, CONSUMED, LOSS, LOSS_ALONE, TOKENS_ALONE, FACT_TOTAL, FACT_BATCH, FACT_LENGTH, EPOCH_STEPS };
 
 /* The bar of tqdm: "  8%|###    | 1999/24128 [1:52:09<20:27:23,  3.33s/it"; groups 2 and 3 of this text. */
 #define BAR "[0-9]+%(\\|[^|]*\\|)? *([0-9]+)/([0-9]+) \\["
+
+/* Lightning's: "Epoch 3:   8%|# | 1/12 [00:00<00:01, 9.8it/s", of data without a length "Epoch 3: |  | 1/? [". Groups 1, 4, 5. */
+#define EPOCH_BAR "Epoch ([0-9]+): +([0-9]+%)?(\\|[^|]*\\|)? *([0-9]+)/([0-9]+|\\?) \\["
 
 struct preset {
     const char *name;
@@ -24,6 +28,9 @@ struct preset {
         const char *regex;
     } parts[PARTS_MAX]; /* a line that matches the parts STEP is about a step */
     bool one_total;     /* bars with another total are of something else, such as an evaluation */
+    bool from_1;        /* a bar at 0 does not count: that of a job that resumed begins there too, and jumps */
+    bool early_checkpoint, late_loss; /* see logs.h */
+    const char *without_steps;
 };
 
 static const struct preset presets[] = {
@@ -50,10 +57,15 @@ static const struct preset presets[] = {
                  { CONSUMED, 1, "consumed_samples[:=] *([0-9]+)(\\.0)?([],| ]|$)" }, /* 1.63e+6 is rounded */
                  { LOSS, 1, "reduced_train_loss[:=] *([-+0-9.eE]+)" } } },
     { .name = "hf",
+      .checkpoint = "Writing model shards: +100%|Model weights saved in .*checkpoint-([0-9]+)/",
+      .early_checkpoint = true,
       .one_total = true,
+      .from_1 = true,
+      .without_steps = "Trainer prints them in its progress bar, which disable_tqdm removes",
       .parts = { { STEP, 2, "^ *" BAR },
                  { TOTAL, 3, "^ *" BAR },
                  { LOSS_ALONE, 1, "\\{'loss': '?([-+0-9.eE]+)'?," },
+                 { TOKENS_ALONE, 1, "'num_input_tokens_seen': '?([0-9]+)" },
                  { FACT_TOTAL, 1, "Total optimization steps = ([0-9,]+)" },
                  { FACT_BATCH, 1, "Total train batch size .*= ([0-9,]+)" } } },
     { .name = "deepspeed",
@@ -61,9 +73,15 @@ static const struct preset presets[] = {
       .parts = { { STEP, 2, "(\\[Rank 0\\] step=|^steps: )([0-9]+),? (skipped=|loss: )" },
                  { LOSS, 1, "^steps: [0-9]+ loss: ([-+0-9.eE]+)" } } },
     { .name = "lightning",
-      .epoch = "Epoch ([0-9]+): +" BAR,
-      .parts = { { STEP, 3, "Epoch ([0-9]+): +" BAR },
-                 { EPOCH_STEPS, 4, "Epoch ([0-9]+): +" BAR },
+      .checkpoint = "global step ([0-9]+): .*, saving model to ",
+      .early_checkpoint = true,
+      .epoch = EPOCH_BAR,
+      .from_1 = true,
+      .late_loss = true,
+      .without_steps = "where the package rich is installed, Lightning prints its bar to terminals alone: give the Trainer "
+                       "callbacks=[TQDMProgressBar()]",
+      .parts = { { STEP, 4, EPOCH_BAR },
+                 { EPOCH_STEPS, 5, EPOCH_BAR },
                  { LOSS, 4, "(^|[ ,])(train_)?loss(_step)?=([-+0-9.eE]+)" } } },
 };
 
@@ -72,6 +90,9 @@ struct wl_mark_log {
     regex_t regex[PARTS_MAX];
     size_t n;
     double total; /* one_total: of the first bar; NAN: none yet */
+    struct {
+        double number, first, last; /* steps before its first one and up to its last one that was seen */
+    } epoch;                        /* EPOCH_STEPS: the one that is under way */
 };
 
 static void free_regex(void *what) { regfree(what); }
@@ -92,6 +113,13 @@ struct wl_mark_log *wl_mark_log_new(const char *name, struct wl_arena *a)
 
 const char *wl_mark_log_checkpoint_regex(const struct wl_mark_log *l) { return l->preset->checkpoint; }
 const char *wl_mark_log_epoch_regex(const struct wl_mark_log *l) { return l->preset->epoch; }
+bool wl_mark_log_checkpoint_is_early(const struct wl_mark_log *l) { return l->preset->early_checkpoint; }
+bool wl_mark_log_loss_is_late(const struct wl_mark_log *l) { return l->preset->late_loss; }
+
+const char *wl_mark_log_without_steps(const struct wl_mark_log *l)
+{
+    return l->preset->without_steps ? l->preset->without_steps : "is it the framework's own output?";
+}
 
 /* The text of part i, without the commas of thousands; false: the line has none, or it is longer than any number. */
 static bool find(const struct wl_mark_log *l, size_t i, const char *line, char buf[32])
@@ -132,22 +160,45 @@ static double epoch_of(const char *line)
     return word ? (double)strtoll(word + strlen("Epoch "), NULL, 10) : 0;
 }
 
+/* A bar counts the steps of its epoch: `steps` of them, NAN if it does not know. */
+static void count_over_epochs(struct wl_mark_log *l, const char *line, double steps, struct wl_mark_log_step *s)
+{
+    const double epoch = epoch_of(line);
+    if (s->step == steps) s->ended_epoch = steps;
+    if (epoch != l->epoch.number) {
+        l->epoch.number = epoch;
+        l->epoch.first = l->epoch.last;
+    }
+    s->step += isnan(steps) ? l->epoch.first : epoch * steps;
+    l->epoch.last = s->step;
+}
+
 bool wl_mark_log_read_step(struct wl_mark_log *l, const char *line, struct wl_mark_log_step *out)
 {
+    const struct preset *p = l->preset;
     char text[32];
-    *out = (struct wl_mark_log_step) { .step = NAN, .total = NAN, .consumed_samples = NAN };
+    *out = (struct wl_mark_log_step) { .step = NAN, .total = NAN, .consumed_samples = NAN, .ended_epoch = NAN };
     for (size_t i = 0; i < l->n; i++) {
-        const enum part is = l->preset->parts[i].is;
+        const enum part is = p->parts[i].is;
         if (!find(l, i, line, text)) continue;
         if (is == STEP) out->step = number(text);
+        if (is == STEP && p->from_1 && out->step == 0) return false;
         if (is == TOTAL) out->total = number(text);
         if (is == CONSUMED) out->consumed_samples = number(text);
-        if (is == EPOCH_STEPS) out->step += epoch_of(line) * number(text);
+        if (is == EPOCH_STEPS) count_over_epochs(l, line, number(text), out);
         if (is == LOSS) memcpy(out->loss, text, sizeof text);
     }
-    if (isnan(out->step) || !l->preset->one_total) return !isnan(out->step);
+    if (isnan(out->step) || !p->one_total) return !isnan(out->step);
     if (isnan(l->total)) l->total = out->total;
     return out->total == l->total;
+}
+
+double wl_mark_log_read_tokens(const struct wl_mark_log *l, const char *line)
+{
+    char text[32];
+    for (size_t i = 0; i < l->n; i++)
+        if (l->preset->parts[i].is == TOKENS_ALONE && find(l, i, line, text)) return number(text);
+    return NAN;
 }
 
 bool wl_mark_log_read_loss(const struct wl_mark_log *l, const char *line, char buf[32])
@@ -155,6 +206,13 @@ bool wl_mark_log_read_loss(const struct wl_mark_log *l, const char *line, char b
     for (size_t i = 0; i < l->n; i++)
         if (l->preset->parts[i].is == LOSS_ALONE && find(l, i, line, buf)) return !isnan(number(buf));
     return false;
+}
+
+bool wl_mark_log_is_lower_bar(const char *line)
+{
+    static const char up[] = "\x1b[A";
+    const size_t n = strlen(line);
+    return n >= strlen(up) && wl_str_eq(line + n - strlen(up), up);
 }
 
 void wl_mark_log_strip_colours(char *line)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <regex.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { GROUPS = 16 }; /* group 0 is the whole match */
@@ -21,19 +22,44 @@ struct matcher {
     size_t n;
 };
 
+/* The fields of a mark as they are put together. */
+struct fields {
+    char text[WL_MARK_LINE_MAX];
+    size_t n;
+};
+
+/* A mark that waits for what is said next. */
+struct held {
+    bool is_set;
+    int64_t t_ns;
+    struct fields f;
+};
+
 struct wl_mark_regex {
     struct matcher epoch, begin, step, checkpoint;
     struct wl_mark_log *log; /* NULL: none */
     struct wl_mark_log_facts facts;
     struct {
-        double step, samples; /* as counted since the start of the training; NAN: not known */
-    } before;                 /* of the last step mark */
+        double step, samples, tokens; /* as counted since the start of the training; NAN: not known */
+    } before;                         /* of the last step mark */
+    double first_step;                /* of the first one */
+    struct {
+        double tokens, step; /* of a line that counts tokens, and of the bar drawn after it, until both are there; else NAN */
+        int64_t tokens_ns, step_ns;
+        bool cleared; /* the bar was removed for a line */
+    } count;
+    double counted_tokens, counted_step; /* what such a line counted last, and its step */
+    struct held step_held;       /* until its loss is known */
+    struct held checkpoint_held; /* until it is whole */
     struct wl_strs define;
     bool at_begin; /* an epoch line begins its epoch */
     wl_mark_sink *sink;
     void *ctx;
     int64_t begin_ns;              /* where the epoch that runs began; at_begin: valid while open */
     int64_t last;                  /* number of the epoch that ended (at_begin: began) last; 0: none */
+    bool log_has_epochs;           /* its lines say where epochs begin and end */
+    bool early_checkpoints;        /* its lines come while a checkpoint is being saved */
+    bool closed;                   /* at_begin: the end of epoch `last` is known */
     int64_t shift;                 /* 1 where the program counts from 0 */
     bool open;                     /* at_begin: epoch `last` runs and may be closed */
     char samples[32], updates[32]; /* at_begin: fields for its end, "" for none */
@@ -116,18 +142,20 @@ static int open_log(struct wl_mark_regex *x, const struct wl_mark_regex_opts *o,
                     struct wl_arena *a, struct wl_err *e)
 {
     const char *checkpoint = o->checkpoint_regex;
-    x->before.step = x->before.samples = NAN;
+    x->before.step = x->before.samples = x->before.tokens = NAN;
+    x->count.tokens = x->count.step = x->counted_tokens = x->counted_step = NAN;
     x->facts = (struct wl_mark_log_facts) { NAN, o->samples_per_step > 0 ? (double)o->samples_per_step : NAN,
                                             o->tokens_per_sample > 0 ? (double)o->tokens_per_sample : NAN };
     *faulty = "log";
     if (o->log && o->step_regex)
         return wl_fail(e, WL_EINVAL, "--log and --step-regex exclude each other: both say what a step is");
     if (o->log) x->log = wl_mark_log_new(o->log, a);
+    x->early_checkpoints = x->log && !checkpoint && wl_mark_log_checkpoint_is_early(x->log);
     if (x->log && !checkpoint) checkpoint = wl_mark_log_checkpoint_regex(x->log);
     if (x->log && !o->epoch_regex && wl_mark_log_epoch_regex(x->log)) {
         int rc = compile(&x->epoch, "epoch", wl_mark_log_epoch_regex(x->log), "epoch=1", faulty, a, e);
         if (rc) return rc;
-        x->at_begin = true;
+        x->at_begin = x->log_has_epochs = true;
     }
     return compile(&x->checkpoint, "checkpoint", checkpoint, NULL, faulty, a, e);
 }
@@ -245,9 +273,10 @@ static int epoch_begins(struct wl_mark_regex *r, int64_t t_ns, const char *line,
     char text[64];
     int64_t epoch, ended = r->open ? r->last : 0;
     int rc = epoch_number(r, line, at, &epoch, e);
-    if (rc != 0 || (r->open && epoch == r->last)) return rc; /* the same epoch, reported again */
+    if (rc != 0 || ((r->open || r->closed) && epoch == r->last)) return rc; /* the same epoch, reported again */
     if (ended && epoch == ended + 1) rc = emit_epoch(r, ended, r->begin_ns, t_ns, r->samples, r->updates, e);
     r->open = true;
+    r->closed = false;
     r->last = epoch;
     r->begin_ns = t_ns;
     snprintf(r->samples, sizeof r->samples, "%s", captured_as(&r->epoch, "samples", line, at, text));
@@ -280,12 +309,6 @@ static int epoch_ends(struct wl_mark_regex *r, int64_t t_ns, const char *line, c
     return rc == 0 ? emit_metrics(r, t_ns, epoch, line, at, e) : rc;
 }
 
-/* The fields of a step mark as they are put together. */
-struct fields {
-    char text[WL_MARK_LINE_MAX];
-    size_t n;
-};
-
 static void add(struct fields *f, const char *name, const char *value)
 {
     if (f->n < sizeof f->text)
@@ -299,18 +322,36 @@ static void add_count(struct fields *f, const char *name, double value)
     if (value >= 0 && value <= (double)WL_MARK_COUNT_MAX) add(f, name, text); /* not NAN */
 }
 
+/* Tokens up to a step, from the last line that counted them: the steps since then have the mean of those before. */
+static double tokens_until(const struct wl_mark_regex *r, double step)
+{
+    return r->counted_tokens * (step / r->counted_step);
+}
+
+/* Tokens since the step before, of a framework that counts them now and then: a line that does puts right what the mean
+ * gave. NAN: not known. */
+static double tokens_since(struct wl_mark_regex *r, double step)
+{
+    if (isnan(r->before.tokens)) r->before.tokens = tokens_until(r, r->first_step);
+    return isnan(r->before.tokens) ? NAN : fmax(0, round(tokens_until(r, step) - r->before.tokens));
+}
+
 /* Adds the work since the step before that the line itself does not have: as counted since the start of the training,
  * else by what is known of each step. */
 static void add_work(struct wl_mark_regex *r, struct fields *f, double step, double samples, double consumed,
                      bool has_tokens)
 {
-    const bool has_samples = !isnan(samples);
+    const bool has_samples = !isnan(samples), is_first = isnan(r->before.step);
+    if (is_first) r->first_step = step;
     if (!has_samples) samples = consumed - r->before.samples;
     if (isnan(samples)) samples = (step - r->before.step) * r->facts.samples_per_step;
     if (!has_samples) add_count(f, "samples", samples);
-    if (!has_tokens) add_count(f, "tokens", samples * r->facts.tokens_per_sample);
+    double tokens = samples * r->facts.tokens_per_sample;
+    if (isnan(tokens) && !is_first) tokens = tokens_since(r, step);
+    if (!has_tokens) add_count(f, "tokens", tokens);
     r->before.step = step;
     r->before.samples = consumed;
+    r->before.tokens += tokens;
 }
 
 static double real_of(const char *text)
@@ -345,24 +386,108 @@ static bool is_of_other_rank(const char *line)
     return ranked && strncmp(line + strlen(prefix), "0]", 2) != 0;
 }
 
-/* A line of a framework. One that repeats a step (a bar that is drawn anew, another rank) says nothing new. */
+/* A line with tokens has no step, and as it goes to stdout and the bar to stderr, bars drawn before it may be read after it. But
+ * tqdm removes the bar for a line, with blanks, and draws it anew: that bar has the line's step. */
+static void pair_tokens(struct wl_mark_regex *r)
+{
+    const bool both = !isnan(r->count.tokens) && !isnan(r->count.step);
+    if (!both || llabs(r->count.tokens_ns - r->count.step_ns) > WL_NS_PER_S) return;
+    r->counted_tokens = r->count.tokens;
+    r->counted_step = r->count.step;
+    r->count.tokens = r->count.step = NAN;
+}
+
+static void read_tokens(struct wl_mark_regex *r, int64_t t_ns, const char *line)
+{
+    const double tokens = wl_mark_log_read_tokens(r->log, line);
+    if (*line && !line[strspn(line, " ")]) r->count.cleared = true;
+    if (isnan(tokens) || !isnan(r->facts.tokens_per_sample)) return;
+    r->count.tokens = tokens;
+    r->count.tokens_ns = t_ns;
+    pair_tokens(r);
+}
+
+static void bar_drawn(struct wl_mark_regex *r, int64_t t_ns, double step)
+{
+    if (!r->count.cleared) return;
+    r->count.cleared = false;
+    r->count.step = step;
+    r->count.step_ns = t_ns;
+    pair_tokens(r);
+}
+
+/* What a framework prints without the step that it is of. */
+static int log_values(struct wl_mark_regex *r, int64_t t_ns, const char *line, struct wl_err *e)
+{
+    char loss[64], value[32];
+    wl_mark_log_read_facts(r->log, line, &r->facts);
+    read_tokens(r, t_ns, line);
+    if (!wl_mark_log_read_loss(r->log, line, value)) return 0;
+    snprintf(loss, sizeof loss, "name=train_loss value=%s", value);
+    return emit(r, t_ns, WL_MARK_METRIC, loss, e);
+}
+
+static int release(struct wl_mark_regex *r, struct held *h, enum wl_mark_word word, struct wl_err *e)
+{
+    if (!h->is_set) return 0;
+    h->is_set = false;
+    return emit(r, h->t_ns, word, h->f.text, e);
+}
+
+/* One that repeats a step (a bar that is drawn anew, another rank) says nothing new, unless tokens have been counted or
+ * the loss comes with the repetition. */
+static int log_step(struct wl_mark_regex *r, int64_t t_ns, const struct wl_mark_log_step *s, struct wl_err *e)
+{
+    struct held *held = &r->step_held;
+    struct fields f = { .n = 0 };
+    const bool late_loss = wl_mark_log_loss_is_late(r->log), again = s->step == r->before.step;
+    if (again && held->is_set && *s->loss) {
+        add(&held->f, "loss", s->loss);
+        return release(r, held, WL_MARK_STEP, e);
+    }
+    if (again && !(tokens_since(r, s->step) > 0)) return 0;
+    int rc = release(r, held, WL_MARK_STEP, e);
+    if (rc == 0 && !again) rc = release(r, &r->checkpoint_held, WL_MARK_CHECKPOINT, e);
+    if (rc) return rc;
+    add_count(&f, "step", s->step);
+    add_work(r, &f, s->step, NAN, s->consumed_samples, false);
+    add_count(&f, "total", isnan(s->total) ? r->facts.total : s->total);
+    if (*s->loss && !late_loss) add(&f, "loss", s->loss);
+    if (!late_loss) return emit(r, t_ns, WL_MARK_STEP, f.text, e);
+    *held = (struct held) { .is_set = true, .t_ns = t_ns, .f = f };
+    return 0;
+}
+
+/* After a line that counts tokens, of a step that has been marked. */
+static int log_late_tokens(struct wl_mark_regex *r, int64_t t_ns, struct wl_err *e)
+{
+    const struct wl_mark_log_step again = { .step = r->before.step, .total = NAN, .consumed_samples = NAN };
+    if (isnan(again.step) || isnan(r->counted_tokens)) return 0;
+    return log_step(r, t_ns, &again, e);
+}
+
+static int log_ends_epoch(struct wl_mark_regex *r, int64_t t_ns, double steps, struct wl_err *e)
+{
+    const double samples = steps * r->facts.samples_per_step;
+    char count[32] = "";
+    if (!r->log_has_epochs || !r->open || isnan(steps)) return 0;
+    if (samples <= (double)WL_MARK_COUNT_MAX) snprintf(count, sizeof count, "%.0f", samples);
+    r->open = false;
+    r->closed = true;
+    return emit_epoch(r, r->last, r->begin_ns, t_ns, count, "", e);
+}
+
+/* A line of a framework. */
 static int log_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, struct wl_err *e)
 {
     struct wl_mark_log_step s;
-    struct fields f = { .n = 0 };
-    char loss[64], value[32];
     if (is_of_other_rank(line)) return 0;
-    wl_mark_log_read_facts(r->log, line, &r->facts);
-    if (wl_mark_log_read_loss(r->log, line, value)) {
-        snprintf(loss, sizeof loss, "name=train_loss value=%s", value);
-        return emit(r, t_ns, WL_MARK_METRIC, loss, e);
-    }
-    if (!wl_mark_log_read_step(r->log, line, &s) || s.step == r->before.step) return 0;
-    add_count(&f, "step", s.step);
-    add_work(r, &f, s.step, NAN, s.consumed_samples, false);
-    add_count(&f, "total", isnan(s.total) ? r->facts.total : s.total);
-    if (*s.loss) add(&f, "loss", s.loss);
-    return emit(r, t_ns, WL_MARK_STEP, f.text, e);
+    int rc = log_values(r, t_ns, line, e);
+    if (rc) return rc;
+    if (!wl_mark_log_read_step(r->log, line, &s)) return log_late_tokens(r, t_ns, e);
+    bar_drawn(r, t_ns, s.step);
+    rc = log_step(r, t_ns, &s, e);
+    return rc == 0 ? log_ends_epoch(r, t_ns, s.ended_epoch, e) : rc;
 }
 
 static int checkpoint_seen(struct wl_mark_regex *r, int64_t t_ns, const char *line, const regmatch_t at[GROUPS],
@@ -371,10 +496,17 @@ static int checkpoint_seen(struct wl_mark_regex *r, int64_t t_ns, const char *li
     struct fields f = { .n = 0 };
     char text[64];
     if (*captured_as(&r->checkpoint, "checkpoint", line, at, text)) add(&f, "step", text);
-    return emit(r, t_ns, WL_MARK_CHECKPOINT, f.text, e);
+    if (!r->early_checkpoints) return emit(r, t_ns, WL_MARK_CHECKPOINT, f.text, e);
+    r->checkpoint_held = (struct held) { .is_set = true, .t_ns = t_ns, .f = f };
+    return 0;
 }
 
 /* ---- the job's life ---- */
+
+const char *wl_mark_regex_without_steps(const struct wl_mark_regex *r)
+{
+    return r->log && isnan(r->before.step) ? wl_mark_log_without_steps(r->log) : NULL;
+}
 
 void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns)
 {
@@ -391,11 +523,12 @@ int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, 
     if (n >= sizeof text) n = sizeof text - 1;
     memcpy(text, line, n);
     text[n] = '\0';
+    const bool is_lower_bar = wl_mark_log_is_lower_bar(text);
     if (r->log) wl_mark_log_strip_colours(text);
     if (match(&r->begin, text, at)) r->begin_ns = t_ns;
     if (match(&r->epoch, text, at)) rc = (r->at_begin ? epoch_begins : epoch_ends)(r, t_ns, text, at, &why);
     if (rc == 0 && match(&r->step, text, at)) rc = step_seen(r, t_ns, text, at, &why);
-    if (rc == 0 && r->log) rc = log_line(r, t_ns, text, &why);
+    if (rc == 0 && r->log && !is_lower_bar) rc = log_line(r, t_ns, text, &why);
     if (rc == 0 && match(&r->checkpoint, text, at)) rc = checkpoint_seen(r, t_ns, text, at, &why);
     if (rc == 0) return 0;
     return wl_fail(e, rc, "output line '%.120s': %s", text, why.msg);
@@ -403,6 +536,8 @@ int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, 
 
 void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok)
 {
+    (void)release(r, &r->step_held, WL_MARK_STEP, NULL);
+    if (ok) (void)release(r, &r->checkpoint_held, WL_MARK_CHECKPOINT, NULL);
     if (ok && r->open) (void)emit_epoch(r, r->last, r->begin_ns, t_ns, r->samples, r->updates, NULL);
     r->open = false;
 }

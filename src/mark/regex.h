@@ -68,4 +68,7 @@ int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, 
                        struct wl_err *e) WL_MUST_CHECK;
 void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok);
 
+/* Where a framework's lines were asked for and none was about a step: what may be the reason; else NULL. */
+const char *wl_mark_regex_without_steps(const struct wl_mark_regex *r);
+
 #endif

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -64,12 +65,21 @@ static int open_pumps(struct wl_run_command *t, struct wl_err *e)
     return rc;
 }
 
+/* Python holds back what it prints into a pipe, and ours is in the place of a terminal or file: its lines would come long after what
+ * they report. */
+static void keep_python_from_buffering(const struct wl_run_command *t, struct wl_strs *env)
+{
+    static const char name[] = "PYTHONUNBUFFERED";
+    if (t->n_pumps && !getenv(name)) wl_strs_add(t->a, env, wl_strf(t->a, "%s=1", name));
+}
+
 static int prepare_job(struct wl_run_command *t, struct wl_err *e)
 {
     const struct wl_run_opts *opts = t->opts;
     struct wl_strs *env = wl_new(t->a, struct wl_strs);
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_MARKS=%s", t->marks_path));
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_RUN_DIR=%s", t->dir));
+    keep_python_from_buffering(t, env);
     if (opts->local_ranks) wl_strs_add(t->a, env, wl_local_ranks_env(opts->local_ranks, t->a));
     for (size_t i = 0; opts->env && i < opts->env->n; i++) wl_strs_add(t->a, env, opts->env->v[i]);
     struct wl_job_spec *spec = wl_new(t->a, struct wl_job_spec);
@@ -188,11 +198,22 @@ static int reap(struct wl_run_command *t, struct wl_err *e)
     return rc;
 }
 
+/* Ranks other than 0 print no steps. */
+static void warn_without_steps(const struct wl_run_command *t)
+{
+    const struct wl_local_ranks *ranks = t->opts->local_ranks;
+    const char *why = wl_mark_regex_without_steps(t->regex);
+    if (why && (!ranks || wl_local_ranks_self(ranks)->rank == 0))
+        wl_log(WL_WARN, "mark", "--log %s: no step was found in the output: %s", t->opts->regex->log, why);
+}
+
 /* `started`: there was a command. */
 static void close_output(struct wl_run_command *t, bool started)
 {
     for (size_t i = 0; i < t->n_pumps; i++) wl_pump_drain(t->pumps[i]);
-    if (t->regex) wl_mark_regex_end(t->regex, t->end.t_ns, t->end.exit.status == 0 && started);
+    if (!t->regex) return;
+    wl_mark_regex_end(t->regex, t->end.t_ns, t->end.exit.status == 0 && started);
+    if (started) warn_without_steps(t);
 }
 
 static const char *failure(const struct wl_run_command *t)

@@ -4,11 +4,27 @@
 #include <math.h>
 #include <string.h>
 
-/* The steps between two marks of rank 0, and the work of all workers in them. */
+/* Work of all workers. A mark has that since the last mark that had it, so a program that counts it only now and then
+ * leaves some marks without. */
+struct work {
+    double sum;
+    bool complete; /* the last mark has it */
+};
+
+/* The steps between two marks of rank 0, and the work in them. */
 struct steps {
     int64_t marks, begin_ns, end_ns;
-    double last, steps, samples, tokens;
+    double last, steps;
+    struct work samples, tokens;
 };
+
+static void add_work(struct work *w, double v)
+{
+    w->complete = !isnan(v);
+    if (w->complete) w->sum += v;
+}
+
+static double work_of(const struct work *w) { return w->complete ? w->sum : NAN; }
 
 static void add_step(struct steps *s, const struct wl_mark *m)
 {
@@ -17,8 +33,8 @@ static void add_step(struct steps *s, const struct wl_mark *m)
         *s = (struct steps) { .marks = 1, .begin_ns = m->t_ns };
     } else {
         if (step > s->last) s->steps += step - s->last; /* a job that resumed within the run does some twice */
-        s->samples += wl_mark_real(m, "samples");
-        s->tokens += wl_mark_real(m, "tokens");
+        add_work(&s->samples, wl_mark_real(m, "samples"));
+        add_work(&s->tokens, wl_mark_real(m, "tokens"));
     }
     s->last = step;
     s->end_ns = m->t_ns;
@@ -38,8 +54,8 @@ static struct wl_span_row span_of(const char *kind, int64_t begin_ns, int64_t en
                                   .end_ns = end_ns,
                                   .time_s = (double)(end_ns - begin_ns) / WL_NS_PER_S,
                                   .steps = counted ? s->steps : NAN,
-                                  .samples = counted ? s->samples : NAN,
-                                  .tokens = counted ? s->tokens : NAN,
+                                  .samples = counted ? work_of(&s->samples) : NAN,
+                                  .tokens = counted ? work_of(&s->tokens) : NAN,
                                   .energy_j = NAN,
                                   .energy_lo_j = NAN,
                                   .energy_hi_j = NAN };

@@ -35,10 +35,11 @@ void wl_tune_schedule_hold(struct wl_tune_schedule *s, bool is_reference, int64_
     begin_settling(s, now_ns);
 }
 
-/* Steps since the previous mark: a program may mark every tenth one only, and restart its numbers with an epoch. */
+/* Steps since the previous mark: a program may mark every tenth one only, and restart its numbers with an epoch. The
+ * same number again says more of that step's work. */
 static int64_t count_steps(struct wl_tune_schedule *s, int64_t number)
 {
-    int64_t n = s->last_step >= 0 && number > s->last_step ? number - s->last_step : 1;
+    int64_t n = s->last_step >= 0 && number >= s->last_step ? number - s->last_step : 1;
     s->last_step = number;
     s->steps_seen += n;
     return n;
@@ -121,6 +122,10 @@ enum wl_tune_event wl_tune_schedule_step(struct wl_tune_schedule *s, int64_t t_n
                                          struct wl_tune_span *out)
 {
     int64_t n = count_steps(s, number);
+    if (n == 0) {
+        if (!isnan(samples)) s->span.samples += samples;
+        return WL_TUNE_NOTHING;
+    }
     bool paused = s->paused_ns != 0;
     s->paused_ns = 0;
     if (!s->holds || s->steps_seen < s->pace.warm_up_steps) return WL_TUNE_NOTHING;

@@ -87,11 +87,22 @@ static void share_precision(struct wl_audit_row *rows, size_t n)
                 rows[i].r2.half = rows[j].r2.half;
 }
 
+/* A store has measured runs, not a table of exponents: another command tests them. */
+static int refuse_runs(const char *path, struct wl_err *e)
+{
+    if (!wl_analysis_is_store(path)) return 0;
+    return wl_fail(e, WL_EINVAL,
+                   "%s: expected a CSV table of published exponents, not a %s; to test the laws of measured runs: "
+                   "wattlaw compare %s --factor COLUMN",
+                   path, wl_is_dir(path) ? "folder" : "store", path);
+}
+
 static int read_table(const char *path, struct wl_audit_row **rows, size_t *n, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_csv csv;
-    int at[COLUMNS], rc = wl_csv_open(&csv, path, ',', a, e);
+    int at[COLUMNS], rc = refuse_runs(path, e);
     size_t cap = 0;
+    if (rc == 0) rc = wl_csv_open(&csv, path, ',', a, e);
     if (rc) return rc;
     for (int c = 0; c < COLUMNS; c++) at[c] = wl_csv_column(&csv, names[c]);
     if (at[LEVEL] < 0 || at[BETA] < 0 || (at[R2] < 0 && at[SE] < 0))

@@ -24,6 +24,8 @@ static const struct unit {
 
 /* ---- parsing ---- */
 
+const struct wl_stop_at_price wl_stop_at_price_options = { .price = "--price", .currency = "--currency " };
+
 static int refuse(const char *text, struct wl_err *e)
 {
     return wl_fail(
@@ -35,13 +37,14 @@ static int refuse(const char *text, struct wl_err *e)
 
 /* What a unit of money buys at the site's meter, less what the PUE takes: J of devices, as cost is printed. */
 static int read_money(const char *text, const char *code, double number, const struct wl_footprint *f,
-                      struct wl_run_limit *out, struct wl_err *e)
+                      const struct wl_stop_at_price *given, struct wl_run_limit *out, struct wl_err *e)
 {
-    if (isnan(f->price)) return wl_fail(e, WL_EUSAGE, "--stop-at '%s' requires --price, the price per kWh", text);
+    if (isnan(f->price))
+        return wl_fail(e, WL_EUSAGE, "--stop-at '%s' requires %s, the price per kWh", text, given->price);
     if (!(f->price > 0)) return wl_fail(e, WL_EUSAGE, "--stop-at '%s': at a price of 0 no cost is ever reached", text);
     if (!wl_str_eq(f->currency, code))
-        return wl_fail(e, WL_EUSAGE, "--stop-at '%s': --price is in %s: give the limit in %s, or --currency %s", text,
-                       f->currency, f->currency, code);
+        return wl_fail(e, WL_EUSAGE, "--stop-at '%s': the price is in %s: give the limit in %s, or %s%s", text,
+                       f->currency, f->currency, given->currency, code);
     out->of_energy = true;
     out->unit = f->currency;
     out->per_unit = WL_J_PER_KWH / (f->price * f->pue);
@@ -49,8 +52,8 @@ static int read_money(const char *text, const char *code, double number, const s
     return 0;
 }
 
-static int parse(const char *text, const struct wl_footprint *f, struct wl_run_limit *out, struct wl_arena *a,
-                 struct wl_err *e)
+static int parse(const char *text, const struct wl_footprint *f, const struct wl_stop_at_price *given,
+                 struct wl_run_limit *out, struct wl_arena *a, struct wl_err *e)
 {
     const size_t n = strspn(text, "0123456789.");
     const char *word = text + n + strspn(text + n, " ");
@@ -67,15 +70,15 @@ static int parse(const char *text, const struct wl_footprint *f, struct wl_run_l
         return isfinite(out->value) ? 0 : refuse(text, e);
     }
     const char *code = wl_currency_code(word);
-    return code ? read_money(text, code, number, f, out, e) : refuse(text, e);
+    return code ? read_money(text, code, number, f, given, out, e) : refuse(text, e);
 }
 
-int wl_stop_at_parse(const struct wl_strs *texts, const struct wl_footprint *f, struct wl_run_limit **out,
-                     struct wl_arena *a, struct wl_err *e)
+int wl_stop_at_parse(const struct wl_strs *texts, const struct wl_footprint *f, const struct wl_stop_at_price *given,
+                     struct wl_run_limit **out, struct wl_arena *a, struct wl_err *e)
 {
     int rc = 0;
     *out = wl_new_array(a, struct wl_run_limit, texts->n);
-    for (size_t i = 0; i < texts->n && rc == 0; i++) rc = parse(texts->v[i], f, &(*out)[i], a, e);
+    for (size_t i = 0; i < texts->n && rc == 0; i++) rc = parse(texts->v[i], f, given, &(*out)[i], a, e);
     return rc;
 }
 

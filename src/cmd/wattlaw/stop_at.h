@@ -17,10 +17,16 @@ enum { WL_EXIT_LIMIT = 124 };
                 "none)"                                                                                           \
     }
 
+/* How a command is given the price per kWh and its currency, for messages. */
+struct wl_stop_at_price {
+    const char *price, *currency; /* a currency follows the second */
+};
+extern const struct wl_stop_at_price wl_stop_at_price_options; /* by options of the command */
+
 /* Reads the texts: Wh, kWh, MWh, J, kJ, MJ, GJ; the currency of the completed footprint's price, with its PUE; s, min,
- * h, d. WL_EUSAGE names the text and what was expected. */
-int wl_stop_at_parse(const struct wl_strs *texts, const struct wl_footprint *f, struct wl_run_limit **out,
-                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+ * h, d. WL_EUSAGE names the text and what was expected. `given`: how the price is given. */
+int wl_stop_at_parse(const struct wl_strs *texts, const struct wl_footprint *f, const struct wl_stop_at_price *given,
+                     struct wl_run_limit **out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The limit that was reached; NULL: none was. */
 const struct wl_run_limit_state *wl_stop_at_reached(const struct wl_run_limits *l);

@@ -372,13 +372,16 @@ static int ended_early(const struct view *v, const struct wl_sweep_result *r, in
     return rc < 0 && e->code == rc ? rc : WL_EXIT_FAILED;
 }
 
+static const struct wl_stop_at_price price_keys = { .price = "the key price of [measure] (--set measure.price=0.25)",
+                                                    .currency = "--set measure.currency=" };
+
 static int run_campaign(const struct options *o, const struct wl_experiment *x, struct wl_arena *a, struct wl_err *e)
 {
     struct view v = { .o = o, .x = x, .footprint = x->measure.footprint };
     struct wl_signals *signals;
     struct wl_run_limit *limits;
     int rc = wl_cmd_footprint_complete(&v.footprint, a, e);
-    if (rc == 0) rc = wl_stop_at_parse(&o->stop_at, &v.footprint, &limits, a, e);
+    if (rc == 0) rc = wl_stop_at_parse(&o->stop_at, &v.footprint, &price_keys, &limits, a, e);
     if (rc == 0) rc = wl_signals_open(&signals, false, a, e);
     if (rc < 0) return rc;
     struct wl_sweep_opts how = { .retry_failed = o->retry_failed,

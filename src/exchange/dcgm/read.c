@@ -205,8 +205,6 @@ void wl_dcgm_malformed(struct wl_dcgm_reader *r, const char *fmt, ...)
 
 /* ---- a file ---- */
 
-static void close_file(void *f) { fclose(f); }
-
 static int read_file(struct wl_dcgm_reader *r, FILE *f, struct wl_err *e)
 {
     enum { MAX_BYTES = 1 << 30 };
@@ -224,12 +222,11 @@ int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dc
 {
     struct wl_dcgm_reader r = { .opts = opts, .out = out, .path = path, .line = 1, .now_ns = WL_NO_NS, .a = a };
     struct wl_arena *open = r.scratch = wl_arena_new(a);
-    FILE *f = fopen(path, "rb");
-    if (!f) return wl_fail_errno(e, "%s", path);
-    wl_defer(open, close_file, f);
+    FILE *f;
     for (size_t i = 0; i < out->n_series; i++) out->series[i].scrape = -1;
     size_t malformed = out->n_malformed;
-    int rc = read_file(&r, f, e);
+    int rc = wl_file_stream(path, &f, open, e);
+    if (rc == 0) rc = read_file(&r, f, e);
     if (rc == 0 && ferror(f)) rc = wl_fail_errno(e, "%s: cannot read", path);
     wl_arena_free(open);
     if (rc < 0 || r.known) return rc;

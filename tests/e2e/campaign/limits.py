@@ -1,5 +1,7 @@
 """--stop-at of measure and sweep: limits of energy, cost and time; and what else is kept of jobs."""
 
+import re
+
 from harness import *
 
 LIMIT = 124
@@ -63,7 +65,7 @@ def what_cannot_be_limited_is_refused_before_the_command_starts(bench):
     for text in "5parsecs", "3", "-3h", "0J", "1e400kWh", "kWh":
         contains(refused(f"--stop-at={text}"), f"--stop-at '{text}': expected a positive number with a unit")
     contains(refused("--stop-at", "5EUR"), "requires --price")
-    contains(refused("--stop-at", "5USD", "--price", "0.2"), "--price is in EUR")
+    contains(refused("--stop-at", "5USD", "--price", "0.2"), "the price is in EUR")
     contains(refused("--stop-at", "5J", "--sensors", "null", status=1), "nothing measures energy")
     ranks = {**bench.env, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "0",
              "OMPI_COMM_WORLD_LOCAL_SIZE": "1"}
@@ -82,24 +84,48 @@ def the_slurm_job_is_kept(bench):
     check("slurm_job" not in json.loads(bench.run("show", "--run", "2", "--json").stdout))
 
 
-def a_training_is_the_sum_of_its_jobs(bench):
-    """The first job fails two steps after its checkpoint; the second one finishes."""
-    bench.write("train.py", "import sys, time\nfor i in range(int(sys.argv[1]), int(sys.argv[2]) + 1):\n    time.sleep(.12)\n"
-                "    print(f'step {i}/9', flush=True)\n    if i == 3: print('saved 3', flush=True)\nsys.exit(int(sys.argv[3]))\n")
-    marks = ["--training", "gpt", *STEPS, "--samples-per-step", "4", "--tokens-per-sample", "10", "--checkpoint-regex", "^saved ([0-9]+)"]
-    measure(bench, *marks, status=1, command=["python3", "train.py", "1", "5", "1"])
-    _, last = measure(bench, *marks, status=0, command=["python3", "train.py", "4", "9", "0"])
+def sum_of_two_jobs(bench, options, imports, step, saved):
+    """Steps 1 to 5 and then 4 to 9 of a training of 9 steps, 4 samples and 40 tokens each: the first job fails two steps after its checkpoint,
+    the second one finishes. `step`, `saved`: how the program reports them."""
+    bench.write("train.py", f"import sys, time\n{imports}\nfor i in range(int(sys.argv[1]), int(sys.argv[2]) + 1):\n    time.sleep(.08)\n"
+                f"    {step}\n    if i == 3: {saved}\nsys.exit(int(sys.argv[3]))\n")
+    _, first = measure(bench, "--training", "gpt", *options, status=1, command=["python3", "train.py", "1", "5", "1"])
+    shown, last = measure(bench, "--training", "gpt", *options, status=0, command=["python3", "train.py", "4", "9", "0"])
     bench.run("measure", "--quiet", "--", "true")  # of no training
     t = json.loads(bench.run("show", "--training", "gpt", "--json").stdout)
     check(t["jobs"] == 2 and t["done"] == 1 and t["failed"] == 1 and t["energy_complete"] and t["simulated"], t)
     check(abs(t["energy_j"] / (100 * t["time_s"]) - 1) < 1e-3 and t["time_s"] < t["first_to_last_s"] + 1e-3, t)
-    check(abs(t["lost_j"] / (100 * t["lost_s"]) - 1) < 0.01 and 0.2 < t["lost_s"] < t["time_s"] - last["time_s"], t)
+    check(abs(t["lost_j"] / (100 * t["lost_s"]) - 1) < 0.01 and 0.15 < t["lost_s"] < t["time_s"] - last["time_s"], t)
     check(t["steps"] == 4 + 5 and t["samples"] == 36 and t["tokens"] == 360, t)
-    check(t["runs"][1]["lost_j"] == 0 and last["spans"][0]["tokens"] == 200, t, last)
+    check(t["runs"][1]["lost_j"] == 0, t)
+    # the part between the first and the last step mark, at 100 W
+    steps, = (span for span in last["spans"] if span["kind"] == "steps")
+    check(steps["tokens"] == 200 and steps["samples"] == 20 and abs(steps["energy_j"] / (100 * steps["time_s"]) - 1) < 0.01, steps)
+    unsaved, = (span for span in first["spans"] if span["kind"] == "unsaved")
+    check(unsaved["steps"] == 2 and unsaved["tokens"] == 80 and unsaved["energy_j"] == t["lost_j"], unsaved, t)
+    check(abs(per_token(shown.stderr) / (steps["energy_j"] / 200) - 1) < 0.01, steps, shown.stderr)
     contains(bench.run("show", "--training", "gpt").stdout, "training gpt: 2 jobs, 1 done, 1 failed", "lost", "1 job that did not end well")
     contains(bench.run("show", "--run", "1").stdout, "training  gpt", "2 steps in ")
+
+
+def per_token(text):
+    """J per token, of the line that has it per 10^9."""
+    value, prefix = re.search(r"; ([0-9.]+) ([kMG]?)J \(?.*per 10\^9 tokens", text).groups()
+    return float(value) * {"": 1, "k": 1e3, "M": 1e6, "G": 1e9}[prefix] / 1e9
+
+
+def a_training_is_the_sum_of_its_jobs(bench):
+    sum_of_two_jobs(bench, [*STEPS, "--samples-per-step", "4", "--tokens-per-sample", "10", "--checkpoint-regex", "^saved ([0-9]+)"], "",
+                    "print(f'step {i}/9', flush=True)", "print('saved 3', flush=True)")
     contains(bench.run("show", "--training", "gtp", status=1).stderr, "did you mean gpt?")
     contains(bench.run("show", "--training", "gpt", "--run", "1", status=2).stderr, "--training excludes")
+
+
+def a_training_with_marks_of_python_is_the_same(bench):
+    bench.env["PYTHONPATH"] = os.path.join(os.path.dirname(os.path.abspath(__file__)), *[os.pardir] * 3, "python")
+    sum_of_two_jobs(bench, [], "from wattlaw import *", "step(i, samples=4, tokens=40, loss=1 / i, total=9)", "checkpoint(3)")
+    marks = bench.rows("wattlaw.db", "SELECT fields FROM mark WHERE run = 1 AND word IN ('step', 'checkpoint') ORDER BY t_ns")
+    check(marks[2:4] == [("step=3 samples=4 loss=0.333333333 tokens=40 total=9",), ("step=3",)], marks)
 
 
 def a_loss_is_unknown_without_checkpoints(bench):
@@ -133,8 +159,31 @@ def a_campaign_has_one_budget(bench):
     (joules,), = bench.rows("c.db", "SELECT sum(energy_j) FROM energy WHERE epoch IS NULL AND chosen")
     used = json.loads(r.stdout)["stop_at"][0]
     check(abs(used["used"] / joules - 1) < 1e-6 and used["simulated"], used, joules)
-    contains(bench.run("sweep", "c.ini", "--stop-at", "5EUR", status=2).stderr, "--stop-at '5EUR' requires --price")
+    contains(bench.run("sweep", "c.ini", "--stop-at", "5EUR", status=2).stderr, "--stop-at '5EUR' requires the key price of [measure]")
 
 
-main([a_campaign_has_one_budget, a_training_is_the_sum_of_its_jobs, a_loss_is_unknown_without_checkpoints, a_limit_of_energy_stops_the_job_and_is_forecast, a_cost_includes_the_pue, a_job_that_ignores_sigterm_is_killed_after_the_grace_time,
+def a_campaign_has_one_budget_of_money(bench):
+    """With a price and a PUE that make 100 W cost 2 EUR a second; the carbon of the site changes nothing."""
+    def sweep(repeats, limit, status=0):
+        r = bench.run("sweep", "c.ini", "--set", f"campaign.repeats={repeats}", "--stop-at", limit, "--json", status=status)
+        state, = json.loads(r.stdout)["stop_at"]
+        return r.stderr, state, json.loads(r.stdout)["done"]
+
+    bench.write("power.csv", POWER)
+    bench.write("c.ini", "[campaign]\nname = c\nstore = c.db\n[sweep]\nworkers = 1\n[measure]\nsensors = replay\nreplay_file = power.csv\n"
+                "price = 36000\ncurrency = EUR\npue = 2\ncarbon = 400\ncarbon_source = a test\n[launch]\ncommand = toy epochs=1 ms=100\n")
+    _, first, done = sweep(1, "1000EUR")
+    (joules,), = bench.rows("c.db", "SELECT sum(energy_j) FROM energy WHERE epoch IS NULL AND chosen")
+    check(done == 1 and abs(first["used"] / joules - 1) < 1e-6 and first["simulated"] and first["value"] == 50000, first, joules)
+    # one and a half runs: a second one is not begun
+    euro = joules / 50
+    said, second, done = sweep(2, f"{1.5 * euro:.6f}EUR", status=LIMIT)
+    used, expected = map(float, re.search(r"([0-9.]+) EUR[^,]* are used, and the next run takes about ([0-9.]+) EUR", said).groups())
+    check(done == 1 and abs(used / euro - 1) < 0.01 and abs(expected / euro - 1) < 0.01, said, euro)
+    check(second["reached"] and second["used"] == first["used"] and second["forecast"] == 2 * first["used"], first, second)
+    check(bench.rows("c.db", "SELECT count(*) FROM run WHERE start_wall_ns IS NOT NULL") == [(1,)])
+    contains(bench.run("sweep", "c.ini", "--stop-at", "5USD", status=2).stderr, "the price is in EUR", "or --set measure.currency=USD")
+
+
+main([a_campaign_has_one_budget, a_campaign_has_one_budget_of_money, a_training_is_the_sum_of_its_jobs, a_training_with_marks_of_python_is_the_same, a_loss_is_unknown_without_checkpoints, a_limit_of_energy_stops_the_job_and_is_forecast, a_cost_includes_the_pue, a_job_that_ignores_sigterm_is_killed_after_the_grace_time,
       a_job_that_ends_before_keeps_its_status, what_cannot_be_limited_is_refused_before_the_command_starts, the_slurm_job_is_kept])

@@ -83,4 +83,28 @@ def a_merged_run_keeps_every_cap(bench):
     check(kinds == [(name, value, 2) for name, value in sorted(caps.items())], "a row of each node:", kinds)
 
 
-main([two_nodes_are_one_run, shards_can_be_merged_by_hand, a_merged_run_keeps_every_cap])
+def a_campaign_adds_up_its_nodes(bench):
+    """One run of 100 W and 200 W on two nodes; at a limit of one and a half of it a second one is not begun."""
+    launch = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "cap", "launch.py")
+    for node, watts in enumerate((100, 200)):
+        bench.write(f"{node}.csv", power(watts))
+        bench.write(f"{node}.env", f"WATTLAW_STATE_DIR={bench.env['WATTLAW_STATE_DIR']}-{node}\n")
+    bench.env["LAUNCH_NODES"] = bench.folder
+    bench.write("c.ini", "[campaign]\nname = c\nstore = c.db\n[sweep]\nnodes = 2\nworkers = 2\n[measure]\nsensors = replay\n"
+                f"replay_file = {bench.folder}/@NODE@.csv\nrate_hz = 2\n[launch]\noversubscribe = yes\n"
+                f"command = {sys.executable} {launch} {{nodes}} 1 {{measure}} toy epochs=1 ms=300\n")
+
+    def sweep(repeats, limit, status):
+        r = bench.run("sweep", "c.ini", "--set", f"campaign.repeats={repeats}", "--stop-at", limit, "--json", status=status)
+        state, = json.loads(r.stdout)["stop_at"]
+        return state, json.loads(r.stdout)["done"]
+
+    first, done = sweep(1, "1MJ", 0)
+    (seconds,), = bench.rows("c.db", "SELECT (stop_mono_ns - start_mono_ns) / 1e9 FROM run")
+    check(done == 1 and abs(first["used"] / (300 * seconds) - 1) < 0.05, "100 W and 200 W:", first, seconds)
+    second, done = sweep(2, f"{1.5 * first['used']:.3f}J", 124)
+    check(done == 1 and second["reached"] and second["used"] == first["used"], first, second)
+    check(bench.rows("c.db", "SELECT count(*) FROM run WHERE start_mono_ns IS NOT NULL") == [(1,)])
+
+
+main([a_campaign_adds_up_its_nodes, two_nodes_are_one_run, shards_can_be_merged_by_hand, a_merged_run_keeps_every_cap])

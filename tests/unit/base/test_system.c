@@ -45,6 +45,8 @@ static void files_are_written_whole_or_not_at_all(void **state)
     assert_int_equal(wl_file_write("/dev/full/x", "one", 3, &e) < 0, 1);
     assert_int_equal(wl_file_read("/proc/nowhere/f", 10, &text, &n, a, &e), WL_ENOENT);
     assert_non_null(strstr(e.msg, "/proc/nowhere/f"));
+    assert_int_equal(wl_file_read("/proc", 10, &text, &n, a, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "/proc: expected a file, but this is a folder");
     struct wl_strs names;
     assert_int_equal(wl_dir_list(dir, &names, a, &e), 0);
     assert_int_equal(names.n, 1); /* no temporary file is left */

@@ -221,6 +221,9 @@ static void marks_of_python_read_back(void **state)
                                   "try: wattlaw.define('val_f1', better='up')\n"
                                   "except ValueError: pass\n"
                                   "wattlaw.step(3, loss=float('nan'))\n"
+                                  "wattlaw.step(4, samples=8, tokens=4096, total=10)\n"
+                                  "wattlaw.checkpoint(4)\n"
+                                  "wattlaw.checkpoint()\n"
                                   "wattlaw.mark('stop', status='x' * 600)\n"
                                   "try:\n"
                                   "    with wattlaw.epoch(2): raise ValueError\n"
@@ -242,7 +245,7 @@ static void marks_of_python_read_back(void **state)
     }
     assert_int_equal(end.status, 0);
     assert_non_null(strstr(text, "was not written")); /* the long line */
-    assert_int_equal(read_all(m, 16, a), 11);
+    assert_int_equal(read_all(m, 16, a), 14);
     assert_int_equal(m[0].rank, 2);
     assert_string_equal(wl_mark_str(&m[0], "workload"), "my_net");
     assert_non_null(wl_mark_str(&m[0], "host"));
@@ -253,8 +256,14 @@ static void marks_of_python_read_back(void **state)
     assert_int_equal(m[7].word, WL_MARK_DEFINE);
     assert_string_equal(m[7].fields, "name=val_f1 better=larger label=F1_score main=1");
     assert_true(isnan(wl_mark_real(&m[8], "loss")));
-    assert_int_equal(m[9].word, WL_MARK_EPOCH_BEGIN);
-    assert_int_equal(m[10].word, WL_MARK_STOP);
+    assert_int_equal(m[9].word, WL_MARK_STEP);
+    assert_string_equal(m[9].fields, "step=4 samples=8 tokens=4096 total=10");
+    assert_int_equal(m[10].word, WL_MARK_CHECKPOINT);
+    assert_string_equal(m[10].fields, "step=4");
+    assert_int_equal(m[11].word, WL_MARK_CHECKPOINT);
+    assert_string_equal(m[11].fields, "");
+    assert_int_equal(m[12].word, WL_MARK_EPOCH_BEGIN);
+    assert_int_equal(m[13].word, WL_MARK_STOP);
     wl_arena_free(a);
 }
 

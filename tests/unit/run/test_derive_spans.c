@@ -43,6 +43,18 @@ static void unknown_work_is_missing_and_not_zero(void **state)
     wl_arena_free(a);
 }
 
+/* A program that counts tokens every third step, and once more for a step that it has marked already. */
+static void a_mark_has_the_work_since_the_last_one_that_has_it(void **state)
+{
+    (void)state;
+    struct wl_mark_row v[] = { { 1000, 0, "step", "step=1 tokens=100" }, { 2000, 0, "step", "step=2" },
+                               { 3000, 0, "step", "step=3" },            { 4000, 0, "step", "step=4 tokens=30" },
+                               { 4001, 0, "step", "step=4 tokens=5" } };
+    DERIVE(d, v, 9000);
+    assert_true(d.n_spans == 1 && d.spans[0].steps == 3 && d.spans[0].tokens == 35 && isnan(d.spans[0].samples));
+    wl_arena_free(a);
+}
+
 /* A job that resumed within the run computed steps 2 and 3 twice. */
 static void repeated_steps_are_work(void **state)
 {
@@ -94,6 +106,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(steps_are_the_work_between_the_first_and_the_last_mark),
         cmocka_unit_test(unknown_work_is_missing_and_not_zero),
+        cmocka_unit_test(a_mark_has_the_work_since_the_last_one_that_has_it),
         cmocka_unit_test(repeated_steps_are_work),
         cmocka_unit_test(one_step_is_no_span),
         cmocka_unit_test(what_follows_the_last_checkpoint_is_unsaved),

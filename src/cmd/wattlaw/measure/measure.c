@@ -348,7 +348,7 @@ static int open_limits(struct options *o, struct wl_run_opts *how, struct wl_are
 {
     struct wl_run_limit *limits;
     struct wl_text t = WL_TEXT(a);
-    int rc = wl_stop_at_parse(&o->stop_at, &o->footprint, &limits, a, e);
+    int rc = wl_stop_at_parse(&o->stop_at, &o->footprint, &wl_stop_at_price_options, &limits, a, e);
     if (rc < 0 || !o->stop_at.n) return rc;
     for (size_t i = 0; i < o->stop_at.n; i++) wl_text_addf(&t, "%s%s", i ? ", " : "", o->stop_at.v[i]);
     o->limits = wl_run_limits_new(limits, o->stop_at.n, a);

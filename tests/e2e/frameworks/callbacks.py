@@ -8,9 +8,9 @@ import subprocess
 import sys
 import tempfile
 
+from environment import environment
+
 HERE, SOURCE, WATTLAW = os.path.dirname(os.path.abspath(__file__)), os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-sys.path.insert(0, os.path.join(HERE, "..", "frameworks"))
-from environment import environment  # noqa: E402
 
 PACKAGES = ["torch==2.13.0", "numpy", "transformers", "accelerate", "lightning", "keras", "pandas"]
 
