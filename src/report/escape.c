@@ -9,20 +9,18 @@ static bool is_shown(const char *s, size_t n) { return n == 1 || (n > 1 && wl_is
 
 static void put(struct wl_text *to, const char *s, replace_fn *replace)
 {
+    const char *from = s; /* of what is kept as it is */
     while (s && *s) {
-        size_t n = wl_utf8_length(s);
-        if (!is_shown(s, n)) {
-            wl_text_add(to, "\xef\xbf\xbd");
-            s += n ? n : 1;
-            continue;
-        }
-        const char *other = n == 1 ? replace(*s) : NULL;
-        if (other)
+        const size_t n = (unsigned char)*s < 0x80 ? 1 : wl_utf8_length(s);
+        const char *other = !is_shown(s, n) ? "\xef\xbf\xbd" : n == 1 ? replace(*s) : NULL;
+        if (other) {
+            wl_text_addn(to, from, (size_t)(s - from));
             wl_text_add(to, other);
-        else
-            wl_text_addn(to, s, n);
-        s += n;
+            from = s + (n ? n : 1);
+        }
+        s += n ? n : 1;
     }
+    if (from) wl_text_addn(to, from, (size_t)(s - from));
 }
 
 static bool is_control(char c) { return (unsigned char)c < 0x20 || c == 0x7f; }
