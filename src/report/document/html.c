@@ -76,18 +76,33 @@ static void put_metric_links(const char *ids, struct wl_arena *a, struct wl_text
     for (size_t i = 0; i < list.n; i++) {
         const struct wl_metric_doc *m = wl_metric_doc(list.v[i]);
         WL_CHECK(m);
-        wl_text_addf(to, "%s<a href=\"#metric-%s\" title=\"", i ? ", " : "", m->id);
-        wl_escape_html(to, m->formula);
-        put_element(to, "\">", m->name, "</a>");
+        wl_text_addf(to, "%s<a href=\"#metric-%s\">", i ? ", " : "", m->id);
+        put_element(to, "", m->name, "</a>");
     }
     wl_text_add(to, "</p>\n");
 }
 
-static void put_figure(const struct wl_figure *f, struct wl_arena *a, struct wl_text *to)
+/* The places of a figure's workload, or of those of its view, among the document's: ui/tables.js shows their rows. */
+static void put_of(const struct wl_document *d, const char *name, struct wl_text *to)
+{
+    const struct wl_strs one = { (char **)&name, 1, 0 };
+    const struct wl_strs *names = &one;
+    struct wl_json *of = wl_json_root_array(d->arena);
+    if (!name) return;
+    for (size_t i = 0; i < d->n_views; i++)
+        if (wl_str_eq(d->views[i].name, name)) names = &d->views[i].workloads;
+    for (size_t i = 0; i < names->n; i++)
+        for (size_t k = 0; k < d->workloads.n; k++)
+            if (wl_str_eq(d->workloads.v[k], names->v[i])) wl_json_add_int(of, NULL, (int64_t)k);
+    wl_text_addf(to, " data-of=\"%s\"", wl_json_text_to_draw(of, d->arena));
+}
+
+static void put_figure(const struct wl_document *d, const struct wl_figure *f, struct wl_text *to)
 {
     const char *honesty = wl_provenance_note(f->estimated, f->simulated);
     wl_text_addf(to, "<figure class=\"chart\" id=\"figure-%s\"", f->id);
     wl_escape_attribute(to, "data-workload", f->workload);
+    put_of(d, f->workload, to);
     wl_escape_attribute(to, "data-factor", f->factor);
     wl_text_add(to, ">\n");
     put_element(to, "<figcaption><h3>", f->title, "");
@@ -104,17 +119,17 @@ static void put_figure(const struct wl_figure *f, struct wl_arena *a, struct wl_
                      "<p class=\"source\">Points that would cover each other are drawn once: %zu of %zu. All of them: "
                      "figures/%s.csv, which <code>wattlaw report --formats csv</code> writes.</p>\n",
                      thinned.drawn, thinned.all, f->id);
-    put_metric_links(f->metrics, a, to);
+    put_metric_links(f->metrics, d->arena, to);
     wl_text_add(to, "</figure>\n");
 }
 
-static void put_section(const struct wl_section *s, struct wl_arena *a, struct wl_text *to)
+static void put_section(const struct wl_document *d, const struct wl_section *s, struct wl_text *to)
 {
     wl_report_table_writer *write_table = wl_report_table_format("html");
     wl_text_addf(to, "<section id=\"%s\">\n", s->id);
     put_element(to, "<h2>", s->title, "</h2>\n");
     if (s->n_figures) wl_text_add(to, "<div class=\"figures\">\n");
-    for (size_t i = 0; i < s->n_figures; i++) put_figure(s->figures[i], a, to);
+    for (size_t i = 0; i < s->n_figures; i++) put_figure(d, s->figures[i], to);
     if (s->n_figures) wl_text_add(to, "</div>\n");
     for (size_t i = 0; i < s->n_tables; i++) write_table(s->tables[i], to);
     wl_text_add(to, "</section>\n");
@@ -180,7 +195,7 @@ void wl_document_html(const struct wl_document *d, struct wl_text *to)
     put_facts(d, to);
     wl_text_add(to,
                 "<main>\n<noscript><p>The figures are drawn by JavaScript; words and tables are not.</p></noscript>\n");
-    for (size_t i = 0; i < d->n_sections; i++) put_section(d->sections[i], d->arena, to);
+    for (size_t i = 0; i < d->n_sections; i++) put_section(d, d->sections[i], to);
     put_metrics(to);
     wl_text_add(to, "</main>\n");
     put_data(d, to);

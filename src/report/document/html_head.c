@@ -36,16 +36,16 @@ static void put_answer(const struct wl_answer *answer, struct wl_text *to)
 static void put_answer_row(const struct wl_answer *answer, bool with_next, struct wl_text *to)
 {
     wl_text_addf(to, "<tr%s>", answer->shown ? "" : " class=\"open\"");
-    put(to, "<th scope=\"row\" class=\"text\">", answer->workload ? answer->workload : "no workload", "</th>");
-    put(to, "<td class=\"text use\">", answer->use, "</td>");
-    put(to, "<td class=\"text\">", answer->saves ? answer->saves : "", "</td>");
-    put(to, "<td class=\"text sure\">",
+    put(to, "<th scope=\"row\" class=t>", answer->workload ? answer->workload : "no workload", "</th>");
+    put(to, "<td class=\"t use\">", answer->use, "</td>");
+    put(to, "<td class=t>", answer->saves ? answer->saves : "", "</td>");
+    put(to, "<td class=\"t sure\">",
         isnan(answer->within)    ? ""
         : answer->within > 0.995 ? "above .99"
         : answer->within < 0.005 ? "below .01"
                                  : wl_strf(to->arena, "%.2f", answer->within) + 1, /* without the 0 before the point */
         "</td>");
-    if (with_next) put(to, "<td class=\"text next\">", answer->next ? answer->next : "", "</td>");
+    if (with_next) put(to, "<td class=\"t next\">", answer->next ? answer->next : "", "</td>");
     wl_text_add(to, "</tr>\n");
 }
 
@@ -53,10 +53,10 @@ static void put_answer_table(const struct wl_answer *v, size_t n, struct wl_text
 {
     bool with_next = false;
     for (size_t i = 0; i < n; i++) with_next = with_next || v[i].next;
-    wl_text_add(to, "<table class=\"answers\">\n<thead><tr><th class=\"text\">workload</th><th class=\"text\">use</th>"
-                    "<th class=\"text\">saves</th><th class=\"text\">how sure: within 3&nbsp;% of the best, "
+    wl_text_add(to, "<table class=\"answers\">\n<thead><tr><th class=t>workload</th><th class=t>use</th>"
+                    "<th class=t>saves</th><th class=t>how sure: within 3&nbsp;% of the best, "
                     "probability</th>");
-    wl_text_addf(to, "%s</tr></thead>\n<tbody>\n", with_next ? "<th class=\"text\">next</th>" : "");
+    wl_text_addf(to, "%s</tr></thead>\n<tbody>\n", with_next ? "<th class=t>next</th>" : "");
     for (size_t i = 0; i < n; i++) put_answer_row(&v[i], with_next, to);
     wl_text_add(to, "</tbody>\n</table>\n");
 }

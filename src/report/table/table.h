@@ -30,6 +30,7 @@ struct wl_report_cell {
 struct wl_report_table {
     const char *id, *title, *caption; /* as in a figure */
     const char *workload, *factor;    /* what the whole table is about, for the page's pickers; NULL: rows say so */
+    const struct wl_strs *workloads;  /* those of its document, "" for runs that name none; NULL: not known */
     const struct wl_report_column *columns;
     size_t n_columns;
     struct wl_report_cell *cells; /* [n_rows][n_columns] */

@@ -18,6 +18,9 @@ extern const char synthetic_hostile[];
 struct wl_figure *synthetic_hostile_figure(struct wl_arena *a);
 struct wl_report_table *synthetic_table(struct wl_arena *a, bool hostile);
 
+/* `most` rows of each of n workloads w0, w1 ..., then `last` rows of resnet50, the first of which is notable. */
+struct wl_report_table *synthetic_long_table(struct wl_arena *a, const char *id, size_t n, size_t most, size_t last);
+
 struct wl_document *synthetic_document(struct wl_arena *a);
 
 #endif
