@@ -138,7 +138,7 @@ static double guess_t(double p, double df)
     return fabs(u) < 100 ? u : plain;
 }
 
-double wl_t_quantile(double p, double df)
+static double t_quantile(double p, double df)
 {
     if (!(p >= 0 && p <= 1) || !(df > 0)) return NAN;
     if (isinf(df)) return wl_normal_quantile(p);
@@ -148,6 +148,18 @@ double wl_t_quantile(double p, double df)
     double u = tail <= 0.25 ? beta_quantile(0.5, df / 2, 2 * tail, true, guess_t(2 * tail, df))
                             : beta_quantile(0.5, df / 2, 1 - 2 * tail, false, -log(df));
     return copysign(exp((u + log(df)) / 2), p - 0.5);
+}
+
+/* The intervals of many means in a row have one df. */
+double wl_t_quantile(double p, double df)
+{
+    static _Thread_local struct {
+        double p, df, t;
+    } last = { .df = NAN };
+    if (p == last.p && df == last.df) return last.t;
+    const double t = t_quantile(p, df);
+    last.p = p, last.df = df, last.t = t;
+    return t;
 }
 
 double wl_f_quantile(double p, double df1, double df2)

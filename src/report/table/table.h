@@ -42,6 +42,9 @@ struct wl_report_table {
 struct wl_report_table *wl_report_table_new(struct wl_arena *a, const char *id, const char *title,
                                             const struct wl_report_column *columns, size_t n_columns);
 
+/* Makes room for so many rows at once. */
+void wl_report_table_reserve(struct wl_report_table *t, size_t rows);
+
 /* Cells are added from left to right, row by row; a row is complete with its last cell. */
 void wl_report_table_real(struct wl_report_table *t, double value);
 void wl_report_table_text(struct wl_report_table *t, const char *text); /* copied; NULL: an empty cell */
