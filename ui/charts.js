@@ -20,8 +20,9 @@ const pageCharts = (() => {
       borderJoinStyle: "round",
     };
     if (series.style === "line") {
+      const alone = (i) => y[i] !== null && (y[i - 1] ?? null) === null && (y[i + 1] ?? null) === null; /* a line has no place for it */
       return Object.assign(set, {
-        borderWidth: 2, borderDash: dashes[series.dash], pointStyle: "line", radius: 0, hoverRadius: 3, order: 2,
+        borderWidth: 2, borderDash: dashes[series.dash], pointStyle: "line", radius: y.map((v, i) => (alone(i) ? 4 : 0)), hoverRadius: 3, order: 2,
       });
     }
     if (series.style === "points") {

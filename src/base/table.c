@@ -34,7 +34,8 @@ void wl_table_unit_column(struct wl_table *t, const char *name, const char *quan
 
 void wl_table_cell(struct wl_table *t, const char *text)
 {
-    wl_strs_add(t->arena, &t->cells, text && *text ? wl_printable(t->arena, text, WL_PRINTABLE_LINE) : WL_TABLE_MISSING);
+    wl_strs_add(t->arena, &t->cells,
+                text && *text ? wl_printable(t->arena, text, WL_PRINTABLE_LINE) : WL_TABLE_MISSING);
 }
 
 void wl_table_cellf(struct wl_table *t, const char *fmt, ...)

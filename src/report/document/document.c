@@ -24,7 +24,10 @@ static void add_once(struct wl_arena *a, struct wl_strs *list, const char *name)
     wl_strs_add(a, list, name);
 }
 
-void wl_document_workload(struct wl_document *d, const char *name) { add_once(d->arena, &d->workloads, name ? name : ""); }
+void wl_document_workload(struct wl_document *d, const char *name)
+{
+    add_once(d->arena, &d->workloads, name ? name : "");
+}
 
 void wl_document_view(struct wl_document *d, const char *name, const char *workload)
 {
@@ -54,6 +57,7 @@ void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_fi
 
 void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_report_table *t)
 {
+    if (t->n_rows == 0) return;
     WL_GROW(d->arena, s->tables, s->n_tables, s->cap_tables);
     t->id = wl_unique_name(&d->table_ids, t->id, "-", "", d->arena);
     t->workloads = &d->workloads;

@@ -57,7 +57,7 @@ void wl_document_view(struct wl_document *d, const char *name, const char *workl
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title);
 
 /* The id of a figure, a table or a section that the document has already gets a number: "speedup-2". So each has its
- * own files, data and anchor. */
+ * own files, data and anchor. A table without rows is left out, and on the page a section that stays empty. */
 void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_figure *f);
 void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_report_table *t);
 

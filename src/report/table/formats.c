@@ -1,5 +1,5 @@
-/* The formats of tables, one writer per format: text, CSV, Markdown and LaTeX; page.c has HTML. CSV has every column, the
- * others those with a value. */
+/* The formats of tables, one writer per format: text, CSV, Markdown and LaTeX; page.c has HTML. CSV has every column,
+ * the others those with a value. */
 #include "report/escape.h"
 #include "report/labels.h"
 #include "report/table/cells.h"

@@ -47,8 +47,8 @@ static void put_keys(const struct wl_report_row_keys *keys, struct wl_arena *a, 
     wl_escape_attribute(to, "data-keys", wl_json_text_to_draw(list, a));
 }
 
-static void put_rows(const struct wl_report_table *t, const struct wl_report_row_keys *keys, bool keyed, const bool *used,
-                     struct wl_text *to)
+static void put_rows(const struct wl_report_table *t, const struct wl_report_row_keys *keys, bool keyed,
+                     const bool *used, struct wl_text *to)
 {
     const bool *kept = t->n_rows > PAGE_ROWS ? wl_report_page_rows(t, keys, PAGE_ROWS) : NULL;
     for (size_t r = 0; r < t->n_rows; r++) {
@@ -99,7 +99,7 @@ void wl_report_table_page(const struct wl_report_table *t, struct wl_text *to)
     if (t->n_rows > WL_REPORT_LONG_ROWS) wl_text_add(to, "</details>\n");
     if (t->caption) {
         wl_text_add(to, "<p class=\"caption\">");
-        wl_escape_html(to, t->caption);
+        wl_escape_html_prose(to, t->caption);
         wl_text_add(to, "</p>\n");
     }
     wl_text_add(to, "</figure>\n");

@@ -101,7 +101,7 @@ struct wl_figure *synthetic_trace(struct wl_arena *a)
     double *x = wl_new_array(a, double, N), *y = wl_new_array(a, double, N), *lo = wl_new_array(a, double, N),
            *hi = wl_new_array(a, double, N);
     for (size_t i = 0; i < N; i++) {
-        bool gap = i >= 60 && i < 70;
+        bool gap = i >= 60 && i < 70 && i != 65; /* one reading alone */
         x[i] = .5 * (double)i;
         y[i] = gap ? NAN : 300 + 40 * sin((double)i / 9);
         lo[i] = y[i] - 20;

@@ -10,7 +10,7 @@ struct wl_figure *synthetic_scaling(struct wl_arena *a);
 /* Bars with names under them, one value missing. */
 struct wl_figure *synthetic_bars(struct wl_arena *a);
 
-/* A line with a gap, a band, vertical lines. */
+/* A line with a gap and a value alone in it, a band, vertical lines. */
 struct wl_figure *synthetic_trace(struct wl_arena *a);
 
 /* Names that would break out of HTML, JSON, LaTeX, Markdown and gnuplot if they were not escaped. */

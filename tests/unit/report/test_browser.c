@@ -58,6 +58,8 @@ static const char probe[] =
     "search.value = 'EPOCH time';\n"
     "search.dispatchEvent(new Event('input'));\n"
     "document.documentElement.dataset.found = document.querySelectorAll('#contents li li:not([hidden])').length;\n"
+    "const { radius } = Chart.getChart(document.querySelector('#figure-power canvas')).data.datasets[0];\n"
+    "document.documentElement.dataset.alone = [64, 65, 66, 75].map((i) => radius[i]).join();\n"
     "document.documentElement.dataset.formula = document.querySelector('th a').title;\n"
     "document.documentElement.dataset.survived = 'yes';\n"
     "</script>\n";
@@ -199,7 +201,8 @@ static char *attributes_of(struct wl_arena *a, const char *path)
     return wl_strndup(a, head, strcspn(head, ">"));
 }
 
-/* With tables that are longer than what a page holds of them: of two workloads, and of so many that some have no room. */
+/* With tables that are longer than what a page holds of them: of two workloads, and of so many that some have no
+ * room. */
 static char *attributes(struct wl_arena *a, enum policy policy, const char *more)
 {
     struct wl_document *d = synthetic_document(a);
@@ -226,6 +229,7 @@ static void assert_drawn(const char *head)
     assert_holds(head, "data-every=\"150\"");
     assert_holds(head, "data-revealed=\"true\"");
     assert_holds(head, "data-found=\"1\"");
+    assert_holds(head, "data-alone=\"0,4,0,0\""); /* a value between gaps has no line, and a mark */
     assert_holds(head, "data-formula=\"rank 0's epoch-end minus epoch-begin; ");
     assert_holds(head, "data-survived=\"yes\"");
     assert_holds_not(head, "data-error");

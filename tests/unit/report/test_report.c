@@ -495,6 +495,29 @@ static void runs_without_worker_counts_are_shown(void **state)
     assert_holds(d->findings.v[0], "no law: no row has a positive worker count");
 }
 
+/* One run: the page says what it took, and has no table or section without content. */
+static void one_run_says_what_it_took(void **state)
+{
+    struct wl_arena *a = *state;
+    struct made m = synthetic_small;
+    struct wl_text page = WL_TEXT(a);
+    m.no_workers = true;
+    m.n_workers = m.n_batches = 1;
+    m.repeats = 1;
+    struct wl_document *d = report_of(&m, a);
+    assert_holds(d->findings.v[0], "Run 1 took 40.0 s and 1.40 kJ (");
+    assert_holds(d->findings.v[0], "estimated).");
+    assert_holds(d->answers[0].use, "No setting can be recommended: no run with a positive time and worker count (");
+    wl_document_html(d, &page);
+    assert_holds_not(page.s, "<tbody>\n</tbody>");
+    assert_holds_not(page.s, "Least energy within");
+    for (size_t i = 0; i < d->n_sections; i++) {
+        const bool empty = !d->sections[i]->n_figures && !d->sections[i]->n_tables;
+        const char *tag = wl_strf(a, "<section id=\"%s\">", d->sections[i]->id);
+        assert_int_equal(empty, strstr(page.s, tag) == NULL);
+    }
+}
+
 /* A workload whose name would break out of everything, and is too long for a legend. */
 static void hostile_store_is_escaped(void **state)
 {
@@ -646,6 +669,7 @@ int main(void)
         WITH_ARENA(one_worker_count_has_no_law),
         WITH_ARENA(unknown_run_is_refused),
         WITH_ARENA(runs_without_worker_counts_are_shown),
+        WITH_ARENA(one_run_says_what_it_took),
         WITH_ARENA(hostile_store_is_escaped),
         WITH_ARENA(store_without_finished_runs_is_refused),
         WITH_ARENA(unknown_format_is_refused),

@@ -157,9 +157,13 @@ static void json(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(significant_digits_are_kept), WITH_ARENA(formats_match_golden_files),
-                                        WITH_ARENA(empty_column_is_only_in_csv), WITH_ARENA(long_tables_use_longtable),
-                                        WITH_ARENA(writing_is_linear_in_rows),   WITH_ARENA(every_workload_has_rows_on_the_page),
-                                        WITH_ARENA(a_row_is_about_workloads_and_a_factor), WITH_ARENA(json) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(significant_digits_are_kept),
+                                        WITH_ARENA(formats_match_golden_files),
+                                        WITH_ARENA(empty_column_is_only_in_csv),
+                                        WITH_ARENA(long_tables_use_longtable),
+                                        WITH_ARENA(writing_is_linear_in_rows),
+                                        WITH_ARENA(every_workload_has_rows_on_the_page),
+                                        WITH_ARENA(a_row_is_about_workloads_and_a_factor),
+                                        WITH_ARENA(json) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
