@@ -17,7 +17,7 @@ struct wl_table_layout {
 /* Text columns become narrower first; then columns are left out, the least important ones first. */
 struct wl_table_layout wl_table_layout_new(const struct wl_table *t, size_t limit, struct wl_arena *a);
 
-/* Goes on with what was left out, in which the columns that stay are again. False: nothing is left, or nothing more
+/* Continues with what was left out, in which the columns that stay are again. False: nothing is left, or nothing more
  * would fit. */
 bool wl_table_layout_next(const struct wl_table *t, struct wl_table_layout *l, struct wl_arena *a);
 
