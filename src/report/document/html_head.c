@@ -25,19 +25,27 @@ static void put_answer(const struct wl_answer *answer, struct wl_text *to)
     wl_text_add(to, "</dl>\n</div>\n");
 }
 
+static const char *probability(const struct wl_answer *answer, struct wl_arena *a)
+{
+    if (isnan(answer->within)) return answer->shown ? "no other fits" : "";
+    if (answer->within > 0.995) return "above .99";
+    if (answer->within < 0.005) return "below .01";
+    return wl_strf(a, "%.2f", answer->within) + 1; /* without the 0 before the point */
+}
+
 /* Many workloads: a row each. */
 static void put_answer_row(const struct wl_answer *answer, bool with_next, struct wl_text *to)
 {
     wl_text_addf(to, "<tr%s>", answer->shown ? "" : " class=\"open\"");
     wl_html_text(to, "<th scope=\"row\" class=t>", answer->workload ? answer->workload : "no workload", "</th>");
+    if (!answer->saves && !answer->next && isnan(answer->within)) { /* nothing but why there is no setting */
+        wl_text_addf(to, "<td class=\"t use\" colspan=\"%d\">", with_next ? 4 : 3);
+        wl_html_prose(to, "", answer->use, "</td></tr>\n");
+        return;
+    }
     wl_html_prose(to, "<td class=\"t use\">", answer->use, "</td>");
     wl_html_prose(to, "<td class=\"t saves\">", answer->saves, "</td>");
-    wl_html_text(to, "<td class=\"t sure\">",
-        isnan(answer->within)    ? answer->shown ? "no other fits" : ""
-        : answer->within > 0.995 ? "above .99"
-        : answer->within < 0.005 ? "below .01"
-                                 : wl_strf(to->arena, "%.2f", answer->within) + 1, /* without the 0 before the point */
-        "</td>");
+    wl_html_text(to, "<td class=\"t sure\">", probability(answer, to->arena), "</td>");
     if (with_next) wl_html_prose(to, "<td class=\"t next\">", answer->next, "</td>");
     wl_text_add(to, "</tr>\n");
 }
