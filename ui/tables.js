@@ -32,26 +32,6 @@ const pageTables = (() => {
 
   /* ---- rows ---- */
 
-  const columnOf = (table, name) => [...table.tHead.rows[0].cells].findIndex((head) => head.textContent.trim() === name);
-
-  /* The workload of a group's name, "bert" or "bert, cap 250 W": the longest that it begins with; null: it names none. */
-  function workloadOf(text, workloads) {
-    const found = workloads.filter((name) => text === name || text.startsWith(`${name}, `));
-    return found.sort((p, q) => q.length - p.length)[0] ?? null;
-  }
-
-  /* The workloads that a row is about, none where it is about all ("all groups"); null: no row says. */
-  function workloadReader(table, workloads) {
-    const own = columnOf(table, "workload"), group = columnOf(table, "group");
-    if (own >= 0) return (row) => [row.cells[own].textContent];
-    if (group < 0) return null;
-    return (row) => row.cells[group].textContent.split("; ").map((text) => workloadOf(text, workloads)).filter((name) => name !== null);
-  }
-
-  function isOf(names, workload) {
-    return names.length === 0 || names.includes(workload);
-  }
-
   function noteOf(figure) {
     let note = figure.querySelector("p.rows");
     if (note) return note;
@@ -61,25 +41,39 @@ const pageTables = (() => {
     return note;
   }
 
-  const few = 40; /* rows that are not folded (LONG_ROWS in src/report/table/formats.c) */
+  /* "25 of 1701 rows are about bert; ...": how many are shown, and where the others are. */
+  function noteText(table, shown, there, what) {
+    if (there === 0) return `No row is about ${what}.`;
+    const all = there === 1 ? "The one row" : `All ${there} rows`;
+    if (shown === there) return `${all} about ${what}.`;
+    const here = shown === 0 ? "None of them is" : `${shown} of them ${shown === 1 ? "is" : "are"}`;
+    const file = `tables/${table.closest("figure").id.slice("table-".length)}.csv`;
+    return `${there} ${there === 1 ? "row is" : "rows are"} about ${what}. ${here} on this page, all are in ${file}, which wattlaw report --formats csv writes.`;
+  }
 
-  function filterRows(table, workload, factor, workloads) {
-    const figure = table.closest("figure"), fold = table.closest("details");
-    const ofWorkload = workload === "" ? null : workloadReader(table, workloads);
-    const at = factor === "" ? -1 : columnOf(table, "factor");
+  const few = 40; /* rows that are not folded (WL_REPORT_LONG_ROWS in src/report/table/cells.h) */
+
+  /* Shows the rows whose key is picked: its workloads, its factor and the number of its rows in the whole table
+   * (src/report/table/page.c). A key without workloads or factor is about all of them. */
+  function filterRows(table, workload, factor) {
+    const keys = JSON.parse(table.dataset.keys);
+    const picks = ([of, about]) =>
+      (workload === null || of.length === 0 || of.some((place) => workload.of.includes(place))) &&
+      (factor === "" || about === null || about === factor);
+    const names = [workload && keys.some(([of]) => of.length) ? workload.name : "", factor && keys.some(([, about]) => about !== null) ? factor : ""];
+    const picked = keys.map(picks);
     const rows = [...table.tBodies[0].rows];
-    for (const row of rows)
-      row.hidden = Boolean(ofWorkload && !isOf(ofWorkload(row), workload)) || (at >= 0 && row.cells[at].textContent !== factor);
+    for (const row of rows) row.hidden = !picked[row.dataset.k];
     const shown = rows.filter((row) => !row.hidden).length;
-    const note = noteOf(figure);
-    note.hidden = shown === rows.length;
-    note.textContent = `${shown || "none"} of the ${rows.length} rows on this page: ${[ofWorkload ? workload : "", at >= 0 ? factor : ""].filter(Boolean).join(", ")}`;
+    const note = noteOf(table.closest("figure")), fold = table.closest("details");
+    note.hidden = picked.every(Boolean);
+    note.textContent = noteText(table, shown, keys.reduce((sum, key, k) => sum + (picked[k] ? key[2] : 0), 0), names.filter(Boolean).join(", "));
     if (fold && !note.hidden && shown <= few) fold.open = true;
   }
 
   return {
     sortable: () => tables.forEach(makeSortable),
-    /* Those of a workload and of a factor, "": every one. */
-    filter: (workload, factor, workloads) => tables.forEach((table) => filterRows(table, workload, factor, workloads)),
+    /* The rows of a workload, {name, of: its places in the keys of rows}, and of a factor; null and "": of every one. */
+    filter: (workload, factor) => tables.filter((table) => table.dataset.keys).forEach((table) => filterRows(table, workload, factor)),
   };
 })();

@@ -174,11 +174,13 @@ char *wl_strdup(struct wl_arena *a, const char *s) { return wl_strndup(a, s, str
 
 char *wl_strfv(struct wl_arena *a, const char *fmt, va_list ap)
 {
+    char most[200]; /* holds most texts, so that they are formatted once */
     va_list again;
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, again);
+    int n = vsnprintf(most, sizeof most, fmt, again);
     va_end(again);
     WL_CHECK(n >= 0);
+    if ((size_t)n < sizeof most) return wl_strndup(a, most, (size_t)n);
     char *p = wl_alloc(a, (size_t)n + 1);
     vsnprintf(p, (size_t)n + 1, fmt, ap);
     return p;

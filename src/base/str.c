@@ -28,11 +28,14 @@ void wl_text_addf(struct wl_text *t, const char *fmt, ...)
     va_list ap, again;
     va_start(ap, fmt);
     va_copy(again, ap);
-    int n = vsnprintf(NULL, 0, fmt, again);
+    const size_t room = t->cap - t->n;
+    int n = vsnprintf(room ? t->s + t->n : NULL, room, fmt, again);
     va_end(again);
     WL_CHECK(n >= 0);
-    reserve(t, (size_t)n);
-    vsnprintf(t->s + t->n, (size_t)n + 1, fmt, ap);
+    if ((size_t)n >= room) {
+        reserve(t, (size_t)n);
+        vsnprintf(t->s + t->n, (size_t)n + 1, fmt, ap);
+    }
     va_end(ap);
     t->n += (size_t)n;
 }

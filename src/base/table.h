@@ -91,6 +91,10 @@ void wl_table_row(struct wl_table *t);
 
 size_t wl_table_rows(const struct wl_table *t);
 
+/* The text of a cell: WL_TABLE_MISSING where nothing was given. */
+#define WL_TABLE_MISSING "-"
+const char *wl_table_cell_at(const struct wl_table *t, size_t row, size_t column);
+
 /* Hides a column of two or more equal cells, so that the value can be printed once: returns the cell, "-" for missing.
  * NULL: the cells differ, and the column stays. */
 const char *wl_table_take_constant(struct wl_table *t, size_t column);

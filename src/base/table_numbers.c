@@ -39,7 +39,7 @@ static double largest(const struct wl_table *t, size_t column)
     double most = 0;
     for (size_t r = 0; r < wl_table_rows(t); r++) {
         double value;
-        if (wl_str_to_real(t->cells.v[r * t->columns + column], &value) == 0) most = fmax(most, fabs(value));
+        if (wl_str_to_real(wl_table_cell_at(t, r, column), &value) == 0) most = fmax(most, fabs(value));
     }
     return most;
 }
@@ -83,7 +83,7 @@ static int decimals_of(const struct wl_table *t, size_t column)
     int digits = t->head[column].digits, high = INT_MIN, low = INT_MAX;
     for (size_t r = 0; r < wl_table_rows(t); r++) {
         double value;
-        if (wl_str_to_real(t->cells.v[r * t->columns + column], &value) || value == 0) continue;
+        if (wl_str_to_real(wl_table_cell_at(t, r, column), &value) || value == 0) continue;
         int exponent = wl_table_exponent(value, digits);
         high = exponent > high ? exponent : high;
         low = exponent < low ? exponent : low;

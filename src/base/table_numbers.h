@@ -1,4 +1,4 @@
-/* The numbers of a table's columns: their unit and their decimals. For table.c alone. */
+/* The numbers of a table's columns: their unit and their decimals. For table.c and table_print.c alone. */
 #ifndef WL_BASE_TABLE_NUMBERS_H
 #define WL_BASE_TABLE_NUMBERS_H
 

@@ -32,6 +32,13 @@ static int check_counts(const struct wl_report_data *g, struct wl_err *e)
     return 0;
 }
 
+/* For the page's pickers. */
+static void add_workloads(const struct wl_report_data *g, struct wl_document *d)
+{
+    for (size_t i = 0; i < g->n_groups; i++) wl_document_workload(d, g->groups[i].workload);
+    for (size_t i = 0; i < g->runs.n; i++) wl_document_workload(d, g->runs.v[i].set.workload);
+}
+
 static int build(struct wl_document **out, struct wl_store *store, const struct wl_observations *table,
                  const struct wl_report_options *options, struct wl_arena *a, struct wl_err *e)
 {
@@ -44,6 +51,7 @@ static int build(struct wl_document **out, struct wl_store *store, const struct 
 
     struct wl_document *d = wl_document_new(a, title_of(&g));
     d->subtitle = g.source;
+    add_workloads(&g, d);
     wl_report_add_facts(&g, d);
     wl_report_add_answers(&g, d);
     wl_report_add_choice(&g, d);

@@ -1,6 +1,7 @@
 #include "report/choices.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Least energy, at most 10 % slower than the reference with probability .9. Without energies: least time. */
 static void set_options(struct wl_report_choice *c)
@@ -24,7 +25,10 @@ static int choose(struct wl_report_choice *c, const struct wl_observations *obs,
     };
     struct wl_err why = { 0 };
     if (wl_choose_campaign(obs, &how, &c->campaign, a, &why)) {
-        c->refusal = wl_strf(a, "nothing can be compared: %s", why.msg);
+        const size_t source = strlen(obs->source); /* the page names it already */
+        const bool named = strncmp(why.msg, obs->source, source) == 0 && wl_str_starts(why.msg + source, ": ");
+        c->refusal = wl_strf(a, "%s (wattlaw sweep measures settings side by side)",
+                             named ? why.msg + source + strlen(": ") : why.msg);
         return 0;
     }
     if (c->campaign.n < 2) {

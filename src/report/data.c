@@ -43,12 +43,43 @@ static void index_runs(struct wl_report_data *g)
     qsort(g->runs_by_id, g->runs.n, sizeof *g->runs_by_id, by_run_id);
 }
 
-const struct wl_run_row *wl_report_data_run(const struct wl_report_data *g, int64_t id)
+/* The place of a run in g->runs_by_id; NULL: there is none. */
+static const struct wl_run_row **find_run(const struct wl_report_data *g, int64_t id)
 {
     const struct wl_run_row key = { .id = id }, *wanted = &key;
-    const struct wl_run_row *const *found =
-        bsearch(&wanted, g->runs_by_id, g->runs.n, sizeof *g->runs_by_id, by_run_id);
+    return bsearch(&wanted, g->runs_by_id, g->runs.n, sizeof *g->runs_by_id, by_run_id);
+}
+
+const struct wl_run_row *wl_report_data_run(const struct wl_report_data *g, int64_t id)
+{
+    const struct wl_run_row **found = find_run(g, id);
     return found ? *found : NULL;
+}
+
+static int read_metrics(const struct wl_report_data *g, struct wl_err *e)
+{
+    struct wl_run_metric_rows rows;
+    int rc = wl_store_metrics_by_run(g->store, g->options.campaign, &rows, g->arena, e);
+    if (rc) return rc;
+    struct wl_metric_row *v = wl_new_array(g->arena, struct wl_metric_row, rows.n);
+    struct wl_metric_rows *of = wl_new_array(g->arena, struct wl_metric_rows, g->runs.n + 1);
+    for (size_t i = 0, at = 0; i < g->runs.n; i++) { /* both are in the order of runs */
+        const int64_t run = g->runs_by_id[i]->id;
+        while (at < rows.n && rows.v[at].run < run) at++;
+        of[i].v = v + at;
+        for (; at < rows.n && rows.v[at].run == run; at++) of[i].v[of[i].n++] = rows.v[at].metric;
+    }
+    g->metrics->of = of;
+    return 0;
+}
+
+int wl_report_data_metrics(const struct wl_report_data *g, int64_t run, struct wl_metric_rows *out, struct wl_err *e)
+{
+    const struct wl_run_row **at = find_run(g, run);
+    *out = (struct wl_metric_rows) { 0 };
+    int rc = g->metrics->of ? 0 : read_metrics(g, e);
+    if (rc == 0 && at) *out = g->metrics->of[at - g->runs_by_id];
+    return rc;
 }
 
 const struct wl_run_row *wl_report_data_run_by_label(const struct wl_report_data *g, const char *label)
@@ -128,6 +159,7 @@ int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const 
     if (rc) return rc;
     name_work(g);
     index_runs(g);
+    g->metrics = wl_new(g->arena, struct wl_report_metrics);
     wl_report_groups_name(g);
     return 0;
 }

@@ -26,6 +26,11 @@ struct wl_report_facet {
     const char *settings; /* "cap 250 W, 1380 MHz": what those of each workload share and others differ in; NULL */
 };
 
+/* The metrics of all runs, read when the first ones are asked for. */
+struct wl_report_metrics {
+    struct wl_metric_rows *of; /* [runs.n] as in runs_by_id; NULL: not yet */
+};
+
 struct wl_report_data {
     struct wl_store *store; /* NULL: the report is of a table */
     const char *source;     /* path of either */
@@ -39,6 +44,7 @@ struct wl_report_data {
     struct wl_observations whole;         /* the same rows with those of their own epochs or runs, for sums over runs */
     struct wl_variation_rows variations;  /* of utilisation, by run */
     struct wl_metric_def_rows metric_defs;
+    struct wl_report_metrics *metrics; /* of wl_report_data_metrics */
     struct wl_law_result law;
     struct wl_report_model *models; /* [law.n] */
     struct wl_report_choices choices;
@@ -66,6 +72,10 @@ const struct wl_run_row *wl_report_data_run(const struct wl_report_data *g, int6
 
 /* What to call a run in a sentence: the label that its table gave it, else its number. */
 const char *wl_report_data_run_name(const struct wl_report_data *g, int64_t id);
+
+/* The metrics of a run of the store. */
+int wl_report_data_metrics(const struct wl_report_data *g, int64_t run, struct wl_metric_rows *out,
+                           struct wl_err *e) WL_MUST_CHECK;
 
 /* The run that the law knows by this label, its id as text; NULL: none. */
 const struct wl_run_row *wl_report_data_run_by_label(const struct wl_report_data *g, const char *label);

@@ -1,5 +1,8 @@
 #include "report/escape.h"
 
+#include <ctype.h>
+#include <string.h>
+
 /* The replacement of the ASCII character c, or NULL where it is kept. */
 typedef const char *replace_fn(char c);
 
@@ -9,20 +12,18 @@ static bool is_shown(const char *s, size_t n) { return n == 1 || (n > 1 && wl_is
 
 static void put(struct wl_text *to, const char *s, replace_fn *replace)
 {
+    const char *from = s; /* of what is kept as it is */
     while (s && *s) {
-        size_t n = wl_utf8_length(s);
-        if (!is_shown(s, n)) {
-            wl_text_add(to, "\xef\xbf\xbd");
-            s += n ? n : 1;
-            continue;
-        }
-        const char *other = n == 1 ? replace(*s) : NULL;
-        if (other)
+        const size_t n = (unsigned char)*s < 0x80 ? 1 : wl_utf8_length(s);
+        const char *other = !is_shown(s, n) ? "\xef\xbf\xbd" : n == 1 ? replace(*s) : NULL;
+        if (other) {
+            wl_text_addn(to, from, (size_t)(s - from));
             wl_text_add(to, other);
-        else
-            wl_text_addn(to, s, n);
-        s += n;
+            from = s + (n ? n : 1);
+        }
+        s += n ? n : 1;
     }
+    if (from) wl_text_addn(to, from, (size_t)(s - from));
 }
 
 static bool is_control(char c) { return (unsigned char)c < 0x20 || c == 0x7f; }
@@ -91,6 +92,31 @@ static const char *gnuplot(char c)
 }
 
 void wl_escape_html(struct wl_text *to, const char *s) { put(to, s, html); }
+
+/* Does `s`, a blank after a number, begin with a unit? "8.3 % more", "200 W" */
+static bool unit_follows(const char *s)
+{
+    static const char *const units[] = { "%",  "W",  "kW",  "J",   "kJ",  "MJ", "GJ",
+                                         "Wh", "kWh", "MWh", "MHz", "s", "ms", "h" };
+    for (size_t i = 0; i < WL_COUNT(units); i++) {
+        const size_t n = strlen(units[i]);
+        if (strncmp(s + 1, units[i], n) == 0 && !isalnum((unsigned char)s[1 + n])) return true;
+    }
+    return false;
+}
+
+void wl_escape_html_prose(struct wl_text *to, const char *s)
+{
+    struct wl_text held = WL_TEXT(to->arena);
+    for (size_t i = 0; s && s[i]; i++) {
+        const bool hold = s[i] == ' ' && i && isdigit((unsigned char)s[i - 1]) && unit_follows(s + i);
+        if (hold)
+            wl_text_add(&held, "\xc2\xa0");
+        else
+            wl_text_addn(&held, s + i, 1);
+    }
+    wl_escape_html(to, held.s);
+}
 
 void wl_escape_attribute(struct wl_text *to, const char *name, const char *value)
 {

@@ -281,7 +281,8 @@ void wl_report_groups_name(struct wl_report_data *g)
 /* "epoch-time" + "-2-bert" + "-constant-global-batch", and titles alike. */
 char *wl_report_facet_title(const struct wl_report_data *g, size_t facet, const char *title)
 {
-    const char *more[] = { g->facets[facet].workload, g->facets[facet].settings, g->series };
+    const char *workload = g->facets[facet].workload;
+    const char *more[] = { workload && !*workload ? "no workload" : workload, g->facets[facet].settings, g->series };
     struct wl_text text = WL_TEXT(g->arena);
     wl_text_add(&text, title);
     for (size_t i = 0; i < WL_COUNT(more); i++) {

@@ -34,7 +34,7 @@ static int read_runs(const struct wl_report_data *g, struct run_list *out, struc
         WL_GROW(g->arena, out->v, out->n, out->cap);
         struct run_metrics *l = &out->v[out->n++];
         l->run = run;
-        int rc = wl_store_metrics(g->store, run->id, &l->metrics, g->arena, e);
+        int rc = wl_report_data_metrics(g, run->id, &l->metrics, e);
         if (rc) return rc;
     }
     return 0;

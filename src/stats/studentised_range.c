@@ -12,34 +12,78 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* H(w): infinitely many degrees of freedom. */
-static double known_deviation(double w, double k)
+/* What H has at z whatever w is, at z = -9, -9 + step ...; as many of them as were asked for. */
+struct nodes {
+    double k, step;
+    double *below, *weight; /* Phi(z), phi(z) Phi(z)^(k-1) sqrt(2 pi) */
+    size_t n, cap;
+    struct wl_arena *arena;
+};
+
+static double z_at(const struct nodes *v, size_t i) { return (double)i * v->step - 9; }
+
+static void reach(struct nodes *v, size_t n)
 {
-    double step = 0.6 / sqrt(k), last = sqrt(w * w / 2 + 83), sum = 0; /* beyond: under 1e-18 of the peak near w / 2 */
-    if (!(w > 0)) return 1;
-    if (w > 80) return 0; /* exp(-w^2 / 4) underflows */
-    for (double z = -9; z < last; z += step) {
-        double below = wl_normal_cdf(z), apart = wl_normal_cdf(z - w);
-        sum += exp(-z * z / 2) * pow(below, k - 1) * -expm1((k - 1) * log1p(-apart / below));
+    while (v->n < n) {
+        if (v->n == v->cap) {
+            size_t cap = v->cap;
+            v->below = wl_grow(v->arena, v->below, v->n, &cap, v->n + 1, sizeof *v->below);
+            v->weight = wl_grow(v->arena, v->weight, v->n, &v->cap, v->n + 1, sizeof *v->weight);
+        }
+        const double z = z_at(v, v->n), below = wl_normal_cdf(z);
+        v->below[v->n] = below;
+        v->weight[v->n++] = exp(-z * z / 2) * pow(below, v->k - 1);
     }
-    return sum * step * k / sqrt(2 * M_PI);
 }
 
-double wl_studentised_range_sf(double q, double k, double df)
+/* H(w): infinitely many degrees of freedom. */
+static double known_deviation(struct nodes *v, double w)
 {
-    if (isnan(q) || !(k >= 2) || isinf(k) || !(df > 0)) return NAN;
+    static const double small = 1e-17; /* its square is nothing beside it */
+    const double last = sqrt(w * w / 2 + 83), more = v->k - 1; /* beyond: under 1e-18 of the peak near w / 2 */
+    double sum = 0;
+    if (!(w > 0)) return 1;
+    if (w > 80) return 0; /* exp(-w^2 / 4) underflows */
+    const size_t n = (size_t)ceil((last + 9) / v->step);
+    reach(v, n);
+    for (size_t i = 0; i < n; i++) {
+        const double apart = wl_normal_cdf(z_at(v, i) - w) / v->below[i];
+        sum += v->weight[i] * (apart < small ? more * apart : -expm1(more * log1p(-apart)));
+    }
+    return sum * v->step * v->k / sqrt(2 * M_PI);
+}
+
+static double range_sf(struct nodes *v, double q, double df)
+{
     if (q <= 0) return 1;
     if (isinf(q)) return 0;
-    if (isinf(df)) return known_deviation(q, k);
+    if (isinf(df)) return known_deviation(v, q);
     double step = fmin(0.1, 0.5 / sqrt(2 * df)), sum = 0;
     for (double u = log(10);; u -= step) { /* u = ln s, s^2 df ~ chi squared(df) */
         double density = 2 * wl_gamma_prefix(df / 2, df / 2 * exp(2 * u)),
-               term = density > 0 ? density * known_deviation(q * exp(u), k) : 0;
+               term = density > 0 ? density * known_deviation(v, q * exp(u)) : 0;
         sum += term;
         bool falling = u < 0 && q * exp(u) < 1; /* left of the peak: H is nearly 1 and the density falls */
         if (term <= 1e-18 * sum && falling) break;
     }
     return fmin(sum * step, 1);
+}
+
+static bool is_defined(double q, double k, double df) { return !isnan(q) && k >= 2 && !isinf(k) && df > 0; }
+
+static struct nodes nodes_of(double k, struct wl_arena *a)
+{
+    return (struct nodes) { .k = k, .step = 0.6 / sqrt(k), .arena = a };
+}
+
+double wl_studentised_range_sf(double q, double k, double df)
+{
+    if (!is_defined(q, k, df)) return NAN;
+    struct wl_arena *scratch = wl_arena_new(NULL);
+    struct nodes v = nodes_of(k, scratch);
+    const double p = range_sf(&v, q, df);
+    wl_arena_free(scratch);
+    return p;
 }
 
 /* ---- many ranges of one k and df ---- */
@@ -60,12 +104,12 @@ static int by_range(const void *a, const void *b)
 }
 
 /* False where the polynomials do not converge on the interval. */
-static bool expand(double *coefficient, double lo, double hi, double k, double df)
+static bool expand(double *coefficient, double lo, double hi, struct nodes *v, double df)
 {
     double y[NODES];
     for (int j = 0; j < NODES; j++) {
         const double x = cos(M_PI * (j + 0.5) / NODES);
-        y[j] = log(wl_studentised_range_sf(sinh(lo + (hi - lo) * (x + 1) / 2), k, df));
+        y[j] = log(range_sf(v, sinh(lo + (hi - lo) * (x + 1) / 2), df));
         if (!isfinite(y[j])) return false;
     }
     for (int i = 0; i < NODES; i++) {
@@ -88,28 +132,28 @@ static double evaluate(const double *coefficient, double x)
 }
 
 /* v [n] ascending, positive and finite: by one expansion, or by those of both halves. */
-static void interpolate(const struct range *v, size_t n, double k, double df, double *p)
+static void interpolate(const struct range *v, size_t n, struct nodes *nodes, double df, double *p)
 {
     double coefficient[NODES];
     if (n <= NODES) {
-        for (size_t i = 0; i < n; i++) p[v[i].at] = wl_studentised_range_sf(v[i].q, k, df);
+        for (size_t i = 0; i < n; i++) p[v[i].at] = range_sf(nodes, v[i].q, df);
         return;
     }
     const double lo = asinh(v[0].q), hi = asinh(v[n - 1].q), middle = (lo + hi) / 2;
-    const double first = wl_studentised_range_sf(v[0].q, k, df);
+    const double first = range_sf(nodes, v[0].q, df);
     if (first == 0 || !(middle > lo && middle < hi)) { /* underflow, or ties */
         for (size_t i = 0; i < n; i++) p[v[i].at] = first;
         return;
     }
-    if (expand(coefficient, lo, hi, k, df)) {
+    if (expand(coefficient, lo, hi, nodes, df)) {
         for (size_t i = 0; i < n; i++)
             p[v[i].at] = fmin(exp(evaluate(coefficient, 2 * (asinh(v[i].q) - lo) / (hi - lo) - 1)), 1);
         return;
     }
     size_t half = 0;
     while (asinh(v[half].q) < middle) half++;
-    interpolate(v, half, k, df, p);
-    interpolate(v + half, n - half, k, df, p);
+    interpolate(v, half, nodes, df, p);
+    interpolate(v + half, n - half, nodes, df, p);
 }
 
 void wl_studentised_range_sf_all(const double *q, size_t n, double k, double df, double *p, struct wl_arena *a)
@@ -118,12 +162,13 @@ void wl_studentised_range_sf_all(const double *q, size_t n, double k, double df,
     struct range *v = wl_new_array(scratch, struct range, n);
     size_t inner = 0;
     for (size_t i = 0; i < n; i++) {
-        if (q[i] > 0 && isfinite(q[i]))
+        if (is_defined(q[i], k, df) && q[i] > 0 && isfinite(q[i]))
             v[inner++] = (struct range) { q[i], i };
         else
             p[i] = wl_studentised_range_sf(q[i], k, df);
     }
+    struct nodes nodes = nodes_of(k, scratch);
     qsort(v, inner, sizeof *v, by_range);
-    interpolate(v, inner, k, df, p);
+    interpolate(v, inner, &nodes, df, p);
     wl_arena_free(scratch);
 }

@@ -230,6 +230,26 @@ int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out
     return wl_rows_select(s, &q, &out->v, &out->n, a, e);
 }
 
+int wl_store_metrics_by_run(struct wl_store *s, int64_t campaign, struct wl_run_metric_rows *out, struct wl_arena *a,
+                            struct wl_err *e)
+{
+    static const struct wl_column_map map[] = {
+        { "run", WL_COLUMN_INT, AT(wl_run_metric_row, run) },
+        { "epoch", WL_COLUMN_COUNT, AT(wl_run_metric_row, metric.epoch) },
+        { "name", WL_COLUMN_NAME, AT(wl_run_metric_row, metric.name) },
+        { "value", WL_COLUMN_REAL, AT(wl_run_metric_row, metric.value) },
+        { NULL },
+    };
+    const struct wl_query q = {
+        .map = map,
+        .from = "FROM metric WHERE ?1 = 0 OR run IN (SELECT r.id FROM run r JOIN trial t ON t.id = r.trial WHERE "
+                "t.campaign = ?1) ORDER BY run, ifnull(epoch, 0), name",
+        .values = SQL(sql_int(campaign)),
+        .size = sizeof *out->v,
+    };
+    return wl_rows_select(s, &q, &out->v, &out->n, a, e);
+}
+
 int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, struct wl_metric_def_rows *out,
                          struct wl_arena *a, struct wl_err *e)
 {

@@ -41,6 +41,11 @@ int wl_store_phases(struct wl_store *s, int64_t run, struct wl_phase_rows *out, 
 int wl_store_metrics(struct wl_store *s, int64_t run, struct wl_metric_rows *out, struct wl_arena *a,
                      struct wl_err *e) WL_MUST_CHECK;
 
+/* Of all runs of a campaign (0: of the store) by run, each as wl_store_metrics has them: one query in place of one for
+ * each run. */
+int wl_store_metrics_by_run(struct wl_store *s, int64_t campaign, struct wl_run_metric_rows *out, struct wl_arena *a,
+                            struct wl_err *e) WL_MUST_CHECK;
+
 /* What the metrics of a run (0: of all runs of a campaign, 0: of the store) are. Of runs of one workload that do not
  * agree, the newest counts. By workload, then in the order in which they were said. */
 int wl_store_metric_defs(struct wl_store *s, int64_t campaign, int64_t run, struct wl_metric_def_rows *out,

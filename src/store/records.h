@@ -248,6 +248,13 @@ struct wl_metric_rows {
     struct wl_metric_row *v;
     size_t n;
 };
+struct wl_run_metric_rows {
+    struct wl_run_metric_row {
+        int64_t run;
+        struct wl_metric_row metric;
+    } * v;
+    size_t n;
+};
 struct wl_metric_def_rows {
     struct wl_metric_def_row *v;
     size_t n;

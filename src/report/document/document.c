@@ -17,6 +17,29 @@ void wl_document_fact(struct wl_document *d, const char *label, const char *valu
     d->facts[d->n_facts++] = (struct wl_report_fact) { label, value };
 }
 
+static void add_once(struct wl_arena *a, struct wl_strs *list, const char *name)
+{
+    for (size_t i = 0; i < list->n; i++)
+        if (wl_str_eq(list->v[i], name)) return;
+    wl_strs_add(a, list, name);
+}
+
+void wl_document_workload(struct wl_document *d, const char *name)
+{
+    add_once(d->arena, &d->workloads, name ? name : "");
+}
+
+void wl_document_view(struct wl_document *d, const char *name, const char *workload)
+{
+    size_t i = 0;
+    while (i < d->n_views && !wl_str_eq(d->views[i].name, name)) i++;
+    if (i == d->n_views) {
+        WL_GROW(d->arena, d->views, d->n_views, d->cap_views);
+        d->views[d->n_views++] = (struct wl_view) { .name = name };
+    }
+    add_once(d->arena, &d->views[i].workloads, workload);
+}
+
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title)
 {
     struct wl_section *s = wl_new(d->arena, struct wl_section);
@@ -34,8 +57,10 @@ void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_fi
 
 void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_report_table *t)
 {
+    if (t->n_rows == 0) return;
     WL_GROW(d->arena, s->tables, s->n_tables, s->cap_tables);
     t->id = wl_unique_name(&d->table_ids, t->id, "-", "", d->arena);
+    t->workloads = &d->workloads;
     s->tables[s->n_tables++] = t;
 }
 

@@ -25,6 +25,12 @@ struct wl_section {
     size_t n_tables, cap_tables;
 };
 
+/* What the page's pickers call a view of several workloads: "language". */
+struct wl_view {
+    const char *name;
+    struct wl_strs workloads;
+};
+
 struct wl_document {
     const char *title, *subtitle;
     struct wl_report_fact *facts; /* campaign, machine, date, sensors ... */
@@ -37,16 +43,21 @@ struct wl_document {
     struct wl_strs warnings; /* what was dropped, what failed, what is estimated or simulated */
     struct wl_section **sections;
     size_t n_sections, cap_sections;
+    struct wl_strs workloads; /* of the runs, "" where one names none */
+    struct wl_view *views;
+    size_t n_views, cap_views;
     struct wl_strs section_ids, figure_ids, table_ids; /* in use */
     struct wl_arena *arena;
 };
 
 struct wl_document *wl_document_new(struct wl_arena *a, const char *title);
 void wl_document_fact(struct wl_document *d, const char *label, const char *value); /* NULL value: not added */
+void wl_document_workload(struct wl_document *d, const char *name); /* NULL: "" */
+void wl_document_view(struct wl_document *d, const char *name, const char *workload); /* is one of its workloads */
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title);
 
 /* The id of a figure, a table or a section that the document has already gets a number: "speedup-2". So each has its
- * own files, data and anchor. */
+ * own files, data and anchor. A table without rows is left out, and on the page a section that stays empty. */
 void wl_section_figure(struct wl_document *d, struct wl_section *s, struct wl_figure *f);
 void wl_section_table(struct wl_document *d, struct wl_section *s, struct wl_report_table *t);
 

@@ -4,48 +4,49 @@
 
 #include <math.h>
 
-static void put(struct wl_text *to, const char *open, const char *text, const char *close)
-{
-    wl_text_add(to, open);
-    wl_escape_html(to, text);
-    wl_text_add(to, close);
-}
-
 /* ---- the card ---- */
 
 static void put_row(struct wl_text *to, const char *head, const char *text)
 {
     if (!text || !*text) return;
     wl_text_addf(to, "<div><dt>%s</dt>", head);
-    put(to, "<dd>", text, "</dd></div>\n");
+    wl_html_prose(to, "<dd>", text, "</dd></div>\n");
 }
 
 /* One workload or two: all that there is to say. */
 static void put_answer(const struct wl_answer *answer, struct wl_text *to)
 {
     wl_text_addf(to, "<div class=\"answer%s\">\n<p class=\"use\">", answer->shown ? "" : " open");
-    if (answer->workload) put(to, "<span class=\"workload\">", answer->workload, ":</span> ");
-    put(to, answer->shown ? "Use <strong>" : "<strong>", answer->use, "</strong></p>\n<dl>\n");
+    if (answer->workload) wl_html_text(to, "<span class=\"workload\">", answer->workload, ":</span> ");
+    wl_html_prose(to, answer->shown ? "Use <strong>" : "<strong>", answer->use, "</strong></p>\n<dl>\n");
     put_row(to, answer->shown ? "Saves" : "Because", answer->saves);
     put_row(to, "How sure", answer->sure);
     put_row(to, "Next", answer->next);
     wl_text_add(to, "</dl>\n</div>\n");
 }
 
+static const char *probability(const struct wl_answer *answer, struct wl_arena *a)
+{
+    if (isnan(answer->within)) return answer->shown ? "no other fits" : "";
+    if (answer->within > 0.995) return "above .99";
+    if (answer->within < 0.005) return "below .01";
+    return wl_strf(a, "%.2f", answer->within) + 1; /* without the 0 before the point */
+}
+
 /* Many workloads: a row each. */
 static void put_answer_row(const struct wl_answer *answer, bool with_next, struct wl_text *to)
 {
     wl_text_addf(to, "<tr%s>", answer->shown ? "" : " class=\"open\"");
-    put(to, "<th scope=\"row\" class=\"text\">", answer->workload ? answer->workload : "no workload", "</th>");
-    put(to, "<td class=\"text use\">", answer->use, "</td>");
-    put(to, "<td class=\"text\">", answer->saves ? answer->saves : "", "</td>");
-    put(to, "<td class=\"text sure\">",
-        isnan(answer->within)    ? ""
-        : answer->within > 0.995 ? "above .99"
-        : answer->within < 0.005 ? "below .01"
-                                 : wl_strf(to->arena, "%.2f", answer->within) + 1, /* without the 0 before the point */
-        "</td>");
-    if (with_next) put(to, "<td class=\"text next\">", answer->next ? answer->next : "", "</td>");
+    wl_html_text(to, "<th scope=\"row\" class=t>", answer->workload ? answer->workload : "no workload", "</th>");
+    if (!answer->saves && !answer->next && isnan(answer->within)) { /* nothing but why there is no setting */
+        wl_text_addf(to, "<td class=\"t use\" colspan=\"%d\">", with_next ? 4 : 3);
+        wl_html_prose(to, "", answer->use, "</td></tr>\n");
+        return;
+    }
+    wl_html_prose(to, "<td class=\"t use\">", answer->use, "</td>");
+    wl_html_prose(to, "<td class=\"t saves\">", answer->saves, "</td>");
+    wl_html_text(to, "<td class=\"t sure\">", probability(answer, to->arena), "</td>");
+    if (with_next) wl_html_prose(to, "<td class=\"t next\">", answer->next, "</td>");
     wl_text_add(to, "</tr>\n");
 }
 
@@ -53,12 +54,24 @@ static void put_answer_table(const struct wl_answer *v, size_t n, struct wl_text
 {
     bool with_next = false;
     for (size_t i = 0; i < n; i++) with_next = with_next || v[i].next;
-    wl_text_add(to, "<table class=\"answers\">\n<thead><tr><th class=\"text\">workload</th><th class=\"text\">use</th>"
-                    "<th class=\"text\">saves</th><th class=\"text\">how sure: within 3&nbsp;% of the best, "
-                    "probability</th>");
-    wl_text_addf(to, "%s</tr></thead>\n<tbody>\n", with_next ? "<th class=\"text\">next</th>" : "");
+    wl_text_add(to, "<table class=\"answers\">\n<thead><tr><th class=t>workload</th><th class=\"t use\">use</th>"
+                    "<th class=\"t saves\">saves</th><th class=\"t sure\">how sure</th>");
+    wl_text_addf(to, "%s</tr></thead>\n<tbody>\n", with_next ? "<th class=\"t next\">next</th>" : "");
     for (size_t i = 0; i < n; i++) put_answer_row(&v[i], with_next, to);
     wl_text_add(to, "</tbody>\n</table>\n");
+}
+
+/* What was asked for; where nothing is shown there is nothing to explain. */
+static void put_question(const struct wl_document *d, bool in_table, struct wl_text *to)
+{
+    bool any = false;
+    for (size_t i = 0; i < d->n_answers; i++) any = any || d->answers[i].shown || d->answers[i].saves;
+    if (!any) return;
+    wl_text_addf(to,
+                 "<p class=\"caption\">%sLeast energy within 10&nbsp;%% of the time of the same setting without a cap "
+                 "(of the fastest one where no cap varied), as <code>wattlaw recommend --max-slowdown 10%%</code>; "
+                 "other limits and goals: <code>wattlaw recommend --help</code>.</p>\n",
+                 in_table ? "How sure: the probability that the setting is within 3&nbsp;% of the best one. " : "");
 }
 
 void wl_document_html_card(const struct wl_document *d, struct wl_text *to)
@@ -73,9 +86,8 @@ void wl_document_html_card(const struct wl_document *d, struct wl_text *to)
         put_answer_table(d->answers + HEAD, d->n_answers - HEAD, to);
         wl_text_add(to, "</details>\n");
     }
-    wl_text_add(to, "<p class=\"caption\">Least energy within 10&nbsp;% of the time of the same setting without a cap "
-                    "(of the fastest one where no cap varied), as <code>wattlaw recommend --max-slowdown 10%</code>; "
-                    "other limits and goals: <code>wattlaw recommend --help</code>.</p>\n</section>\n");
+    put_question(d, d->n_answers > WHOLE, to);
+    wl_text_add(to, "</section>\n");
 }
 
 /* ---- contents ---- */
@@ -83,7 +95,7 @@ void wl_document_html_card(const struct wl_document *d, struct wl_text *to)
 static void put_link(struct wl_text *to, const char *kind, const char *id, const char *title)
 {
     wl_text_addf(to, "<li><a href=\"#%s%s\">", kind, id);
-    put(to, "", title, "</a></li>\n");
+    wl_html_text(to, "", title, "</a></li>\n");
 }
 
 void wl_document_html_contents(const struct wl_document *d, struct wl_text *to)
@@ -91,14 +103,15 @@ void wl_document_html_contents(const struct wl_document *d, struct wl_text *to)
     size_t figures = 0, tables = 0;
     for (size_t i = 0; i < d->n_sections; i++) figures += d->sections[i]->n_figures, tables += d->sections[i]->n_tables;
     wl_text_addf(to,
-                 "<nav aria-label=\"Contents\">\n<details id=\"contents\"><summary>Contents: %zu figures, %zu "
-                 "tables</summary>\n<div id=\"pickers\" hidden></div>\n<input id=\"search\" type=\"search\" "
+                 "<nav aria-label=\"Contents\">\n<details id=\"contents\"><summary>Contents: %zu figure%s, %zu "
+                 "table%s</summary>\n<div id=\"pickers\" hidden></div>\n<input id=\"search\" type=\"search\" "
                  "placeholder=\"find a figure or table\" aria-label=\"Find a figure or table\" hidden>\n<ul>\n",
-                 figures, tables);
+                 figures, figures == 1 ? "" : "s", tables, tables == 1 ? "" : "s");
     for (size_t i = 0; i < d->n_sections; i++) {
         const struct wl_section *s = d->sections[i];
+        if (!s->n_figures && !s->n_tables) continue;
         wl_text_addf(to, "<li><a href=\"#%s\">", s->id);
-        put(to, "", s->title, "</a>\n<ul>\n");
+        wl_html_text(to, "", s->title, "</a>\n<ul>\n");
         for (size_t k = 0; k < s->n_figures; k++) put_link(to, "figure-", s->figures[k]->id, s->figures[k]->title);
         for (size_t k = 0; k < s->n_tables; k++) put_link(to, "table-", s->tables[k]->id, s->tables[k]->title);
         wl_text_add(to, "</ul></li>\n");

@@ -117,7 +117,7 @@ char *wl_slug(const char *name, struct wl_arena *a);
 /* Is there a point to draw? */
 bool wl_figure_empty(const struct wl_figure *f);
 
-/* The figure as JSON for ui/report.js, which hands it to Chart.js (docs/formats.md). */
+/* The figure as JSON for ui/charts.js, which hands it to Chart.js (docs/formats.md). */
 void wl_figure_json(const struct wl_figure *f, struct wl_json *object);
 
 /* The points of all series as CSV: series, style, x, y, y_lo, y_hi, note. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* gnuplot's numbers of the filled marks, in the order of ui/report.js: disc, square, triangle, diamond, triangle
+/* gnuplot's numbers of the filled marks, in the order of ui/look.js: disc, square, triangle, diamond, triangle
  * down, cross, star. */
 static const int point_types[WL_MARKERS] = { 7, 5, 9, 13, 11, 2, 3 };
 

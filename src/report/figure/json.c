@@ -1,4 +1,4 @@
-/* A figure as JSON, for ui/report.js, and as CSV, for every other program. */
+/* A figure as JSON, for ui/charts.js, and as CSV, for every other program. */
 #include "report/figure/colour.h"
 #include "report/figure/draw.h"
 #include "report/labels.h"

@@ -160,13 +160,15 @@ static char *change(const struct comparison *c, const struct wl_estimate *e, dou
 static char *sentence(const struct comparison *c, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
-    char *label = wl_strdup(a, label_of(c->axis));
+    const bool missing = !*c->value && c->axis->setting && c->axis->setting->missing; /* "no power cap" says all */
+    const char *value = value_text(c->axis, c->value, a);
+    char *label = wl_strdup(a, missing ? value : label_of(c->axis));
     if (c->axis->setting && label[0] >= 'a' && label[0] <= 'z') label[0] = (char)(label[0] - 'a' + 'A');
     if (wl_str_eq(c->axis->column, "workers"))
         wl_text_addf(&t, "%s workers instead of %s: %s", c->value, c->base,
                      change(c, &c->time, c->raw_time, "time", a));
     else
-        wl_text_addf(&t, "%s %s instead of %s: %s", label, value_text(c->axis, c->value, a),
+        wl_text_addf(&t, "%s%s%s instead of %s: %s", label, missing ? "" : " ", missing ? "" : value,
                      value_text(c->axis, c->base, a), change(c, &c->time, c->raw_time, "time", a));
     if (c->n_energy)
         wl_text_addf(&t, ", %s",

@@ -87,6 +87,25 @@ static void best_finding(const struct wl_report_data *g, struct wl_document *d)
     wl_strs_add(g->arena, &d->findings, text.s);
 }
 
+/* Of a store with one finished run: what it took. */
+static void run_finding(const struct wl_report_data *g, struct wl_document *d)
+{
+    const struct wl_run_row *run = NULL;
+    for (size_t i = 0; i < g->runs.n; i++) {
+        if (g->runs.v[i].status != WL_RUN_DONE) continue;
+        if (run) return;
+        run = &g->runs.v[i];
+    }
+    if (!run || !(run->time_s > 0)) return;
+    struct wl_text text = WL_TEXT(g->arena);
+    wl_text_addf(&text, "Run %s took %s", wl_report_data_run_name(g, run->id), wl_human_time(g->arena, run->time_s));
+    const struct wl_amount energy = wl_amount_between(run->energy_j, run->energy_lo_j, run->energy_hi_j, "J",
+                                                      wl_provenance_of(run->estimated, run->simulated));
+    if (isfinite(energy.value)) wl_text_addf(&text, " and %s", wl_amount_text(&energy, g->arena));
+    wl_text_add(&text, ".");
+    wl_strs_add(g->arena, &d->findings, text.s);
+}
+
 /* Groups with a law first. */
 static size_t group_findings(const struct wl_report_data *g, size_t from, size_t n, struct wl_document *d)
 {
@@ -104,6 +123,7 @@ static size_t group_findings(const struct wl_report_data *g, size_t from, size_t
 void wl_report_add_findings(const struct wl_report_data *g, struct wl_document *d)
 {
     const size_t from = g->n_drawn > g->n_groups ? g->n_groups : 0, n = g->n_drawn - from;
+    run_finding(g, d);
     const size_t reported = group_findings(g, from, n, d);
     if (from > 0 || reported < n)
         wl_strs_add(g->arena, &d->findings, wl_strf(g->arena, "The tables hold all %zu groups.", g->n_groups));

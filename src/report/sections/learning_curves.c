@@ -157,7 +157,7 @@ static int add_runs_curve(const struct wl_report_data *g, const struct curve_run
     struct wl_curve curve = { 0 };
     for (size_t i = 0; i < l->n_runs; i++) {
         struct wl_metric_rows rows;
-        int rc = wl_store_metrics(g->store, l->runs[i], &rows, g->arena, e);
+        int rc = wl_report_data_metrics(g, l->runs[i], &rows, e);
         if (rc) return rc;
         const char *name = add_run(&curve, &rows, names, g->arena);
         if (name) merge_unit(unit, wl_metric_info_of(&g->metric_defs, l->workload, name).unit);
@@ -196,7 +196,7 @@ static int add_baseline(const struct wl_report_data *g, const struct curve_list 
     for (size_t i = 0; def && i < of->n; i++) {
         for (size_t k = 0; is_of(def, &of->v[i]) && k < of->v[i].n_runs; k++) {
             struct wl_metric_rows rows;
-            int rc = wl_store_metrics(g->store, of->v[i].runs[k], &rows, g->arena, e);
+            int rc = wl_report_data_metrics(g, of->v[i].runs[k], &rows, e);
             if (rc) return rc;
             add_run(&curve, &rows, (const char *[NAMES]) { def->name }, g->arena);
         }
@@ -286,7 +286,7 @@ static bool among(const struct metric_list *list, const char *name)
 static int add_other_metrics(const struct wl_report_data *g, int64_t run, struct metric_list *list, struct wl_err *e)
 {
     struct wl_metric_rows rows;
-    int rc = wl_store_metrics(g->store, run, &rows, g->arena, e);
+    int rc = wl_report_data_metrics(g, run, &rows, e);
     for (size_t i = 0; !rc && i < rows.n; i++) {
         const char *name = rows.v[i].name;
         if (isnan(rows.v[i].epoch) || !wl_metric_info_is_quality(name) || is_already_covered(name) || among(list, name))

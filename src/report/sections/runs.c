@@ -171,6 +171,7 @@ void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d)
     const struct wl_report_columns columns = all_columns(&list, g->run_labels != NULL, g->arena);
     struct wl_report_table *t = wl_report_table_new(g->arena, "runs", "All runs", columns.v, columns.n);
     t->caption = "In the order of execution. Wall time and energy are those of the whole job.";
+    wl_report_table_reserve(t, g->runs.n);
     for (size_t i = 0; i < g->runs.n; i++) add_row(g, t, &list, i);
     wl_section_table(d, s, t);
 }

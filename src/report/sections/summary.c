@@ -73,6 +73,7 @@ static void sampling_facts(const struct wl_report_data *g, struct wl_document *d
                          wl_strf(g->arena, "%s %% of one core, median over runs",
                                  wl_significant_digits(g->arena, overhead, 2)));
     }
+    if (s.ticks + s.skipped == 0) return;
     wl_document_fact(d, "sampling instants",
                      wl_strf(g->arena, "%.0f, of which %.0f were too late and skipped; %.0f readings lost",
                              s.ticks + s.skipped, s.skipped, s.lost));

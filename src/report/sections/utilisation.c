@@ -47,9 +47,10 @@ static struct wl_estimate estimate_at(const struct wl_variation_row *v, size_t m
 static struct wl_estimate over_runs(const struct wl_report_data *g, const struct wl_law_group *law, double workers,
                                     const char *quantity, size_t member)
 {
-    double *v = wl_new_array(g->arena, double, law->n_runs);
     struct wl_estimate one = { NAN, NAN, NAN };
-    size_t n = 0;
+    size_t n = 0, runs = 0;
+    for (size_t i = 0; i < law->n_runs; i++) runs += law->runs[i].workers == workers;
+    double *v = wl_new_array(g->arena, double, runs);
     for (size_t i = 0; i < law->n_runs; i++) {
         const struct wl_variation_row *row =
             law->runs[i].workers == workers ? variation_of(g, law->runs[i].label, quantity) : NULL;

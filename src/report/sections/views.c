@@ -104,6 +104,8 @@ static void add_domains(const struct wl_report_data *g, struct wl_document *d, s
     const struct wl_report_data view = views_of(g, last_by_domain);
     if (view.n_facets < 2) return;
     if (!*s) *s = wl_document_section(d, "views", "By domain, by cap and by workload");
+    for (size_t i = 0; i < view.n_drawn; i++)
+        wl_document_view(d, view.facets[view.groups[i].facet].workload, view.groups[i].workload);
     wl_report_add_scaling_figures(&view, d, *s);
 }
 

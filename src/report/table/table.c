@@ -23,6 +23,11 @@ struct wl_report_table *wl_report_table_new(struct wl_arena *a, const char *id, 
     return t;
 }
 
+void wl_report_table_reserve(struct wl_report_table *t, size_t rows)
+{
+    t->cells = wl_grow(t->arena, t->cells, t->n_cells, &t->cap_cells, rows * t->n_columns, sizeof *t->cells);
+}
+
 static void add_cell(struct wl_report_table *t, struct wl_report_cell cell)
 {
     WL_GROW(t->arena, t->cells, t->n_cells, t->cap_cells);

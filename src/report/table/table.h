@@ -30,6 +30,7 @@ struct wl_report_cell {
 struct wl_report_table {
     const char *id, *title, *caption; /* as in a figure */
     const char *workload, *factor;    /* what the whole table is about, for the page's pickers; NULL: rows say so */
+    const struct wl_strs *workloads;  /* those of its document, "" for runs that name none; NULL: not known */
     const struct wl_report_column *columns;
     size_t n_columns;
     struct wl_report_cell *cells; /* [n_rows][n_columns] */
@@ -40,6 +41,9 @@ struct wl_report_table {
 
 struct wl_report_table *wl_report_table_new(struct wl_arena *a, const char *id, const char *title,
                                             const struct wl_report_column *columns, size_t n_columns);
+
+/* Makes room for so many rows at once. */
+void wl_report_table_reserve(struct wl_report_table *t, size_t rows);
 
 /* Cells are added from left to right, row by row; a row is complete with its last cell. */
 void wl_report_table_real(struct wl_report_table *t, double value);

@@ -101,7 +101,7 @@ struct wl_figure *synthetic_trace(struct wl_arena *a)
     double *x = wl_new_array(a, double, N), *y = wl_new_array(a, double, N), *lo = wl_new_array(a, double, N),
            *hi = wl_new_array(a, double, N);
     for (size_t i = 0; i < N; i++) {
-        bool gap = i >= 60 && i < 70;
+        bool gap = i >= 60 && i < 70 && i != 65; /* one reading alone */
         x[i] = .5 * (double)i;
         y[i] = gap ? NAN : 300 + 40 * sin((double)i / 9);
         lo[i] = y[i] - 20;
@@ -157,6 +157,23 @@ struct wl_report_table *synthetic_table(struct wl_arena *a, bool hostile)
     return t;
 }
 
+struct wl_report_table *synthetic_long_table(struct wl_arena *a, const char *id, size_t n, size_t most, size_t last)
+{
+    static const struct wl_report_column columns[] = {
+        { .id = "group", .label = "group", .text = true },
+        { .id = "value", .label = "value", .digits = 3 },
+        { .id = "reason", .label = "reason", .text = true, .notable = true },
+    };
+    struct wl_report_table *t = wl_report_table_new(a, id, id, columns, WL_COUNT(columns));
+    for (size_t i = 0; i < n * most + last; i++) {
+        const bool is_last = i >= n * most;
+        wl_report_table_text(t, is_last ? "resnet50, cap 200 W" : wl_strf(a, "w%zu", i / most));
+        wl_report_table_real(t, (double)i);
+        wl_report_table_text(t, i == n * most ? "flagged" : NULL);
+    }
+    return t;
+}
+
 struct wl_document *synthetic_document(struct wl_arena *a)
 {
     struct wl_document *d = wl_document_new(a, synthetic_hostile);
@@ -167,6 +184,8 @@ struct wl_document *synthetic_document(struct wl_arena *a)
     wl_strs_add(a, &d->findings, "resnet50: eight workers are 5.1 times as fast as one.");
     wl_strs_add(a, &d->findings, synthetic_hostile);
     wl_strs_add(a, &d->warnings, "Every number is made up.");
+    for (size_t i = 0; i < WL_COUNT(workloads); i++) wl_document_workload(d, workloads[i]);
+    wl_document_workload(d, synthetic_hostile);
     struct wl_section *s = wl_document_section(d, "scaling", "Scaling");
     wl_section_figure(d, s, synthetic_scaling(a));
     wl_section_figure(d, s, synthetic_bars(a));

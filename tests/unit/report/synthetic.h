@@ -10,13 +10,16 @@ struct wl_figure *synthetic_scaling(struct wl_arena *a);
 /* Bars with names under them, one value missing. */
 struct wl_figure *synthetic_bars(struct wl_arena *a);
 
-/* A line with a gap, a band, vertical lines. */
+/* A line with a gap and a value alone in it, a band, vertical lines. */
 struct wl_figure *synthetic_trace(struct wl_arena *a);
 
 /* Names that would break out of HTML, JSON, LaTeX, Markdown and gnuplot if they were not escaped. */
 extern const char synthetic_hostile[];
 struct wl_figure *synthetic_hostile_figure(struct wl_arena *a);
 struct wl_report_table *synthetic_table(struct wl_arena *a, bool hostile);
+
+/* `most` rows of each of n workloads w0, w1 ..., then `last` rows of resnet50, the first of which is notable. */
+struct wl_report_table *synthetic_long_table(struct wl_arena *a, const char *id, size_t n, size_t most, size_t last);
 
 struct wl_document *synthetic_document(struct wl_arena *a);
 

@@ -245,6 +245,7 @@ int synthetic_store(const char *path, const struct made *m, struct wl_arena *a, 
     const double *batch = m->n_batches ? m->local_batches : unset, *cap = m->n_caps ? m->power_caps_w : unset;
     size_t n_batches = m->n_batches ? m->n_batches : 1, n_caps = m->n_caps ? m->n_caps : 1;
     int rc = wl_store_open(&k.store, path, WL_STORE_CREATE, a, e);
+    if (rc == 0) rc = wl_store_begin(k.store, e); /* one transaction waits for the disk once */
     if (rc == 0)
         rc = wl_store_add_campaign(k.store, "made-up", "[campaign]\nname = made-up\n", "0.1.0", &k.campaign, e);
     for (size_t w = 0; w < m->n_workloads; w++) {
@@ -256,6 +257,7 @@ int synthetic_store(const char *path, const struct made *m, struct wl_arena *a, 
         }
     }
     if (rc == 0 && !m->no_runs) rc = make_misfits(&k, e);
+    if (rc == 0) rc = wl_store_commit(k.store, e);
     wl_store_close(k.store);
     return rc;
 }

@@ -45,11 +45,22 @@ static const char probe[] =
     "!row.hidden).length;\n"
     "document.documentElement.dataset.rows = `${rowsOf('configurations')} ${rowsOf('configurations-2')}`;\n"
     "document.documentElement.dataset.picked = `${all} ${shown()}`;\n"
+    /* A table says how many of its rows are here, and where the others are. */
+    "const noteOf = (id) => { const note = document.querySelector(`#table-${id} p.rows`); return note.hidden ? '' : "
+    "note.textContent; };\n"
+    "for (const id of ['long', 'crowd', 'configurations-2']) document.documentElement.dataset[id.replace('-', '')] = "
+    "`${rowsOf(id)} rows. ${noteOf(id)}`;\n"
+    "pickWorkload('');\n"
+    "document.documentElement.dataset.every = `${rowsOf('long')}${noteOf('long')}`;\n"
+    "pickWorkload('resnet50');\n"
     "document.querySelector('#contents a[href=\"#figure-epoch-time\"]').click();\n" /* shows what was not picked */
     "document.documentElement.dataset.revealed = !document.getElementById('figure-epoch-time').hidden;\n"
     "search.value = 'EPOCH time';\n"
     "search.dispatchEvent(new Event('input'));\n"
     "document.documentElement.dataset.found = document.querySelectorAll('#contents li li:not([hidden])').length;\n"
+    "const { radius } = Chart.getChart(document.querySelector('#figure-power canvas')).data.datasets[0];\n"
+    "document.documentElement.dataset.alone = [64, 65, 66, 75].map((i) => radius[i]).join();\n"
+    "document.documentElement.dataset.formula = document.querySelector('th a').title;\n"
     "document.documentElement.dataset.survived = 'yes';\n"
     "</script>\n";
 
@@ -190,9 +201,15 @@ static char *attributes_of(struct wl_arena *a, const char *path)
     return wl_strndup(a, head, strcspn(head, ">"));
 }
 
+/* With tables that are longer than what a page holds of them: of two workloads, and of so many that some have no
+ * room. */
 static char *attributes(struct wl_arena *a, enum policy policy, const char *more)
 {
-    return attributes_of(a, probed_page(a, synthetic_document(a), probe, policy, more));
+    struct wl_document *d = synthetic_document(a);
+    wl_section_table(d, d->sections[0], synthetic_long_table(a, "long", 1, 200, 200));
+    wl_section_table(d, d->sections[0], synthetic_long_table(a, "crowd", 300, 1, 5));
+    for (size_t i = 0; i < 300; i++) wl_document_workload(d, wl_strf(a, "w%zu", i));
+    return attributes_of(a, probed_page(a, d, probe, policy, more));
 }
 
 static void assert_drawn(const char *head)
@@ -204,8 +221,16 @@ static void assert_drawn(const char *head)
     assert_holds(head, " s\"");
     assert_holds(head, "data-picked=\"4 1\"");
     assert_holds(head, "data-rows=\"2 0\"");
+    assert_holds(head, "data-long=\"75 rows. 200 rows are about resnet50. 75 of them are on this page, all are in "
+                       "tables/long.csv, which wattlaw report --formats csv writes.\"");
+    assert_holds(head, "data-crowd=\"0 rows. 5 rows are about resnet50. None of them is on this page, all are in "
+                       "tables/crowd.csv, which wattlaw report --formats csv writes.\"");
+    assert_holds(head, "data-configurations2=\"0 rows. No row is about resnet50.\"");
+    assert_holds(head, "data-every=\"150\"");
     assert_holds(head, "data-revealed=\"true\"");
     assert_holds(head, "data-found=\"1\"");
+    assert_holds(head, "data-alone=\"0,4,0,0\""); /* a value between gaps has no line, and a mark */
+    assert_holds(head, "data-formula=\"rank 0's epoch-end minus epoch-begin; ");
     assert_holds(head, "data-survived=\"yes\"");
     assert_holds_not(head, "data-error");
 }

@@ -60,8 +60,8 @@ static void bad_utf8(void **state)
 /* Characters that turn text around, hide in it or are controls: U+202E, U+2066, U+200B, U+009B. In every writer. */
 static void invisible_and_bidirectional_characters_are_replaced(void **state)
 {
-    static put_fn *const writers[] = { wl_escape_html, wl_escape_latex, wl_escape_markdown, wl_escape_gnuplot,
-                                       wl_escape_script_json };
+    static put_fn *const writers[] = { wl_escape_html,     wl_escape_html_prose, wl_escape_latex,
+                                       wl_escape_markdown, wl_escape_gnuplot,    wl_escape_script_json };
     static const char *const hidden[] = { "\xe2\x80\xae", "\xe2\x81\xa6", "\xe2\x80\x8b", "\xc2\x9b" };
     for (size_t i = 0; i < WL_COUNT(writers) * WL_COUNT(hidden); i++) {
         const char *what = hidden[i % WL_COUNT(hidden)];
@@ -70,6 +70,14 @@ static void invisible_and_bidirectional_characters_are_replaced(void **state)
         assert_holds(is, "ab\xef\xbf\xbd"
                          "cd");
     }
+}
+
+/* In sentences no line ends between a number and its unit. */
+static void numbers_stay_with_their_units(void **state)
+{
+    assert_string_equal(put(wl_escape_html_prose, "8.3 % less, cap 200 W, 1380 MHz; 3 sets <W> of 12 s", *state),
+                        "8.3\xc2\xa0% less, cap 200\xc2\xa0W, 1380\xc2\xa0MHz; 3 sets &lt;W&gt; of 12\xc2\xa0s");
+    assert_string_equal(put(wl_escape_html_prose, "x % 5 workers 2 ", *state), "x % 5 workers 2 ");
 }
 
 static void slugs_are_lower_case_letters_and_digits(void **state)
@@ -88,6 +96,7 @@ int main(void)
         WITH_ARENA(gnuplot_is_escaped),
         WITH_ARENA(script_json_is_escaped),
         WITH_ARENA(bad_utf8),
+        WITH_ARENA(numbers_stay_with_their_units),
         WITH_ARENA(slugs_are_lower_case_letters_and_digits),
         WITH_ARENA(invisible_and_bidirectional_characters_are_replaced),
     };

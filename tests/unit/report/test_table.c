@@ -98,6 +98,53 @@ static void writing_is_linear_in_rows(void **state)
     if (many > 40 * few) fail_msg("20,000 rows take %.3g s, 2,000 take %.3g s", many, few);
 }
 
+/* Of a table that is longer than a page holds each workload has rows there, with what is notable; a row's key says what
+ * it is about, and how many such rows there are. */
+static void every_workload_has_rows_on_the_page(void **state)
+{
+    struct wl_arena *a = *state;
+    struct wl_document *d = wl_document_new(a, "d");
+    struct wl_section *s = wl_document_section(d, "s", "S");
+    struct wl_report_table *t = synthetic_long_table(a, "runs", 2, 1000, 500);
+    struct wl_text html = WL_TEXT(a);
+    static const char *const names[] = { "w0", "w1", "resnet50" };
+    for (size_t i = 0; i < WL_COUNT(names); i++) wl_document_workload(d, names[i]);
+    wl_section_table(d, s, t);
+    wl_report_table_format("html")(t, &html);
+    assert_holds(html.s, "data-keys=\"[[[2],null,500],[[0],null,1000],[[1],null,1000]]\"");
+    for (size_t k = 0; k < WL_COUNT(names); k++) {
+        size_t n = 0;
+        for (const char *p = html.s; (p = strstr(p, wl_strf(a, "<tr data-k=%zu>", k))); p++) n++;
+        assert_int_equal(n, 50);
+    }
+    assert_holds(html.s, "flagged");
+    assert_holds(html.s, "<summary>150 of 2500 rows</summary>");
+}
+
+/* A row may be about several workloads, about all, and about a factor. */
+static void a_row_is_about_workloads_and_a_factor(void **state)
+{
+    static const struct wl_report_column columns[] = { { .id = "groups", .label = "group", .text = true },
+                                                       { .id = "factor", .label = "factor", .text = true } };
+    static const char *const rows[][2] = { { "bert", "workers" },
+                                           { "bert, local batch 8; bert large (2)", NULL },
+                                           { "all groups", "workers" },
+                                           { "berta", "workers" },
+                                           { "bert large, cap 250 W", "power cap" } };
+    struct wl_arena *a = *state;
+    struct wl_report_table *t = wl_report_table_new(a, "notes", "Notes", columns, WL_COUNT(columns));
+    struct wl_strs workloads = { 0 };
+    wl_strs_add(a, &workloads, "bert");
+    wl_strs_add(a, &workloads, "bert large");
+    t->workloads = &workloads;
+    for (size_t r = 0; r < WL_COUNT(rows); r++)
+        for (size_t c = 0; c < 2; c++) wl_report_table_text(t, rows[r][c]);
+    struct wl_text html = WL_TEXT(a);
+    wl_report_table_format("html")(t, &html);
+    assert_holds(html.s, "data-keys=\"[[[],&quot;workers&quot;,2],[[0],&quot;workers&quot;,1],[[1],&quot;power "
+                         "cap&quot;,1],[[0,1],null,1]]\"");
+}
+
 static void json(void **state)
 {
     struct wl_json *o = wl_json_root_object(*state);
@@ -110,8 +157,13 @@ static void json(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { WITH_ARENA(significant_digits_are_kept), WITH_ARENA(formats_match_golden_files),
-                                        WITH_ARENA(empty_column_is_only_in_csv), WITH_ARENA(long_tables_use_longtable),
-                                        WITH_ARENA(writing_is_linear_in_rows),   WITH_ARENA(json) };
+    const struct CMUnitTest tests[] = { WITH_ARENA(significant_digits_are_kept),
+                                        WITH_ARENA(formats_match_golden_files),
+                                        WITH_ARENA(empty_column_is_only_in_csv),
+                                        WITH_ARENA(long_tables_use_longtable),
+                                        WITH_ARENA(writing_is_linear_in_rows),
+                                        WITH_ARENA(every_workload_has_rows_on_the_page),
+                                        WITH_ARENA(a_row_is_about_workloads_and_a_factor),
+                                        WITH_ARENA(json) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

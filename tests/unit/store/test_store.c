@@ -363,6 +363,36 @@ static void metric_definitions_are_read_with_their_units(void **state)
     assert_string_equal(obs.metric[0], "val_mae");
 }
 
+/* One query has what a query for each run has, of a campaign alone. */
+static void metrics_of_all_runs_are_those_of_each(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_store *s = create_store(f);
+    const int64_t run[] = { run_with_metric_definitions(f, s, 2, "eV"), run_with_metric_definitions(f, s, 4, "eV") };
+    int64_t other, trial;
+    OK(wl_store_add_campaign(s, "other", "[campaign]\n", "0.1.0", &other, &f->e));
+    OK(wl_store_add_trial(s, other, &wl_settings_none, NULL, &trial, &f->e));
+    const struct wl_metric_row alone = { NAN, "lr", 0.1 };
+    const int64_t last = begin_run(f, s, trial, 1);
+    end_run(f, s, last, 3, 1);
+    OK(wl_store_derive(
+        s, last, &(struct wl_derived) { .actual = wl_settings_none, .metrics = &alone, .n_metrics = 1 }, &f->e));
+
+    struct wl_run_metric_rows all;
+    struct wl_metric_rows of;
+    OK(wl_store_metrics_by_run(s, 0, &all, f->arena, &f->e));
+    assert_int_equal(all.n, 3 + 3 + 1);
+    for (size_t i = 0; i < 6; i++) {
+        OK(wl_store_metrics(s, run[i / 3], &of, f->arena, &f->e));
+        assert_int_equal(of.n, 3);
+        assert_int_equal(all.v[i].run, run[i / 3]);
+        assert_string_equal(all.v[i].metric.name, of.v[i % 3].name);
+        assert_true(all.v[i].metric.epoch == 1 && all.v[i].metric.value == of.v[i % 3].value);
+    }
+    OK(wl_store_metrics_by_run(s, other, &all, f->arena, &f->e));
+    assert_true(all.n == 1 && all.v[0].run == last && isnan(all.v[0].metric.epoch) && all.v[0].metric.value == 0.1);
+}
+
 /* One cell that readers refuse would make the whole store unreadable. The message names it, without SQL. */
 static void what_could_not_be_read_is_not_written(void **state)
 {
@@ -407,6 +437,7 @@ int main(void)
         TEST(derived_rows_are_replaced),
         TEST(phases_and_variations_belong_to_their_run),
         TEST(metric_definitions_are_read_with_their_units),
+        TEST(metrics_of_all_runs_are_those_of_each),
         TEST(what_could_not_be_read_is_not_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

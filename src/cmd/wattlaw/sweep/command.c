@@ -1,4 +1,4 @@
-#include "cmd/wattlaw/sweep_command.h"
+#include "cmd/wattlaw/sweep/command.h"
 
 #include "job/job.h"
 

@@ -1,6 +1,6 @@
 /* The experiment of `wattlaw sweep --axis KEY=VALUES -- COMMAND`: a grid of settings of one command, without a file. */
-#ifndef WL_CMD_SWEEP_COMMAND_H
-#define WL_CMD_SWEEP_COMMAND_H
+#ifndef WL_CMD_WATTLAW_SWEEP_COMMAND_H
+#define WL_CMD_WATTLAW_SWEEP_COMMAND_H
 
 #include "campaign/campaign.h"
 
