@@ -67,6 +67,10 @@ static void names(void **state)
         if (!wl_str_eq(name, cases[i].name)) fail_msg("%s: %s, not %s", cases[i].command, name, cases[i].name);
     }
     assert_null(wl_command_name((char *[]) { NULL }, a));
+    enum { ENVS = 200000 }; /* env env env ... */
+    char **many = wl_new_array(a, char *, ENVS + 1);
+    for (size_t i = 0; i < ENVS; i++) many[i] = (char *)"env";
+    assert_string_equal(wl_command_name(many, a), "env");
     wl_arena_free(a);
 }
 
