@@ -10,15 +10,22 @@ struct steps {
     double last, steps, samples, tokens;
 };
 
+/* A sum that a double does not count exactly, and a store does not take, is not known. */
+static void add(double *sum, double more)
+{
+    *sum += more;
+    if (*sum > (double)WL_MARK_COUNT_MAX) *sum = NAN;
+}
+
 static void add_step(struct steps *s, const struct wl_mark *m)
 {
     const double step = (double)wl_mark_int(m, "step", 0);
     if (s->marks++ == 0) {
         *s = (struct steps) { .marks = 1, .begin_ns = m->t_ns };
     } else {
-        if (step > s->last) s->steps += step - s->last; /* a job that resumed within the run does some twice */
-        s->samples += wl_mark_real(m, "samples");
-        s->tokens += wl_mark_real(m, "tokens");
+        if (step > s->last) add(&s->steps, step - s->last); /* a job that resumed within the run does some twice */
+        add(&s->samples, wl_mark_real(m, "samples"));
+        add(&s->tokens, wl_mark_real(m, "tokens"));
     }
     s->last = step;
     s->end_ns = m->t_ns;
