@@ -115,6 +115,12 @@ static void what_is_not_known_has_its_reason(void **state)
     assert_string_equal(wl_attribute(&c).why, "nothing used the device");
     c.energy_j = NAN;
     assert_string_equal(wl_attribute(&c).why, "the energy of the device is not known");
+    const struct wl_attribution_slice none[] = { { 10, 0, 5, 20 } };
+    c = case_of(none, 1);
+    c.energy_j = c.lo_j = c.hi_j = 300; /* which a counter got after the slices */
+    assert_string_equal(wl_attribute(&c).why, "no part of the energy has a time");
+    assert_true(isnan(wl_attribute(&c).energy_j) && isnan(wl_attribute(&c).energy_hi_j));
+    c.energy_j = NAN;
     assert_true(isnan(wl_attribute(&c).energy_lo_j));
 }
 
