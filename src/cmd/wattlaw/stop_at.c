@@ -46,7 +46,7 @@ static int read_money(const char *text, const char *code, double number, const s
     out->unit = f->currency;
     out->per_unit = WL_J_PER_KWH / (f->price * f->pue);
     out->value = number * out->per_unit;
-    return 0;
+    return isfinite(out->value) ? 0 : refuse(text, e);
 }
 
 static int parse(const char *text, const struct wl_footprint *f, struct wl_run_limit *out, struct wl_arena *a,
