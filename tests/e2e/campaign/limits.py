@@ -104,6 +104,7 @@ def a_training_is_the_sum_of_its_jobs(bench):
 
 
 def a_loss_is_unknown_without_checkpoints(bench):
+    contains(bench.run("measure", "--training", "", "--", "true", status=2).stderr, "--training: the name is empty")
     bench.run("measure", "--quiet", "--training", "t", "--", "false", status=1)
     contains(bench.run("show", "--training", "t").stdout, "lost      unknown: no job marked a checkpoint")
     check(json.loads(bench.run("show", "--training", "t", "--json").stdout)["lost_j"] is None)
