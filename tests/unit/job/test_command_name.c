@@ -46,6 +46,7 @@ static void names(void **state)
         { "torchrun --nproc_per_node 4 train.py --lr 1", "train.py" },
         { "torchrun --nproc_per_node=4 -m train_llm", "train_llm" },
         { "python -m torch.distributed.run --nproc_per_node 2 train.py", "train.py" },
+        { "python -m accelerate.commands.launch --num_processes 2 train.py", "train.py" },
         { "srun python train.py", "train.py" },
         { "srun -p gpu -n 4 python3 -u train.py", "train.py" },
         { "mpirun -np 4 train --data d", "train" },
