@@ -33,15 +33,30 @@ chroot_keyring() {
     fi
 }
 
+# chroot_own FOLDER: makes a folder that only root, or who called sudo, can replace. Anybody may have put something of its name into
+# /var/tmp, whose programs root would run.
+chroot_own() {
+    local part foreign
+    mkdir -p "$1"
+    for part in "$(realpath -s "$1")" "$(realpath "$1")"; do
+        while [ "$part" != / ]; do
+            foreign=$(find "$part" -maxdepth 0 \( ! -uid 0 ! -uid "${SUDO_UID:-0}" \) -o -perm -o=w ! -perm -1000 ! -type l \
+                -o -perm -g=w ! -gid 0 ! -perm -1000 ! -type l)
+            [ -z "$foreign" ] || die "$foreign belongs to another user, or others can write to it: name another FOLDER"
+            part=$(dirname "$part")
+        done
+    done
+}
+
 # chroot_new FOLDER RELEASE: a fresh system, unless it is there already. What debootstrap printed: FOLDER.log
 chroot_new() {
     local folder=$1 release=$2 name mirror components keyring script=
     [ "$(id -u)" -eq 0 ] || die "needs root (debootstrap, chroot)"
     command -v debootstrap >/dev/null || die "needs debootstrap: apt-get install debootstrap"
+    chroot_own "$(dirname "$folder")"
     if [ ! -f "$folder/.complete" ]; then
         read -r name mirror components keyring < <(chroot_releases | grep "^$release ") || die "unknown release $release"
         say "debootstrap $name into $folder"
-        mkdir -p "$(dirname "$folder")"
         [ ! -e "$folder" ] || rm -rf --one-file-system "$folder"
         keyring=$(chroot_keyring "$keyring" "$(dirname "$folder")")
         # a release younger than debootstrap has the script of its family

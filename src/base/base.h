@@ -18,6 +18,7 @@
 #include "base/ini.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/numbering.h"
 #include "base/observations.h"
 #include "base/opt.h"
 #include "base/out.h"

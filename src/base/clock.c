@@ -44,6 +44,11 @@ struct wl_anchor wl_anchor_now(void)
     return best;
 }
 
+bool wl_anchor_is_plausible(const struct wl_anchor *at)
+{
+    return at->mono_ns >= 0 && at->mono_ns < (int64_t)1 << 61 && at->wall_ns >= 0 && at->wall_ns < (int64_t)1 << 62;
+}
+
 struct wl_anchor wl_anchor_at(int64_t mono_ns)
 {
     struct wl_anchor now = wl_anchor_now();

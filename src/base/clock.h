@@ -19,6 +19,11 @@ struct wl_anchor {
     int64_t mono_ns, wall_ns;
 };
 struct wl_anchor wl_anchor_now(void);
+
+/* Are the times in the range of this century's clocks: 0 to 2^61 and 2^62 ns? A store may hold others, whose sums would
+ * overflow. */
+bool wl_anchor_is_plausible(const struct wl_anchor *at);
+
 struct wl_anchor wl_anchor_at(int64_t mono_ns); /* for another instant, by the present offset of the clocks */
 
 /* "2026-01-31T12:00:00Z" */

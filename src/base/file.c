@@ -1,5 +1,7 @@
 #include "base/file.h"
 
+#include "base/trust.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -124,6 +126,8 @@ int wl_mkdirs(const char *path, struct wl_err *e)
         if (*p && *p != '/') continue;
         char c = *p;
         *p = '\0';
+        if (wl_is_planted_link(at))
+            return wl_fail(e, WL_EPERM, "%s: a symbolic link of another user, in a folder where anybody may write", at);
         if (mkdir(at, 0777) && errno != EEXIST) return wl_fail_errno(e, "%s: cannot create the folder", at);
         *p = c;
         if (!c) break;

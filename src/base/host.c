@@ -2,9 +2,11 @@
 
 #include "base/file.h"
 #include "base/str.h"
+#include "base/trust.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -44,6 +46,16 @@ static const char *set_variable(const char *name)
     return v && *v ? v : NULL;
 }
 
+/* In /tmp anybody may have made it first: then it is nowhere. */
+static char *state_dir_without_home(struct wl_arena *a)
+{
+    char *dir = wl_strf(a, "/tmp/wattlaw-state-%ld", (long)geteuid());
+    struct stat st;
+    const bool there = lstat(dir, &st) == 0;
+    const bool ours = there && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !wl_is_open_to_others(&st);
+    return there && !ours ? wl_strdup(a, "/nonexistent/wattlaw") : dir;
+}
+
 char *wl_state_dir(const char *given, struct wl_arena *a)
 {
     const char *state = set_variable("XDG_STATE_HOME"), *home = set_variable("HOME");
@@ -51,5 +63,5 @@ char *wl_state_dir(const char *given, struct wl_arena *a)
     if (given) return wl_path_absolute(a, given);
     if (geteuid() == 0) return wl_strdup(a, "/var/lib/wattlaw");
     if (state) return wl_path_join(a, state, "wattlaw");
-    return wl_path_join(a, home ? home : "/tmp", ".local/state/wattlaw");
+    return home ? wl_path_join(a, home, ".local/state/wattlaw") : state_dir_without_home(a);
 }

@@ -15,7 +15,8 @@ char *wl_host_boot_id(struct wl_arena *a);
 char *wl_host_cpu_name(struct wl_arena *a);
 
 /* The folder for state that outlives a run: `given` if not NULL, else $WATTLAW_STATE_DIR (made absolute), as root
- * /var/lib/wattlaw, else $XDG_STATE_HOME/wattlaw or ~/.local/state/wattlaw. */
+ * /var/lib/wattlaw, else $XDG_STATE_HOME/wattlaw or ~/.local/state/wattlaw; without a home /tmp/wattlaw-state-UID, and
+ * a folder that does not exist where others have made that one. */
 char *wl_state_dir(const char *given, struct wl_arena *a);
 
 #endif

@@ -147,7 +147,7 @@ int wl_str_to_duration(const char *s, double *seconds)
     for (size_t i = 0; i < WL_COUNT(units); i++)
         if (strcmp(end, units[i].unit) == 0) {
             *seconds = v * units[i].s;
-            return 0;
+            return isfinite(*seconds) ? 0 : -1;
         }
     return -1;
 }

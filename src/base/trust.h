@@ -9,6 +9,10 @@ struct stat;
 /* Can users other than its owner write to it? In a sticky folder they cannot replace the files of others. */
 bool wl_is_open_to_others(const struct stat *st);
 
+/* Is it a symbolic link that another user, not root, has put into a folder where anybody may? Source:
+ * protected_symlinks of proc(5), which looks at sticky folders alone. */
+bool wl_is_planted_link(const char *path);
+
 /* Can only this user and root replace the file or folder, or one on the path to it? */
 bool wl_path_is_ours(const char *path);
 

@@ -137,6 +137,10 @@ int wl_carbon_intensity_of_run(const struct wl_carbon_intensity *grid, struct wl
     w.run = runs.v;
     if (rc == 0) rc = read_weights(&w, s, a, e);
     if (rc < 0) return rc;
+    if (!wl_anchor_is_plausible(&w.run->start) || !(w.run->time_s * WL_NS_PER_S < 0x1p61)) {
+        *why = wl_strf(a, "run %lld has no time of day", (long long)run);
+        return 0;
+    }
     int64_t end = w.run->start.wall_ns + (int64_t)(w.run->time_s * WL_NS_PER_S), until;
     for (int64_t t = w.run->start.wall_ns; t < end; t = until) {
         double g = wl_grid_steps_at(&grid->steps, t, &until);

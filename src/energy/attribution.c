@@ -103,6 +103,8 @@ struct wl_attribution wl_attribute(const struct wl_attribution_case *c)
         r.why = "the energy of the device is not known";
     else if (isnan(r.use_share))
         r.why = "nothing used the device";
+    else if (!isfinite(scale_of(c).energy))
+        r.why = "no part of the energy has a time";
     if (r.why) return r;
     set_bounds(&r, c, c->idle_known ? c->idle_hi_w : fmin(c->idle_hi_w, least_w(c)));
     if (!c->idle_known) return r;

@@ -23,7 +23,7 @@ static const struct wl_device_row *device_of(const struct wl_device_rows *device
     return NULL;
 }
 
-/* t_s counts from the run's start. */
+/* t_s counts from the run's start, which a forged run may lack. */
 static int write_channel(struct wl_store *s, const struct wl_run_row *run, const struct wl_channel_row *c,
                          const struct wl_device_row *d, FILE *to, struct wl_err *e)
 {
@@ -31,8 +31,9 @@ static int write_channel(struct wl_store *s, const struct wl_run_row *run, const
     struct wl_readings r;
     int rc = wl_store_readings(s, c->id, INT64_MIN, INT64_MAX, &r, a, e);
     const char *head = rc == 0 ? line_head(c, d, a) : NULL;
+    const int64_t start_ns = run->start.mono_ns == WL_NO_NS ? 0 : run->start.mono_ns;
     for (size_t i = 0; rc == 0 && i < r.n && !ferror(to); i++) {
-        double t_s = (double)(r.t_ns[i] - run->start.mono_ns) / 1e9;
+        double t_s = (double)(r.t_ns[i] - start_ns) / 1e9;
         if (isnan(r.value[i]))
             fprintf(to, "%s,%.6f,\n", head, t_s);
         else

@@ -60,23 +60,28 @@ static bool is_script(const char *word)
     return false;
 }
 
-static const char *name_of(char *const *argv, struct wl_arena *a);
+/* Launchers in a row: each is a call within that of the one before. */
+enum { LAUNCHERS_MAX = 16 };
+
+static const char *name_of(char *const *argv, int launchers_before, struct wl_arena *a);
 
 /* Options of a launcher may take values, and only the launcher knows which. What it starts is the first word that is a
  * script, or a program that is found; values such as "4" and "gpu" are neither. */
-static const char *name_after_launcher(char *const *argv, bool python, struct wl_arena *a)
+static const char *name_after_launcher(char *const *argv, bool python, int launchers_before, struct wl_arena *a)
 {
+    if (launchers_before == LAUNCHERS_MAX) return NULL;
     for (; *argv; argv++) {
         if (python && (wl_str_eq(*argv, "-m") || wl_str_eq(*argv, "--module"))) return argv[1];
         if (**argv == '-' || strchr(*argv, '=')) continue;
         if (is_script(*argv)) return wl_path_base(*argv);
-        if (wl_process_find_program(*argv, a)) return name_of(argv, a);
+        if (wl_process_find_program(*argv, a)) return name_of(argv, launchers_before + 1, a);
     }
     return NULL;
 }
 
 /* The word after the options of an interpreter. */
-static const char *name_after_interpreter(const struct interpreter *by, char *const *argv, struct wl_arena *a)
+static const char *name_after_interpreter(const struct interpreter *by, char *const *argv, int launchers_before,
+                                          struct wl_arena *a)
 {
     for (; *argv; argv++) {
         if (wl_str_eq(*argv, "--")) return argv[1] ? wl_path_base(argv[1]) : NULL;
@@ -85,24 +90,25 @@ static const char *name_after_interpreter(const struct interpreter *by, char *co
         const char last = argv[0][strlen(*argv) - 1]; /* letters may be put together: -um train */
         if (by->inline_ && last == by->inline_) return NULL;
         if (by->module && last == by->module && argv[1])
-            return is_in(argv[1], launcher_modules, WL_COUNT(launcher_modules)) ? name_after_launcher(argv + 2, true, a)
-                                                                                : argv[1];
+            return is_in(argv[1], launcher_modules, WL_COUNT(launcher_modules))
+                       ? name_after_launcher(argv + 2, true, launchers_before, a)
+                       : argv[1];
         if (strchr(by->valued, last) && argv[1]) argv++;
     }
     return NULL;
 }
 
-static const char *name_of(char *const *argv, struct wl_arena *a)
+static const char *name_of(char *const *argv, int launchers_before, struct wl_arena *a)
 {
     const char *program = wl_path_base(*argv), *name = NULL;
     const struct interpreter *by = interpreter_of(program);
     if (by)
-        name = name_after_interpreter(by, argv + 1, a);
+        name = name_after_interpreter(by, argv + 1, launchers_before, a);
     else if (is_in(program, python_launchers, WL_COUNT(python_launchers)))
-        name = name_after_launcher(argv + 1, true, a);
+        name = name_after_launcher(argv + 1, true, launchers_before, a);
     else if (is_in(program, launchers, WL_COUNT(launchers)))
-        name = name_after_launcher(argv + 1, false, a);
+        name = name_after_launcher(argv + 1, false, launchers_before, a);
     return name && *name ? name : program;
 }
 
-const char *wl_command_name(char *const *argv, struct wl_arena *a) { return *argv ? name_of(argv, a) : NULL; }
+const char *wl_command_name(char *const *argv, struct wl_arena *a) { return *argv ? name_of(argv, 0, a) : NULL; }

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 enum { LINE_MAX_BYTES = 65536 };
@@ -105,11 +106,22 @@ void wl_pump_forward(struct wl_pump *p)
         read_chunk(p);
 }
 
+static void write_all(struct wl_pump *p)
+{
+    while (p->written < p->n) {
+        struct pollfd to = { .fd = p->to, .events = POLLOUT };
+        poll(&to, 1, -1); /* it may be non-blocking */
+        write_chunk(p);
+    }
+}
+
+/* What the job has written is in the pipe: what a daemon that it left adds meanwhile is not waited for. */
 void wl_pump_drain(struct wl_pump *p)
 {
-    do {
-        while (p->written < p->n) write_chunk(p);
-    } while (read_chunk(p));
+    int left = 0;
+    if (p->from >= 0 && ioctl(p->from, FIONREAD, &left) < 0) left = 0;
+    write_all(p);
+    for (; left > 0 && read_chunk(p); left -= (int)p->n) write_all(p);
     if (p->line_n) p->on_line(p->ctx, wl_now_ns(), p->line, p->line_n);
     p->line_n = 0;
     close_ends(p);

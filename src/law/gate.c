@@ -55,12 +55,21 @@ int wl_gate_parse(const char *text, struct wl_gate_condition *out, struct wl_are
 /* Sums over the epochs of a run that count; NAN as soon as one is missing. */
 struct run {
     const char *key;
+    size_t next; /* + 1: the next run of its configuration; 0: none */
     double time_s, energy_j, samples, tokens, rows;
     bool estimated, simulated;
 };
 struct side {
     struct run *v;
     size_t n;
+    size_t *first; /* + 1: the first run of each configuration, by its number; 0: it has none */
+};
+
+/* Configurations are numbered as they appear, first those of BASE. */
+struct sides {
+    struct side base, now;
+    struct wl_numbering keys;
+    double *room; /* for a value of each run of a configuration */
 };
 
 static const double *column_of(const struct wl_observations *obs, const char *name)
@@ -156,16 +165,15 @@ struct sample {
     size_t n;
 };
 
-static struct sample sample_of(const struct side *s, const char *key, enum wl_gate_quantity q, struct wl_arena *a)
+static struct sample sample_of(const struct side *s, size_t key, enum wl_gate_quantity q, double *room)
 {
-    double *v = wl_new_array(a, double, s->n);
     size_t n = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        const double x = wl_str_eq(s->v[i].key, key) ? value_of(&s->v[i], q) : NAN;
-        if (x > 0 && isfinite(x)) v[n++] = log(x);
+    for (size_t i = s->first[key]; i; i = s->v[i - 1].next) {
+        const double x = value_of(&s->v[i - 1], q);
+        if (x > 0 && isfinite(x)) room[n++] = log(x);
     }
-    const double sd = wl_sd(v, n);
-    return (struct sample) { wl_mean(v, n), sd * sd, n };
+    const double sd = wl_sd(room, n);
+    return (struct sample) { wl_mean(room, n), sd * sd, n };
 }
 
 /* P of so far beyond a bound on the logarithm if the true change were at it; without scatter it is known. */
@@ -221,41 +229,48 @@ static void decide(struct wl_gate_result *r, struct wl_arena *a)
 
 /* ---- all of them ---- */
 
-static bool has(const struct side *s, const char *key)
+/* In reverse, so that the runs of a configuration keep their order. */
+static void index_side(struct side *s, struct wl_numbering *keys, size_t most, struct wl_arena *a)
 {
-    for (size_t i = 0; i < s->n; i++)
-        if (wl_str_eq(s->v[i].key, key)) return true;
-    return false;
+    s->first = wl_new_array(a, size_t, most);
+    for (size_t i = 0; i < s->n; i++) wl_numbering_of(keys, s->v[i].key);
+    for (size_t i = s->n; i > 0; i--) {
+        size_t *first = &s->first[wl_numbering_of(keys, s->v[i - 1].key)];
+        s->v[i - 1].next = *first;
+        *first = i;
+    }
 }
 
-static bool is_first(const struct side *s, size_t i)
+static void index_sides(struct sides *s, struct wl_arena *a)
 {
-    for (size_t k = 0; k < i; k++)
-        if (wl_str_eq(s->v[k].key, s->v[i].key)) return false;
-    return true;
+    const size_t most = s->base.n + s->now.n;
+    s->keys = wl_numbering_new(most, a);
+    s->room = wl_new_array(a, double, most);
+    index_side(&s->base, &s->keys, most, a);
+    index_side(&s->now, &s->keys, most, a);
 }
 
-static void note_missing(const struct side *of, const struct side *in, const char *name, struct wl_gate_result *r,
+static void note_missing(const struct sides *s, const struct side *in, const char *name, struct wl_gate_result *r,
                          struct wl_arena *a)
 {
-    for (size_t i = 0; i < of->n; i++)
-        if (is_first(of, i) && !has(in, of->v[i].key))
-            wl_strs_add(a, &r->notes, wl_strf(a, "%s is not in %s and was not compared", of->v[i].key, name));
+    for (size_t k = 0; k < s->keys.n; k++)
+        if (!in->first[k])
+            wl_strs_add(a, &r->notes, wl_strf(a, "%s is not in %s and was not compared", s->keys.text[k], name));
 }
 
-static void add_check(struct wl_gate_result *r, const struct side *base, const struct side *now, const char *key,
-                      enum wl_gate_quantity q, const struct wl_gate_condition *condition, struct wl_arena *a)
+static void add_check(struct wl_gate_result *r, const struct sides *s, size_t key, enum wl_gate_quantity q,
+                      const struct wl_gate_condition *condition)
 {
     struct wl_gate_check *c = &r->v[r->n++];
-    *c =
-        (struct wl_gate_check) { .title = key, .condition = condition, .quantity = q, .p_worse = NAN, .p_within = NAN };
-    compare(c, sample_of(base, key, q, a), sample_of(now, key, q, a));
-    const struct side *const sides[] = { base, now };
-    for (size_t s = 0; s < 2 && quantities[q].of_energy; s++)
-        for (size_t i = 0; i < sides[s]->n; i++) {
-            if (!wl_str_eq(sides[s]->v[i].key, key)) continue;
-            c->estimated |= sides[s]->v[i].estimated;
-            c->simulated |= sides[s]->v[i].simulated;
+    *c = (struct wl_gate_check) {
+        .title = s->keys.text[key], .condition = condition, .quantity = q, .p_worse = NAN, .p_within = NAN
+    };
+    compare(c, sample_of(&s->base, key, q, s->room), sample_of(&s->now, key, q, s->room));
+    const struct side *const both[] = { &s->base, &s->now };
+    for (size_t k = 0; k < 2 && quantities[q].of_energy; k++)
+        for (size_t i = both[k]->first[key]; i; i = both[k]->v[i - 1].next) {
+            c->estimated |= both[k]->v[i - 1].estimated;
+            c->simulated |= both[k]->v[i - 1].simulated;
         }
 }
 
@@ -263,28 +278,26 @@ int wl_gate_compare(const struct wl_observations *base, const struct wl_observat
                     const struct wl_gate_options *o, struct wl_gate_result *out, struct wl_arena *a, struct wl_err *e)
 {
     static const enum wl_gate_quantity shown[] = { WL_GATE_TIME, WL_GATE_ENERGY };
-    struct side sides[2];
+    struct sides sides;
     *out = (struct wl_gate_result) { 0 };
-    int rc = collect(base, o, &sides[0], a, e);
-    if (rc == 0) rc = collect(now, o, &sides[1], a, e);
+    int rc = collect(base, o, &sides.base, a, e);
+    if (rc == 0) rc = collect(now, o, &sides.now, a, e);
     if (rc) return rc;
-    out->v = wl_new_array(a, struct wl_gate_check, sides[0].n * (o->n ? o->n : WL_COUNT(shown)));
-    for (size_t i = 0; i < sides[0].n; i++) {
-        const char *key = sides[0].v[i].key;
-        if (!is_first(&sides[0], i) || !has(&sides[1], key)) continue;
-        for (size_t k = 0; k < o->n; k++)
-            add_check(out, &sides[0], &sides[1], key, o->conditions[k].quantity, &o->conditions[k], a);
-        for (size_t k = 0; !o->n && k < WL_COUNT(shown); k++)
-            add_check(out, &sides[0], &sides[1], key, shown[k], NULL, a);
+    index_sides(&sides, a);
+    out->v = wl_new_array(a, struct wl_gate_check, sides.base.n * (o->n ? o->n : WL_COUNT(shown)));
+    for (size_t key = 0; key < sides.keys.n; key++) {
+        if (!sides.base.first[key] || !sides.now.first[key]) continue;
+        for (size_t k = 0; k < o->n; k++) add_check(out, &sides, key, o->conditions[k].quantity, &o->conditions[k]);
+        for (size_t k = 0; !o->n && k < WL_COUNT(shown); k++) add_check(out, &sides, key, shown[k], NULL);
     }
-    note_missing(&sides[0], &sides[1], "NEW", out, a);
-    note_missing(&sides[1], &sides[0], "BASE", out, a);
+    note_missing(&sides, &sides.now, "NEW", out, a);
+    note_missing(&sides, &sides.base, "BASE", out, a);
     if (!out->n)
         return wl_fail(
             e, WL_EINVAL,
             "no configuration is in both %s (%s) and %s (%s): --by names the columns that tell configurations "
             "apart",
-            base->source, sides[0].v[0].key, now->source, sides[1].v[0].key);
+            base->source, sides.base.v[0].key, now->source, sides.now.v[0].key);
     decide(out, a);
     return 0;
 }

@@ -14,6 +14,8 @@ struct wl_tail {
     int fd;         /* -1: not there yet */
     ino_t inode;    /* of fd */
     int64_t offset; /* in the file, of buf[end] */
+    int64_t until;  /* in the file: this round ends there */
+    bool in_rounds, may_restart;
     int64_t line;   /* given so far */
     size_t at, end; /* unread bytes of buf */
     bool skipping;  /* the rest of a line that was too long */
@@ -32,8 +34,19 @@ struct wl_tail *wl_tail_new(const char *path, struct wl_arena *a)
     struct wl_tail *t = wl_new(a, struct wl_tail);
     t->path = wl_strdup(a, path);
     t->fd = -1;
+    t->until = INT64_MAX;
+    t->may_restart = true;
     wl_defer(a, tail_close, t);
     return t;
+}
+
+static void set_until(struct wl_tail *t, const struct stat *st) { t->until = t->in_rounds ? st->st_size : INT64_MAX; }
+
+void wl_tail_round(struct wl_tail *t)
+{
+    struct stat st;
+    t->in_rounds = t->may_restart = true;
+    if (t->fd >= 0 && fstat(t->fd, &st) == 0) set_until(t, &st);
 }
 
 static void from_start(struct wl_tail *t)
@@ -43,32 +56,43 @@ static void from_start(struct wl_tail *t)
     t->skipping = false;
 }
 
-/* 1: open, 0: not there yet. */
+/* 1: open, 0: not there yet. The writer may have put anything there: a pipe would block, a device never ends. */
 static int tail_open(struct wl_tail *t, struct wl_err *e)
 {
     struct stat st;
     if (t->fd >= 0) return 1;
-    t->fd = open(t->path, O_RDONLY | O_CLOEXEC);
+    t->fd = open(t->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (t->fd < 0) return errno == ENOENT ? 0 : wl_fail_errno(e, "%s", t->path);
-    if (fstat(t->fd, &st) != 0) return wl_fail_errno(e, "%s", t->path);
+    const bool regular = fstat(t->fd, &st) == 0 && S_ISREG(st.st_mode);
+    if (!regular) {
+        tail_close(t);
+        return wl_fail(e, WL_EIO, "%s: not a regular file", t->path);
+    }
     t->inode = st.st_ino;
+    set_until(t, &st);
     from_start(t);
     return 1;
 }
 
-/* At the end of the file: has it been cut or replaced, so that there is something to read from its start? */
+/* At the end of the file: has it been cut or replaced, so that there is something to read from its start? Once in a
+ * round, which would not end otherwise. */
 static bool restarted(struct wl_tail *t)
 {
     struct stat st;
-    if (fstat(t->fd, &st) == 0 && st.st_size < t->offset) {
+    const bool known = fstat(t->fd, &st) == 0;
+    if (!t->may_restart || (known && st.st_size > t->offset)) return false; /* the rest is for the next round */
+    if (t->in_rounds) t->may_restart = false;
+    if (known && st.st_size < t->offset) {
         lseek(t->fd, 0, SEEK_SET);
         from_start(t);
+        set_until(t, &st);
         return true;
     }
     if (stat(t->path, &st) == 0 && st.st_ino != t->inode) {
         tail_close(t);
         return true;
     }
+    t->may_restart = true;
     return false;
 }
 
@@ -81,8 +105,10 @@ static int more(struct wl_tail *t, struct wl_err *e)
         t->end -= t->at;
         t->at = 0;
     }
+    const int64_t left = t->until - t->offset, room = ROOM - (int64_t)t->end;
+    if (left <= 0) return 0;
     do {
-        got = read(t->fd, t->buf + t->end, ROOM - t->end);
+        got = read(t->fd, t->buf + t->end, (size_t)(left < room ? left : room));
     } while (got < 0 && errno == EINTR);
     if (got < 0) return wl_fail_errno(e, "%s", t->path);
     t->end += (size_t)got;
@@ -157,6 +183,8 @@ struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a)
     t->tail = wl_tail_new(path, a);
     return t;
 }
+
+void wl_mark_tail_round(struct wl_mark_tail *t) { wl_tail_round(t->tail); }
 
 int wl_mark_tail_next(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e)
 {

@@ -5,9 +5,13 @@
 #include "mark/parse.h"
 
 /* Follows a growing file. The file need not exist yet; if it shrinks or is replaced, reading restarts at its beginning.
- * Only whole lines are returned. */
+ * Only whole lines are returned. What is not a regular file is WL_EIO. */
 struct wl_tail;
 struct wl_tail *wl_tail_new(const char *path, struct wl_arena *a);
+
+/* Begins a round: until the next one, calls return what the file holds now, however fast its writer continues. Without
+ * rounds, all that they find. */
+void wl_tail_round(struct wl_tail *t);
 
 /* The next whole line without its end: 1 with *line, *n set (valid until the next call), 0: none at the moment, WL_EIO.
  * Of a line longer than 64 KiB, the first 64 KiB. `cr_too`: '\r' ends a line like '\n' (progress bars in program
@@ -25,8 +29,10 @@ int64_t wl_tail_line_number(const struct wl_tail *t); /* of the last returned li
 /* Follows a file of marks. */
 struct wl_mark_tail;
 struct wl_mark_tail *wl_mark_tail_new(const char *path, struct wl_arena *a);
+void wl_mark_tail_round(struct wl_mark_tail *t); /* as wl_tail_round */
 
-/* The next mark: 1 with *m, 0: none at the moment, WL_EINVAL: invalid line (call again for the next one), WL_EIO. */
+/* The next mark: 1 with *m, 0: none at the moment, WL_EINVAL: invalid line (call again for the next one); another
+ * error: the file cannot be read. */
 int wl_mark_tail_next(struct wl_mark_tail *t, struct wl_mark *m, struct wl_err *e) WL_MUST_CHECK;
 
 /* "FILE:LINE" of the last line, valid until the next call. */

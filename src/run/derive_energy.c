@@ -256,36 +256,22 @@ static size_t add_rows(const struct energies *x, size_t c, struct wl_energy_row 
 
 /* ---- phases ---- */
 
-struct phases {
-    struct wl_phase_row *v;
-    size_t n;
-};
-
-static struct wl_phase_row *phase_row(struct phases *p, const char *phase, const struct wl_channel_row *channel)
-{
-    for (size_t i = 0; i < p->n; i++)
-        if (wl_str_eq(p->v[i].phase, phase) && p->v[i].device == channel->device &&
-            wl_str_eq(p->v[i].scope, channel->scope))
-            return &p->v[i];
-    p->v[p->n] = (struct wl_phase_row) { .phase = phase,
-                                         .device = channel->device,
-                                         .scope = channel->scope,
-                                         .estimated = channel->estimated,
-                                         .simulated = channel->simulated };
-    return &p->v[p->n++];
-}
-
-/* Adds the span to the row of its phase and device. */
-static void add_span(const struct energies *x, struct phases *p, const char *phase, const struct wl_energy_source *s,
-                     const struct wl_run_window *w)
+/* Adds the span of a source, whose device no other source has, to the row of its phase. */
+static void add_span(const struct energies *x, struct wl_phase_row *row, const char *phase,
+                     const struct wl_energy_source *s, const struct wl_run_window *w)
 {
     const struct wl_channel_row *channel = &x->d->channels.v[s->counter >= 0 ? s->counter : s->power];
     struct method_energy span = chosen_between(x->d, s, w->t0_ns, w->t1_ns);
     span.e = with_model_error(channel, span.e);
-    struct wl_phase_row *row = phase_row(p, phase, channel);
     const char *method = wl_energy_method_name(span.method);
-    row->method =
-        row->spans == 0 || wl_str_eq(row->method, method) ? method : wl_energy_method_name(WL_ENERGY_COMBINED);
+    if (row->spans == 0)
+        *row = (struct wl_phase_row) { .phase = phase,
+                                       .device = channel->device,
+                                       .scope = channel->scope,
+                                       .method = method,
+                                       .estimated = channel->estimated,
+                                       .simulated = channel->simulated };
+    if (!wl_str_eq(row->method, method)) row->method = wl_energy_method_name(WL_ENERGY_COMBINED);
     row->spans++;
     row->time_s += (double)(w->t1_ns - w->t0_ns) / WL_NS_PER_S;
     row->energy_j += span.e.energy_j;
@@ -294,29 +280,57 @@ static void add_span(const struct energies *x, struct phases *p, const char *pha
     if (!row->why) row->why = reason_of(x->d, &span.e);
 }
 
-/* Rank 0's pairs of phase marks; phases may nest, but only one of each name is open at a time. */
+/* Rank 0's marks that begin a phase, and how each ends: at the next mark that ends one of its name. Phases may nest. */
+struct phases {
+    struct wl_numbering names;
+    struct {
+        size_t name;
+        int64_t begin_ns, end_ns;
+        bool ended;
+        size_t before; /* + 1: the begin of the same name before it that has not ended either; 0: none */
+    } * v;             /* in the order of their begins */
+    size_t n;
+};
+
+static struct phases pair_phases(const struct wl_derivation *d)
+{
+    struct phases p = { .names = wl_numbering_new(d->marks.n, d->a),
+                        .v = wl_alloc_array(d->a, d->marks.n, sizeof *p.v) };
+    size_t *open = wl_new_array(d->a, size_t, d->marks.n); /* of each name: its last begin + 1 */
+    struct wl_mark m;
+    for (size_t i = 0; i < d->marks.n; i++) {
+        if (d->marks.v[i].rank != 0 || !wl_derive_parse_mark(&d->marks.v[i], &m)) continue;
+        if (m.word != WL_MARK_PHASE_BEGIN && m.word != WL_MARK_PHASE_END) continue;
+        const size_t name = wl_numbering_of(&p.names, wl_strdup(d->a, wl_mark_str(&m, "name")));
+        if (m.word == WL_MARK_PHASE_BEGIN) {
+            p.v[p.n].name = name;
+            p.v[p.n].begin_ns = m.t_ns;
+            p.v[p.n].before = open[name];
+            open[name] = ++p.n;
+            continue;
+        }
+        for (size_t k = open[name]; k; k = p.v[k - 1].before) {
+            p.v[k - 1].end_ns = m.t_ns;
+            p.v[k - 1].ended = true;
+        }
+        open[name] = 0;
+    }
+    return p;
+}
+
 static void find_phases(const struct energies *x)
 {
     const struct wl_derivation *d = x->d;
-    struct phases phases = { wl_new_array(d->a, struct wl_phase_row, d->marks.n * d->channels.n), 0 };
-    struct wl_mark begin, end;
-    for (size_t i = 0; i < d->marks.n; i++) {
-        if (d->marks.v[i].rank != 0 || !wl_derive_parse_mark(&d->marks.v[i], &begin) ||
-            begin.word != WL_MARK_PHASE_BEGIN)
-            continue;
-        const char *name = wl_strdup(d->a, wl_mark_str(&begin, "name"));
-        for (size_t k = i + 1; k < d->marks.n; k++) {
-            if (d->marks.v[k].rank != 0 || !wl_derive_parse_mark(&d->marks.v[k], &end) ||
-                !wl_str_eq(wl_mark_str(&end, "name"), name))
-                continue;
-            if (end.word != WL_MARK_PHASE_END) continue;
-            struct wl_run_window w = { NAN, begin.t_ns, end.t_ns };
-            for (size_t s = 0; s < x->n_sources; s++) add_span(x, &phases, name, &x->sources[s], &w);
-            break;
-        }
+    const struct phases p = pair_phases(d);
+    struct wl_phase_row *rows = wl_new_array(d->a, struct wl_phase_row, p.names.n * x->n_sources); /* [name][source] */
+    for (size_t i = 0; i < p.n; i++) {
+        const struct wl_run_window w = { NAN, p.v[i].begin_ns, p.v[i].end_ns };
+        for (size_t s = 0; s < x->n_sources && p.v[i].ended; s++)
+            add_span(x, &rows[p.v[i].name * x->n_sources + s], p.names.text[p.v[i].name], &x->sources[s], &w);
     }
-    d->out->phases = phases.v;
-    d->out->n_phases = phases.n;
+    d->out->phases = rows;
+    for (size_t i = 0; i < p.names.n * x->n_sources; i++)
+        if (rows[i].spans) rows[d->out->n_phases++] = rows[i];
 }
 
 /* ---- spans ---- */
@@ -349,8 +363,10 @@ const char *wl_derive_energy(struct wl_derivation *d)
     x.n_sources = wl_energy_sources(plain_channels(d), d->channels.n, x.sources, &label);
     x.n_sources = wl_derive_keep_named(d, x.sources, x.n_sources);
     compute_energies(&x);
-    struct wl_energy_row *rows = wl_new_array(d->a, struct wl_energy_row, 2 * d->channels.n * d->n_windows);
     size_t n = 0;
+    for (size_t c = 0; c < d->channels.n; c++) n += has_row(&x, c);
+    struct wl_energy_row *rows = wl_new_array(d->a, struct wl_energy_row, 2 * n * d->n_windows);
+    n = 0;
     for (size_t c = 0; c < d->channels.n; c++)
         if (has_row(&x, c)) n += add_rows(&x, c, rows + n);
     d->out->energies = rows;

@@ -4,9 +4,10 @@
 
 static bool names(const struct wl_derivation *d, const char *uuid)
 {
+    const char *start = wl_mark_word_name(WL_MARK_START);
     struct wl_mark m;
     for (size_t i = 0; i < d->marks.n; i++)
-        if (wl_derive_parse_mark(&d->marks.v[i], &m) && m.word == WL_MARK_START &&
+        if (wl_str_eq(d->marks.v[i].word, start) && wl_derive_parse_mark(&d->marks.v[i], &m) &&
             wl_str_eq(wl_mark_str(&m, "gpu"), uuid))
             return true;
     return false;

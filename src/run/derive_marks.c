@@ -11,19 +11,12 @@ bool wl_derive_parse_mark(const struct wl_mark_row *row, struct wl_mark *m)
     return false;
 }
 
-/* Of an epoch that is marked twice (by a job that resumed within the run) the last one counts. */
-static struct wl_epoch_row *epoch_row(struct wl_epoch_row *rows, size_t *n, int64_t epoch)
-{
-    for (size_t i = 0; i < *n; i++)
-        if (rows[i].epoch == epoch) return &rows[i];
-    return &rows[(*n)++];
-}
-
-/* Rank 0's pairs of marks define the epochs. */
+/* Rank 0's pairs of marks define the epochs. Of one that is marked twice (by a job that resumed within the run) the
+ * last one counts. */
 static void find_epochs(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
 {
     struct wl_epoch_row *rows = wl_new_array(a, struct wl_epoch_row, marks->n);
-    size_t n = 0;
+    struct wl_numbering epochs = wl_numbering_new(marks->n, a);
     int64_t open = 0, begin_ns = 0;
     struct wl_mark m;
     for (size_t i = 0; i < marks->n; i++) {
@@ -32,18 +25,19 @@ static void find_epochs(const struct wl_mark_rows *marks, struct wl_derived *out
             open = wl_mark_int(&m, "epoch", 0);
             begin_ns = m.t_ns;
         } else if (m.word == WL_MARK_EPOCH_END && open && wl_mark_int(&m, "epoch", 0) == open) {
-            *epoch_row(rows, &n, open) = (struct wl_epoch_row) { .epoch = open,
-                                                                 .begin_ns = begin_ns,
-                                                                 .end_ns = m.t_ns,
-                                                                 .time_s = (double)(m.t_ns - begin_ns) / WL_NS_PER_S,
-                                                                 .samples = wl_mark_real(&m, "samples"),
-                                                                 .updates = wl_mark_real(&m, "updates"),
-                                                                 .tokens = wl_mark_real(&m, "tokens") };
+            const size_t k = wl_numbering_of(&epochs, wl_strf(a, "%lld", (long long)open));
+            rows[k] = (struct wl_epoch_row) { .epoch = open,
+                                              .begin_ns = begin_ns,
+                                              .end_ns = m.t_ns,
+                                              .time_s = (double)(m.t_ns - begin_ns) / WL_NS_PER_S,
+                                              .samples = wl_mark_real(&m, "samples"),
+                                              .updates = wl_mark_real(&m, "updates"),
+                                              .tokens = wl_mark_real(&m, "tokens") };
             open = 0;
         }
     }
     out->epochs = rows;
-    out->n_epochs = n;
+    out->n_epochs = epochs.n;
 }
 
 /* A metric mark as a row; a phase mark, with the seconds summed by the workload, is the metric NAME_s. */
@@ -61,20 +55,15 @@ static bool metric_row(const struct wl_mark *m, struct wl_metric_row *row, struc
 static void find_metrics(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
 {
     struct wl_metric_row *rows = wl_new_array(a, struct wl_metric_row, marks->n);
-    size_t n = 0;
+    struct wl_numbering known = wl_numbering_new(marks->n, a);
     struct wl_mark m;
     for (size_t i = 0; i < marks->n; i++) {
         struct wl_metric_row row;
         if (marks->v[i].rank != 0 || !wl_derive_parse_mark(&marks->v[i], &m) || !metric_row(&m, &row, a)) continue;
-        size_t k = 0;
-        while (k < n && !(wl_str_eq(rows[k].name, row.name) &&
-                          (rows[k].epoch == row.epoch || (isnan(rows[k].epoch) && isnan(row.epoch)))))
-            k++;
-        rows[k] = row; /* of repeated ones the last counts */
-        if (k == n) n++;
+        rows[wl_numbering_of(&known, wl_strf(a, "%.0f %s", row.epoch, row.name))] = row; /* the last one counts */
     }
     out->metrics = rows;
-    out->n_metrics = n;
+    out->n_metrics = known.n;
 }
 
 /* "_" becomes a blank: values of marks contain none. NULL stays NULL. */
@@ -93,36 +82,22 @@ static double better_of(const char *word) { return word ? (double)wl_str_eq(word
 static void find_definitions(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
 {
     struct wl_metric_def_row *rows = wl_new_array(a, struct wl_metric_def_row, marks->n);
-    size_t n = 0;
+    struct wl_numbering names = wl_numbering_new(marks->n, a);
     struct wl_mark m;
     for (size_t i = 0; i < marks->n; i++) {
         if (marks->v[i].rank != 0 || !wl_derive_parse_mark(&marks->v[i], &m) || m.word != WL_MARK_DEFINE) continue;
-        const char *name = wl_mark_str(&m, "name"), *of = wl_mark_str(&m, "baseline_of");
-        size_t k = 0;
-        while (k < n && !wl_str_eq(rows[k].name, name)) k++;
-        rows[k] = (struct wl_metric_def_row) { .name = wl_strdup(a, name),
+        const char *name = wl_strdup(a, wl_mark_str(&m, "name")), *of = wl_mark_str(&m, "baseline_of");
+        const size_t k = wl_numbering_of(&names, name);
+        rows[k] = (struct wl_metric_def_row) { .name = name,
                                                .label = with_blanks(wl_mark_str(&m, "label"), a),
                                                .unit = with_blanks(wl_mark_str(&m, "unit"), a),
                                                .larger = better_of(wl_mark_str(&m, "better")),
                                                .baseline_of = of ? wl_strdup(a, of) : NULL,
                                                .main = wl_mark_int(&m, "main", 0) != 0,
                                                .place = (int64_t)k + 1 };
-        if (k == n) n++;
     }
     out->metric_defs = rows;
-    out->n_metric_defs = n;
-}
-
-/* The same host in several start marks is one node. */
-static double count_nodes(const struct wl_strs *hosts)
-{
-    double n = 0;
-    for (size_t i = 0; i < hosts->n; i++) {
-        bool first = true;
-        for (size_t k = 0; k < i; k++) first &= !wl_str_eq(hosts->v[i], hosts->v[k]);
-        n += first;
-    }
-    return n > 0 ? n : 1;
+    out->n_metric_defs = names.n;
 }
 
 /* A count of a start mark that can be stored: whole, at least 1, and exact as a double. */
@@ -166,17 +141,17 @@ static void take_settings(const struct wl_mark *m, struct wl_settings *set, stru
 static void find_settings(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)
 {
     struct wl_settings *set = &out->actual;
-    struct wl_strs hosts = { 0 };
+    struct wl_numbering hosts = wl_numbering_new(marks->n, a); /* one in several start marks is one node */
     struct wl_mark m;
     *set = wl_settings_none;
     for (size_t i = 0; i < marks->n; i++) {
         if (!wl_derive_parse_mark(&marks->v[i], &m) || m.word != WL_MARK_START) continue;
         const char *host = wl_mark_str(&m, "host");
-        if (host) wl_strs_add(a, &hosts, host);
+        if (host) wl_numbering_of(&hosts, wl_strdup(a, host));
         if (m.rank != 0) continue;
         take_settings(&m, set, a);
     }
-    set->nodes = count_nodes(&hosts);
+    set->nodes = hosts.n ? (double)hosts.n : 1;
 }
 
 void wl_derive_from_marks(const struct wl_mark_rows *marks, struct wl_derived *out, struct wl_arena *a)

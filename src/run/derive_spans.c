@@ -18,10 +18,13 @@ struct steps {
     struct work samples, tokens;
 };
 
+/* A sum that a double does not count exactly, and a store does not take, is not known. */
+static double counted(double sum) { return sum <= (double)WL_MARK_COUNT_MAX ? sum : NAN; }
+
 static void add_work(struct work *w, double v)
 {
     w->complete = !isnan(v);
-    if (w->complete) w->sum += v;
+    if (w->complete) w->sum = counted(w->sum + v);
 }
 
 static double work_of(const struct work *w) { return w->complete ? w->sum : NAN; }
@@ -32,7 +35,7 @@ static void add_step(struct steps *s, const struct wl_mark *m)
     if (s->marks++ == 0) {
         *s = (struct steps) { .marks = 1, .begin_ns = m->t_ns };
     } else {
-        if (step > s->last) s->steps += step - s->last; /* a job that resumed within the run does some twice */
+        if (step > s->last) s->steps = counted(s->steps + step - s->last); /* a job that resumed does some twice */
         add_work(&s->samples, wl_mark_real(m, "samples"));
         add_work(&s->tokens, wl_mark_real(m, "tokens"));
     }

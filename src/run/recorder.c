@@ -125,7 +125,7 @@ static int skip_stored_marks(struct wl_recorder *r, struct wl_err *e)
     int rc = wl_store_read_marks(r->store, r->run, &stored, r->a, e);
     for (size_t left = rc ? 0 : stored.n; left > 0;) {
         int found = wl_mark_tail_next(r->tail, &m, &broken);
-        if (found == 0 || found == WL_EIO) break;
+        if (found <= 0 && found != WL_EINVAL) break;
         if (found > 0) left--;
     }
     return rc;
@@ -249,20 +249,31 @@ static void check_start(struct wl_recorder *r, const struct wl_mark *m)
     wl_arena_free(a);
 }
 
-/* The marks written since the last call; `last`: the workload has ended, so half a line will not be completed. */
+/* The workload has put something else in place of the file of marks: said once. */
+static void marks_unreadable(struct wl_recorder *r, const struct wl_err *why)
+{
+    if (r->marks_unreadable) return;
+    r->marks_unreadable = true;
+    wl_recorder_broken_mark(r, why);
+}
+
+/* The marks written since the last call; `last`: the workload has ended, so half a line will not be completed. A
+ * process that writes without end gets its turn, and no more. */
 static void read_marks(struct wl_recorder *r, bool last)
 {
     struct wl_mark m;
     struct wl_err e;
-    for (;;) {
-        int rc = last ? wl_mark_tail_last(r->tail, &m, &e) : wl_mark_tail_next(r->tail, &m, &e);
-        if (rc == 0) return;
+    int rc;
+    wl_mark_tail_round(r->tail);
+    while ((rc = last ? wl_mark_tail_last(r->tail, &m, &e) : wl_mark_tail_next(r->tail, &m, &e)) != 0) {
         if (rc > 0) {
             check_start(r, &m);
             wl_recorder_mark(r, &m);
-        } else {
+        } else if (rc == WL_EINVAL) {
             wl_recorder_broken_mark(r, &e);
-            if (rc == WL_EIO) return;
+        } else {
+            marks_unreadable(r, &e);
+            return;
         }
     }
 }

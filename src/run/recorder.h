@@ -15,6 +15,7 @@ struct wl_recorder {
     struct wl_run_meter *meter;        /* with a watch; NULL: nobody asks for the energy so far */
     int64_t *device_ids, *channel_ids; /* in the store, of device and channel i of the sensors */
     int64_t broken_marks;              /* lines that were not marks */
+    bool marks_unreadable;             /* and that was said */
     int store_rc; /* the first failure of the store, and its message; nothing is written after it */
     struct wl_err store_err;
     /* private */

@@ -39,7 +39,8 @@ static int read_node(struct shard *s, struct wl_arena *a, struct wl_err *e)
                        nodes.n);
     s->node = nodes.v[0];
     s->node.first = false;
-    return 0;
+    if (wl_anchor_is_plausible(&s->node.start) && wl_anchor_is_plausible(&s->node.stop)) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: not a shard: the times of its node are out of range", s->path);
 }
 
 static int open_shard(struct shard *s, const char *path, struct wl_arena *a, struct wl_err *e)
@@ -104,8 +105,8 @@ static void relate_clocks(struct wl_node_row *node, const struct wl_node_row *fi
     if (wl_str_eq(node->boot_id, first->boot_id)) return;
     int64_t at_start = offset_ns(&node->start) - offset_ns(&first->start);
     int64_t at_stop = offset_ns(&node->stop) - offset_ns(&first->stop);
-    node->shift_ns = at_start + (at_stop - at_start) / 2;
-    node->drift_s = (double)(at_stop - at_start) / WL_NS_PER_S;
+    node->shift_ns = at_start / 2 + at_stop / 2;
+    node->drift_s = ((double)at_stop - (double)at_start) / WL_NS_PER_S;
 }
 
 /* From the start of the last node to the end of the first one all of them measure. */

@@ -1,5 +1,6 @@
 #include "store/open.h"
 
+#include "base/trust.h"
 #include "store/connection.h"
 #include "store/files.h"
 #include "store/migrate.h"
@@ -227,6 +228,8 @@ static int open_store(struct wl_store **out, const char *path, enum wl_store_mod
     if (!e) e = &local;
     struct wl_store *s = wl_new(a, struct wl_store);
     *s = (struct wl_store) { .arena = a, .path = wl_strdup(a, path), .mode = mode, .lock_fd = -1 };
+    if (mode != WL_STORE_READ && wl_is_planted_link(path))
+        return wl_fail(e, WL_EPERM, "%s: a symbolic link of another user, in a folder where anybody may write", path);
     int rc = wl_files_check(s, e);
     if (rc) return rc;
     wl_defer(a, close_store, s);

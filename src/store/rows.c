@@ -10,7 +10,7 @@
 
 const char *const wl_run_status_names[] = { "planned", "running", "done", "failed", "interrupted" };
 
-static const int64_t most = (int64_t)1 << 62;
+static const int64_t most = ((int64_t)1 << 62) - 1; /* the difference of two fits */
 
 static struct wl_sql_value value_of(const struct wl_column_map *f, const void *row)
 {
@@ -46,7 +46,7 @@ static bool is_readable(const struct wl_column_map *f, const void *row)
     case WL_COLUMN_COUNT:
     case WL_COLUMN_WHOLE: {
         double v = *(const double *)at, min = f->type == WL_COLUMN_COUNT ? 0 : -(double)most;
-        return isnan(v) || (v == floor(v) && v >= min && v <= (double)most);
+        return isnan(v) || (v == floor(v) && v >= min && v < 0x1p62);
     }
     default: return true;
     }

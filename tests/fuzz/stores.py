@@ -25,13 +25,17 @@ from store_damage import mutate  # noqa: E402
 LIMIT_S = 60
 NEWEST = past.newest()
 
+SAME = "store/s.db"  # as seen from a case's folder
 READERS = [
     ["show"], ["show", "--json"], ["show", "--epochs"], ["show", "--run", "1", "--json"], ["show", "--run", "2"],
     ["show", "--run", "3", "--json"], ["status"], ["status", "--json"], ["fit", "--json"], ["fit"],
     ["fit", "--response", "energy_j"], ["energy"], ["energy", "--json"], ["energy", "--target", "val_top1=0.2"],
     ["compare", "--factor", "hardware"], ["compare", "--factor", "local_batch", "--json"],
     ["predict", "--at", "workers=16", "--force"], ["export", "observations"], ["export", "observations", "--format", "jsonl"],
-    ["export", "samples", "--run", "1"], ["audit"], ["report"], ["report", "--latex"],
+    ["export", "samples", "--run", "1"], ["audit"], ["report"], ["report", "--formats", "html,tex,md"],
+    ["report", "--work", "tokens"], ["show", "--training", "gpt"], ["show", "--training", "gpt", "--json"], ["recommend"],
+    ["recommend", "--json"], ["fit", "--work", "tokens"], ["fit", "--exclude-busy"], ["compare", SAME],
+    ["compare", SAME, "--fail-if", "energy>3%", "--undecided", "pass", "--markdown"],
 ]
 WRITERS = [["rebuild"]]
 
@@ -61,7 +65,7 @@ def more_runs(path):
             for repeat in 1, 2:
                 run += 1
                 clone(db, "run", "id", 1, run, {"trial": trial, "repeat": repeat, "position": run})
-                for table in "actual", "metric", "metric_def", "variation", "phase_energy", "node", "cap":
+                for table in "actual", "metric", "metric_def", "variation", "phase_energy", "node", "cap", "span", "load", "attribution":
                     clone(db, table, "run", 1, run, {})
                 for table in "epoch", "energy", "total":
                     clone(db, table, "run", 1, run, {"time_s": 1.0 / workers + repeat / 100, "energy_j": 100.0 + 9 * workers})

@@ -79,6 +79,13 @@ static int write_experiment(const char *path, const char *text, struct wl_err *e
     return wl_file_write(path, text, strlen(text), e);
 }
 
+/* An experiment runs commands: one that another user has put here is not ours to run. */
+static bool is_ours(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && st.st_uid == geteuid() && !(st.st_mode & S_IWOTH);
+}
+
 /* Makes the folder, or finds that of an earlier demo; anything else of that name is left alone. */
 static int open_folder(const char *given, const char *simulator, const char **folder, struct wl_arena *a,
                        struct wl_err *e)
@@ -90,6 +97,8 @@ static int open_folder(const char *given, const char *simulator, const char **fo
     if (!made && !wl_is_file(ini))
         return wl_fail(e, WL_EINVAL, "%s exists and is not the folder of a demo: choose another one with --folder",
                        given);
+    if (!made && !(is_ours(given) && is_ours(ini)))
+        return wl_fail(e, WL_EPERM, "%s: other users can write to it: choose another folder with --folder", ini);
     if (!realpath(given, real)) return wl_fail_errno(e, "%s", given);
     *folder = wl_strdup(a, real);
     int rc = check_path(*folder, e);

@@ -4,9 +4,9 @@
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/busy.h"
 #include "law/law.h"
+#include "report/report.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char *verdict_name(enum wl_gate_verdict v)
 {
@@ -115,15 +115,11 @@ static void print_text(const struct wl_gate_result *r, bool conditions, struct w
 
 /* ---- Markdown, for a comment on a pull request ---- */
 
-/* A cell stays one cell, and is not read as markup. */
 static const char *escaped(const char *text, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
-    for (; text && *text; text++) {
-        if (strchr("\\|`*_<>[]#", *text)) wl_text_add(&t, "\\");
-        wl_text_addn(&t, *text == '\n' ? " " : text, 1);
-    }
-    return t.n ? t.s : "-";
+    wl_escape_markdown(&t, text && *text ? text : "-");
+    return t.s;
 }
 
 static void print_markdown(const struct wl_gate_result *r, bool conditions, struct wl_arena *a)

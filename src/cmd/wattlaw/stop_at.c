@@ -49,7 +49,7 @@ static int read_money(const char *text, const char *code, double number, const s
     out->unit = f->currency;
     out->per_unit = WL_J_PER_KWH / (f->price * f->pue);
     out->value = number * out->per_unit;
-    return 0;
+    return isfinite(out->value) ? 0 : refuse(text, e);
 }
 
 static int parse(const char *text, const struct wl_footprint *f, const struct wl_stop_at_price *given,

@@ -55,6 +55,23 @@ static const struct wl_run_row *run_named(const struct wl_report_data *g, const 
     return NULL;
 }
 
+/* Planned runs, which come first where a campaign was begun anew, have no start. */
+static int64_t first_start_ns(const struct wl_report_data *g)
+{
+    int64_t first = INT64_MAX;
+    for (size_t i = 0; i < g->runs.n; i++) {
+        const int64_t start = g->runs.v[i].start.wall_ns;
+        if (start != WL_NO_NS && start < first) first = start;
+    }
+    return first;
+}
+
+static double hours_since(const struct wl_run_row *run, int64_t first_ns)
+{
+    if (!run || run->start.wall_ns == WL_NO_NS) return NAN;
+    return (double)(run->start.wall_ns - first_ns) / WL_NS_PER_S / 3600;
+}
+
 /* The intensity during each run; NULL where it is the same for all. */
 static struct wl_figure *intensity_figure(const struct wl_report_data *g, const struct wl_energy_law_result *r,
                                           double *const *intensity)
@@ -67,14 +84,14 @@ static struct wl_figure *intensity_figure(const struct wl_report_data *g, const 
     f->y = (struct wl_figure_axis) { .label = "carbon intensity", .unit = "g/kWh", .min = NAN, .max = NAN };
     f->metrics = "carbon";
     f->caption = wl_strf(g->arena, "Points: runs. Source: %s.", report->carbon);
+    const int64_t first_ns = first_start_ns(g);
     double min = INFINITY, max = -INFINITY;
     for (size_t i = 0; i < r->n; i++) {
         const struct wl_energy_law_group *group = &r->groups[i];
         double *x = wl_new_array(g->arena, double, group->n);
         const double *y = intensity[i];
         for (size_t k = 0; k < group->n; k++) {
-            const struct wl_run_row *run = run_named(g, group->runs[k].label);
-            x[k] = run ? (double)(run->start.wall_ns - g->runs.v[0].start.wall_ns) / WL_NS_PER_S / 3600 : NAN;
+            x[k] = hours_since(run_named(g, group->runs[k].label), first_ns);
             if (!isfinite(y[k])) continue;
             min = fmin(min, y[k]);
             max = fmax(max, y[k]);

@@ -75,7 +75,7 @@ static struct grid make_grid(const struct wl_run_row *run, struct wl_arena *a)
     double period_s = isfinite(run->sampling_period_s) ? run->sampling_period_s : run->sampling_asked_s;
     int64_t width = isfinite(period_s) ? (int64_t)fmin(period_s * WL_NS_PER_S, (double)span) : 0;
     if (width < span / GRID_MAX + 1) width = span / GRID_MAX + 1;
-    struct grid grid = { run->start.mono_ns, width, (size_t)((span + width - 1) / width), NULL };
+    struct grid grid = { run->start.mono_ns, width, (size_t)((span - 1) / width + 1), NULL };
     grid.x = wl_new_array(a, double, grid.n);
     for (size_t i = 0; i < grid.n; i++) grid.x[i] = ((double)i + .5) * (double)width / WL_NS_PER_S;
     return grid;

@@ -307,6 +307,14 @@ def another_users_links_are_not_followed(bench):
     contains(bench.read("F"), "workload")
     r = bench.run("report", "wattlaw.db", "--formats", "html", "--out", "report", status=1, **as_user(me))
     contains(r.stderr, "report.html: is a symbolic link")
+    for name in "new.db", "figures":  # a store and a folder that do not exist yet
+        subprocess.run(["ln", "-s", os.path.join(bench.world, "home", name), bench.path(name)], **as_user(attacker), check=True)
+    os.chmod(bench.folder, 0o777)  # where the kernel follows them
+    r = bench.run("measure", "--store", "new.db", "--", "true", status=1, **as_user(me))
+    contains(r.stderr, "new.db: a symbolic link of another user")
+    r = bench.run("report", "wattlaw.db", "--out", "figures/r", status=1, **as_user(me))
+    contains(r.stderr, "figures: a symbolic link of another user")
+    check(os.listdir(os.path.dirname(precious)) == [".bashrc"], os.listdir(os.path.dirname(precious)))
     intact(precious)
 
 

@@ -66,6 +66,7 @@ def what_cannot_be_limited_is_refused_before_the_command_starts(bench):
         contains(refused(f"--stop-at={text}"), f"--stop-at '{text}': expected a positive number with a unit")
     contains(refused("--stop-at", "5EUR"), "requires --price")
     contains(refused("--stop-at", "5USD", "--price", "0.2"), "the price is in EUR")
+    contains(refused("--stop-at", "9" * 308 + "EUR", "--price", "0.2"), "expected a positive number with a unit")
     contains(refused("--stop-at", "5J", "--sensors", "null", status=1), "nothing measures energy")
     ranks = {**bench.env, "OMPI_COMM_WORLD_SIZE": "2", "OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "0",
              "OMPI_COMM_WORLD_LOCAL_SIZE": "1"}
@@ -129,6 +130,7 @@ def a_training_with_marks_of_python_is_the_same(bench):
 
 
 def a_loss_is_unknown_without_checkpoints(bench):
+    contains(bench.run("measure", "--training", "", "--", "true", status=2).stderr, "--training: the name is empty")
     bench.run("measure", "--quiet", "--training", "t", "--", "false", status=1)
     contains(bench.run("show", "--training", "t").stdout, "lost      unknown: no job marked a checkpoint")
     check(json.loads(bench.run("show", "--training", "t", "--json").stdout)["lost_j"] is None)

@@ -64,6 +64,13 @@ def other_folders_are_left_alone(folder):
     r = run(folder, "demo", "--folder", "a b", status=1)
     expect("does not work in a path with ' '" in r.stderr, r.stderr)
     run(folder, "demo", "now", status=2)
+    theirs = os.path.join(folder, "theirs")  # an experiment runs commands
+    os.mkdir(theirs)
+    with open(os.path.join(theirs, "demo.ini"), "w", encoding="utf-8") as f:
+        f.write("[launch]\ncommand = touch ran\n")
+    os.chmod(theirs, 0o777)
+    r = run(folder, "demo", "--folder", "theirs", status=1)
+    expect("theirs/demo.ini: other users can write to it" in r.stderr and os.listdir(theirs) == ["demo.ini"], r.stderr)
 
 
 with tempfile.TemporaryDirectory(prefix="wattlaw-demo-") as at:

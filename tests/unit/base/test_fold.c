@@ -98,6 +98,10 @@ static void amounts_scale(void **state)
         const struct wl_amount q = wl_amount_of(cases[i].value, cases[i].unit, WL_ESTIMATED);
         assert_string_equal(wl_amount_text(&q, a), wl_strf(a, "%s (estimated)", cases[i].text));
     }
+    const struct wl_amount same = wl_amount_between(710, 700, 730, "J", WL_MEASURED),
+                           other = wl_amount_between(1000, 990, 1020, "J", WL_SIMULATED);
+    assert_string_equal(wl_amount_text(&same, a), "710 J (700 to 730 J)");
+    assert_string_equal(wl_amount_text(&other, a), "1.00 kJ (990 J to 1.02 kJ, simulated)");
     wl_arena_free(a);
 }
 

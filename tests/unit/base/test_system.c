@@ -190,6 +190,32 @@ static void progress_shows_100_percent_only_at_the_end(void **state)
     assert_non_null(strstr(progress_line(4, 4, -1), "100 %, note"));
 }
 
+/* Anybody may have put something of its name into /tmp. */
+static void state_without_a_home_is_our_own(void **state)
+{
+    (void)state;
+    static const char *const variables[] = { "HOME", "XDG_STATE_HOME", "WATTLAW_STATE_DIR" };
+    const char *kept[WL_COUNT(variables)];
+    const bool root = geteuid() == 0;
+    for (size_t i = 0; i < WL_COUNT(variables); i++) {
+        kept[i] = getenv(variables[i]) ? wl_strdup(a, getenv(variables[i])) : NULL;
+        unsetenv(variables[i]);
+    }
+    if (root && seteuid(61235)) skip(); /* there are no other users in this container */
+    const char *path = wl_strf(a, "/tmp/wattlaw-state-%ld", (long)geteuid());
+    assert_string_equal(wl_state_dir(NULL, a), path);
+    assert_int_equal(symlink(dir, path), 0);
+    assert_string_equal(wl_state_dir(NULL, a), "/nonexistent/wattlaw");
+    assert_int_equal(unlink(path) || mkdir(path, 0700), 0);
+    assert_string_equal(wl_state_dir(NULL, a), path);
+    assert_int_equal(chmod(path, 0777), 0);
+    assert_string_equal(wl_state_dir(NULL, a), "/nonexistent/wattlaw");
+    rmdir(path);
+    if (root) assert_int_equal(seteuid(0), 0);
+    for (size_t i = 0; i < WL_COUNT(variables); i++)
+        if (kept[i]) setenv(variables[i], kept[i], 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +228,7 @@ int main(void)
         cmocka_unit_test(a_missing_command_is_an_error_of_spawn),
         cmocka_unit_test(variables_are_added_to_the_environment),
         cmocka_unit_test(progress_shows_100_percent_only_at_the_end),
+        cmocka_unit_test(state_without_a_home_is_our_own),
     };
     return cmocka_run_group_tests_name("system", tests, setup, teardown);
 }

@@ -104,11 +104,11 @@ static void columns_are_left_out_by_importance(void **state)
     wl_arena_free(a);
 }
 
-static struct wl_table energies(const double *j, size_t n, struct wl_arena *a)
+static struct wl_table energies(const double *j, size_t n, const char *unit, struct wl_arena *a)
 {
     struct wl_table t = wl_table_new(a);
     wl_table_column(&t, "run", true);
-    wl_table_unit_column(&t, "energy J", "energy", "J", 4);
+    wl_table_unit_column(&t, wl_strf(a, "energy %s", unit), "energy", unit, 4);
     for (size_t i = 0; i < n; i++) {
         wl_table_int(&t, (double)i + 1);
         wl_table_aligned(&t, j[i]);
@@ -123,21 +123,25 @@ static void a_column_takes_the_prefix_that_fits(void **state)
     (void)state;
     static const struct {
         double j[2];
-        const char *narrow, *wide;
+        const char *narrow, *wide, *unit;
     } cases[] = {
         { { 12e6, 9.5e6 },
           "run  energy MJ\n  1      12.00\n  2       9.50\n",
-          "run  energy J\n  1   1.2e+07\n  2   9.5e+06\n" },
+          "run  energy J\n  1   1.2e+07\n  2   9.5e+06\n",
+          "J" },
         { { 350.3, 99999 },
           "run  energy J\n  1       350\n  2     99999\n",
-          "run  energy J\n  1       350\n  2     99999\n" },
-        { { 999960, 500e3 }, "run  energy MJ\n  1      1.000\n  2      0.500\n", NULL },
-        { { .012, NAN }, "run  energy mJ\n  1      12.00\n  2          -\n", NULL },
-        { { 0, NAN }, "run  energy J\n  1         0\n  2         -\n", NULL },
+          "run  energy J\n  1       350\n  2     99999\n",
+          "J" },
+        { { 999960, 500e3 }, "run  energy MJ\n  1      1.000\n  2      0.500\n", NULL, "J" },
+        { { .012, NAN }, "run  energy mJ\n  1      12.00\n  2          -\n", NULL, "J" },
+        { { 0, NAN }, "run  energy J\n  1         0\n  2         -\n", NULL, "J" },
+        { { .005, NAN }, "run  energy Wh\n  1      5.000\n  2          -\n", NULL, "kWh" },
+        { { .25e6, NAN }, "run  energy MWh\n  1       250.0\n  2           -\n", NULL, "kWh" },
     };
     struct wl_arena *a = wl_arena_new(NULL);
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
-        const struct wl_table t = energies(cases[i].j, 2, a);
+        const struct wl_table t = energies(cases[i].j, 2, cases[i].unit, a);
         char *narrow = printed(&t, 80), *wide = printed(&t, 0), *again = printed(&t, 80);
         assert_string_equal(narrow, cases[i].narrow);
         assert_string_equal(narrow, again);
@@ -162,7 +166,7 @@ static void rows_are_left_out_to_fit(void **state)
     static const double j[] = { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 };
     struct wl_arena *a = wl_arena_new(NULL);
     for (size_t lines = 0; lines < 14; lines++) {
-        struct wl_table end = energies(j, WL_COUNT(j), a), begin = energies(j, WL_COUNT(j), a);
+        struct wl_table end = energies(j, WL_COUNT(j), "J", a), begin = energies(j, WL_COUNT(j), "J", a);
         const size_t skipped = wl_table_skip_to_fit(&end, 80, lines), cut = wl_table_cut_to_fit(&begin, 80, lines);
         const size_t expected = lines >= 11 ? 0 : lines < 2 ? 9 : 11 - lines;
         assert_int_equal(skipped, expected);

@@ -330,9 +330,21 @@ static void a_time_is_one_that_a_calendar_and_a_clock_have(void **state)
     }
 }
 
+static void texts_are_numbered_as_they_appear(void **state)
+{
+    (void)state;
+    enum { TEXTS = 1000 };
+    struct wl_numbering x = wl_numbering_new(TEXTS, a);
+    for (size_t round = 0; round < 2; round++)
+        for (size_t i = 0; i < TEXTS; i++) assert_int_equal(wl_numbering_of(&x, wl_strf(a, "%zu", i * i)), i);
+    assert_int_equal(x.n, TEXTS);
+    assert_string_equal(x.text[12], "144");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(texts_are_numbered_as_they_appear, setup, teardown),
         cmocka_unit_test_setup_teardown(a_number_is_the_whole_text, setup, teardown),
         cmocka_unit_test_setup_teardown(a_decimal_number_is_rounded_correctly, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_for_people_are_short, setup, teardown),

@@ -107,6 +107,31 @@ static void holes_are_scaled_over(void **state)
     near(wl_attribute(&c).idle_j, 100);
 }
 
+/* Nobody's use: it has the run's share, and may be all the job's or none of it. */
+static void a_slice_without_use_may_be_anybodys(void **state)
+{
+    (void)state;
+    const struct wl_attribution_slice s[] = { { 10, 300, 10, 10 }, { 10, 200, 0, 0 } };
+    struct wl_attribution_case c = case_of(s, 2);
+    struct wl_attribution r = wl_attribute(&c);
+    near(r.above_j, 300);
+    near(r.above_lo_j, 200);
+    near(r.above_hi_j, 300);
+}
+
+/* 400 J above idle at a share of .8, whose joules may cost four times those of others, and 100 J of idle. */
+static void the_job_has_at_most_all_of_the_device(void **state)
+{
+    (void)state;
+    const struct wl_attribution_slice s[] = { { 10, 500, 16, 20 } };
+    struct wl_attribution_case c = case_of(s, 1);
+    c.reserved = 1;
+    c.model.spread = 4;
+    struct wl_attribution r = wl_attribute(&c);
+    assert_true(r.above_hi_j > 400);
+    near(r.energy_hi_j, 500);
+}
+
 static void what_is_not_known_has_its_reason(void **state)
 {
     (void)state;
@@ -115,15 +140,26 @@ static void what_is_not_known_has_its_reason(void **state)
     assert_string_equal(wl_attribute(&c).why, "nothing used the device");
     c.energy_j = NAN;
     assert_string_equal(wl_attribute(&c).why, "the energy of the device is not known");
+    const struct wl_attribution_slice none[] = { { 10, 0, 5, 20 } };
+    c = case_of(none, 1);
+    c.energy_j = c.lo_j = c.hi_j = 300; /* which a counter got after the slices */
+    assert_string_equal(wl_attribute(&c).why, "no part of the energy has a time");
+    assert_true(isnan(wl_attribute(&c).energy_j) && isnan(wl_attribute(&c).energy_hi_j));
+    c.energy_j = NAN;
     assert_true(isnan(wl_attribute(&c).energy_lo_j));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone_there_is_nothing_to_share),        cmocka_unit_test(use_shares_what_is_above_idle),
-        cmocka_unit_test(slices_keep_apart_what_was_not_at_once), cmocka_unit_test(an_unknown_idle_power_gives_bounds),
-        cmocka_unit_test(the_error_of_the_energy_is_included),    cmocka_unit_test(holes_are_scaled_over),
+        cmocka_unit_test(alone_there_is_nothing_to_share),
+        cmocka_unit_test(use_shares_what_is_above_idle),
+        cmocka_unit_test(slices_keep_apart_what_was_not_at_once),
+        cmocka_unit_test(an_unknown_idle_power_gives_bounds),
+        cmocka_unit_test(the_error_of_the_energy_is_included),
+        cmocka_unit_test(holes_are_scaled_over),
+        cmocka_unit_test(a_slice_without_use_may_be_anybodys),
+        cmocka_unit_test(the_job_has_at_most_all_of_the_device),
         cmocka_unit_test(what_is_not_known_has_its_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -46,6 +46,7 @@ static void names(void **state)
         { "torchrun --nproc_per_node 4 train.py --lr 1", "train.py" },
         { "torchrun --nproc_per_node=4 -m train_llm", "train_llm" },
         { "python -m torch.distributed.run --nproc_per_node 2 train.py", "train.py" },
+        { "python -m accelerate.commands.launch --num_processes 2 train.py", "train.py" },
         { "srun python train.py", "train.py" },
         { "srun -p gpu -n 4 python3 -u train.py", "train.py" },
         { "mpirun -np 4 train --data d", "train" },
@@ -67,6 +68,10 @@ static void names(void **state)
         if (!wl_str_eq(name, cases[i].name)) fail_msg("%s: %s, not %s", cases[i].command, name, cases[i].name);
     }
     assert_null(wl_command_name((char *[]) { NULL }, a));
+    enum { ENVS = 200000 }; /* env env env ... */
+    char **many = wl_new_array(a, char *, ENVS + 1);
+    for (size_t i = 0; i < ENVS; i++) many[i] = (char *)"env";
+    assert_string_equal(wl_command_name(many, a), "env");
     wl_arena_free(a);
 }
 

@@ -1,6 +1,8 @@
 /* A job under a guard: its exit status is reported and all its processes end, whichever process dies first. */
 #include "fixture.h"
 
+#include <fcntl.h>
+
 static void exit_status_and_signal_are_reported(void **state)
 {
     (void)state;
@@ -45,6 +47,35 @@ static void a_measured_command_may_leave_a_daemon(void **state)
     pid_t pid = wait_for_pid("daemon");
     assert_int_equal(kill(pid, 0), 0);
     kill(pid, SIGKILL);
+}
+
+/* Writes another line for each that is read, as fast as it is read. */
+struct endless {
+    int fd, lines;
+};
+
+static void write_another(void *ctx, int64_t t_ns, const char *line, size_t n)
+{
+    struct endless *w = ctx;
+    (void)t_ns, (void)line, (void)n;
+    assert_int_equal(write(w->fd, "more\n", 5), 5);
+    if (++w->lines > 100) fail_msg("what is written after the end of the job is waited for");
+}
+
+static void a_daemon_that_writes_without_end_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct endless w = { 0 };
+    struct wl_pump *p;
+    int null = open("/dev/null", O_WRONLY);
+    assert_int_equal(wl_pump_open(&p, null, write_another, &w, a, &e), 0);
+    w.fd = dup(wl_pump_write_fd(p));
+    wl_pump_close_write_fd(p);
+    assert_int_equal(write(w.fd, "one\ntwo\nthree", 13), 13);
+    wl_pump_drain(p);
+    assert_int_equal(w.lines, 3);
+    close(w.fd);
+    close(null);
 }
 
 /* Starts a script that runs until a signal ends it, and returns once its trap is set. */
@@ -116,6 +147,7 @@ int main(void)
         TEST(a_missing_command_is_named),
         TEST(processes_that_outlive_the_command_are_ended),
         TEST(a_measured_command_may_leave_a_daemon),
+        TEST(a_daemon_that_writes_without_end_is_not_waited_for),
         TEST(a_stopped_job_gets_its_grace_time),
         TEST(a_signal_reaches_the_command),
         TEST(the_process_tree_ends_with_its_owner),

@@ -79,6 +79,24 @@ static void clear_changes_are_decided(void **state)
     wl_arena_free(a);
 }
 
+/* Of quantities of energy, where one run of either side is. */
+static void estimates_are_called_so(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_gate_condition v[2];
+    struct wl_gate_result r;
+    struct wl_err e;
+    unsigned seed = 1;
+    const struct wl_observations base = side(1, 3, 1, .005, &seed, a), now = side(1, 3, 1, .005, &seed, a);
+    const struct wl_gate_options how = { .conditions = v, .n = 2 };
+    base.simulated[2] = now.estimated[1] = 1;
+    assert_int_equal(wl_gate_parse("energy>3%", &v[0], a, &e) || wl_gate_parse("time>3%", &v[1], a, &e), 0);
+    assert_int_equal(wl_gate_compare(&base, &now, &how, &r, a, &e), 0);
+    assert_true(r.n == 2 && r.v[0].simulated && r.v[0].estimated && !r.v[1].simulated && !r.v[1].estimated);
+    wl_arena_free(a);
+}
+
 static void few_or_missing_runs_are_undecided(void **state)
 {
     (void)state;
@@ -91,6 +109,37 @@ static void few_or_missing_runs_are_undecided(void **state)
     r = gate("energy_per_token>3%", 1, 5, 1.5, .005, &seed, a);
     assert_int_equal(r.verdict, WL_GATE_UNDECIDED);
     assert_string_equal(r.v[0].why, "BASE has no energy_per_token");
+    wl_arena_free(a);
+}
+
+/* Four runs of two epochs, the first of which takes `first_s`. */
+static struct wl_observations with_warm_up(double first_s, struct wl_arena *a)
+{
+    struct wl_observations obs = { .source = "test" };
+    wl_obs_alloc(&obs, 8, a);
+    for (size_t i = 0; i < obs.n; i++) {
+        obs.run[i] = wl_strf(a, "%zu", i / 2);
+        obs.epoch[i] = (double)(1 + i % 2);
+        obs.time_s[i] = i % 2 ? 100 + 0.01 * (double)i : first_s;
+    }
+    wl_obs_index_runs(&obs, a);
+    return obs;
+}
+
+static void the_warm_up_does_not_count(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct wl_observations base = with_warm_up(150, a), now = with_warm_up(300, a);
+    struct wl_gate_condition c;
+    struct wl_gate_result r;
+    struct wl_err e;
+    assert_int_equal(wl_gate_parse("time>3%", &c, a, &e), 0);
+    for (int drop = 0; drop < 2; drop++) {
+        const struct wl_gate_options how = { .conditions = &c, .n = 1, .drop_epochs = drop };
+        assert_int_equal(wl_gate_compare(&base, &now, &how, &r, a, &e), 0);
+        assert_int_equal(r.verdict, drop ? WL_GATE_PASSED : WL_GATE_FAILED);
+    }
     wl_arena_free(a);
 }
 
@@ -138,8 +187,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(conditions_are_read),
         cmocka_unit_test(clear_changes_are_decided),
+        cmocka_unit_test(estimates_are_called_so),
         cmocka_unit_test(few_or_missing_runs_are_undecided),
         cmocka_unit_test(a_configuration_of_one_side_is_a_note),
+        cmocka_unit_test(the_warm_up_does_not_count),
         cmocka_unit_test(wrong_verdicts_are_rare),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,6 +53,25 @@ static void torchtitan(void **state)
                       "step step=220 samples=80 tokens=163840 total=1000 loss=6.0348\n");
 }
 
+/* Facts of Hugging Face's trainer have commas between thousands. */
+static void facts_may_have_commas(void **state)
+{
+    (void)state;
+    static const char *const lines[] = { "  Total train batch size (w. parallel, distributed & accumulation) = 1,024",
+                                         " 10%|#  | 1/10 [00:01<00:09,  1.00it/s]",
+                                         " 20%|#  | 2/10 [00:02<00:08,  1.00it/s]" };
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_text out = WL_TEXT(a);
+    struct wl_mark_regex *r;
+    struct wl_err e;
+    assert_int_equal(wl_mark_regex_new(&r, &(struct wl_mark_regex_opts) { .log = "hf" }, collect, &out, NULL, a, &e),
+                     0);
+    for (size_t i = 0; i < WL_COUNT(lines); i++)
+        assert_int_equal(wl_mark_regex_line(r, 1, lines[i], strlen(lines[i]), &e), 0);
+    assert_string_equal(out.s, "step step=1 total=10\nstep step=2 samples=1024 total=10\n");
+    wl_arena_free(a);
+}
+
 static void nemo(void **state)
 {
     (void)state;
@@ -250,6 +269,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(megatron),
         cmocka_unit_test(torchtitan),
+        cmocka_unit_test(facts_may_have_commas),
         cmocka_unit_test(nemo),
         cmocka_unit_test(hugging_face),
         cmocka_unit_test(hugging_face_5),

@@ -134,6 +134,19 @@ static void cpus_are_shared_by_time_and_idle_by_reservation(void **state)
     assert_null(r->why);
 }
 
+/* Ticks of CPU time and readings of processes are too few for a share. */
+static void a_run_below_a_second_is_not_shared(void **state)
+{
+    struct machine *m = machine_of(*state, 2, 0);
+    m->window.t1_ns = m->window.t0_ns + S - 1;
+    const struct wl_attribution_row *r = derive(m);
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(r[i].method, "none");
+        assert_string_equal(r[i].why, "the run was shorter than 1 s");
+        assert_true(isnan(r[i].energy_j));
+    }
+}
+
 /* Idle power that was measured beside others is an upper bound; of one that was measured alone, that one counts. */
 static void idle_power_of_a_busy_machine_is_a_bound(void **state)
 {
@@ -199,6 +212,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(cpus_are_shared_by_time_and_idle_by_reservation, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_run_below_a_second_is_not_shared, setup, teardown),
         cmocka_unit_test_setup_teardown(idle_power_of_a_busy_machine_is_a_bound, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_not_recorded_is_missing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gpu_is_the_jobs_or_shared_by_its_processes, setup, teardown),

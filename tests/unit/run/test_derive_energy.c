@@ -180,6 +180,45 @@ static void a_phase_is_the_sum_of_its_spans(void **state)
     wl_arena_free(a);
 }
 
+static void mark_phase(struct device *v, size_t i, int64_t t_s, const char *word, const char *name)
+{
+    v->marks[i] = (struct wl_mark_row) { t_s * S, 0, word, name };
+}
+
+static void assert_phase(const struct device *v, size_t i, const char *name, int64_t spans, double energy_j)
+{
+    const struct wl_phase_row *p = &v->out.phases[i];
+    assert_string_equal(p->phase, name);
+    if (p->spans != spans || fabs(p->energy_j - energy_j) > 1)
+        fail_msg("%s: %lld spans of %g J", name, (long long)p->spans, p->energy_j);
+}
+
+/* One that is begun twice ends once for both; one without an end is not a phase. */
+static void phases_nest_and_end_by_their_name(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct device *v = device_of(a, false);
+    mark_phase(v, 0, 10, "phase-begin", "name=outer");
+    mark_phase(v, 1, 20, "phase-begin", "name=inner");
+    mark_phase(v, 2, 30, "phase-end", "name=inner");
+    mark_phase(v, 3, 40, "phase-end", "name=outer");
+    derive(v);
+    assert_int_equal(v->out.n_phases, 2);
+    assert_phase(v, 0, "outer", 1, 3000);
+    assert_phase(v, 1, "inner", 1, 1000);
+
+    v = device_of(a, false);
+    mark_phase(v, 0, 10, "phase-begin", "name=open");
+    mark_phase(v, 1, 20, "phase-begin", "name=x");
+    mark_phase(v, 2, 30, "phase-begin", "name=x");
+    mark_phase(v, 3, 40, "phase-end", "name=x");
+    derive(v);
+    assert_int_equal(v->out.n_phases, 1);
+    assert_phase(v, 0, "x", 2, 3000);
+    wl_arena_free(a);
+}
+
 /* In the first quarter of the idle time after the job clocks and fans are still slowing down. */
 static void idle_power_excludes_the_first_quarter_after_the_job(void **state)
 {
@@ -235,6 +274,7 @@ int main(void)
         cmocka_unit_test(no_interval_begins_below_0),
         cmocka_unit_test(methods_are_compared_without_the_model_error),
         cmocka_unit_test(a_phase_is_the_sum_of_its_spans),
+        cmocka_unit_test(phases_nest_and_end_by_their_name),
         cmocka_unit_test(gpus_that_start_marks_name_count_alone),
         cmocka_unit_test(idle_power_excludes_the_first_quarter_after_the_job),
     };

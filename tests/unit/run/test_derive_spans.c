@@ -101,6 +101,19 @@ static void without_steps_after_a_checkpoint_nothing_is_counted(void **state)
     wl_arena_free(a);
 }
 
+/* A store takes no count above 2^62, and would then lose the run's energies with it. */
+static void a_sum_that_is_not_exact_is_missing(void **state)
+{
+    (void)state;
+    struct wl_mark_row v[] = { { 1000, 0, "step", "step=1" },
+                               { 2000, 0, "step", "step=2 samples=9007199254740992 tokens=9007199254740992" },
+                               { 3000, 0, "step", "step=3 samples=10 tokens=0" } };
+    DERIVE(d, v, 9000);
+    assert_true(d.n_spans == 1 && d.spans[0].steps == 2);
+    assert_true(isnan(d.spans[0].samples) && d.spans[0].tokens == 0x1p53);
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -111,6 +124,7 @@ int main(void)
         cmocka_unit_test(one_step_is_no_span),
         cmocka_unit_test(what_follows_the_last_checkpoint_is_unsaved),
         cmocka_unit_test(without_steps_after_a_checkpoint_nothing_is_counted),
+        cmocka_unit_test(a_sum_that_is_not_exact_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

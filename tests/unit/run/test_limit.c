@@ -168,6 +168,7 @@ static void long_jobs_keep_their_first_point(void **state)
         assert_true(w.n <= WL_COUNT(w.v) && w.v[0].share == .001 && w.v[w.n - 1].share == step / 1000.0);
     }
     assert_float_equal(wl_work_rate_forecast(&w, WL_WORK_TIME).value, 1100, 1e-6);
+    assert_true(w.v[1].share > .1); /* those between thin out, the oldest most */
 }
 
 int main(void)

@@ -361,6 +361,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 {
     struct options *o = options;
     char **command = rest->command;
+    if (o->training && !*o->training) return wl_fail(e, WL_EUSAGE, "--training: the name is empty");
     if (o->cap_dry_run) return cap_dry_run(o, a, e);
     struct wl_signals *signals;
     struct wl_run_opts how = { .argv = command,

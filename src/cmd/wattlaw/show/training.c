@@ -70,7 +70,7 @@ static void add_up(struct training *t)
         if (p->failed) t->lost_s += p->lost_s;
         if (p->failed) wl_amount_add(&t->lost, &p->lost);
     }
-    t->span_s = t->ended ? (double)(last - first) / WL_NS_PER_S : NAN;
+    t->span_s = t->ended ? ((double)last - (double)first) / WL_NS_PER_S : NAN;
 }
 
 static int read_part(struct wl_store *s, const struct wl_run_row *r, struct part *p, struct wl_arena *a,
