@@ -5,6 +5,9 @@
  * folder is removed and no process of it is left; one that it leaves running makes it fail, since the next test would
  * meet it.
  *
+ * Its last line on stderr says what processor time the test took (tools/count-tests adds it up): unlike the duration
+ * that meson measures, it is nearly the same on a machine that others use too.
+ *
  * The test runs below a keeper with a session of its own, to which every orphan of the test comes. meson ends a test by
  * SIGTERM and half a second later SIGKILL to our group: the keeper says what was running then, and has the time it
  * takes. */
@@ -227,6 +230,15 @@ static bool look_after(pid_t test, int *status, const sigset_t *signals)
     return !ended_by_signal && !late;
 }
 
+/* Of all that ended below us. */
+static void say_processor_time(void)
+{
+    struct rusage u;
+    getrusage(RUSAGE_CHILDREN, &u);
+    fprintf(stderr, "world: %.2f s of processor time\n",
+            (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + 1e-6 * (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec));
+}
+
 /* ---- */
 
 static void run(char **command, const sigset_t *old)
@@ -272,6 +284,7 @@ static void keep(char **command, pid_t parent)
     if (test == 0) run(command, &old);
     bool fine = look_after(test, &status, &signals);
     remove_folder(folder);
+    say_processor_time();
     if (!fine && WIFEXITED(status) && WEXITSTATUS(status) == 0) _exit(FAILED);
     end_like(status);
 }

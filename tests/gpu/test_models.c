@@ -1,7 +1,8 @@
 /* The seven networks, tiny, train on simulated GPUs as in nn/ref: three optimizer steps of two micro-batches, so that
  * captured graphs are replayed. Batch norm of few values multiplies rounding, so gradients and losses may lie as far
  * from ref's in f32 as a multiple of what another correct implementation does: cpu in f32, ref in bf16.
- * `test_models NAME` runs the networks whose names begin so, `test_models f16 [NAME]` in f16; `test_models fused
+ * Of the networks every second one trains in bf16, the others in f32: tests/ops has each operation in both.
+ * `test_models all` trains all in both; `test_models NAME` runs the networks whose names begin so, `test_models f16 [NAME]` in f16; `test_models fused
  * [NAME]` those that have fused steps, forced, in bf16. */
 #include "backend_compare.h"
 #include "workloads.h"
@@ -95,16 +96,30 @@ static void check_near(const char *what, const struct trained *x, const struct t
     }
 }
 
+static void check_f32(const struct workload *w, const struct trained *exact, struct wl_arena *a)
+{
+    const struct trained f32 = train(w, "gpu", WL_F32, a);
+    const struct allowance by_cpu = { train(w, "cpu", WL_F32, a), 3, 1e-4, 10, 1e-4 };
+    check_near(wl_strf(a, "%s f32", w->name), &f32, exact, &by_cpu);
+}
+
+static void check_bf16(const struct workload *w, const struct trained *exact, struct wl_arena *a)
+{
+    const struct trained bf16 = train(w, "gpu", WL_BF16, a);
+    const struct allowance by_rounding = { train(w, "ref", WL_BF16, a), 1.5, 1e-4, 3, 2e-2 };
+    check_near(wl_strf(a, "%s bf16", w->name), &bf16, exact, &by_rounding);
+}
+
+static bool in_both; /* precisions */
+
 static void test_network(void **state)
 {
     const struct workload *w = *state;
     struct wl_arena *a = wl_arena_new(NULL);
-    const struct trained exact = train(w, "ref", WL_F32, a), f32 = train(w, "gpu", WL_F32, a),
-                         bf16 = train(w, "gpu", WL_BF16, a);
-    const struct allowance by_cpu = { train(w, "cpu", WL_F32, a), 3, 1e-4, 10, 1e-4 },
-                           by_rounding = { train(w, "ref", WL_BF16, a), 1.5, 1e-4, 3, 2e-2 };
-    check_near(wl_strf(a, "%s f32", w->name), &f32, &exact, &by_cpu);
-    check_near(wl_strf(a, "%s bf16", w->name), &bf16, &exact, &by_rounding);
+    const struct trained exact = train(w, "ref", WL_F32, a);
+    const bool odd = (w - workloads) % 2;
+    if (in_both || !odd) check_f32(w, &exact, a);
+    if (in_both || odd) check_bf16(w, &exact, a);
     wl_arena_free(a);
 }
 
@@ -143,6 +158,8 @@ int main(int argc, char **argv)
 {
     const CMUnitTestFunction test = test_of(argc > 1 ? argv[1] : "");
     const char *only = argv[test == test_network ? 1 : 2]; /* argv ends with NULL */
+    in_both = argc > 1;
+    if (in_both && !strcmp(argv[1], "all")) only = NULL;
     struct CMUnitTest tests[WORKLOADS] = { 0 };
     for (int i = 0; i < WORKLOADS; i++)
         if (test != test_fused || has_fusions(&workloads[i]))

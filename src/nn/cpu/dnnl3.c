@@ -76,6 +76,7 @@ int wl_md_as(struct wl_cpu *c, wl_md *out, wl_md md, enum wl_dtype type, struct 
     struct wl_dims dims = { .n = wl_md_rank(md) };
     WL_CHECK(dims.n <= WL_MAX_DIMS);
     for (int i = 0; i < dims.n; i++) dims.d[i] = (*d)[i];
+    if (kind_of(md) == dnnl_format_kind_any) return wl_md_any(c, out, type, &dims, e);
     const dnnl_format_tag_t tag = tag_of(md, *d);
     return tag ? wl_md_tagged(c, out, type, &dims, tag, e) : wl_md_plain(c, out, type, &dims, e);
 }

@@ -42,7 +42,7 @@ int wl_md_filters(struct wl_cpu *c, wl_md *out, const struct wl_dims *dims, bool
  * block of channels. */
 int wl_md_channels(struct wl_cpu *c, wl_md *out, wl_md md, const struct wl_dims *dims, int64_t at, struct wl_err *e);
 /* The same dimensions and blocks with elements of another type; plain where this version of oneDNN cannot express those
- * blocks. */
+ * blocks. A layout that is still open stays open. */
 int wl_md_as(struct wl_cpu *c, wl_md *out, wl_md md, enum wl_dtype type, struct wl_err *e);
 enum wl_dtype wl_md_type(wl_md md);
 bool wl_md_equal(wl_md a, wl_md b);

@@ -35,7 +35,9 @@ for c in $commands; do
         bad=1
     fi
 done
-# Every option of both programs that takes a value refuses "--", with which the options end.
+# Every option of both programs that takes a value refuses "--", with which the options end. Under a sanitizer the first of each
+# command: they have one parser.
+sanitizer=${TEST_SANITIZER:-none}
 refuse_the_end() {
     local program=$1 name help option tried=0
     shift
@@ -46,9 +48,10 @@ refuse_the_end() {
             # shellcheck disable=SC2086
             expect 2 "$option: a value is missing before \"--\"" "$program" $name "$option" -- true
             tried=$((tried + 1))
+            [ "$sanitizer" = none ] || break
         done
     done
-    [ "$tried" -gt 30 ] || { echo "$program: $tried options with a value"; bad=1; }
+    [ "$tried" -gt 30 ] || { [ "$sanitizer" != none ] && [ "$tried" -gt 10 ]; } || { echo "$program: $tried options with a value"; bad=1; }
 }
 mapfile -t commands < <("$wattlaw" --help | awk '/^commands/{on=1; next} /^$/{on=0} on && /^  [a-z0-9]/{print $1}')
 refuse_the_end "$wattlaw" "${commands[@]}"

@@ -221,39 +221,44 @@ static void check_bf16(const char *model, enum wl_conv_algorithm conv)
     wl_arena_free(s.a);
 }
 
+/* Of a network its graph in f32 and in bf16, by direct convolution in one of them and by Winograd's in the other: the
+ * kernels themselves are tested in tests/ops. `test_gradients all` has the other half too. */
+static bool all;
+
+static void check_network(const char *model, enum wl_conv_algorithm f32, enum wl_conv_algorithm bf16)
+{
+    check_f32(model, f32);
+    check_bf16(model, bf16);
+    if (!all) return;
+    check_f32(model, bf16);
+    check_bf16(model, f32);
+}
+
 static void test_resnet50_equals_the_oracle(void **state)
 {
     (void)state;
-    check_f32("resnet50", WL_CONV_DIRECT);
-    check_f32("resnet50", WL_CONV_WINOGRAD);
-    check_bf16("resnet50", WL_CONV_DIRECT);
-    check_bf16("resnet50", WL_CONV_WINOGRAD);
+    check_network("resnet50", WL_CONV_DIRECT, WL_CONV_WINOGRAD);
 }
 
 static void test_inception3_equals_the_oracle(void **state)
 {
     (void)state;
-    check_f32("inception3", WL_CONV_DIRECT);
-    check_f32("inception3", WL_CONV_WINOGRAD);
-    check_bf16("inception3", WL_CONV_DIRECT);
-    check_bf16("inception3", WL_CONV_WINOGRAD);
+    check_network("inception3", WL_CONV_WINOGRAD, WL_CONV_DIRECT);
 }
 
 static void test_vgg16_equals_the_oracle(void **state)
 {
     (void)state;
-    check_f32("vgg16", WL_CONV_DIRECT);
-    check_f32("vgg16", WL_CONV_WINOGRAD);
-    check_bf16("vgg16", WL_CONV_DIRECT);
-    check_bf16("vgg16", WL_CONV_WINOGRAD);
+    check_network("vgg16", WL_CONV_DIRECT, WL_CONV_WINOGRAD);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_resnet50_equals_the_oracle),
         cmocka_unit_test(test_inception3_equals_the_oracle),
         cmocka_unit_test(test_vgg16_equals_the_oracle),
     };
+    all = argc > 1 && wl_str_eq(argv[1], "all");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
