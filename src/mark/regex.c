@@ -12,8 +12,10 @@ enum { GROUPS = 16 }; /* group 0 is the whole match */
 /* One expression and what its groups are. */
 struct matcher {
     const char *option; /* its name, for messages */
-    bool set;
-    regex_t regex;
+    bool set, matched;
+    regex_t regex, any_case; /* any_case: the same, upper and lower case alike; of lines before the first match */
+    const char *text;        /* the expression */
+    char near[80];           /* the first line that matches any_case alone; "": none */
     struct {
         const char *name;
         int group;
@@ -24,6 +26,7 @@ struct matcher {
 struct wl_mark_regex {
     struct matcher epoch, begin, step, checkpoint;
     struct wl_mark_log *log; /* NULL: none */
+    const char *log_name;
     struct wl_mark_log_facts facts;
     struct {
         double step, samples; /* as counted since the start of the training; NAN: not known */
@@ -38,6 +41,7 @@ struct wl_mark_regex {
     bool open;                     /* at_begin: epoch `last` runs and may be closed */
     char samples[32], updates[32]; /* at_begin: fields for its end, "" for none */
     int64_t steps;                 /* lines of updates seen */
+    int64_t lines;                 /* of output */
 };
 
 bool wl_mark_regex_is_set(const struct wl_mark_regex_opts *o)
@@ -66,6 +70,20 @@ static int add_field(struct matcher *m, const char *item, struct wl_arena *a, st
     return 0;
 }
 
+/* "\d" of other dialects would match the letter d, and so nothing. */
+static int check_classes(const char *option, const char *regex, struct wl_err *e)
+{
+    for (const char *c = regex; *c; c++) {
+        if (*c != '\\') continue;
+        c++;
+        if (*c == 'd' || *c == 'D')
+            return wl_fail(e, WL_EINVAL, "--%s-regex '%s': \\%c is not known to POSIX extended expressions: write %s",
+                           option, regex, *c, *c == 'd' ? "[0-9]" : "[^0-9]");
+        if (!*c) break;
+    }
+    return 0;
+}
+
 /* `option` is "epoch" or "step", which is also the name of the first group where no list is given. *faulty as in
  * wl_mark_regex_new. */
 static int compile(struct matcher *m, const char *option, const char *regex, const char *fields, const char **faulty,
@@ -78,13 +96,19 @@ static int compile(struct matcher *m, const char *option, const char *regex, con
     *faulty = wl_strf(a, "%s-%s", option, regex ? "regex" : "fields");
     if (!regex && fields) return wl_fail(e, WL_EINVAL, "--%s-fields requires --%s-regex", option, option);
     if (!regex) return 0;
+    if ((rc = check_classes(option, regex, e)) != 0) return rc;
     rc = regcomp(&m->regex, regex, REG_EXTENDED);
     if (rc != 0) {
         regerror(rc, &m->regex, why, sizeof why);
         return wl_fail(e, WL_EINVAL, "--%s-regex '%s': %s", option, regex, why);
     }
     wl_defer(a, free_regex, &m->regex);
+    m->text = regex;
     m->set = true;
+    if (regcomp(&m->any_case, regex, REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0)
+        wl_defer(a, free_regex, &m->any_case);
+    else
+        m->matched = true; /* it is not looked for */
     if (!fields) {
         m->field[0].name = option;
         m->field[0].group = 1;
@@ -123,10 +147,12 @@ static int open_log(struct wl_mark_regex *x, const struct wl_mark_regex_opts *o,
     if (o->log && o->step_regex)
         return wl_fail(e, WL_EINVAL, "--log and --step-regex exclude each other: both say what a step is");
     if (o->log) x->log = wl_mark_log_new(o->log, a);
+    x->log_name = o->log;
     if (x->log && !checkpoint) checkpoint = wl_mark_log_checkpoint_regex(x->log);
     if (x->log && !o->epoch_regex && wl_mark_log_epoch_regex(x->log)) {
         int rc = compile(&x->epoch, "epoch", wl_mark_log_epoch_regex(x->log), "epoch=1", faulty, a, e);
         if (rc) return rc;
+        x->epoch.matched = true; /* the preset's own: not looked for */
         x->at_begin = true;
     }
     return compile(&x->checkpoint, "checkpoint", checkpoint, NULL, faulty, a, e);
@@ -157,9 +183,13 @@ int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts 
 
 /* ---- matching ---- */
 
-static bool match(const struct matcher *m, const char *line, regmatch_t at[GROUPS])
+static bool match(struct matcher *m, const char *line, regmatch_t at[GROUPS])
 {
-    return m->set && regexec(&m->regex, line, GROUPS, at, 0) == 0;
+    if (!m->set) return false;
+    if (regexec(&m->regex, line, GROUPS, at, 0) == 0) return m->matched = true;
+    if (!m->matched && !*m->near && regexec(&m->any_case, line, 0, NULL, 0) == 0)
+        snprintf(m->near, sizeof m->near, "%s", line);
+    return false;
 }
 
 /* The text of field i in buf, without blanks at its ends; "" where the group took no part. */
@@ -358,6 +388,7 @@ static int log_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, str
         return emit(r, t_ns, WL_MARK_METRIC, loss, e);
     }
     if (!wl_mark_log_read_step(r->log, line, &s) || s.step == r->before.step) return 0;
+    r->steps++;
     add_count(&f, "step", s.step);
     add_work(r, &f, s.step, NAN, s.consumed_samples, false);
     add_count(&f, "total", isnan(s.total) ? r->facts.total : s.total);
@@ -391,6 +422,7 @@ int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, 
     if (n >= sizeof text) n = sizeof text - 1;
     memcpy(text, line, n);
     text[n] = '\0';
+    r->lines++;
     if (r->log) wl_mark_log_strip_colours(text);
     if (match(&r->begin, text, at)) r->begin_ns = t_ns;
     if (match(&r->epoch, text, at)) rc = (r->at_begin ? epoch_begins : epoch_ends)(r, t_ns, text, at, &why);
@@ -405,4 +437,33 @@ void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok)
 {
     if (ok && r->open) (void)emit_epoch(r, r->last, r->begin_ns, t_ns, r->samples, r->updates, NULL);
     r->open = false;
+}
+
+/* ---- what has not matched ---- */
+
+static const char *count_of(int64_t lines, struct wl_arena *a)
+{
+    return wl_strf(a, "%lld line%s", (long long)lines, lines == 1 ? "" : "s");
+}
+
+static void add_unmatched(struct wl_strs *out, const struct matcher *m, int64_t lines, struct wl_arena *a)
+{
+    if (!m->set || m->matched) return;
+    if (lines == 0)
+        wl_strs_addf(a, out, "--%s-regex '%s': the command printed nothing", m->option, m->text);
+    else
+        wl_strs_addf(a, out, "--%s-regex '%s' matches no line of the output (%s)%s%s%s", m->option, m->text,
+                     count_of(lines, a), *m->near ? "; it would match '" : "", m->near,
+                     *m->near ? "' but for upper and lower case" : "");
+}
+
+struct wl_strs wl_mark_regex_unmatched(const struct wl_mark_regex *r, struct wl_arena *a)
+{
+    struct wl_strs out = { 0 };
+    add_unmatched(&out, &r->epoch, r->lines, a);
+    add_unmatched(&out, &r->begin, r->lines, a);
+    add_unmatched(&out, &r->step, r->lines, a);
+    if (r->log && r->steps == 0)
+        wl_strs_addf(a, &out, "--log %s finds no step in the output (%s)", r->log_name, count_of(r->lines, a));
+    return out;
 }

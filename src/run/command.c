@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,6 +71,8 @@ static int prepare_job(struct wl_run_command *t, struct wl_err *e)
     struct wl_strs *env = wl_new(t->a, struct wl_strs);
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_MARKS=%s", t->marks_path));
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_RUN_DIR=%s", t->dir));
+    /* Python keeps the lines of a pipe until it ends, and the time of a mark is when its line is read. */
+    if (t->n_pumps && !getenv("PYTHONUNBUFFERED")) wl_strs_add(t->a, env, "PYTHONUNBUFFERED=1");
     if (opts->local_ranks) wl_strs_add(t->a, env, wl_local_ranks_env(opts->local_ranks, t->a));
     for (size_t i = 0; opts->env && i < opts->env->n; i++) wl_strs_add(t->a, env, opts->env->v[i]);
     struct wl_job_spec *spec = wl_new(t->a, struct wl_job_spec);
@@ -253,6 +256,12 @@ void wl_run_command_not_started(struct wl_run_command *t, const struct wl_err *e
     out->error = wl_strdup(t->a, e->msg);
     t->end.t_ns = wl_now_ns();
     close_output(t, false);
+}
+
+struct wl_strs wl_run_command_unmatched(const struct wl_run_command *t)
+{
+    const struct wl_strs none = { 0 };
+    return t->regex && !t->opts->local_ranks ? wl_mark_regex_unmatched(t->regex, t->a) : none;
 }
 
 const char *wl_run_command_log_tail(const struct wl_run_command *t, enum wl_run_status status)
