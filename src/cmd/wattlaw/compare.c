@@ -373,7 +373,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
             if (i) wl_print("\n");
             print_group(&result, &result.groups[i], o->all, a);
         }
-        wl_busy_runs_print(&busy, wl_screen_is_short(o->all));
+        wl_busy_runs_print(&busy, wl_screen_is_short(o->all), a);
         if (wl_screen_is_short(o->all))
             wl_screen_print_rest("tests, the law at each value, pairs and ratios at other worker counts");
     }

@@ -1,8 +1,10 @@
 /* The answers for one source: what is asked for, then the choice for each workload that it has. */
 #include "cmd/cmd.h"
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/recommend/recommend.h"
 #include "cmd/wattlaw/scaling.h"
+#include "cmd/wattlaw/screen.h"
 
 #include <math.h>
 
@@ -50,6 +52,7 @@ struct question {
     const struct wl_recommend_options *o;
     struct wl_recommendation r; /* its source, limits and prices */
     struct wl_observations obs;
+    struct wl_busy_runs busy;
     struct wl_choose_campaign_options how;
     struct wl_choose_where *where, *like;
     size_t n_like;
@@ -66,6 +69,7 @@ static int read_source(struct question *q, struct wl_arena *a, struct wl_err *e)
     const bool unasked = rc == 0 && q->how.work.kind == WL_CHOOSE_UNIT && wl_law_has_tokens_alone(&q->obs);
     if (unasked) q->how.work = (struct wl_choose_work) { WL_CHOOSE_SAMPLES, .amount = 1e9, .noun = "token" };
     if (rc == 0 && (unasked || !isnan(o->tokens))) rc = wl_law_tokens_as_samples(&q->obs, e);
+    if (rc == 0) rc = wl_busy_runs_find(source, o->exclude_busy, &q->obs, &q->busy, a, e);
     if (rc == 0) rc = wl_analysis_add_peaks(source, &q->obs, a, e);
     if (rc == 0) rc = wl_choose_check_columns(&q->obs, q->like, q->n_like, "reference", e);
     if (rc == 0) rc = wl_choose_workloads(&q->obs, q->where, o->where.n, &q->workloads, a, e);
@@ -135,9 +139,11 @@ static int answer_one(const struct question *q, struct wl_arena *a, struct wl_er
     if (q->o->json) {
         struct wl_json *root = wl_analysis_json(r.source, a);
         wl_recommend_json(&r, root, a);
+        wl_busy_runs_json(&q->busy, root);
         wl_json_print(root);
     } else {
         wl_recommend_print(&r, a);
+        wl_busy_runs_print(&q->busy, wl_screen_is_short(q->o->all), a);
     }
     return status_of(&r);
 }
@@ -224,6 +230,10 @@ static int answer_each(const struct question *q, struct wl_arena *a, struct wl_e
     }
     if (to.errors.n && are_equal(&to.errors)) return rc;
     print_errors(q, &to);
+    if (root)
+        wl_busy_runs_json(&q->busy, root);
+    else
+        wl_busy_runs_print(&q->busy, wl_screen_is_short(q->o->all), a);
     if (root) wl_json_print(root);
     return status;
 }
