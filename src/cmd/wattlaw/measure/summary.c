@@ -196,7 +196,7 @@ static void print_job_energy(const struct wl_run_result *r, bool always, struct 
     const struct wl_derived *d = &r->derived;
     const struct wl_job_energy job = wl_job_energy_of(d->attributions, d->n_attributions, a);
     const struct wl_strs lines = wl_job_energy_lines(&job, a);
-    if (!always && !(d->load && d->load->busy) && !(job.reserved < 1)) return;
+    if (!always && !(d->load && d->load->busy) && !(job.reserved.lo < 1)) return;
     for (size_t i = 0; i < lines.n; i++) wl_eprint("  %-12s %s\n", i == 0 ? "job's energy" : "", lines.v[i]);
 }
 
