@@ -85,7 +85,8 @@ static int read_question(struct wl_recommend_options *o, const char *source, str
                                                    .node_size = o->node_size,
                                                    .global_batch = o->global_batch,
                                                    .site_power_w = NAN,
-                                                   .memory_bytes = o->memory_gb * 1e9 };
+                                                   .memory_bytes = o->memory_gb * 1e9,
+                                                   .is_store = wl_analysis_is_store(source) };
     q->r = (struct wl_recommendation) { .source = source, .asked = o, .is_store = wl_analysis_is_store(source) };
     int rc = read_footprint(o, &q->r, &q->notes, a, e);
     if (rc == 0) rc = wl_recommend_read_limits(o, &q->r.options, a, e);
@@ -99,11 +100,22 @@ static int read_question(struct wl_recommend_options *o, const char *source, str
     return rc ? rc : read_source(q, a, e);
 }
 
+/* What is per worker needs their number. */
+static int check_workers(const struct wl_recommend_options *o, const struct wl_recommendation *r, struct wl_err *e)
+{
+    const char *option = !isnan(o->price_worker_h)         ? "--price-worker-hour"
+                         : wl_str_eq(o->minimize, "zeus") ? "--minimize zeus"
+                                                          : NULL;
+    if (!r->campaign.no_workers || !option) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: %s needs the number of workers, which no run has", r->source, option);
+}
+
 static int choose(const struct question *q, struct wl_recommendation *r, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_recommend_options *o = q->o;
     const struct wl_choose_reference_options reference = { q->like, q->n_like, is_fastest(o) };
-    int rc = wl_choose_references(&r->campaign, &r->obs, &reference, &r->options, a, e);
+    int rc = check_workers(o, r, e);
+    if (rc == 0) rc = wl_choose_references(&r->campaign, &r->obs, &reference, &r->options, a, e);
     if (rc) return rc;
     while (!wl_str_eq(wl_choose_quantity_name(r->options.minimize), o->minimize)) r->options.minimize++;
     r->options.probability = o->probability;

@@ -1,6 +1,8 @@
 /* The command line that runs a setting. */
 #include "cmd/wattlaw/recommend/recommend.h"
 
+#include "cmd/wattlaw/analysis.h"
+
 #include <math.h>
 
 /* Two words of a shell. Values come from a file that another person may have written. */
@@ -22,8 +24,9 @@ static const char *of_sweep(const struct wl_choose_campaign *c, size_t i, struct
     return t.s;
 }
 
-/* Caps are set by wattlaw itself; the rest is the program's. */
-static const char *of_measure(const struct wl_choose_campaign *c, size_t i, struct wl_arena *a)
+/* Caps are set by wattlaw itself; the rest is the program's, whose words are known from a run of the setting or not. */
+static const char *of_measure(const struct wl_choose_campaign *c, size_t i, const struct wl_strs *command,
+                              struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
     wl_text_add(&t, "wattlaw measure");
@@ -34,11 +37,18 @@ static const char *of_measure(const struct wl_choose_campaign *c, size_t i, stru
         add_words(&t, wl_strf(a, "--%s", option.s), c->value[i][k], a);
     }
     wl_text_add(&t, " --");
-    add_words(&t, "COMMAND", wl_strf(a, "with %s", c->settings[i].name), a);
+    for (size_t k = 0; k < command->n; k++) {
+        char *word[] = { command->v[k], NULL };
+        wl_text_addf(&t, " %s", wl_shell_quote(a, word));
+    }
+    if (!command->n) add_words(&t, "COMMAND", wl_strf(a, "with %s", c->settings[i].name), a);
     return t.s;
 }
 
 const char *wl_recommend_command(const struct wl_recommendation *r, size_t i, struct wl_arena *a)
 {
-    return r->is_store ? of_sweep(&r->campaign, i, a) : of_measure(&r->campaign, i, a);
+    const struct wl_choose_campaign *c = &r->campaign;
+    struct wl_strs command = { 0 };
+    if (r->is_store) command = wl_analysis_command(r->source, r->obs.run[c->row[i]], a);
+    return r->is_store && !command.n ? of_sweep(c, i, a) : of_measure(c, i, &command, a);
 }

@@ -44,7 +44,8 @@ static int add_workload(struct sources *s, const struct wl_observations *obs, co
                                                     .n_where = s->asked->where.n,
                                                     .node_size = NAN,
                                                     .global_batch = NAN,
-                                                    .site_power_w = NAN };
+                                                    .site_power_w = NAN,
+                                                    .is_store = wl_analysis_is_store(obs->source) };
     struct wl_choose_campaign *c = wl_new(s->a, struct wl_choose_campaign);
     const int rc = wl_choose_collect(obs, &how, c, s->a, e);
     if (rc) return rc;
