@@ -46,8 +46,8 @@ int wl_gate_parse(const char *text, struct wl_gate_condition *out, struct wl_are
     const char *meant = wl_str_closest(name, names, WL_GATE_QUANTITIES);
     struct wl_text list = WL_TEXT(a);
     for (int q = 0; q < WL_GATE_QUANTITIES; q++) wl_text_addf(&list, "%s%s", q ? ", " : "", names[q]);
-    return wl_fail(e, WL_EUSAGE, "'%s': unknown quantity '%s'%s%s%s: one of %s", text, name,
-                   meant ? ", did you mean " : "", meant ? meant : "", meant ? "?" : "", list.s);
+    if (meant) return wl_fail(e, WL_EUSAGE, "'%s': unknown quantity '%s'; did you mean %s?", text, name, meant);
+    return wl_fail(e, WL_EUSAGE, "'%s': unknown quantity '%s': expected one of %s", text, name, list.s);
 }
 
 /* ---- runs ---- */
