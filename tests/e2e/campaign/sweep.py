@@ -477,7 +477,7 @@ def a_grid_of_a_command_needs_no_file(bench):
     check(said.count("matches no line") == 1, said)
     for options, why in ((["--axis", "workers", "--", "true"], "--axis workers: expected KEY=VALUES"),
                          (["--axis", "batch-size=1,2", "--", "true", "{batch-size}"], "a key has letters, digits and _: --axis batch_size=1,2, and {batch_size} in COMMAND"),
-                         (["--axis", "lr=1,2", "--", "true", "{l}"], "{l} is not a placeholder; did you mean {lr}? A key of your own needs"),
+                         (["--axis", "rate=1,2", "--", "true", "{rte}"], "{rte} is not a placeholder; did you mean {rate}? A key of your own needs"),
                          (["--axis", "workers=0", "--", "true", "{workers}"], "--set sweep.workers=0: workers = 0: expected"),
                          (["--axis", "lr=1,2", "--", "true"], "{lr} does not occur"), (["--axis", "lr=1"], "--axis requires -- COMMAND"),
                          (["--epoch-regex", "x", "a.ini"], "--epoch-regex requires -- COMMAND"), (["a.ini", "--", "true"], "not both"),
