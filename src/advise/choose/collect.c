@@ -16,7 +16,7 @@ static bool has_workers(const struct wl_observations *obs)
 }
 
 /* The observations with times and energies that cannot be real as missing ones. Jobs that say nothing of workers are
- * compared as they are: whatever their number is, it is no setting of the campaign. */
+ * compared as they are: their number, whatever it is, was not varied. */
 static struct wl_observations *without_mistakes(const struct wl_choose_collected *s, struct wl_arena *a)
 {
     struct wl_observations *out = wl_new(a, struct wl_observations);

@@ -62,6 +62,11 @@ static void print_above_idle(const struct wl_run_result *r, const struct wl_scop
         after_w += row->idle_after_w;
     }
     const enum wl_provenance from = sum->energy.from;
+    if (isnan(sum->idle.value)) {
+        if (!isnan(before_w) || !isnan(after_w))
+            wl_eprint("  above idle   unknown: others used the machine while its idle power was measured\n");
+        return;
+    }
     const struct wl_amount above = wl_amount_of(sum->energy.value - sum->idle.value, "J", from),
                            before = wl_amount_of(before_w, "W", from), after = wl_amount_of(after_w, "W", from);
     wl_eprint("  above idle   %s: idle power %s before and %s after the command\n", wl_amount_text(&above, a),
@@ -90,7 +95,7 @@ static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
         if (!(best->energy.from & WL_ESTIMATED)) wl_eprint(" by %s", method_words(best->method));
         print_check(sums, n, best, a);
         wl_eprint("\n");
-        if (!isnan(best->idle.value)) print_above_idle(r, best, a);
+        print_above_idle(r, best, a);
     }
 }
 
