@@ -69,7 +69,9 @@ int wl_report_choices(const struct wl_observations *obs, bool is_store, int64_t 
     if (rc) return rc;
     const size_t n = out->n = workloads.n;
     out->v = wl_new_array(a, struct wl_report_choice *, n);
-    struct job j = { &workloads, is_store, drop_epochs, out->v, wl_new_array(a, int, n), wl_new_array(a, struct wl_err, n) };
+    struct job j = {
+        &workloads, is_store, drop_epochs, out->v, wl_new_array(a, int, n), wl_new_array(a, struct wl_err, n)
+    };
     wl_parallel(n, choice_of_workload, &j, a);
     for (size_t k = 0; k < n; k++) {
         if (!j.rc[k]) continue;

@@ -37,8 +37,8 @@ int wl_analysis_add_peaks(const char *path, struct wl_observations *obs, struct 
 /* The root object of --json output, with the members wattlaw (version) and source. */
 struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
 
-/* The words of the command of a run of a store, by its label in the observations; n 0: not known, or it names files or a
- * launcher of that run alone. */
+/* The words of the command of a run of a store, by its label in the observations; n 0: not known, or it names files or
+ * a launcher of that run alone. */
 struct wl_strs wl_analysis_command(const char *path, const char *run, struct wl_arena *a);
 
 /* Option rows of every analysis command, over a struct `options` that has the fields map and json. */

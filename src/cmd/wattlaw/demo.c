@@ -164,9 +164,10 @@ const struct wl_cmd wl_cmd_demo = {
     .name = "demo",
     .usage = "[--folder FOLDER]",
     .help = "run a sweep of power caps on simulated GPUs, for machines without a GPU",
-    .more = "Sweep, caps, sensors and analysis are the real ones; the GPU driver and the training job are simulated, and "
-            "every\n"
-            "number says so. The demo takes about a minute. After an interruption the same command continues it.",
+    .more =
+        "Sweep, caps, sensors and analysis are the real ones; the GPU driver and the training job are simulated, and "
+        "every\n"
+        "number says so. The demo takes about a minute. After an interruption the same command continues it.",
     .options = options,
     .options_size = sizeof(struct demo_options),
     .run = run,

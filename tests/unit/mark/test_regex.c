@@ -192,7 +192,8 @@ static void what_no_line_matches_is_named(void **state)
     } cases[] = {
         { { .epoch_regex = "epoch ([0-9]+)" },
           3,
-          "--epoch-regex 'epoch ([0-9]+)' matches no line of the output (3 lines); it would match 'Epoch 1/3 loss 2.5' but "
+          "--epoch-regex 'epoch ([0-9]+)' matches no line of the output (3 lines); it would match 'Epoch 1/3 loss 2.5' "
+          "but "
           "for upper and lower case" },
         { { .epoch_regex = "iter ([0-9]+)" }, 3, "matches no line of the output (3 lines)" },
         { { .step_regex = "step" }, 0, "--step-regex 'step': the command printed nothing" },

@@ -202,7 +202,9 @@ static double idle_j_beside_others(struct wl_arena *a, const char *scope, bool b
     struct device *v = device_of(a, false);
     double cpu_s[READINGS], cpus[READINGS];
     struct wl_channel_row channels[4] = { v->channels[0], v->channels[1] }, node = v->channels[0];
-    struct wl_time_series series[4] = { v->series[0], v->series[1], { v->t_ns, cpu_s, READINGS }, { v->t_ns, cpus, READINGS } };
+    struct wl_time_series series[4] = {
+        v->series[0], v->series[1], { v->t_ns, cpu_s, READINGS }, { v->t_ns, cpus, READINGS }
+    };
     struct wl_device_row device = { .id = 1, .host = "a" };
     channels[0].scope = channels[1].scope = scope;
     node.scope = "node";

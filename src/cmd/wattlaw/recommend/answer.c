@@ -103,7 +103,7 @@ static int read_question(struct wl_recommend_options *o, const char *source, str
 /* What is per worker needs their number. */
 static int check_workers(const struct wl_recommend_options *o, const struct wl_recommendation *r, struct wl_err *e)
 {
-    const char *option = !isnan(o->price_worker_h)         ? "--price-worker-hour"
+    const char *option = !isnan(o->price_worker_h)        ? "--price-worker-hour"
                          : wl_str_eq(o->minimize, "zeus") ? "--minimize zeus"
                                                           : NULL;
     if (!r->campaign.no_workers || !option) return 0;
