@@ -149,8 +149,8 @@ static void idle_power_of_a_busy_machine_is_a_bound(void **state)
     assert_string_equal(derive(m)->why, "the idle power was not measured: --idle 10s");
 }
 
-/* A model says itself what it takes for the idle power, on a machine that is never idle too. A measured one comes first,
- * and of a meter it is none. */
+/* A model says itself what it takes for the idle power, on a machine that is never idle too. A measured one comes
+ * first, and of a meter it is none. */
 static void a_models_idle_power_is_known(void **state)
 {
     struct machine *m = machine_of(*state, 2, 1);
