@@ -26,7 +26,6 @@ struct matcher {
 struct wl_mark_regex {
     struct matcher epoch, begin, step, checkpoint;
     struct wl_mark_log *log; /* NULL: none */
-    const char *log_name;
     struct wl_mark_log_facts facts;
     struct {
         double step, samples; /* as counted since the start of the training; NAN: not known */
@@ -147,12 +146,10 @@ static int open_log(struct wl_mark_regex *x, const struct wl_mark_regex_opts *o,
     if (o->log && o->step_regex)
         return wl_fail(e, WL_EINVAL, "--log and --step-regex exclude each other: both say what a step is");
     if (o->log) x->log = wl_mark_log_new(o->log, a);
-    x->log_name = o->log;
     if (x->log && !checkpoint) checkpoint = wl_mark_log_checkpoint_regex(x->log);
     if (x->log && !o->epoch_regex && wl_mark_log_epoch_regex(x->log)) {
         int rc = compile(&x->epoch, "epoch", wl_mark_log_epoch_regex(x->log), "epoch=1", faulty, a, e);
         if (rc) return rc;
-        x->epoch.matched = true; /* the preset's own: not looked for */
         x->at_begin = true;
     }
     return compile(&x->checkpoint, "checkpoint", checkpoint, NULL, faulty, a, e);
@@ -388,7 +385,6 @@ static int log_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, str
         return emit(r, t_ns, WL_MARK_METRIC, loss, e);
     }
     if (!wl_mark_log_read_step(r->log, line, &s) || s.step == r->before.step) return 0;
-    r->steps++;
     add_count(&f, "step", s.step);
     add_work(r, &f, s.step, NAN, s.consumed_samples, false);
     add_count(&f, "total", isnan(s.total) ? r->facts.total : s.total);
@@ -460,10 +456,8 @@ static void add_unmatched(struct wl_strs *out, const struct matcher *m, int64_t 
 struct wl_strs wl_mark_regex_unmatched(const struct wl_mark_regex *r, struct wl_arena *a)
 {
     struct wl_strs out = { 0 };
-    add_unmatched(&out, &r->epoch, r->lines, a);
+    if (!r->log) add_unmatched(&out, &r->epoch, r->lines, a); /* it may be the preset's own */
     add_unmatched(&out, &r->begin, r->lines, a);
     add_unmatched(&out, &r->step, r->lines, a);
-    if (r->log && r->steps == 0)
-        wl_strs_addf(a, &out, "--log %s finds no step in the output (%s)", r->log_name, count_of(r->lines, a));
     return out;
 }

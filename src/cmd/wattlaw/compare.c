@@ -53,9 +53,8 @@ static const struct wl_opt options[] = {
       .type = WL_STRS,
       .offset = offsetof(struct compare_options, fail_if),
       .unit = "CONDITION",
-      .help =
-          "change from BASE to NEW that fails, with exit status 1, as energy>3% or throughput<-5%; of time, energy, "
-          "power, edp, throughput, token_rate, energy_per_sample, energy_per_token (default: none)" },
+      .help = "change from BASE to NEW that fails, with exit status 1, such as energy>3% or throughput<-5%; of time, "
+              "energy, power, edp, throughput, token_rate, energy_per_sample, energy_per_token (default: none)" },
     { .name = "undecided",
       .type = WL_CHOICE,
       .offset = offsetof(struct compare_options, undecided),

@@ -39,7 +39,7 @@ int wl_sweep_command_experiment(const struct wl_strs *axes, const char *epoch_re
     for (size_t i = 0; i < axes->n; i++) {
         const char *equals = strchr(axes->v[i], '=');
         if (!equals || equals == axes->v[i] || !equals[1])
-            return wl_fail(e, WL_EUSAGE, "--axis %s: expected KEY=VALUES, as workers=1,2,4", axes->v[i]);
+            return wl_fail(e, WL_EUSAGE, "--axis %s: expected KEY=VALUES, such as workers=1,2,4", axes->v[i]);
         int rc = check_key(axes->v[i], (size_t)(equals - axes->v[i]), a, e);
         if (rc) return rc;
         wl_strs_add(a, &all, wl_strf(a, "sweep.%s", axes->v[i]));
