@@ -68,8 +68,8 @@ int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, 
                        struct wl_err *e) WL_MUST_CHECK;
 void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok);
 
-/* Expressions, or the log, that no line has matched so far: one sentence each, with a line that they miss by the case
- * of letters alone. Empty: each has matched. Of checkpoints nothing is said, as a job need not save one. */
+/* Expressions that no line has matched so far: one sentence each, with a line that they miss by the case of letters
+ * alone. Empty: each has matched. Of checkpoints nothing is said, as a job need not save one. */
 struct wl_strs wl_mark_regex_unmatched(const struct wl_mark_regex *r, struct wl_arena *a);
 
 #endif

@@ -197,8 +197,7 @@ static void what_no_line_matches_is_named(void **state)
           "for upper and lower case" },
         { { .epoch_regex = "iter ([0-9]+)" }, 3, "matches no line of the output (3 lines)" },
         { { .step_regex = "step" }, 0, "--step-regex 'step': the command printed nothing" },
-        { { .log = "megatron" }, 3, "--log megatron finds no step in the output (3 lines)" },
-        { { .log = "lightning" }, 3, "--log lightning finds no step" },
+        { { .log = "lightning" }, 3, NULL },
         { { .epoch_regex = "Epoch ([0-9]+)", .start_regex = "^begin" }, 3, "--start-regex '^begin' matches no line" },
         { { .epoch_regex = "Epoch ([0-9]+)", .checkpoint_regex = "saved" }, 3, NULL },
     };
