@@ -277,9 +277,10 @@ static int collect_from(struct wl_choose_collected *s, const struct wl_observati
     }
     s->bad_energies = count_bad_energies(s, usable);
     if (s->c->n) return check_workloads(s, &names, e);
-    return wl_fail(e, WL_EINVAL, "%s: no run with a positive time and worker count%s%s", s->obs->source,
+    return wl_fail(e, WL_EINVAL, "%s: no run with a positive time and worker count%s%s%s", s->obs->source,
                    s->bad_caps ? " and caps that can be set" : "",
-                   names_workload(s->o) ? " matches --where workload" : "");
+                   names_workload(s->o) ? " matches --where workload" : "",
+                   has_workers(s->obs) ? "" : ": no row has workers; --map workers=COLUMN names their column");
 }
 
 int wl_choose_collect_runs(struct wl_choose_collected *s, struct wl_err *e)

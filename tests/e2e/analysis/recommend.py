@@ -419,6 +419,7 @@ def rows_that_do_not_count():
         got = answer("huge.csv", "--minimize", objective)
         assert "2 workers" in {s["setting"].split(",")[0] for s in got["settings"]}
         says("\n".join(got["notes"]), "excluded: 6 rows without a positive time", "excluded: 3 energies that are not from 1e-09 to 1e+18 J", "excluded: 2 runs with a power cap")
+    refused("no row has workers; --map workers=COLUMN names their column", write("no_workers.csv", [dict(r, workers="") for r in good]))
     refused("no run with a positive time and worker count and caps that can be set", write("all_huge.csv", [dict(r, power_cap_w=f"1e30{r['run']}") for r in good]))
     says(run("good.csv", "--where", "workers=99", status=1)[0], "None of 12 settings may be chosen")
 

@@ -45,10 +45,42 @@ static const char *of_measure(const struct wl_choose_campaign *c, size_t i, cons
     return t.s;
 }
 
+static struct wl_strs words_of(const struct wl_recommendation *r, size_t i, struct wl_arena *a)
+{
+    return wl_analysis_command(r->source, r->obs.run[r->campaign.row[i]], a);
+}
+
+static bool is_equal(const struct wl_strs *x, const struct wl_strs *y)
+{
+    bool equal = x->n == y->n;
+    for (size_t k = 0; k < x->n && equal; k++) equal = wl_str_eq(x->v[k], y->v[k]);
+    return equal;
+}
+
+/* Do i and j differ in what the program was told, and not only in caps? */
+static bool differs_for_program(const struct wl_choose_campaign *c, size_t i, size_t j)
+{
+    for (size_t k = 0; k < c->n_axes; k++)
+        if (!(c->axes[k].setting && c->axes[k].setting->is_cap) && !wl_str_eq(c->value[i][k], c->value[j][k]))
+            return true;
+    return false;
+}
+
+/* The command of a run of setting i; n 0: not known, or another setting has the same, which then is not in it. */
+static struct wl_strs command_of(const struct wl_recommendation *r, size_t i, struct wl_arena *a)
+{
+    struct wl_strs command = { 0 };
+    size_t j = 0;
+    if (r->is_store) command = words_of(r, i, a);
+    while (j < r->campaign.n && !differs_for_program(&r->campaign, i, j)) j++;
+    if (!command.n || j == r->campaign.n) return command;
+    const struct wl_strs other = words_of(r, j, a);
+    if (is_equal(&command, &other)) command.n = 0;
+    return command;
+}
+
 const char *wl_recommend_command(const struct wl_recommendation *r, size_t i, struct wl_arena *a)
 {
-    const struct wl_choose_campaign *c = &r->campaign;
-    struct wl_strs command = { 0 };
-    if (r->is_store) command = wl_analysis_command(r->source, r->obs.run[c->row[i]], a);
-    return r->is_store && !command.n ? of_sweep(c, i, a) : of_measure(c, i, &command, a);
+    const struct wl_strs command = command_of(r, i, a);
+    return r->is_store && !command.n ? of_sweep(&r->campaign, i, a) : of_measure(&r->campaign, i, &command, a);
 }
