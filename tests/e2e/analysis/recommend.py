@@ -101,6 +101,10 @@ def known_truth():
     over = got["over_worst_interval95"] if got["choice"] == got["reference"] else got["over_reference"]["energy_ratio_interval95"]
     assert over[0] < 1 < over[1], over
     assert " % less than " not in text.splitlines()[0] and "  against  " in text, text
+    own = got["choice"] == got["reference"]
+    assert own != (f", but not shown to be less than that of {got['reference']}." in text.splitlines()[0]), text
+    slower = run(path, "--reference", "workers=4" if "8" in got["choice"] else "workers=8")[0].splitlines()[0]
+    assert ", but not shown to be less than that of " in slower, slower
 
 def own_reference():
     """A slowdown is over the same setting without a cap: same workers, same batch."""
