@@ -349,6 +349,7 @@ def infeasible():
 def poor_data():
     got = answer(write("one.csv", rows(counts=(4,), caps=(150,))))
     assert got["choice"] == "4 workers" and any("nothing to choose from" in note for note in got["notes"])
+    says(run("one.csv")[0].splitlines()[0], "One setting was measured, 4 workers: wattlaw sweep measures others to choose from.")
     got = answer(write("single.csv", rows(counts=(4,), caps=(150,), repeats=1, epochs=1)))
     assert got["choice"] == "4 workers"
     got = answer(write("caps.csv", rows(counts=(4,), caps=(None, 100, 150, 200))), "--max-slowdown", "15%")

@@ -149,9 +149,12 @@ static const char *shown_saving(const struct wl_recommendation *r, struct wl_are
 static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
-    wl_print("Use %s: the least expected %s of %s%s%s.\n", name_of(r, x->choice), words_of(r->options.minimize),
-             wl_format_count(x->allowed, "setting", a), r->options.n_limits ? " within the limits" : "",
-             shown_saving(r, a));
+    if (r->campaign.n == 1)
+        wl_print("One setting was measured, %s: wattlaw sweep measures others to choose from.\n", name_of(r, x->choice));
+    else
+        wl_print("Use %s: the least expected %s of %s%s%s.\n", name_of(r, x->choice), words_of(r->options.minimize),
+                 wl_format_count(x->allowed, "setting", a), r->options.n_limits ? " within the limits" : "",
+                 shown_saving(r, a));
     wl_print("  %-14s %s\n", r->campaign.unit, amounts_text(r, (size_t)x->choice, a));
     print_saving(r, a);
 }
