@@ -57,7 +57,7 @@ static bool is_equal(const struct wl_strs *x, const struct wl_strs *y)
     return equal;
 }
 
-/* Do i and j differ in what the program was told, and not only in caps? */
+/* Do i and j differ in more than caps, which wattlaw sets itself? */
 static bool differs_for_program(const struct wl_choose_campaign *c, size_t i, size_t j)
 {
     for (size_t k = 0; k < c->n_axes; k++)

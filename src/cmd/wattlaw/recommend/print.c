@@ -150,7 +150,8 @@ static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
     if (r->campaign.n == 1)
-        wl_print("One setting was measured, %s: wattlaw sweep measures others to choose from.\n", name_of(r, x->choice));
+        wl_print("One setting was measured, %s: wattlaw sweep measures others to choose from.\n",
+                 name_of(r, x->choice));
     else
         wl_print("Use %s: the least expected %s of %s%s%s.\n", name_of(r, x->choice), words_of(r->options.minimize),
                  wl_format_count(x->allowed, "setting", a), r->options.n_limits ? " within the limits" : "",
