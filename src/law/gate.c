@@ -196,7 +196,11 @@ static void compare(struct wl_gate_check *c, struct sample base, struct sample n
 static const char *why_undecided(const struct wl_gate_check *c, struct wl_arena *a)
 {
     if (!c->base_runs || !c->new_runs)
-        return wl_strf(a, "%s has no %s", c->base_runs ? "NEW" : "BASE", quantities[c->quantity].name);
+        return wl_strf(a, "%s no %s",
+                       c->base_runs  ? "NEW has"
+                       : c->new_runs ? "BASE has"
+                                     : "BASE and NEW have",
+                       quantities[c->quantity].name);
     if (isnan(c->p_worse)) return "needs at least two runs of each";
     if (c->p_worse <= ALPHA) return "beyond its bound alone, but not among so many checks";
     return wl_strf(a, "the interval has %.3g %% in it: more runs decide", 100 * c->condition->change);
@@ -221,6 +225,9 @@ static void decide(struct wl_gate_result *r, struct wl_arena *a)
 
 /* ---- all of them ---- */
 
+/* Of a configuration without any setting. */
+static const char *title_of(const char *key) { return *key ? key : "all runs"; }
+
 static bool has(const struct side *s, const char *key)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -240,7 +247,7 @@ static void note_missing(const struct side *of, const struct side *in, const cha
 {
     for (size_t i = 0; i < of->n; i++)
         if (is_first(of, i) && !has(in, of->v[i].key))
-            wl_strs_add(a, &r->notes, wl_strf(a, "%s is not in %s and was not compared", of->v[i].key, name));
+            wl_strs_add(a, &r->notes, wl_strf(a, "%s is not in %s and was not compared", title_of(of->v[i].key), name));
 }
 
 static void add_check(struct wl_gate_result *r, const struct side *base, const struct side *now, const char *key,
@@ -284,7 +291,7 @@ int wl_gate_compare(const struct wl_observations *base, const struct wl_observat
             e, WL_EINVAL,
             "no configuration is in both %s (%s) and %s (%s): --by names the columns that tell configurations "
             "apart",
-            base->source, sides[0].v[0].key, now->source, sides[1].v[0].key);
+            base->source, title_of(sides[0].v[0].key), now->source, title_of(sides[1].v[0].key));
     decide(out, a);
     return 0;
 }
