@@ -100,7 +100,11 @@ void wl_job_energy_json(const struct wl_attribution_row *rows, size_t n,
 {
     const struct wl_job_energy job = wl_job_energy_of(rows, n, a);
     struct wl_json *o = wl_json_add_object(object, "job");
+    bool simulated = false;
+    for (size_t i = 0; i < n; i++) simulated |= rows[i].simulated;
     wl_json_add_str(o, "method", job.method);
+    wl_json_add_bool(o, "estimated", n > 0); /* whatever the meter: the part is the method's */
+    wl_json_add_bool(o, "simulated", simulated);
     wl_json_add_real(o, "energy_j", n ? job.energy.value : NAN);
     wl_json_add_real(o, "energy_lo_j", n ? job.least.value : NAN);
     wl_json_add_real(o, "energy_hi_j", n ? job.most.value : NAN);

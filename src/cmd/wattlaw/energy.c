@@ -235,6 +235,8 @@ static void add_footprint(struct wl_json *root, const struct energy_options *o, 
     for (size_t i = 0; i < r->n; i++) {
         struct wl_json *g = wl_json_add_object(groups, NULL);
         wl_json_add_str(g, "title", r->groups[i].title);
+        wl_json_add_bool(g, "estimated", r->groups[i].estimated);
+        wl_json_add_bool(g, "simulated", r->groups[i].simulated);
         struct wl_footprint at = wl_footprint_with_intensity(&o->footprint, r->groups[i].carbon_g_per_kwh);
         wl_cmd_footprint_energy_json(&at, r->groups[i].kwh, g);
     }
