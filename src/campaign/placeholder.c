@@ -37,9 +37,9 @@ static int fail_unknown(const struct wl_experiment *x, const char *name, const c
     for (size_t i = 0; i < x->n_user; i++) wl_strs_add(a, &names, x->user[i].key);
     const char *near = wl_str_closest(name, (const char *const *)names.v, names.n);
     return wl_fail(e, WL_EINVAL,
-                   "%s: {%s} is not a placeholder%s%s%s; a key of your own needs its values in [sweep], and "
-                   "{{ and }} are plain braces",
-                   where, name, near ? "; did you mean {" : "", near ? near : "", near ? "}?" : "");
+                   "%s: {%s} is not a placeholder%s%s%s A key of your own needs its values in [sweep]; {{ and }} are "
+                   "plain braces",
+                   where, name, near ? "; did you mean {" : "", near ? near : "", near ? "}?" : ".");
 }
 
 /* wattlaw-train is in the folder of this program, or in PATH. */

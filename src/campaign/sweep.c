@@ -93,6 +93,14 @@ static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result
     }
 }
 
+/* What the first finished run lacks, all will lack. */
+static void say_unmatched(struct wl_sweep *s, const struct wl_run_result *r)
+{
+    for (size_t i = 0; i < r->unmatched.n && !s->said_unmatched; i++)
+        wl_log(WL_WARN, "campaign", "run %lld: %s", (long long)r->run, r->unmatched.v[i]);
+    s->said_unmatched |= r->unmatched.n > 0;
+}
+
 static int create_run_folder(const struct wl_sweep *s, size_t i, struct wl_run_opts *opts, struct wl_arena *a,
                              struct wl_err *e)
 {
@@ -118,6 +126,7 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
     if (rc < 0) return rc;
     note_result(s, i, &r, opts.stored_dir);
     if (s->opts->on_run) s->opts->on_run(s->opts->ctx, &s->grid, i, s->run_ids[i], &r);
+    say_unmatched(s, &r);
     if (s->budget) rc = wl_sweep_budget_add(s->budget, i, e);
     if (rc < 0) return rc;
     if (r.status == WL_RUN_INTERRUPTED) return wl_fail(e, WL_EINTR, "%s", r.error);

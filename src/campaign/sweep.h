@@ -20,6 +20,7 @@ struct wl_sweep {
     double *took_s; /* [trial] sum over finished runs */
     double *took_n;
     struct wl_sweep_budget *budget; /* NULL: no limits */
+    bool said_unmatched;            /* expressions that no output line matches: said once */
     struct wl_arena *a;
 };
 

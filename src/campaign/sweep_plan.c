@@ -156,6 +156,7 @@ static struct wl_settings settings_of(const struct wl_sweep *s, const struct wl_
     bool accumulation = x->sweep.accumulation.n || t->local_batch;
     struct wl_settings set = wl_trial_settings(t);
     if (!workers) set.workers = NAN;
+    if (!workers && !x->sweep.global_batch.n) set.global_batch = NAN; /* it follows from them */
     if (!threads) set.threads = NAN;
     if (!accumulation) set.accumulation = NAN;
     set.extra = extra_json(s, t);

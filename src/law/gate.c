@@ -46,8 +46,8 @@ int wl_gate_parse(const char *text, struct wl_gate_condition *out, struct wl_are
     const char *meant = wl_str_closest(name, names, WL_GATE_QUANTITIES);
     struct wl_text list = WL_TEXT(a);
     for (int q = 0; q < WL_GATE_QUANTITIES; q++) wl_text_addf(&list, "%s%s", q ? ", " : "", names[q]);
-    return wl_fail(e, WL_EUSAGE, "'%s': unknown quantity '%s'%s%s%s: one of %s", text, name,
-                   meant ? ", did you mean " : "", meant ? meant : "", meant ? "?" : "", list.s);
+    if (meant) return wl_fail(e, WL_EUSAGE, "'%s': unknown quantity '%s'; did you mean %s?", text, name, meant);
+    return wl_fail(e, WL_EUSAGE, "'%s': unknown quantity '%s': expected one of %s", text, name, list.s);
 }
 
 /* ---- runs ---- */
@@ -204,7 +204,11 @@ static void compare(struct wl_gate_check *c, struct sample base, struct sample n
 static const char *why_undecided(const struct wl_gate_check *c, struct wl_arena *a)
 {
     if (!c->base_runs || !c->new_runs)
-        return wl_strf(a, "%s has no %s", c->base_runs ? "NEW" : "BASE", quantities[c->quantity].name);
+        return wl_strf(a, "%s no %s",
+                       c->base_runs  ? "NEW has"
+                       : c->new_runs ? "BASE has"
+                                     : "BASE and NEW have",
+                       quantities[c->quantity].name);
     if (isnan(c->p_worse)) return "needs at least two runs of each";
     if (c->p_worse <= ALPHA) return "beyond its bound alone, but not among so many checks";
     return wl_strf(a, "the interval has %.3g %% in it: more runs decide", 100 * c->condition->change);
@@ -228,6 +232,9 @@ static void decide(struct wl_gate_result *r, struct wl_arena *a)
 }
 
 /* ---- all of them ---- */
+
+/* Of a configuration without any setting. */
+static const char *title_of(const char *key) { return *key ? key : "all runs"; }
 
 /* In reverse, so that the runs of a configuration keep their order. */
 static void index_side(struct side *s, struct wl_numbering *keys, size_t most, struct wl_arena *a)
@@ -255,7 +262,7 @@ static void note_missing(const struct sides *s, const struct side *in, const cha
 {
     for (size_t k = 0; k < s->keys.n; k++)
         if (!in->first[k])
-            wl_strs_add(a, &r->notes, wl_strf(a, "%s is not in %s and was not compared", s->keys.text[k], name));
+            wl_strs_add(a, &r->notes, wl_strf(a, "%s is not in %s and was not compared", title_of(s->keys.text[k]), name));
 }
 
 static void add_check(struct wl_gate_result *r, const struct sides *s, size_t key, enum wl_gate_quantity q,
@@ -297,7 +304,7 @@ int wl_gate_compare(const struct wl_observations *base, const struct wl_observat
             e, WL_EINVAL,
             "no configuration is in both %s (%s) and %s (%s): --by names the columns that tell configurations "
             "apart",
-            base->source, sides.base.v[0].key, now->source, sides.now.v[0].key);
+            base->source, title_of(sides.base.v[0].key), now->source, title_of(sides.now.v[0].key));
     decide(out, a);
     return 0;
 }

@@ -13,8 +13,10 @@ enum { GROUPS = 16 }; /* group 0 is the whole match */
 /* One expression and what its groups are. */
 struct matcher {
     const char *option; /* its name, for messages */
-    bool set;
-    regex_t regex;
+    bool set, matched;
+    regex_t regex, any_case; /* any_case: the same, upper and lower case alike; of lines before the first match */
+    const char *text;        /* the expression */
+    char near[80];           /* the first line that matches any_case alone; "": none */
     struct {
         const char *name;
         int group;
@@ -64,6 +66,7 @@ struct wl_mark_regex {
     bool open;                     /* at_begin: epoch `last` runs and may be closed */
     char samples[32], updates[32]; /* at_begin: fields for its end, "" for none */
     int64_t steps;                 /* lines of updates seen */
+    int64_t lines;                 /* of output */
 };
 
 bool wl_mark_regex_is_set(const struct wl_mark_regex_opts *o)
@@ -92,6 +95,20 @@ static int add_field(struct matcher *m, const char *item, struct wl_arena *a, st
     return 0;
 }
 
+/* "\d" of other dialects would match the letter d, and so nothing. */
+static int check_classes(const char *option, const char *regex, struct wl_err *e)
+{
+    for (const char *c = regex; *c; c++) {
+        if (*c != '\\') continue;
+        c++;
+        if (*c == 'd' || *c == 'D')
+            return wl_fail(e, WL_EINVAL, "--%s-regex '%s': \\%c is not known to POSIX extended expressions: write %s",
+                           option, regex, *c, *c == 'd' ? "[0-9]" : "[^0-9]");
+        if (!*c) break;
+    }
+    return 0;
+}
+
 /* `option` is "epoch" or "step", which is also the name of the first group where no list is given. *faulty as in
  * wl_mark_regex_new. */
 static int compile(struct matcher *m, const char *option, const char *regex, const char *fields, const char **faulty,
@@ -104,13 +121,19 @@ static int compile(struct matcher *m, const char *option, const char *regex, con
     *faulty = wl_strf(a, "%s-%s", option, regex ? "regex" : "fields");
     if (!regex && fields) return wl_fail(e, WL_EINVAL, "--%s-fields requires --%s-regex", option, option);
     if (!regex) return 0;
+    if ((rc = check_classes(option, regex, e)) != 0) return rc;
     rc = regcomp(&m->regex, regex, REG_EXTENDED);
     if (rc != 0) {
         regerror(rc, &m->regex, why, sizeof why);
         return wl_fail(e, WL_EINVAL, "--%s-regex '%s': %s", option, regex, why);
     }
     wl_defer(a, free_regex, &m->regex);
+    m->text = regex;
     m->set = true;
+    if (regcomp(&m->any_case, regex, REG_EXTENDED | REG_ICASE | REG_NOSUB) == 0)
+        wl_defer(a, free_regex, &m->any_case);
+    else
+        m->matched = true; /* it is not looked for */
     if (!fields) {
         m->field[0].name = option;
         m->field[0].group = 1;
@@ -185,9 +208,13 @@ int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts 
 
 /* ---- matching ---- */
 
-static bool match(const struct matcher *m, const char *line, regmatch_t at[GROUPS])
+static bool match(struct matcher *m, const char *line, regmatch_t at[GROUPS])
 {
-    return m->set && regexec(&m->regex, line, GROUPS, at, 0) == 0;
+    if (!m->set) return false;
+    if (regexec(&m->regex, line, GROUPS, at, 0) == 0) return m->matched = true;
+    if (!m->matched && !*m->near && regexec(&m->any_case, line, 0, NULL, 0) == 0)
+        snprintf(m->near, sizeof m->near, "%s", line);
+    return false;
 }
 
 /* The text of field i in buf, without blanks at its ends; "" where the group took no part. */
@@ -524,6 +551,7 @@ int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, 
     memcpy(text, line, n);
     text[n] = '\0';
     const bool is_lower_bar = wl_mark_log_is_lower_bar(text);
+    r->lines++;
     if (r->log) wl_mark_log_strip_colours(text);
     if (match(&r->begin, text, at)) r->begin_ns = t_ns;
     if (match(&r->epoch, text, at)) rc = (r->at_begin ? epoch_begins : epoch_ends)(r, t_ns, text, at, &why);
@@ -540,4 +568,31 @@ void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok)
     if (ok) (void)release(r, &r->checkpoint_held, WL_MARK_CHECKPOINT, NULL);
     if (ok && r->open) (void)emit_epoch(r, r->last, r->begin_ns, t_ns, r->samples, r->updates, NULL);
     r->open = false;
+}
+
+/* ---- what has not matched ---- */
+
+static const char *count_of(int64_t lines, struct wl_arena *a)
+{
+    return wl_strf(a, "%lld line%s", (long long)lines, lines == 1 ? "" : "s");
+}
+
+static void add_unmatched(struct wl_strs *out, const struct matcher *m, int64_t lines, struct wl_arena *a)
+{
+    if (!m->set || m->matched) return;
+    if (lines == 0)
+        wl_strs_addf(a, out, "--%s-regex '%s': the command printed nothing", m->option, m->text);
+    else
+        wl_strs_addf(a, out, "--%s-regex '%s' matches no line of the output (%s)%s%s%s", m->option, m->text,
+                     count_of(lines, a), *m->near ? "; it would match '" : "", m->near,
+                     *m->near ? "' but for upper and lower case" : "");
+}
+
+struct wl_strs wl_mark_regex_unmatched(const struct wl_mark_regex *r, struct wl_arena *a)
+{
+    struct wl_strs out = { 0 };
+    if (!r->log) add_unmatched(&out, &r->epoch, r->lines, a); /* it may be the preset's own */
+    add_unmatched(&out, &r->begin, r->lines, a);
+    add_unmatched(&out, &r->step, r->lines, a);
+    return out;
 }

@@ -25,7 +25,7 @@ struct wl_mark_regex_opts {
     { .name = "epoch-regex", .type = WL_STR, .offset = offsetof(holder, at.epoch_regex), \
       .unit = "REGEX", .help = "regular expression of output lines that report an epoch, for programs without marks (default: none)" }, \
     { .name = "epoch-fields", .type = WL_STR, .offset = offsetof(holder, at.epoch_fields), \
-      .unit = "FIELDS", .help = "capture groups of --epoch-regex by number, as epoch=1,train_loss=2 (default epoch=1)" }, \
+      .unit = "FIELDS", .help = "capture groups of --epoch-regex by number, such as epoch=1,train_loss=2 (default epoch=1)" }, \
     { .name = "epoch-at", .type = WL_CHOICE, .offset = offsetof(holder, at.epoch_at), \
       .choices = "end|begin", .help = "position of the epoch line: at the end or the beginning of its epoch (default end)" }, \
     { .name = "start-regex", .type = WL_STR, .offset = offsetof(holder, at.start_regex), \
@@ -33,7 +33,7 @@ struct wl_mark_regex_opts {
     { .name = "step-regex", .type = WL_STR, .offset = offsetof(holder, at.step_regex), \
       .unit = "REGEX", .help = "regular expression of output lines that report an update (default: none)" }, \
     { .name = "step-fields", .type = WL_STR, .offset = offsetof(holder, at.step_fields), \
-      .unit = "FIELDS", .help = "capture groups of --step-regex by number, as step=1,loss=2,samples=3 (default step=1)" }, \
+      .unit = "FIELDS", .help = "capture groups of --step-regex by number, such as step=1,loss=2,samples=3 (default step=1)" }, \
     { .name = "log", .type = WL_CHOICE, .offset = offsetof(holder, at.log), \
       .choices = WL_MARK_LOG_CHOICES, .help = "framework whose log lines report steps, samples and loss, instead of --step-regex (default: none)" }, \
     { .name = "checkpoint-regex", .type = WL_STR, .offset = offsetof(holder, at.checkpoint_regex), \
@@ -43,7 +43,7 @@ struct wl_mark_regex_opts {
     { .name = "tokens-per-sample", .type = WL_INT, .offset = offsetof(holder, at.tokens_per_sample), .def = "0", .min = 0, .max = 1e12, \
       .help = "number of tokens in a sample (sequence length), for output without tokens; 0: unknown" }, \
     { .name = "define", .type = WL_STRS, .offset = offsetof(holder, at.define), \
-      .unit = "FIELDS", .help = "definition of a metric, as name=val_f1 better=larger unit=% label=F1_on_held-out_data (default: none)" }
+      .unit = "FIELDS", .help = "definition of a metric, such as name=val_f1 better=larger unit=% label=F1_on_held-out_data (default: none)" }
 /* clang-format on */
 
 /* True if any expression is set. */
@@ -70,5 +70,9 @@ void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok);
 
 /* Where a framework's lines were asked for and none was about a step: what may be the reason; else NULL. */
 const char *wl_mark_regex_without_steps(const struct wl_mark_regex *r);
+
+/* Expressions that no line has matched so far: one sentence each, with a line that they miss by the case of letters
+ * alone. Empty: each has matched. Of checkpoints nothing is said, as a job need not save one. */
+struct wl_strs wl_mark_regex_unmatched(const struct wl_mark_regex *r, struct wl_arena *a);
 
 #endif

@@ -41,6 +41,7 @@ static const struct {
     [WL_CPUS] = { "cpus", "", false, WL_POLL_SECOND },
     [WL_PROCESS_UTIL] = { "process_util_pct", "%", false, WL_POLL_SECOND },
     [WL_OTHER_PROCESSES] = { "other_processes", "", false, WL_POLL_SECOND },
+    [WL_IDLE_POWER] = { "idle_power_w", "W", false, WL_POLL_SECOND },
 };
 
 static const char *const scopes[WL_SCOPES] = {

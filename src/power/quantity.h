@@ -39,6 +39,7 @@ enum wl_quantity {
     WL_PROCESS_UTIL, /* process_util_pct: %, busy time of the GPU by all processes (scope gpu) or the job's (scope job)
                       */
     WL_OTHER_PROCESSES, /* other_processes: processes on the GPU that are not the job's */
+    WL_IDLE_POWER,      /* idle_power_w: W, what a model of the device takes for its power at rest */
     WL_QUANTITIES
 };
 

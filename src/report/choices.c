@@ -17,11 +17,11 @@ static void set_options(struct wl_report_choice *c)
     c->options.n_limits = 0;
 }
 
-static int choose(struct wl_report_choice *c, const struct wl_observations *obs, int64_t drop_epochs,
+static int choose(struct wl_report_choice *c, const struct wl_observations *obs, bool is_store, int64_t drop_epochs,
                   struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_choose_campaign_options how = {
-        .drop_epochs = drop_epochs, .node_size = NAN, .global_batch = NAN, .site_power_w = NAN
+        .drop_epochs = drop_epochs, .node_size = NAN, .global_batch = NAN, .site_power_w = NAN, .is_store = is_store
     };
     struct wl_err why = { 0 };
     if (wl_choose_campaign(obs, &how, &c->campaign, a, &why)) {
@@ -49,6 +49,7 @@ static int choose(struct wl_report_choice *c, const struct wl_observations *obs,
 
 struct job {
     const struct wl_choose_workloads *workloads;
+    bool is_store;
     int64_t drop_epochs;
     struct wl_report_choice **out;
     int *rc;
@@ -60,11 +61,11 @@ static void choice_of_workload(void *ctx, size_t k, struct wl_arena *a)
     const struct job *j = ctx;
     struct wl_report_choice *c = j->out[k] = wl_new(a, struct wl_report_choice);
     c->workload = j->workloads->name[k];
-    j->rc[k] = choose(c, &j->workloads->obs[k], j->drop_epochs, a, &j->e[k]);
+    j->rc[k] = choose(c, &j->workloads->obs[k], j->is_store, j->drop_epochs, a, &j->e[k]);
 }
 
-int wl_report_choices(const struct wl_observations *obs, int64_t drop_epochs, struct wl_report_choices *out,
-                      struct wl_arena *a, struct wl_err *e)
+int wl_report_choices(const struct wl_observations *obs, bool is_store, int64_t drop_epochs,
+                      struct wl_report_choices *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_choose_workloads workloads;
     *out = (struct wl_report_choices) { 0 };
@@ -72,7 +73,9 @@ int wl_report_choices(const struct wl_observations *obs, int64_t drop_epochs, st
     if (rc) return rc;
     const size_t n = out->n = workloads.n;
     out->v = wl_new_array(a, struct wl_report_choice *, n);
-    struct job j = { &workloads, drop_epochs, out->v, wl_new_array(a, int, n), wl_new_array(a, struct wl_err, n) };
+    struct job j = {
+        &workloads, is_store, drop_epochs, out->v, wl_new_array(a, int, n), wl_new_array(a, struct wl_err, n)
+    };
     wl_parallel(n, choice_of_workload, &j, a);
     for (size_t k = 0; k < n; k++) {
         if (!j.rc[k]) continue;

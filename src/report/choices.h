@@ -25,8 +25,9 @@ struct wl_report_choices {
     size_t n;
 };
 
-int wl_report_choices(const struct wl_observations *obs, int64_t drop_epochs, struct wl_report_choices *out,
-                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* is_store: as in struct wl_choose_campaign_options. */
+int wl_report_choices(const struct wl_observations *obs, bool is_store, int64_t drop_epochs,
+                      struct wl_report_choices *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The setting that the choice is compared with, or WL_CHOOSE_NO_REFERENCE. */
 size_t wl_report_choice_reference(const struct wl_report_choice *c);

@@ -155,7 +155,8 @@ int wl_report_data_load(struct wl_report_data *g, struct wl_store *store, const 
     if (rc == 0) rc = count_work(g, e);
     if (rc == 0) rc = wl_law_fit(&g->observations, &how, &g->law, a, e);
     if (rc == 0) rc = wl_report_models(&g->law, true, &g->models, a, e);
-    if (rc == 0 && g->observations.n) rc = wl_report_choices(&g->observations, options->drop_epochs, &g->choices, a, e);
+    if (rc == 0 && g->observations.n)
+        rc = wl_report_choices(&g->observations, store != NULL, options->drop_epochs, &g->choices, a, e);
     if (rc) return rc;
     name_work(g);
     index_runs(g);

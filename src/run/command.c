@@ -276,6 +276,12 @@ void wl_run_command_not_started(struct wl_run_command *t, const struct wl_err *e
     close_output(t, false);
 }
 
+struct wl_strs wl_run_command_unmatched(const struct wl_run_command *t)
+{
+    const struct wl_strs none = { 0 };
+    return t->regex && !t->opts->local_ranks ? wl_mark_regex_unmatched(t->regex, t->a) : none;
+}
+
 const char *wl_run_command_log_tail(const struct wl_run_command *t, enum wl_run_status status)
 {
     return status != WL_RUN_DONE ? wl_run_command_read_log(t, t->a) : NULL;

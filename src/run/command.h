@@ -52,6 +52,10 @@ void wl_run_command_finish(struct wl_run_command *t, struct wl_run_result *out);
 /* The same for a command that could not be started, with this error. */
 void wl_run_command_not_started(struct wl_run_command *t, const struct wl_err *e, struct wl_run_result *out);
 
+/* Expressions over the output that no line has matched (wl_mark_regex_unmatched). With several ranks nothing is said:
+ * one of them prints. */
+struct wl_strs wl_run_command_unmatched(const struct wl_run_command *t);
+
 /* The end of the log of a run with this status; NULL: it is done, or has no log. */
 const char *wl_run_command_log_tail(const struct wl_run_command *t, enum wl_run_status status);
 

@@ -81,8 +81,9 @@ double wl_derive_used(const struct wl_derivation *d, int channel, int64_t t0_ns,
 /* The latest good reading up to the run's end; NAN: none. */
 double wl_derive_last(const struct wl_derivation *d, int channel);
 
-/* Are so many CPUs in use by others much? */
-bool wl_derive_is_much(const struct wl_load_row *r, double cpus);
+/* Did others use the CPUs of a machine (NULL: of none that is known) much between two instants outside of the run? What
+ * is not known is not much. */
+bool wl_derive_was_busy(const struct wl_derivation *d, const struct wl_derive_machine *m, int64_t t0_ns, int64_t t1_ns);
 
 /* What others did on the machine; own_cpu_s: of wattlaw itself, other_run: 1 if another one measured there. NAN: not
  * known. */

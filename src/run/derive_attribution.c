@@ -129,27 +129,27 @@ static struct wl_attribution_slice *slices_of(const struct wl_derivation *d, con
 
 /* ---- a device ---- */
 
-/* Did others use the CPUs much between two instants outside of the run? What is not known is not much. */
-static bool was_busy(const struct wl_derivation *d, const struct share *s, int64_t t0_ns, int64_t t1_ns)
+/* The idle power that a model assumes; NAN: the device has a meter. */
+static double modelled_idle_w(const struct wl_derivation *d, const struct wl_energy_row *row)
 {
-    if (!s->machine) return false;
-    double used_s = wl_derive_used(d, s->machine->busy, t0_ns, t1_ns);
-    return wl_derive_is_much(d->out->load, used_s * WL_NS_PER_S / (double)(t1_ns - t0_ns));
+    const ptrdiff_t c = channel_of(d, row->device, WL_IDLE_POWER, row->scope);
+    return row->estimated ? wl_derive_last(d, (int)c) : NAN;
 }
 
-/* The idle power before and after, of which a busy machine's is left out, or else its bounds: what was measured on a
- * busy machine is at least the idle power. Returns why it is not known. */
+/* The idle power before and after, of which a busy machine's is left out, else that of the model, or else its bounds:
+ * what was measured on a busy machine is at least the idle power. Returns why it is not known. */
 static const char *set_idle(const struct wl_derivation *d, const struct share *s, const struct wl_energy_row *row,
                             struct wl_attribution_case *c)
 {
     const struct wl_run_window *w = &d->windows[0];
     const int64_t idle_ns = d->idle_s > 0 ? (int64_t)(d->idle_s * WL_NS_PER_S) : 1;
     const double least_w = fmin(row->idle_before_w, row->idle_after_w), /* fmin and fmax skip one that is missing */
-        before_w = was_busy(d, s, w->t0_ns - idle_ns, w->t0_ns) ? NAN : row->idle_before_w,
-                 after_w = was_busy(d, s, w->t1_ns, w->t1_ns + idle_ns) ? NAN : row->idle_after_w;
-    c->idle_known = !isnan(before_w) || !isnan(after_w);
-    c->idle_lo_w = c->idle_known ? fmin(before_w, after_w) : 0;
-    c->idle_hi_w = c->idle_known ? fmax(before_w, after_w) : least_w;
+        before_w = wl_derive_was_busy(d, s->machine, w->t0_ns - idle_ns, w->t0_ns) ? NAN : row->idle_before_w,
+                 after_w = wl_derive_was_busy(d, s->machine, w->t1_ns, w->t1_ns + idle_ns) ? NAN : row->idle_after_w;
+    const double lo_w = fmin(before_w, after_w), modelled_w = isnan(lo_w) ? modelled_idle_w(d, row) : NAN;
+    c->idle_known = !isnan(lo_w) || !isnan(modelled_w);
+    c->idle_lo_w = !isnan(lo_w) ? lo_w : c->idle_known ? modelled_w : 0;
+    c->idle_hi_w = !isnan(lo_w) ? fmax(before_w, after_w) : c->idle_known ? modelled_w : least_w;
     if (c->idle_known) return NULL;
     return isnan(least_w) ? "the idle power was not measured: --idle 10s"
                           : "the idle power was measured while others used the machine";

@@ -131,24 +131,41 @@ static void compute_energies(struct energies *x)
 
 struct idle_power {
     double before_w, after_w;
+    bool was_idle_before, was_idle_after; /* others did not use the machine much */
 };
+
+/* The machine whose CPUs a channel's energy depends on; NULL: that of a GPU does not. */
+static const struct wl_derive_machine *machine_of(const struct wl_derivation *d, size_t c)
+{
+    const struct wl_device_row *device = wl_derive_device(d, d->channels.v[c].device);
+    size_t n;
+    const struct wl_derive_machine *v = wl_derive_machines(d, &n);
+    for (size_t i = 0; device && i < n && !wl_str_eq(d->channels.v[c].scope, wl_scope_name(WL_SCOPE_GPU)); i++)
+        if (wl_str_eq(v[i].host, device->host)) return &v[i];
+    return NULL;
+}
 
 /* Mean power of the idle device. After the job the first quarter is excluded: clocks and fans are still slowing down.
  */
 static struct idle_power idle_power_of(const struct wl_derivation *d, size_t c)
 {
-    struct idle_power r = { NAN, NAN };
+    struct idle_power r = { NAN, NAN, true, true };
     if (!(d->idle_s > 0)) return r;
     int64_t idle_ns = (int64_t)(d->idle_s * WL_NS_PER_S), start = d->windows[0].t0_ns, end = d->windows[0].t1_ns;
     r.before_w = energy_between(d, c, start - idle_ns, start).mean_w;
     r.after_w = energy_between(d, c, end + idle_ns / 4, end + idle_ns).mean_w;
+    const struct wl_derive_machine *m = machine_of(d, c);
+    r.was_idle_before = !wl_derive_was_busy(d, m, start - idle_ns, start);
+    r.was_idle_after = !wl_derive_was_busy(d, m, end, end + idle_ns);
     return r;
 }
 
-/* What the idle device would have drawn; if the power before or after is unknown, from the other one. */
+/* What the idle device would have drawn; if the power before or after is unknown, or was measured while others used the
+ * machine, from the other one. */
 static double idle_j(const struct idle_power *r, const struct wl_run_window *w)
 {
-    double mean_w = isnan(r->before_w) ? r->after_w : isnan(r->after_w) ? r->before_w : (r->before_w + r->after_w) / 2;
+    const double before_w = r->was_idle_before ? r->before_w : NAN, after_w = r->was_idle_after ? r->after_w : NAN;
+    const double mean_w = isnan(before_w) ? after_w : isnan(after_w) ? before_w : (before_w + after_w) / 2;
     return mean_w * (double)(w->t1_ns - w->t0_ns) / WL_NS_PER_S;
 }
 

@@ -107,9 +107,14 @@ static double mean_runnable(const struct wl_derivation *d)
 
 /* ---- is it busy? ---- */
 
-bool wl_derive_is_much(const struct wl_load_row *r, double cpus)
+/* Are so many CPUs in use by others much, of those that are online? */
+static bool is_much(double cpus, double online) { return cpus > fmax(MOST_OF_MACHINE * online, MOST_CPUS); }
+
+bool wl_derive_was_busy(const struct wl_derivation *d, const struct wl_derive_machine *m, int64_t t0_ns, int64_t t1_ns)
 {
-    return cpus > fmax(MOST_OF_MACHINE * r->cpus, MOST_CPUS);
+    if (!m) return false;
+    const double used_s = wl_derive_used(d, m->busy, t0_ns, t1_ns);
+    return is_much(used_s * WL_NS_PER_S / (double)(t1_ns - t0_ns), wl_derive_last(d, m->cpus));
 }
 
 static void add_reason(struct wl_text *t, const char *reason)
@@ -120,7 +125,7 @@ static void add_reason(struct wl_text *t, const char *reason)
 static const char *busy_cpus(const struct wl_load_row *r, double time_s, struct wl_arena *a)
 {
     double share = r->other_cpu_s / r->busy_cpu_s, cpus = r->other_cpu_s / time_s;
-    if (time_s < SHORTEST_S || !(share > MOST_SHARE) || !wl_derive_is_much(r, cpus)) return NULL;
+    if (time_s < SHORTEST_S || !(share > MOST_SHARE) || !is_much(cpus, r->cpus)) return NULL;
     const char *runnable = isnan(r->runnable) ? "" : wl_strf(a, ", %.2g tasks runnable", r->runnable);
     return wl_strf(a, "others used %.0f %% of the busy CPU time (%.2g of %.0f CPUs%s)", 100 * share, cpus, r->cpus,
                    runnable);
@@ -128,7 +133,7 @@ static const char *busy_cpus(const struct wl_load_row *r, double time_s, struct 
 
 static const char *busy_while_idle(const struct wl_load_row *r, struct wl_arena *a)
 {
-    if (!wl_derive_is_much(r, r->idle_other_cpus)) return NULL;
+    if (!is_much(r->idle_other_cpus, r->cpus)) return NULL;
     return wl_strf(a, "the idle power was measured while others used %.2g CPUs", r->idle_other_cpus);
 }
 

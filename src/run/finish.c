@@ -76,6 +76,18 @@ static void note_sensors(struct wl_active_run *run)
     for (size_t i = 0; i < out->notes.n; i++) wl_recorder_note(&run->recorder, "warn", "power", out->notes.v[i]);
 }
 
+/* What a job that failed would have printed is not known. */
+static void note_output(struct wl_active_run *run)
+{
+    struct wl_run_result *out = run->out;
+    if (out->status != WL_RUN_DONE) return;
+    out->unmatched = wl_run_command_unmatched(&run->command);
+    for (size_t i = 0; i < out->unmatched.n; i++) {
+        wl_strs_add(run->a, &out->notes, out->unmatched.v[i]);
+        wl_recorder_note(&run->recorder, "warn", "mark", out->unmatched.v[i]);
+    }
+}
+
 static void note_gaps(struct wl_active_run *run)
 {
     struct wl_anchor now = wl_anchor_now();
@@ -183,6 +195,7 @@ int wl_run_finish(struct wl_active_run *run, struct wl_err *e)
     if (run->opts->local_ranks) wl_peer_ranks_judge(&run->peers, out);
     end_caps(run);
     note_sensors(run);
+    note_output(run);
     wl_recorder_finish(r);
     if (run->opts->watch) run->opts->watch->on_end(run->opts->watch->ctx, run);
     if (run->has_parts && !out->flag) out->flag = "its caps were changed: its windows are runs of their own";

@@ -118,7 +118,8 @@ struct wl_run_result {
     const char *caps_left;             /* why caps could not be restored; NULL: they were */
     const char **achieved;             /* [n_caps] what the device did under it, for people; NULL: not measured */
     size_t n_caps;
-    struct wl_strs notes; /* what else a reader of its numbers should know: GPUs shared with others ... */
+    struct wl_strs notes;     /* what else a reader of its numbers should know: GPUs shared with others ... */
+    struct wl_strs unmatched; /* expressions that no output line of a finished command matched; among the notes too */
     struct wl_cooldown cooldown;
     struct wl_slurm_energy slurm;
     const char *flag;     /* why the run's numbers must not be used; NULL: they may */

@@ -160,10 +160,10 @@ static const char *name(const struct wl_choose_campaign *c, size_t i, bool caps,
 {
     struct wl_text t = WL_TEXT(a);
     const double n = c->settings[i].workers;
-    wl_text_addf(&t, "%g worker%s", n, n == 1 ? "" : "s");
+    if (!c->no_workers) wl_text_addf(&t, "%g worker%s", n, n == 1 ? "" : "s");
     for (size_t k = 1; k < c->n_axes; k++)
         if (!c->axes[k].derived && (caps || !is_cap(&c->axes[k]))) add_words(&c->axes[k], c->value[i][k], &t);
-    return t.s;
+    return t.n ? t.s : "all runs";
 }
 
 const char *wl_choose_name_setting(const struct wl_choose_campaign *c, size_t i, struct wl_arena *a)

@@ -88,6 +88,9 @@ static void note_evidence(struct wl_choose_collected *s)
     for (size_t i = 0; i < c->n; i++) powers += s->runs[WL_JOINT_POWER][i].n > 0;
     if (c->n == 1)
         wl_strs_add(s->a, &c->notes, "one setting was measured: there is nothing to choose from");
+    else if (c->no_workers)
+        wl_strs_add(s->a, &c->notes,
+                    "the runs have no worker count, neither from an axis nor from marks: each counts as one whole");
     else if (!workers)
         wl_strs_addf(s->a, &c->notes, "one worker count was measured (%g): nothing is said about others",
                      c->settings[0].workers);

@@ -53,6 +53,7 @@ struct wl_choose_campaign_options {
     double global_batch; /* samples per update that are needed; NAN: any */
     double site_power_w; /* of all devices, against measured peaks, else caps; NAN: any */
     double memory_bytes; /* of a device, against the column peak_memory_bytes; NAN or 0: any */
+    bool is_store;       /* it has all settings of a run; a CSV file may have the workers under another name */
 };
 
 /* What the campaign varied, besides the workload. */
@@ -65,6 +66,7 @@ struct wl_choose_axis {
 
 struct wl_choose_campaign {
     struct wl_choose_axis *axes; /* workers first, whether it varied or not */
+    bool no_workers;             /* no run of a store has a worker count: each counts as one whole (workers 1) */
     size_t n_axes;
     struct wl_choose_setting *settings;
     size_t n;

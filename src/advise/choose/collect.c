@@ -8,7 +8,15 @@
 
 static bool is_within(double v, double least, double most) { return v >= least && v <= most; }
 
-/* The observations with times and energies that cannot be real as missing ones. */
+static bool has_workers(const struct wl_observations *obs)
+{
+    for (size_t i = 0; i < obs->n; i++)
+        if (!isnan(obs->workers[i])) return true;
+    return false;
+}
+
+/* The observations with times and energies that cannot be real as missing ones. Jobs that say nothing of workers are
+ * compared as they are: their number, whatever it is, was not varied. */
 static struct wl_observations *without_mistakes(const struct wl_choose_collected *s, struct wl_arena *a)
 {
     struct wl_observations *out = wl_new(a, struct wl_observations);
@@ -20,6 +28,10 @@ static struct wl_observations *without_mistakes(const struct wl_choose_collected
         out->time_s[i] = is_within(t, WL_CHOOSE_TIME_MIN, WL_CHOOSE_TIME_MAX) ? t : NAN;
         out->energy_j[i] = is_within(j, WL_CHOOSE_ENERGY_MIN, WL_CHOOSE_ENERGY_MAX) ? j : NAN;
     }
+    s->c->no_workers = s->o->is_store && !has_workers(s->obs);
+    if (!s->c->no_workers) return out;
+    out->workers = wl_new_array(a, double, out->n);
+    for (size_t i = 0; i < out->n; i++) out->workers[i] = 1;
     return out;
 }
 
@@ -265,9 +277,10 @@ static int collect_from(struct wl_choose_collected *s, const struct wl_observati
     }
     s->bad_energies = count_bad_energies(s, usable);
     if (s->c->n) return check_workloads(s, &names, e);
-    return wl_fail(e, WL_EINVAL, "%s: no run with a positive time and worker count%s%s", s->obs->source,
+    return wl_fail(e, WL_EINVAL, "%s: no run with a positive time and worker count%s%s%s", s->obs->source,
                    s->bad_caps ? " and caps that can be set" : "",
-                   names_workload(s->o) ? " matches --where workload" : "");
+                   names_workload(s->o) ? " matches --where workload" : "",
+                   has_workers(s->obs) ? "" : ": no row has workers; --map workers=COLUMN names their column");
 }
 
 int wl_choose_collect_runs(struct wl_choose_collected *s, struct wl_err *e)

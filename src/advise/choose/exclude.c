@@ -25,7 +25,8 @@ static void find_peaks(struct wl_choose_collected *s)
     c->peak_is_cap = wl_new_array(s->a, bool, c->n);
     for (size_t i = 0; i < c->n; i++) {
         c->peak_is_cap[i] = isnan(c->peak_w[i]);
-        if (c->peak_is_cap[i]) c->peak_w[i] = s->obs->power_cap_w[c->row[i]] * c->settings[i].workers;
+        if (c->peak_is_cap[i])
+            c->peak_w[i] = c->no_workers ? NAN : s->obs->power_cap_w[c->row[i]] * c->settings[i].workers;
     }
 }
 
@@ -51,11 +52,13 @@ static const char *breaks_machine(const struct wl_choose_collected *s, size_t i)
 {
     const struct wl_choose_campaign_options *o = s->o;
     const double n = s->c->settings[i].workers, batch = s->obs->global_batch[s->c->row[i]];
+    if (s->c->no_workers && !isnan(o->node_size)) return "its worker count is not known, for --node-size";
     if (!isnan(o->node_size) && fmod(n, o->node_size) != 0)
         return wl_strf(s->a, "%g worker%s: not a multiple of --node-size %g", n, n == 1 ? "" : "s", o->node_size);
     if (isnan(o->global_batch)) return NULL;
     if (!isnan(batch) && batch != o->global_batch)
         return wl_strf(s->a, "global batch %g, not --global-batch %g", batch, o->global_batch);
+    if (s->c->no_workers && isnan(batch)) return "its global batch is not known, for --global-batch";
     if (fmod(o->global_batch, n) != 0)
         return wl_strf(s->a, "%g workers do not divide --global-batch %g", n, o->global_batch);
     return NULL;

@@ -159,6 +159,27 @@ int wl_analysis_add_peaks(const char *given, struct wl_observations *obs, struct
     return 0;
 }
 
+static bool is_of_one_run(const char *command, const struct wl_run_row *r)
+{
+    return strstr(command, "--node-of") || (r->folder && strstr(command, r->folder));
+}
+
+struct wl_strs wl_analysis_command(const char *path, const char *run, struct wl_arena *a)
+{
+    struct wl_store *store;
+    struct wl_strs words = { 0 };
+    struct wl_run_filter filter = { 0 };
+    struct wl_run_rows rows;
+    struct wl_err e;
+    if (!run || wl_str_to_int(run, &filter.run) || open_store(path, &store, a, &e)) return words;
+    const int rc = wl_store_runs(store, &filter, &rows, a, &e);
+    wl_store_close(store);
+    if (rc || rows.n != 1 || !rows.v[0].command || is_of_one_run(rows.v[0].command, &rows.v[0])) return words;
+    /* the store may be somebody else's: words are split, and quoted again where they are printed */
+    if (wl_shell_split(rows.v[0].command, &words, a, &e)) words.n = 0;
+    return words;
+}
+
 struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a)
 {
     struct wl_json *root = wl_json_root_object(a);

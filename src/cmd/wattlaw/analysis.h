@@ -37,6 +37,10 @@ int wl_analysis_add_peaks(const char *path, struct wl_observations *obs, struct 
 /* The root object of --json output, with the members wattlaw (version) and source. */
 struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
 
+/* The words of the command of a run of a store, by its label in the observations; n 0: not known, or it names files or
+ * a launcher of that run alone. */
+struct wl_strs wl_analysis_command(const char *path, const char *run, struct wl_arena *a);
+
 /* Option rows of every analysis command, over a struct `options` that has the fields map and json. */
 #define WL_ANALYSIS_OPT_ROWS(options)                                                                  \
     { .name = "map",                                                                                   \
@@ -47,6 +51,13 @@ struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
     {                                                                                                  \
         .name = "json", .type = WL_FLAG, .offset = offsetof(options, json),                            \
         .help = "print the results as JSON (docs/formats.md)"                                          \
+    }
+
+/* Row for a struct with the field `exclude_busy`. */
+#define WL_EXCLUDE_BUSY_OPT_ROW(options)                                                    \
+    {                                                                                       \
+        .name = "exclude-busy", .type = WL_FLAG, .offset = offsetof(options, exclude_busy), \
+        .help = "exclude runs that were measured on a busy machine"                         \
     }
 
 /* Option row of the work of a law (wl_law_per_work), and the rows of the commands that fit a law to runs: the fields
@@ -78,9 +89,6 @@ struct wl_json *wl_analysis_json(const char *path, struct wl_arena *a);
           .min = 0,                                                                                  \
           .max = 1e9,                                                                                \
           .help = "number of first epochs of each run to exclude as warm-up (one is always kept)" }, \
-    {                                                                                                \
-        .name = "exclude-busy", .type = WL_FLAG, .offset = offsetof(options, exclude_busy),          \
-        .help = "exclude runs that were measured on a busy machine"                                  \
-    }
+        WL_EXCLUDE_BUSY_OPT_ROW(options)
 
 #endif

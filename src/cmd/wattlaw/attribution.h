@@ -17,9 +17,11 @@
 struct wl_job_energy {
     struct wl_amount energy, above, idle; /* value NAN: not known */
     struct wl_amount least, most;         /* bounds of energy; NAN: nothing is known */
-    double use_share, reserved;           /* of the first device */
-    const char *method;                   /* of all devices: "cpu-time, sole-user" */
-    const char *why;                      /* why energy is not known */
+    struct wl_job_share {
+        double lo, hi;     /* NAN: not known of any device */
+    } use_share, reserved; /* least and most of a device */
+    const char *method;    /* of all devices: "cpu-time, sole-user" */
+    const char *why;       /* why energy is not known; of a device without bounds, if there is one */
 };
 
 struct wl_job_energy wl_job_energy_of(const struct wl_attribution_row *rows, size_t n, struct wl_arena *a);

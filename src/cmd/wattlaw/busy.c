@@ -62,14 +62,21 @@ int wl_busy_runs_find(const char *path, bool exclude, struct wl_observations *ob
     return 0;
 }
 
-void wl_busy_runs_print(const struct wl_busy_runs *b, bool shortened)
+const char *wl_busy_runs_text(const struct wl_busy_runs *b, struct wl_arena *a)
+{
+    if (b->rows.n == 0) return NULL;
+    return wl_strf(a, "%zu of %zu runs%s%s, %s", b->rows.n, b->runs, b->of ? " of " : "", b->of ? b->of : "",
+                   b->excluded ? "excluded" : "included (--exclude-busy leaves them out)");
+}
+
+void wl_busy_runs_print(const struct wl_busy_runs *b, bool shortened, struct wl_arena *a)
 {
     enum { LISTED = 8 };
-    if (b->rows.n == 0) return;
+    const char *text = wl_busy_runs_text(b, a);
+    if (!text) return;
     wl_print("\n");
     wl_fprint_in(WL_STDOUT, WL_CAUTION, "busy machine");
-    wl_print(": %zu of %zu runs, %s\n", b->rows.n, b->runs,
-             b->excluded ? "excluded" : "included (--exclude-busy leaves them out)");
+    wl_print(": %s\n", text);
     if (shortened) return;
     for (size_t i = 0; i < b->rows.n && i < LISTED; i++)
         wl_print("  run %-6lld %s\n", (long long)b->rows.v[i].run, b->rows.v[i].busy);

@@ -6,6 +6,7 @@
 #include "store/read.h"
 
 struct wl_busy_runs {
+    const char *of;           /* whose runs, where there are several tables ("BASE"); NULL: there is one */
     struct wl_busy_rows rows; /* those that the table has rows of */
     size_t runs;              /* all runs of the table */
     bool known;               /* a store says which they are, a CSV file does not */
@@ -17,8 +18,11 @@ struct wl_busy_runs {
 int wl_busy_runs_find(const char *path, bool exclude, struct wl_observations *obs, struct wl_busy_runs *out,
                       struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* Prints how many, and but for `shortened` which; nothing where there are none. */
-void wl_busy_runs_print(const struct wl_busy_runs *b, bool shortened);
+/* "3 of 12 runs of BASE, included (--exclude-busy leaves them out)"; NULL: there are none. */
+const char *wl_busy_runs_text(const struct wl_busy_runs *b, struct wl_arena *a);
+
+/* Prints that, and but for `shortened` which runs; nothing where there are none. */
+void wl_busy_runs_print(const struct wl_busy_runs *b, bool shortened, struct wl_arena *a);
 void wl_busy_runs_json(const struct wl_busy_runs *b,
                        struct wl_json *root); /* busy_runs, busy_excluded; nothing of a CSV file */
 

@@ -53,9 +53,8 @@ static const struct wl_opt options[] = {
       .type = WL_STRS,
       .offset = offsetof(struct compare_options, fail_if),
       .unit = "CONDITION",
-      .help =
-          "change from BASE to NEW that fails, with exit status 1, as energy>3% or throughput<-5%; of time, energy, "
-          "power, edp, throughput, token_rate, energy_per_sample, energy_per_token (default: none)" },
+      .help = "change from BASE to NEW that fails, with exit status 1, such as energy>3% or throughput<-5%; of time, "
+              "energy, power, edp, throughput, token_rate, energy_per_sample, energy_per_token (default: none)" },
     { .name = "undecided",
       .type = WL_CHOICE,
       .offset = offsetof(struct compare_options, undecided),
@@ -373,7 +372,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
             if (i) wl_print("\n");
             print_group(&result, &result.groups[i], o->all, a);
         }
-        wl_busy_runs_print(&busy, wl_screen_is_short(o->all));
+        wl_busy_runs_print(&busy, wl_screen_is_short(o->all), a);
         if (wl_screen_is_short(o->all))
             wl_screen_print_rest("tests, the law at each value, pairs and ratios at other worker counts");
     }

@@ -173,9 +173,10 @@ const struct wl_cmd wl_cmd_demo = {
     .name = "demo",
     .usage = "[--folder FOLDER]",
     .help = "run a sweep of power caps on simulated GPUs, for machines without a GPU",
-    .more = "Everything but the GPU driver and the training job is the real thing; all numbers are marked simulated. "
-            "About a\n"
-            "minute. An interrupted demo continues where it was.",
+    .more =
+        "Sweep, caps, sensors and analysis are the real ones; the GPU driver and the training job are simulated, and "
+        "every\n"
+        "number says so. The demo takes about a minute. After an interruption the same command continues it.",
     .options = options,
     .options_size = sizeof(struct demo_options),
     .run = run,

@@ -2,6 +2,7 @@
 #include "cmd/cmd.h"
 
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/curves.h"
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/format.h"
@@ -19,7 +20,7 @@ struct energy_options {
     int64_t drop_epochs;
     struct wl_footprint footprint;
     const char *target, *work;
-    bool all, json;
+    bool all, json, exclude_busy;
 };
 
 static const struct wl_opt options[] = {
@@ -52,6 +53,7 @@ static const struct wl_opt options[] = {
       .type = WL_FLAG,
       .offset = offsetof(struct energy_options, all),
       .help = "print every group in full, however many there are" },
+    WL_EXCLUDE_BUSY_OPT_ROW(struct energy_options),
     WL_ANALYSIS_OPT_ROWS(struct energy_options),
     WL_OPT_END
 };
@@ -233,6 +235,8 @@ static void add_footprint(struct wl_json *root, const struct energy_options *o, 
     for (size_t i = 0; i < r->n; i++) {
         struct wl_json *g = wl_json_add_object(groups, NULL);
         wl_json_add_str(g, "title", r->groups[i].title);
+        wl_json_add_bool(g, "estimated", r->groups[i].estimated);
+        wl_json_add_bool(g, "simulated", r->groups[i].simulated);
         struct wl_footprint at = wl_footprint_with_intensity(&o->footprint, r->groups[i].carbon_g_per_kwh);
         wl_cmd_footprint_energy_json(&at, r->groups[i].kwh, g);
     }
@@ -257,6 +261,7 @@ struct findings {
 struct input {
     const char *source; /* store, campaign folder or CSV file */
     struct wl_observations obs;
+    struct wl_busy_runs busy;
     const char *metric; /* of the target; NULL: there is none */
     double target;      /* the value that the metric must reach */
     struct wl_points points;
@@ -275,6 +280,7 @@ static int read_input(struct energy_options *o, struct input *in, struct wl_strs
         rc = wl_fail(e, WL_EUSAGE, "--target counts epochs: it excludes --work %s", o->work);
     if (rc == 0) rc = wl_analysis_read_metric(in->source, &o->map, in->metric, &in->obs, a, e);
     if (rc == 0) rc = wl_law_per_work(&in->obs, o->work, a, e);
+    if (rc == 0) rc = wl_busy_runs_find(in->source, o->exclude_busy, &in->obs, &in->busy, a, e);
     if (rc || !o->footprint.intensity) return rc;
     return wl_analysis_add_carbon(in->source, o->footprint.intensity, &in->obs, uncovered, a, e);
 }
@@ -316,10 +322,10 @@ static int analyse(const struct energy_options *o, const struct input *in, struc
     return rc ? rc : extrapolate(in, out, a, e);
 }
 
-static void print_json(const struct energy_options *o, const char *source, const struct findings *found,
+static void print_json(const struct energy_options *o, const struct input *in, const struct findings *found,
                        struct wl_arena *a)
 {
-    struct wl_json *root = wl_analysis_json(source, a);
+    struct wl_json *root = wl_analysis_json(in->source, a);
     struct wl_json_streams *streams = wl_json_streams_new(a);
     wl_json_add_int(root, "drop_epochs", o->drop_epochs);
     wl_energy_law_json(&found->energy, root, streams);
@@ -331,6 +337,7 @@ static void print_json(const struct energy_options *o, const char *source, const
         wl_json_add_null(root, "target");
     if (found->extrapolations) wl_scaling_extrapolated_json(found->extrapolations, found->scaling.n, root);
     add_footprint(root, o, &found->energy, &found->uncovered);
+    wl_busy_runs_json(&in->busy, root);
     wl_json_print_streams(root, streams);
 }
 
@@ -345,7 +352,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rc == 0) rc = analyse(o, &in, &found, a, e);
     if (rc) return rc;
     if (o->json) {
-        print_json(o, in.source, &found, a);
+        print_json(o, &in, &found, a);
     } else {
         print_result(o, &found.energy, a);
         if (in_full(o, found.scaling.n))
@@ -356,6 +363,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         for (size_t i = 0; found.extrapolations && i < found.scaling.n; i++)
             wl_scaling_print_extrapolated(&found.extrapolations[i], a);
         for (size_t i = 0; i < found.uncovered.n; i++) wl_print("note: %s\n", found.uncovered.v[i]);
+        wl_busy_runs_print(&in.busy, wl_screen_is_short(o->all), a);
     }
     return any_run(&found.energy) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

@@ -122,7 +122,8 @@ static const char *escaped(const char *text, struct wl_arena *a)
     return t.s;
 }
 
-static void print_markdown(const struct wl_gate_result *r, bool conditions, struct wl_arena *a)
+static void print_markdown(const struct wl_gate_result *r, const struct wl_busy_runs busy[2], bool conditions,
+                           struct wl_arena *a)
 {
     wl_print("**wattlaw compare**: %s\n\n|", escaped(answer(r, conditions, a), a));
     for (size_t k = 0; k < COLUMNS; k++)
@@ -140,6 +141,10 @@ static void print_markdown(const struct wl_gate_result *r, bool conditions, stru
         wl_print("\n");
     }
     for (size_t i = 0; i < r->notes.n; i++) wl_print("\n%s\n", escaped(r->notes.v[i], a));
+    for (size_t i = 0; i < 2; i++) {
+        const char *text = wl_busy_runs_text(&busy[i], a);
+        if (text) wl_print("\nbusy machine: %s\n", escaped(text, a));
+    }
 }
 
 /* ---- JSON ---- */
@@ -210,17 +215,18 @@ int wl_gate_run(const struct wl_gate_request *q, struct wl_arena *a, struct wl_e
     if (rc) return wl_err_prefix(e, "--fail-if");
     rc = read_side(q->base, q, &base, &busy[0], a, e);
     if (rc == 0) rc = read_side(q->now, q, &now, &busy[1], a, e);
+    busy[0].of = "BASE";
+    busy[1].of = "NEW";
     const struct wl_gate_options how = { conditions, q->fail_if.n, q->by, q->drop_epochs };
     if (rc == 0) rc = wl_gate_compare(&base, &now, &how, &r, a, e);
     if (rc) return rc;
     if (q->json) {
         print_json(q, &r, busy, a);
     } else if (q->markdown) {
-        print_markdown(&r, q->fail_if.n > 0, a);
+        print_markdown(&r, busy, q->fail_if.n > 0, a);
     } else {
         print_text(&r, q->fail_if.n > 0, a);
-        wl_busy_runs_print(&busy[0], false);
-        wl_busy_runs_print(&busy[1], false);
+        for (size_t i = 0; i < WL_COUNT(busy); i++) wl_busy_runs_print(&busy[i], false, a);
     }
     return status_of(q, r.verdict);
 }

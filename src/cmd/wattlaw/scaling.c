@@ -192,6 +192,8 @@ void wl_scaling_extrapolated_json(const struct wl_energy_extrapolation *v, size_
     for (size_t i = 0; i < n; i++) {
         struct wl_json *o = wl_json_add_object(groups, NULL);
         wl_json_add_str(o, "title", v[i].group->title);
+        wl_json_add_bool(o, "estimated", v[i].group->estimated);
+        wl_json_add_bool(o, "simulated", v[i].group->simulated);
         wl_json_add_str(o, "refused", v[i].refused);
         wl_json_add_str(o, "rate_refused", v[i].rate_refused);
         wl_json_add_str(o, "target_refused", v[i].target_refused);

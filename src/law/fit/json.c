@@ -228,6 +228,8 @@ void wl_law_normalised_json(const struct wl_law_result *r, struct wl_json *objec
         struct wl_json *group = wl_json_add_object(groups, NULL);
         wl_json_add_str(group, "title", g->title);
         wl_json_add_str(group, "scaling", wl_law_scaling_name(g->scaling));
+        wl_json_add_bool(group, "estimated", g->estimated);
+        wl_json_add_bool(group, "simulated", g->simulated);
         struct wl_json *configs = wl_json_add_array(group, "worker_counts");
         for (size_t j = 0; j < g->n_configs; j++) {
             const struct wl_law_config *c = &g->configs[j];

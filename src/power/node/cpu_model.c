@@ -155,6 +155,7 @@ static int cpu_model_open(struct wl_sensor *s, const struct wl_power_opts *o, st
     int d = wl_sensor_add_device(s, &device);
     wl_sensor_add_channel(s, d, WL_ENERGY, WL_SCOPE_PACKAGE, WL_VARIANT_NONE);
     wl_sensor_add_channel(s, d, WL_POWER, WL_SCOPE_PACKAGE, WL_VARIANT_MEAN);
+    wl_sensor_add_channel(s, d, WL_IDLE_POWER, WL_SCOPE_PACKAGE, WL_VARIANT_NONE);
     for (size_t i = 0; i < s->n_channels; i++) s->channels[i].estimated = true;
     s->channels[0].update_s = 0.01; /* the longest tick of the kernel's accounting */
     s->source = wl_strf(s->arena, "estimated: %.1f W idle to %.1f W full for %d package%s, %d core%s (%s)", m->idle_w,
@@ -176,6 +177,7 @@ static void cpu_model_read(struct wl_sensor *s, struct wl_due due, struct wl_rea
         return;
     }
     m->read_ns = now_ns;
+    if (wl_is_due(due, WL_IDLE_POWER)) out[2] = (struct wl_reading) { .value = m->idle_w, .t_ns = now_ns };
     double elapsed_s = (double)(now_ns - m->first_ns) / WL_NS_PER_S;
     double busy_s = (now.busy_s - m->first.busy_s) / m->cpus;
     double dynamic_w = m->full_w - m->idle_w;

@@ -101,6 +101,10 @@ def known_truth():
     over = got["over_worst_interval95"] if got["choice"] == got["reference"] else got["over_reference"]["energy_ratio_interval95"]
     assert over[0] < 1 < over[1], over
     assert " % less than " not in text.splitlines()[0] and "  against  " in text, text
+    own = got["choice"] == got["reference"]
+    assert own != (f", but not shown to be less than that of {got['reference']}." in text.splitlines()[0]), text
+    slower = run(path, "--reference", "workers=4" if "8" in got["choice"] else "workers=8")[0].splitlines()[0]
+    assert ", but not shown to be less than that of " in slower, slower
 
 def own_reference():
     """A slowdown is over the same setting without a cap: same workers, same batch."""
@@ -345,6 +349,7 @@ def infeasible():
 def poor_data():
     got = answer(write("one.csv", rows(counts=(4,), caps=(150,))))
     assert got["choice"] == "4 workers" and any("nothing to choose from" in note for note in got["notes"])
+    says(run("one.csv")[0].splitlines()[0], "One setting was measured, 4 workers: wattlaw sweep measures others to choose from.")
     got = answer(write("single.csv", rows(counts=(4,), caps=(150,), repeats=1, epochs=1)))
     assert got["choice"] == "4 workers"
     got = answer(write("caps.csv", rows(counts=(4,), caps=(None, 100, 150, 200))), "--max-slowdown", "15%")
@@ -419,6 +424,7 @@ def rows_that_do_not_count():
         got = answer("huge.csv", "--minimize", objective)
         assert "2 workers" in {s["setting"].split(",")[0] for s in got["settings"]}
         says("\n".join(got["notes"]), "excluded: 6 rows without a positive time", "excluded: 3 energies that are not from 1e-09 to 1e+18 J", "excluded: 2 runs with a power cap")
+    refused("no row has workers; --map workers=COLUMN names their column", write("no_workers.csv", [dict(r, workers="") for r in good]))
     refused("no run with a positive time and worker count and caps that can be set", write("all_huge.csv", [dict(r, power_cap_w=f"1e30{r['run']}") for r in good]))
     says(run("good.csv", "--where", "workers=99", status=1)[0], "None of 12 settings may be chosen")
 

@@ -137,7 +137,10 @@ def options():
               "carbon-kind": "average", "carbon-range": "1,2", "country": "DE", "probability": ".5"}
     path = write("jobs.csv", rows())
     assert len(names) > 35 and set(both) | set(policy) <= set(names), names
-    for name in set(names) - {"policy", "help"}:
+    for mode in [], ["--policy", "--max-slowdown", "9%"]:
+        done = subprocess.run([WATTLAW, "recommend", path, *mode, "--exclude-busy"], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and "--exclude-busy needs a store" in done.stderr, done
+    for name in set(names) - {"policy", "help", "exclude-busy"}:
         value = both.get(name, policy.get(name, values.get(name, "1")))
         words = [f"--{name}"] + ([] if value is None else [value])
         if name not in both:

@@ -162,6 +162,15 @@ def python_prints_at_once_where_its_lines_are_read(bench):
     check(bench.run("measure", "--quiet", *ask).stdout == "unset\n")
 
 
+def an_expression_that_matches_nothing_is_named(bench):
+    said = "--epoch-regex 'epoch ([0-9]+)' matches no line of the output (1 line); it would match 'Epoch 1' but for upper and lower case"
+    measure = ("measure", "--sensors", "null", "--epoch-regex", "epoch ([0-9]+)", "--", "sh", "-c")
+    r = bench.run(*measure, "echo Epoch 1")
+    contains(r.stderr, f"  note         {said}\n")
+    check(bench.rows("wattlaw.db", "SELECT message FROM log WHERE area = 'mark'") == [(said,)])
+    check("matches no line" not in bench.run(*measure, "echo Epoch 1; exit 3", status=3).stderr, "a failed job")
+
+
 def invalid_marks_are_reported_and_ignored(bench):
     r = bench.run("measure", "--", "toy", "epochs=2", "ms=20", "broken=1")
     contains(r.stderr, "marks:1", "no-such-word", "8 invalid lines ignored")
@@ -428,7 +437,8 @@ main([a_run_takes_its_name_from_option_mark_or_command, a_workload_cannot_claim_
       nohup_reaches_the_command, an_ignored_sigchld_does_not_hide_the_exit_status, a_terminals_ctrl_c_reaches_the_command_once,
       a_run_without_readings_is_described_in_words, memory_is_measured_of_a_command_after_idle_time, a_run_is_checked_against_rules, sampler_cpu_binds_wattlaw_and_not_the_job,
       a_job_on_some_of_the_cpus_is_noted_as_sharing_the_node, the_cost_of_measuring_is_reported, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
-      epochs_come_from_regular_expressions_over_output, python_prints_at_once_where_its_lines_are_read, invalid_marks_are_reported_and_ignored, what_a_job_puts_in_place_of_its_marks_does_not_hold_wattlaw, estimated_energy_is_marked_as_estimated, only_json_goes_to_stdout, json_is_a_flag,
+      epochs_come_from_regular_expressions_over_output, python_prints_at_once_where_its_lines_are_read,
+      an_expression_that_matches_nothing_is_named, invalid_marks_are_reported_and_ignored, what_a_job_puts_in_place_of_its_marks_does_not_hold_wattlaw, estimated_energy_is_marked_as_estimated, only_json_goes_to_stdout, json_is_a_flag,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_but_nothing_outlives_a_killed_wattlaw,
       a_killed_wattlaw_loses_at_most_the_last_second, a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
       a_store_that_is_removed_does_not_end_the_command,

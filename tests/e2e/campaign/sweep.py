@@ -2,6 +2,7 @@
 
 import contextlib
 import glob
+import re
 import sqlite3
 
 from harness import *
@@ -462,7 +463,21 @@ def a_grid_of_a_command_needs_no_file(bench):
     check(logs == ["got 1 [0.2]", "got 1 [it's 1]", "got 2 [0.2]", "got 2 [it's 1]"], logs)
     check(bench.rows("train-sweep/wattlaw.db", "SELECT DISTINCT workers, count(*) FROM observations WHERE epoch > 0 GROUP BY 1") == [(1, 4), (2, 4)])
     contains(bench.run("sweep", *axes, "--axis", "lr=it's 1,0.2,3", *rest).stdout, "6 of 6 runs")  # the last one counts, and it resumes
+    # Without a worker count, settings are compared as they are, and the choice comes with its command.
+    plain = bench.run("sweep", "--axis", "lr=1,it's 2", "--set", "campaign.name=plain", *rest[:2], "--", "sh", "train.sh", "1", "{lr}").stdout
+    contains(plain, "2 of 2 runs of campaign plain are done")
+    chosen = bench.run("recommend", "plain", "--minimize", "time").stdout
+    check(re.match(r"Use lr (1|it's 2): the least expected time of 2 settings", chosen), chosen)
+    check(re.search(r"  run it         wattlaw measure -- sh train.sh 1 (1|'it'\\''s 2')\n", chosen), chosen)
+    contains(chosen, "the runs have no worker count, neither from an axis nor from marks: each counts as one whole")
+    check(bench.rows("plain/wattlaw.db", "SELECT DISTINCT workers FROM observations") == [(None,)])
+    wrong = ["--axis", "workers=1,2", "--epoch-regex", "Epoch ([0-9]+)", "--set", "campaign.name=wrong", *rest[:-1]]
+    said = bench.run("sweep", *wrong, "1").stderr  # all runs miss the expression: said after the first
+    check(said.count("warning campaign: run 1: --epoch-regex 'Epoch ([0-9]+)' matches no line of the output") == 1, said)
+    check(said.count("matches no line") == 1, said)
     for options, why in ((["--axis", "workers", "--", "true"], "--axis workers: expected KEY=VALUES"),
+                         (["--axis", "batch-size=1,2", "--", "true", "{batch-size}"], "a key has letters, digits and _: --axis batch_size=1,2, and {batch_size} in COMMAND"),
+                         (["--axis", "rate=1,2", "--", "true", "{rte}"], "{rte} is not a placeholder; did you mean {rate}? A key of your own needs"),
                          (["--axis", "workers=0", "--", "true", "{workers}"], "--set sweep.workers=0: workers = 0: expected"),
                          (["--axis", "lr=1,2", "--", "true"], "{lr} does not occur"), (["--axis", "lr=1"], "--axis requires -- COMMAND"),
                          (["--epoch-regex", "x", "a.ini"], "--epoch-regex requires -- COMMAND"), (["a.ini", "--", "true"], "not both"),

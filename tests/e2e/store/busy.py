@@ -38,8 +38,33 @@ def make_store(folder):
     return path, used
 
 
+def set_job_parts(path, run, rows):
+    columns = ("device", "scope", "method", "use_share", "reserved", "energy_j", "energy_lo_j", "energy_hi_j", "above_j", "idle_j", "why")
+    with sqlite3.connect(path) as db:
+        db.execute("DELETE FROM attribution")
+        for row in rows:
+            db.execute(f"INSERT INTO attribution(run, {', '.join(columns)}) VALUES({run}, {', '.join('?' * len(columns))})", row)
+    db.close()
+
+
+def check_job_parts(folder, store, run_id):
+    """The job's part over several devices: the shares are a range, and the reason is that of the device of which nothing is known."""
+    show = ("show", store, "--run", str(run_id))
+    gpu, dram = (1, "gpu", "gpu-processes", .4, .5), (1, "dram", "cpu-time", 1, 1)
+    set_job_parts(store, run_id, [(*gpu, 10, 9, 11, 8, 2, None), (*dram, 4, 3, 5, 3, 1, None)])
+    said = run(folder, *show).stdout
+    expect("14.0 J" in said and "by gpu-processes, cpu-time (40 to 100 % of the use)" in said.replace("cpu-time, gpu-processes", "gpu-processes, cpu-time")
+           and "for the 50 to 100 % that it reserved" in said, "a range of shares", said)
+    bounds, nothing = (None, 1, 11, None, None, "no idle power"), (None, None, None, None, None, "no CPU time")
+    set_job_parts(store, run_id, [(*gpu, *bounds), (*dram, *nothing)])
+    expect("unknown: no CPU time" in run(folder, *show).stdout, "why nothing is known", run(folder, *show).stdout)
+    set_job_parts(store, run_id, [(*gpu, *nothing), (*dram, *bounds)])
+    expect("unknown: no CPU time" in run(folder, *show).stdout, "in any order", run(folder, *show).stdout)
+
+
 with tempfile.TemporaryDirectory() as folder:
     store, used = make_store(folder)
+    check_job_parts(folder, store, used[0])
     busy = str(used[0])
 
     shown = json.loads(run(folder, "show", store, "--json").stdout)["runs"]
@@ -58,6 +83,22 @@ with tempfile.TemporaryDirectory() as folder:
             continue
         said = json.loads(r.stdout)
         expect(said["busy_runs"] == [{"run": used[0], "busy": WHY}] and said["busy_excluded"], command, said)
+
+    # The decision rests on the same runs.
+    for command in (["energy", store], ["recommend", store]):
+        r = subprocess.run([wattlaw, *command], cwd=folder, text=True, capture_output=True)
+        expect(f"busy machine: 1 of {len(used)} runs, included" in r.stdout and WHY in r.stdout, command, r.stdout + r.stderr)
+        said = json.loads(subprocess.run([wattlaw, *command, "--json"], cwd=folder, text=True, capture_output=True).stdout)
+        expect(said["busy_runs"] == [{"run": used[0], "busy": WHY}] and not said["busy_excluded"], command, said)
+        r = subprocess.run([wattlaw, *command, "--exclude-busy"], cwd=folder, text=True, capture_output=True)
+        expect((f"1 of {len(used)} runs, excluded" in r.stdout) if len(used) > 1 else "no run is left" in r.stderr, command, r)
+
+    # A gate says which side.
+    gate = ("compare", store, store, "--by", "workers")
+    for extra in [], ["--markdown"]:
+        said = run(folder, *gate, *extra).stdout
+        for side in "BASE", "NEW":
+            expect(f"busy machine: 1 of {len(used)} runs of {side}, included" in said, gate, said)
 
     run(folder, "report", store, "--out", "page")
     with open(os.path.join(folder, "page", "report.html"), encoding="utf-8") as f:

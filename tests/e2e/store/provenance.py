@@ -162,6 +162,31 @@ def stores_of_one_provenance_are_labelled(folder):
                 check_text(text, word, f"{' '.join(args)} at {width} columns", least if width == 200 else 0)
 
 
+# Numbers that derive from an energy, as keys of JSON; prices are given.
+DERIVED = re.compile(r"(_j|_w|kwh|energy|carbon_g|cost|edp)$")
+
+
+def unlabelled(value, path, labelled=False):
+    """Keys of such numbers whose object, and none around it, says whether they are estimated or simulated."""
+    if isinstance(value, list):
+        return {k for v in value for k in unlabelled(v, path + "[]", labelled)}
+    if not isinstance(value, dict):
+        return set()
+    labelled = labelled or "estimated" in value
+    own = {f"{path}.{k}" for k, v in value.items() if isinstance(v, float) and DERIVED.search(k) and not k.endswith("_per_kwh") and not labelled}
+    return own | {u for k, v in value.items() for u in unlabelled(v, f"{path}.{k}", labelled)}
+
+
+def json_is_labelled(folder):
+    make_store(os.path.join(folder, "json.db"), "simulated")
+    more = [["energy", "STORE", "--at", "workers=64", *FOOTPRINT], ["compare", "STORE", "STORE"], ["recommend", "STORE"]]
+    for args in [a for a, _ in COMMANDS if "--all" not in a] + more:
+        args = ["json.db" if a == "STORE" else a for a in args]
+        done = subprocess.run([wattlaw, *args, "--json"], cwd=folder, capture_output=True, text=True, check=False)
+        found = unlabelled(json.loads(done.stdout or "{}"), "")
+        check(done.stdout and not found, f"{args} --json: neither estimated nor simulated beside {sorted(found)}", done.stderr)
+
+
 def each_row_of_a_mixed_store_has_its_label(folder):
     """Of a store with both, each row says its own."""
     make_store(os.path.join(folder, "mixed.db"), "estimated")
@@ -225,6 +250,7 @@ def sweep_is_labelled_with_intervals(folder):
 def main():
     with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
         stores_of_one_provenance_are_labelled(folder)
+        json_is_labelled(folder)
         each_row_of_a_mixed_store_has_its_label(folder)
         intervals_hold_the_error_of_the_model(folder)
         with open(os.path.join(folder, "power.csv"), "w", encoding="utf-8") as f:

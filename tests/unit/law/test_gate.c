@@ -108,7 +108,7 @@ static void few_or_missing_runs_are_undecided(void **state)
     assert_true(fabs(r.v[0].change - .5) < .1 && isnan(r.v[0].lo));
     r = gate("energy_per_token>3%", 1, 5, 1.5, .005, &seed, a);
     assert_int_equal(r.verdict, WL_GATE_UNDECIDED);
-    assert_string_equal(r.v[0].why, "BASE has no energy_per_token");
+    assert_string_equal(r.v[0].why, "BASE and NEW have no energy_per_token");
     wl_arena_free(a);
 }
 

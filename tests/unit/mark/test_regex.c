@@ -160,6 +160,7 @@ static void invalid_options_are_refused_by_name(void **state)
     } cases[] = {
         { { .epoch_regex = "(" }, "--epoch-regex '('" },
         { { .step_regex = "a{2,1}" }, "--step-regex 'a{2,1}'" },
+        { { .epoch_regex = "\\\\ (\\d+)" }, "\\d is not known to POSIX extended expressions: write [0-9]" },
         { { .epoch_regex = "x", .epoch_fields = "epoch=1" }, "--epoch-regex has 0 groups" },
         { { .epoch_regex = "(x)", .epoch_fields = "epoch" }, "'epoch': expected NAME=GROUP" },
         { { .epoch_regex = "(x)", .epoch_fields = "epoch=0" }, "'epoch=0': expected NAME=GROUP" },
@@ -177,6 +178,38 @@ static void invalid_options_are_refused_by_name(void **state)
         assert_int_equal(wl_mark_regex_new(&r, &cases[i].o, collect, NULL, NULL, a, &e), WL_EINVAL);
         if (!strstr(e.msg, cases[i].cause)) fail_msg("%s", e.msg);
         wl_arena_free(a);
+    }
+}
+
+/* What was asked for and never seen is said, with the line that upper and lower case alone keep from matching. */
+static void what_no_line_matches_is_named(void **state)
+{
+    static const char *const lines[] = { "loading", "Epoch 1/3 loss 2.5", "Epoch 2/3 loss 1.5" };
+    static const struct {
+        struct wl_mark_regex_opts o;
+        size_t lines;
+        const char *said; /* NULL: nothing */
+    } cases[] = {
+        { { .epoch_regex = "epoch ([0-9]+)" },
+          3,
+          "--epoch-regex 'epoch ([0-9]+)' matches no line of the output (3 lines); it would match 'Epoch 1/3 loss 2.5' "
+          "but "
+          "for upper and lower case" },
+        { { .epoch_regex = "iter ([0-9]+)" }, 3, "matches no line of the output (3 lines)" },
+        { { .step_regex = "step" }, 0, "--step-regex 'step': the command printed nothing" },
+        { { .log = "lightning" }, 3, NULL },
+        { { .epoch_regex = "Epoch ([0-9]+)", .start_regex = "^begin" }, 3, "--start-regex '^begin' matches no line" },
+        { { .epoch_regex = "Epoch ([0-9]+)", .checkpoint_regex = "saved" }, 3, NULL },
+    };
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct job j;
+        start(&j, cases[i].o);
+        for (size_t k = 0; k < cases[i].lines; k++) assert_int_equal(line(&j, 100 * (int64_t)k, lines[k]), 0);
+        const struct wl_strs said = wl_mark_regex_unmatched(j.r, j.arena);
+        assert_int_equal(said.n, cases[i].said != NULL);
+        if (said.n && !strstr(said.v[0], cases[i].said)) fail_msg("%s", said.v[0]);
+        wl_arena_free(j.arena);
     }
 }
 
@@ -211,6 +244,7 @@ int main(void)
         cmocka_unit_test(the_first_epoch_of_a_resumed_job_has_any_number),
         cmocka_unit_test(step_lines_give_step_marks),
         cmocka_unit_test(invalid_options_are_refused_by_name),
+        cmocka_unit_test(what_no_line_matches_is_named),
         cmocka_unit_test(option_rows_set_the_expressions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

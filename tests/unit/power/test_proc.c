@@ -260,6 +260,7 @@ static void the_estimate_follows_cpu_time(void **state)
     let_time_pass();
     put_node(f, 50, 50); /* two packages of 280 W: 560 W full, 140 W idle, half busy */
     assert_near(read_channel(s, power), 350, 1e-9);
+    assert_near(read_channel(s, channel_of(s, cpu, WL_IDLE_POWER)), 140, 1e-9);
     /* The energy counts CPU time: 10 more seconds of it on 256 CPUs. */
     double before = read_channel(s, energy);
     int64_t t0 = wl_now_ns();

@@ -162,6 +162,27 @@ static void idle_power_of_a_busy_machine_is_a_bound(void **state)
     assert_string_equal(derive(m)->why, "the idle power was not measured: --idle 10s");
 }
 
+/* A model says itself what it takes for the idle power, on a machine that is never idle too. A measured one comes
+ * first, and of a meter it is none. */
+static void a_models_idle_power_is_known(void **state)
+{
+    struct machine *m = machine_of(*state, 2, 1);
+    set_channel(m, OTHERS, 1, "idle_power_w", "package", false);
+    for (int i = 0; i < READINGS; i++) m->value[OTHERS][i] = 20;
+    assert_true(isnan(derive(m)->energy_j));
+    m->energies[0].estimated = true;
+    const struct wl_attribution_row *r = derive(m);
+    near(r->above_j, 400);
+    near(r->idle_j, 400);
+    assert_null(r->why);
+    m->energies[0].idle_before_w = m->energies[0].idle_after_w = NAN;
+    near(derive(m)->energy_j, 800);
+    for (int i = 0; i < READINGS; i++) m->value[OTHERS][i] = 5;
+    for (int i = 0; i < 10; i++) m->value[NODE_TIME][i] = m->value[NODE_TIME][10];
+    m->energies[0].idle_before_w = 20;
+    near(derive(m)->energy_j, 800);
+}
+
 static void what_was_not_recorded_is_missing(void **state)
 {
     struct machine *m = machine_of(*state, 2, 0);
@@ -214,6 +235,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(cpus_are_shared_by_time_and_idle_by_reservation, setup, teardown),
         cmocka_unit_test_setup_teardown(a_run_below_a_second_is_not_shared, setup, teardown),
         cmocka_unit_test_setup_teardown(idle_power_of_a_busy_machine_is_a_bound, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_models_idle_power_is_known, setup, teardown),
         cmocka_unit_test_setup_teardown(what_was_not_recorded_is_missing, setup, teardown),
         cmocka_unit_test_setup_teardown(a_gpu_is_the_jobs_or_shared_by_its_processes, setup, teardown),
     };

@@ -234,6 +234,57 @@ static void idle_power_excludes_the_first_quarter_after_the_job(void **state)
     wl_arena_free(a);
 }
 
+/* The device on a machine whose CPU time is known: others use one of 4 CPUs before the run, and after it too, or not.
+ * Returns the idle energy of the run. */
+static double idle_j_beside_others(struct wl_arena *a, const char *scope, bool busy_after)
+{
+    struct device *v = device_of(a, false);
+    double cpu_s[READINGS], cpus[READINGS];
+    struct wl_channel_row channels[4] = { v->channels[0], v->channels[1] }, node = v->channels[0];
+    struct wl_time_series series[4] = {
+        v->series[0], v->series[1], { v->t_ns, cpu_s, READINGS }, { v->t_ns, cpus, READINGS }
+    };
+    struct wl_device_row device = { .id = 1, .host = "a" };
+    channels[0].scope = channels[1].scope = scope;
+    node.scope = "node";
+    for (int c = 2; c < 4; c++) {
+        channels[c] = node;
+        channels[c].id = c + 1;
+        channels[c].quantity = c == 2 ? "cpu_time_s" : "cpus";
+        channels[c].counter = c == 2;
+    }
+    silence(v, 0, -1, 60);
+    for (int i = 0; i < READINGS; i++) {
+        const double t_s = (double)i / RATE_HZ;
+        v->power_w[i] = t_s < 10 ? 60 : t_s < 50 ? 100 : 20;
+        cpu_s[i] = fmin(t_s, 10) + (busy_after ? fmax(t_s - 50, 0) : 0);
+        cpus[i] = 4;
+    }
+    v->d = (struct wl_derivation) { .max_gap_ns = wl_max_gap_ns(1.0 / RATE_HZ),
+                                    .idle_s = 8,
+                                    .windows = v->windows,
+                                    .n_windows = 1,
+                                    .channels = { channels, WL_COUNT(channels) },
+                                    .devices = { &device, 1 },
+                                    .series = series,
+                                    .out = &v->out,
+                                    .a = a };
+    assert_non_null(wl_derive_energy(&v->d));
+    const struct wl_energy_row *e = chosen(v, NAN);
+    assert_true(fabs(e->idle_before_w - 60) < 1 && fabs(e->idle_after_w - 20) < 1); /* as measured */
+    return e->idle_j;
+}
+
+static void idle_power_of_a_busy_machine_is_left_out(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    assert_true(fabs(idle_j_beside_others(a, "package", false) - 20 * 40) < 20);
+    assert_true(isnan(idle_j_beside_others(a, "package", true)));
+    assert_true(fabs(idle_j_beside_others(a, "gpu", true) - 40 * 40) < 20); /* that of a GPU does not depend on it */
+    wl_arena_free(a);
+}
+
 /* Two GPUs are measured at 100 W; the job's start marks say which of them it computes on. */
 static double energy_of_two(const char *fields, const char *fields_of_rank_1)
 {
@@ -277,6 +328,7 @@ int main(void)
         cmocka_unit_test(phases_nest_and_end_by_their_name),
         cmocka_unit_test(gpus_that_start_marks_name_count_alone),
         cmocka_unit_test(idle_power_excludes_the_first_quarter_after_the_job),
+        cmocka_unit_test(idle_power_of_a_busy_machine_is_left_out),
     };
     return cmocka_run_group_tests_name("energies", tests, NULL, NULL);
 }

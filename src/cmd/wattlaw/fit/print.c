@@ -170,7 +170,7 @@ void wl_fit_print(const struct wl_law_result *r, const struct wl_law_curves *cur
         hidden += print_group(r, &r->groups[i], &curves[i], &view, a);
     }
     hidden += print_common_notes(r, all);
-    wl_busy_runs_print(busy, !view.details);
+    wl_busy_runs_print(busy, !view.details, a);
     if (view.details) return;
     const char *notes = hidden ? wl_strf(a, "%s, ", wl_format_count(hidden, "note", a)) : "";
     wl_screen_print_rest(wl_strf(a,

@@ -62,6 +62,11 @@ static void print_above_idle(const struct wl_run_result *r, const struct wl_scop
         after_w += row->idle_after_w;
     }
     const enum wl_provenance from = sum->energy.from;
+    if (isnan(sum->idle.value)) {
+        if (!isnan(before_w) || !isnan(after_w))
+            wl_eprint("  above idle   unknown: others used the machine while its idle power was measured\n");
+        return;
+    }
     const struct wl_amount above = wl_amount_of(sum->energy.value - sum->idle.value, "J", from),
                            before = wl_amount_of(before_w, "W", from), after = wl_amount_of(after_w, "W", from);
     wl_eprint("  above idle   %s: idle power %s before and %s after the command\n", wl_amount_text(&above, a),
@@ -90,7 +95,7 @@ static void print_energies(const struct wl_run_result *r, struct wl_arena *a)
         if (!(best->energy.from & WL_ESTIMATED)) wl_eprint(" by %s", method_words(best->method));
         print_check(sums, n, best, a);
         wl_eprint("\n");
-        if (!isnan(best->idle.value)) print_above_idle(r, best, a);
+        print_above_idle(r, best, a);
     }
 }
 
@@ -196,7 +201,7 @@ static void print_job_energy(const struct wl_run_result *r, bool always, struct 
     const struct wl_derived *d = &r->derived;
     const struct wl_job_energy job = wl_job_energy_of(d->attributions, d->n_attributions, a);
     const struct wl_strs lines = wl_job_energy_lines(&job, a);
-    if (!always && !(d->load && d->load->busy) && !(job.reserved < 1)) return;
+    if (!always && !(d->load && d->load->busy) && !(job.reserved.lo < 1)) return;
     for (size_t i = 0; i < lines.n; i++) wl_eprint("  %-12s %s\n", i == 0 ? "job's energy" : "", lines.v[i]);
 }
 

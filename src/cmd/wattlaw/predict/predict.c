@@ -190,7 +190,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         wl_busy_runs_json(&busy, root);
         wl_json_print(root);
     } else {
-        wl_busy_runs_print(&busy, wl_screen_is_short(o->all));
+        wl_busy_runs_print(&busy, wl_screen_is_short(o->all), a);
         if (done && wl_screen_is_short(o->all))
             wl_screen_print_rest("curves with their weights, scatter, parts of the energy");
     }

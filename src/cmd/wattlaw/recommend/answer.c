@@ -1,8 +1,10 @@
 /* The answers for one source: what is asked for, then the choice for each workload that it has. */
 #include "cmd/cmd.h"
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/recommend/recommend.h"
 #include "cmd/wattlaw/scaling.h"
+#include "cmd/wattlaw/screen.h"
 
 #include <math.h>
 
@@ -50,6 +52,7 @@ struct question {
     const struct wl_recommend_options *o;
     struct wl_recommendation r; /* its source, limits and prices */
     struct wl_observations obs;
+    struct wl_busy_runs busy;
     struct wl_choose_campaign_options how;
     struct wl_choose_where *where, *like;
     size_t n_like;
@@ -66,6 +69,7 @@ static int read_source(struct question *q, struct wl_arena *a, struct wl_err *e)
     const bool unasked = rc == 0 && q->how.work.kind == WL_CHOOSE_UNIT && wl_law_has_tokens_alone(&q->obs);
     if (unasked) q->how.work = (struct wl_choose_work) { WL_CHOOSE_SAMPLES, .amount = 1e9, .noun = "token" };
     if (rc == 0 && (unasked || !isnan(o->tokens))) rc = wl_law_tokens_as_samples(&q->obs, e);
+    if (rc == 0) rc = wl_busy_runs_find(source, o->exclude_busy, &q->obs, &q->busy, a, e);
     if (rc == 0) rc = wl_analysis_add_peaks(source, &q->obs, a, e);
     if (rc == 0) rc = wl_choose_check_columns(&q->obs, q->like, q->n_like, "reference", e);
     if (rc == 0) rc = wl_choose_workloads(&q->obs, q->where, o->where.n, &q->workloads, a, e);
@@ -81,7 +85,8 @@ static int read_question(struct wl_recommend_options *o, const char *source, str
                                                    .node_size = o->node_size,
                                                    .global_batch = o->global_batch,
                                                    .site_power_w = NAN,
-                                                   .memory_bytes = o->memory_gb * 1e9 };
+                                                   .memory_bytes = o->memory_gb * 1e9,
+                                                   .is_store = wl_analysis_is_store(source) };
     q->r = (struct wl_recommendation) { .source = source, .asked = o, .is_store = wl_analysis_is_store(source) };
     int rc = read_footprint(o, &q->r, &q->notes, a, e);
     if (rc == 0) rc = wl_recommend_read_limits(o, &q->r.options, a, e);
@@ -95,11 +100,22 @@ static int read_question(struct wl_recommend_options *o, const char *source, str
     return rc ? rc : read_source(q, a, e);
 }
 
+/* What is per worker needs their number. */
+static int check_workers(const struct wl_recommend_options *o, const struct wl_recommendation *r, struct wl_err *e)
+{
+    const char *option = !isnan(o->price_worker_h)        ? "--price-worker-hour"
+                         : wl_str_eq(o->minimize, "zeus") ? "--minimize zeus"
+                                                          : NULL;
+    if (!r->campaign.no_workers || !option) return 0;
+    return wl_fail(e, WL_EINVAL, "%s: %s needs the number of workers, which no run has", r->source, option);
+}
+
 static int choose(const struct question *q, struct wl_recommendation *r, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_recommend_options *o = q->o;
     const struct wl_choose_reference_options reference = { q->like, q->n_like, is_fastest(o) };
-    int rc = wl_choose_references(&r->campaign, &r->obs, &reference, &r->options, a, e);
+    int rc = check_workers(o, r, e);
+    if (rc == 0) rc = wl_choose_references(&r->campaign, &r->obs, &reference, &r->options, a, e);
     if (rc) return rc;
     while (!wl_str_eq(wl_choose_quantity_name(r->options.minimize), o->minimize)) r->options.minimize++;
     r->options.probability = o->probability;
@@ -135,9 +151,11 @@ static int answer_one(const struct question *q, struct wl_arena *a, struct wl_er
     if (q->o->json) {
         struct wl_json *root = wl_analysis_json(r.source, a);
         wl_recommend_json(&r, root, a);
+        wl_busy_runs_json(&q->busy, root);
         wl_json_print(root);
     } else {
         wl_recommend_print(&r, a);
+        wl_busy_runs_print(&q->busy, wl_screen_is_short(q->o->all), a);
     }
     return status_of(&r);
 }
@@ -224,6 +242,10 @@ static int answer_each(const struct question *q, struct wl_arena *a, struct wl_e
     }
     if (to.errors.n && are_equal(&to.errors)) return rc;
     print_errors(q, &to);
+    if (root)
+        wl_busy_runs_json(&q->busy, root);
+    else
+        wl_busy_runs_print(&q->busy, wl_screen_is_short(q->o->all), a);
     if (root) wl_json_print(root);
     return status;
 }

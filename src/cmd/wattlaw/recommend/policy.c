@@ -3,6 +3,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/wattlaw/analysis.h"
+#include "cmd/wattlaw/busy.h"
 
 #include <math.h>
 
@@ -43,7 +44,8 @@ static int add_workload(struct sources *s, const struct wl_observations *obs, co
                                                     .n_where = s->asked->where.n,
                                                     .node_size = NAN,
                                                     .global_batch = NAN,
-                                                    .site_power_w = NAN };
+                                                    .site_power_w = NAN,
+                                                    .is_store = wl_analysis_is_store(obs->source) };
     struct wl_choose_campaign *c = wl_new(s->a, struct wl_choose_campaign);
     const int rc = wl_choose_collect(obs, &how, c, s->a, e);
     if (rc) return rc;
@@ -88,6 +90,16 @@ static int check_any(const struct sources *s, struct wl_err *e)
     return wl_fail(e, WL_EINVAL, "no run matches --where %s", t.s);
 }
 
+/* Runs on a busy machine are a note, or left out. */
+static int find_busy(const char *path, const struct sources *s, struct wl_observations *obs, struct wl_err *e)
+{
+    struct wl_busy_runs busy;
+    int rc = wl_busy_runs_find(path, s->asked->exclude_busy, obs, &busy, s->a, e);
+    const char *text = rc ? NULL : wl_busy_runs_text(&busy, s->a);
+    if (text) wl_strs_addf(s->a, s->notes, "%s: busy machine: %s", path, text);
+    return rc;
+}
+
 /* The table of each source, without the runs that an earlier one has. */
 static int read_sources(const struct wl_strs *paths, struct sources *s, struct wl_observations *obs, struct wl_err *e)
 {
@@ -95,6 +107,7 @@ static int read_sources(const struct wl_strs *paths, struct sources *s, struct w
     int rc = 0;
     for (size_t i = 0; i < paths->n && rc == 0; i++) {
         rc = wl_analysis_read(paths->v[i], &s->asked->map, &obs[i], s->a, e);
+        if (rc == 0) rc = find_busy(paths->v[i], s, &obs[i], e);
         if (rc == 0) rc = wl_analysis_add_peaks(paths->v[i], &obs[i], s->a, e);
     }
     if (rc) return rc;

@@ -130,15 +130,17 @@ static void print_saving(const struct wl_recommendation *r, struct wl_arena *a)
 }
 
 /* ", 8.2 % less than 1 worker, local batch 16": where its interval shows that there is one, over the reference or, if
- * the choice is that or there is none, over the setting that takes most. */
+ * the choice is that or there is none, over the setting that takes most. A saving over the reference that is not shown
+ * is said to be so: the choice may cost time, and for nothing. */
 static const char *shown_saving(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
     const int reference = wl_recommend_reference(r);
     const bool by_reference = reference != WL_CHOOSE_NONE && reference != x->choice;
     const struct wl_estimate *ratio = by_reference ? &x->saving[r->options.minimize] : &x->over_worst;
-    if (!(ratio->hi < 1)) return "";
     const size_t over = (size_t)(by_reference ? reference : x->worst);
+    if (!(ratio->hi < 1))
+        return by_reference ? wl_strf(a, ", but not shown to be less than that of %s", name_of(r, (int)over)) : "";
     return wl_strf(a, ", %.1f %% less than %s%s", 100 * (1 - ratio->value), name_of(r, (int)over),
                    wl_provenance_mark(from_of(r, r->options.minimize, (size_t)x->choice) |
                                       from_of(r, r->options.minimize, over)));
@@ -147,9 +149,13 @@ static const char *shown_saving(const struct wl_recommendation *r, struct wl_are
 static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
-    wl_print("Use %s: the least expected %s of %s%s%s.\n", name_of(r, x->choice), words_of(r->options.minimize),
-             wl_format_count(x->allowed, "setting", a), r->options.n_limits ? " within the limits" : "",
-             shown_saving(r, a));
+    if (r->campaign.n == 1)
+        wl_print("One setting was measured, %s: wattlaw sweep measures others to choose from.\n",
+                 name_of(r, x->choice));
+    else
+        wl_print("Use %s: the least expected %s of %s%s%s.\n", name_of(r, x->choice), words_of(r->options.minimize),
+                 wl_format_count(x->allowed, "setting", a), r->options.n_limits ? " within the limits" : "",
+                 shown_saving(r, a));
     wl_print("  %-14s %s\n", r->campaign.unit, amounts_text(r, (size_t)x->choice, a));
     print_saving(r, a);
 }

@@ -187,6 +187,7 @@ static const struct wl_opt options[] = {
       .help = "devices of the partition, to which powers refer with --policy (default: 100)" },
     WL_FOOTPRINT_OPT_ROWS(struct wl_recommend_options, footprint),
     { .name = "all", .type = WL_FLAG, .offset = AT(all), .help = "print every setting, however many there are" },
+    WL_EXCLUDE_BUSY_OPT_ROW(struct wl_recommend_options),
     WL_ANALYSIS_OPT_ROWS(struct wl_recommend_options),
     WL_OPT_END
 };
@@ -223,8 +224,8 @@ static int check_pairs(const struct wl_recommend_options *o, const char *name, s
 /* Each option that is given has an effect, or is refused. */
 static int check_options(const struct wl_recommend_options *o, const struct wl_strs *given, struct wl_err *e)
 {
-    static const char *const both[] = { "policy", "max-slowdown", "where", "max-power", "drop-epochs",
-                                        "all",    "map",          "json",  NULL },
+    static const char *const both[] = { "policy", "max-slowdown", "where", "max-power",    "drop-epochs",
+                                        "all",    "map",          "json",  "exclude-busy", NULL },
                              *const policies[] = { "jobs", "cap", "devices", NULL };
     const bool policy = o->policy;
     int rc = 0;

@@ -13,7 +13,7 @@ struct wl_recommend_options {
     double deadline_s, probability, eta, max_power_w, node_size, global_batch, epochs, samples, tokens;
     double price_worker_h, price_node_h, charging_factor, devices, memory_gb;
     struct wl_footprint footprint;
-    bool all, json, policy;
+    bool all, json, policy, exclude_busy;
 };
 #define WL_RECOMMEND_SLOWDOWN_MAX 1e4 /* % */
 

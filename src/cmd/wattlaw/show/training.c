@@ -146,7 +146,7 @@ static const char *lost_text(const struct training *t, struct wl_arena *a)
 static const char *work_text(const struct training *t, struct wl_arena *a)
 {
     struct wl_text w = WL_TEXT(a);
-    wl_text_addf(&w, "%s steps", wl_number_text(t->steps, a));
+    wl_text_addf(&w, "%s steps between the first and the last mark of each job", wl_number_text(t->steps, a));
     if (t->samples > 0) wl_text_addf(&w, ", %s samples", wl_number_text(t->samples, a));
     if (t->tokens > 0) wl_text_addf(&w, ", %s tokens", wl_number_text(t->tokens, a));
     if (t->tokens > 0 && t->with_energy == t->ended) {

@@ -18,6 +18,17 @@ static const char *campaign_name(char *const *command, struct wl_arena *a)
     return wl_strf(a, "%s-sweep", *name ? name : "command");
 }
 
+/* An option of the script, as batch-size, is not a key: the message has the key. */
+static int check_key(const char *axis, size_t n, struct wl_arena *a, struct wl_err *e)
+{
+    char *key = wl_strndup(a, axis, n);
+    if (!memchr(key, '-', n) || *key == '-') return 0; /* the reader of [sweep] checks the rest */
+    for (char *c = key; *c; c++)
+        if (*c == '-') *c = '_';
+    return wl_fail(e, WL_EUSAGE, "--axis %s: a key has letters, digits and _: --axis %s%s, and {%s} in COMMAND", axis,
+                   key, axis + n, key);
+}
+
 int wl_sweep_command_experiment(const struct wl_strs *axes, const char *epoch_regex, char *const *command,
                                 const struct wl_strs *sets, struct wl_experiment *out, struct wl_arena *a, struct wl_err *e)
 {
@@ -28,7 +39,9 @@ int wl_sweep_command_experiment(const struct wl_strs *axes, const char *epoch_re
     for (size_t i = 0; i < axes->n; i++) {
         const char *equals = strchr(axes->v[i], '=');
         if (!equals || equals == axes->v[i] || !equals[1])
-            return wl_fail(e, WL_EUSAGE, "--axis %s: expected KEY=VALUES, as workers=1,2,4", axes->v[i]);
+            return wl_fail(e, WL_EUSAGE, "--axis %s: expected KEY=VALUES, such as workers=1,2,4", axes->v[i]);
+        int rc = check_key(axes->v[i], (size_t)(equals - axes->v[i]), a, e);
+        if (rc) return rc;
         wl_strs_add(a, &all, wl_strf(a, "sweep.%s", axes->v[i]));
     }
     for (size_t i = 0; i < sets->n; i++) wl_strs_add(a, &all, sets->v[i]);
