@@ -11,9 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+enum { SEND_S = 30 }; /* to be accepted, and for a request */
 static const char SETUP[] = "sudo wattlaw setup --system";
 
 const char *wl_cap_service_socket(void)
@@ -39,7 +41,8 @@ static const char *join_fix(const char *path, struct wl_arena *a)
     return wl_strf(a, "sudo gpasswd -a $USER %s, then log in again", g->gr_name);
 }
 
-/* Whoever listens could only say that it has set a cap: every value is read back. */
+/* Whoever listens could only say that it has set a cap: every value is read back. connect() would wait forever in the
+ * queue of a service that accepts nobody. */
 static int connect_to(const char *path, const char **fix, struct wl_arena *a, struct wl_err *e)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
@@ -48,10 +51,18 @@ static int connect_to(const char *path, const char **fix, struct wl_arena *a, st
                        sizeof at.sun_path - 1);
     memcpy(at.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const struct timeval wait = { .tv_sec = SEND_S };
+    if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0) return fd;
     int en = errno;
     if (fd >= 0) close(fd);
-    *fix = en == EACCES ? join_fix(path, a) : en == ENOENT ? SETUP : "sudo systemctl start wattlaw-caps.socket";
+    *fix = en == EACCES   ? join_fix(path, a)
+           : en == ENOENT ? SETUP
+           : en == EAGAIN ? "sudo systemctl restart wattlaw-caps.service"
+                          : "sudo systemctl start wattlaw-caps.socket";
+    if (en == EAGAIN)
+        return wl_fail(e, WL_EHUNG, "%s: the cap service accepts nobody within %d s: it hangs, or has too many clients",
+                       path, SEND_S);
     errno = en;
     if (en == ENOENT) return wl_fail(e, WL_EUNAVAIL, "%s: there is no cap service", path);
     return wl_fail_errno(e, "%s: cannot connect to the cap service", path);
