@@ -188,7 +188,7 @@ def slow_and_partial():
 
 
 def many_clients():
-    """The service has room for 64 clients; further ones are told so, and it recovers."""
+    """The service has room for 64 clients; it says so to further ones, and it recovers."""
     def connect(user):
         os.setegid(user)
         os.seteuid(user)
