@@ -76,6 +76,7 @@ def passed_descriptors(m, older):
         with paused(m):
             expect(give(c.socket, b"wattlaw-caps 1 keep\n", passed) == bool(older), "a kernel with SO_PASSRIGHTS refuses")
         if older:
+            c.socket.settimeout(SOON_S)
             expect("passes descriptors" in c.receive(), "refused")
         c.kill()
         restored(m, "passed with keep")
@@ -86,6 +87,7 @@ def passed_descriptors(m, older):
             c = later.enter_context(Client(m, A))
             passed, peer = lingering()
             give(c.socket, b"x", passed)
+        c.socket.settimeout(SOON_S)
         expect("the maximum of one user" in c.receive(), f"turned away by the process that listens\n{m.said()}")
         with m.holding(B, hold(200, (1,))):
             expect(m.watts() == [250, 200], "another user is served")

@@ -171,9 +171,9 @@ class ServiceRig(UsersRig):
         self.service.wait()
         wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in tree))
 
-    def __exit__(self, *_):
+    def __exit__(self, failed, *_):
         if self.service and self.service.poll() is None:
-            self.service.terminate()
+            (self.service.kill if failed else self.service.terminate)()
             self.service.wait(PATIENCE_S)
         said = self.said() if os.path.exists(self.log) else ""
         super().__exit__()
