@@ -8,6 +8,7 @@ import resource
 import signal
 import socket
 import sys
+import threading
 import time
 
 from kernel import SO_PASSRIGHTS, SO_PEERPIDFD, be_older, give, has_option, lingering, start_as
@@ -313,6 +314,56 @@ def planted_paths():
             expect(said.startswith(REFUSED) and "others can write to it" in said and m.watts() == BACK, said)
 
 
+class FalseService(threading.Thread):
+    """Something at the service's name that accepts `clients` clients and has these answers to list and to hold; None: none."""
+
+    def __init__(self, path, clients, allowed=None, held=None):
+        super().__init__(daemon=True)
+        self.listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+        self.listening.bind(path)
+        os.chmod(path, 0o666)
+        self.listening.listen(0)
+        self.clients, self.allowed, self.held, self.open = clients, allowed, held, []
+        self.start()
+
+    def run(self):
+        for _ in range(self.clients):
+            c = self.listening.accept()[0]
+            asked = c.recv(1 << 17)
+            answer = self.held if asked.startswith(b"wattlaw-caps 1 hold") else self.allowed
+            if answer is not None:
+                c.send(answer)
+            if answer is None or answer is self.held:
+                self.open.append(c)
+            else:
+                c.close()
+
+
+def false_services():
+    """A run believes no answer, and waits for none without end: nothing is set, the job does not start."""
+    allowed = b"wattlaw-caps 1 ok 60\n" + b"".join(f"power_cap_w 150 400 {GPU % i}\n".encode() for i in (0, 1))
+    claims = allowed.replace(b"150 400", b"400 250")
+    cases = (("accepts nobody", 0, None, None, "has accepted nobody for 0.8 s"), ("says nothing", 9, None, None, "no answer from the cap service"),
+             ("garbage", 9, b"\0" * 1000, None, "line 1 of the packet"), ("a packet that is too long", 9, b"x" * (1 << 17), None, "packet"),
+             ("allows another device", 9, allowed.replace(b"GPU-a", b"GPU-b"), None, "may not set power_cap_w"),
+             ("answers for one device", 9, allowed, claims[:claims.rindex(b"power")], "did not answer for"),
+             ("only says that it has set", 9, allowed, claims, "reads 400 W, requested 250"))
+    with rig(start=False) as m:
+        for what, clients, answer, held, why in cases:
+            service = FalseService(m.socket, clients, answer, held)
+            waiting = [socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) for _ in range(0 if clients else 1)]
+            for s in waiting:  # fill the queue
+                s.connect(m.socket)
+            since = time.monotonic()
+            r = m.cap(A, 250, job=("touch", f"{m.home(A)}/started"), more=("--cap-setter", "service", "--cap-wait", "0.1s"))
+            expect(r.returncode == 1 and why in r.stderr and time.monotonic() - since < SOON_S, what, r)
+            expect(not os.path.exists(f"{m.home(A)}/started") and m.watts() == BACK, f"{what}: nothing has started")
+            for s in (*waiting, *service.open, service.listening):
+                s.close()
+
+
 def jumping_clock():
     """Only elapsed time counts: the wall clock may jump by a year."""
     with rig(lease="3s", start=False) as m:
@@ -336,7 +387,7 @@ def jumping_clock():
         restored(m, "a silent client")
 
 
-PARTS = (jumping_clock, passed_descriptors, many_clients, killed_at_each_step, planted_paths, dead_before_their_session, slow_and_partial, no_descriptors,
+PARTS = (jumping_clock, false_services, passed_descriptors, many_clients, killed_at_each_step, planted_paths, dead_before_their_session, slow_and_partial, no_descriptors,
          one_of_many, spoofed_names, reused_pids)
 
 skip_unless_root(wattlaw, fake)
