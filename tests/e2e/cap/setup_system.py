@@ -30,8 +30,8 @@ def units():
         r = subprocess.run(["systemd-analyze", "verify", "--man=no", *names], text=True, capture_output=True, check=False)
         ours = [line for line in r.stderr.splitlines() if "wattlaw" in line]
         expect(r.returncode == 0 and not ours, "verify", r)
-        r = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=30", "--no-pager", names[0]], text=True, capture_output=True, check=False)
-        expect(r.returncode == 0 and "OK" in r.stdout, "security: exposure of at most 3.0", r)
+        r = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", names[0]], text=True, capture_output=True, check=False)
+        expect(r.returncode == 0 and "OK" in r.stdout, "security: exposure of at most 2.0", r)
 
 
 def zones(folder):
