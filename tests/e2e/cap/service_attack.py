@@ -375,8 +375,8 @@ def jumping_clock():
                 f.write(f"wall {seconds}")
             os.rename(f"{m.path}/jump.new", f"{m.path}/jump")
         with Client(m, A) as c:
-            expect(c.ask(hold(250)).startswith(OK), "set")
             since = time.monotonic()
+            expect(c.ask(hold(250)).startswith(OK), "set")
             for seconds in (31536000, -31536000):
                 jump(seconds)
                 time.sleep(1.1)
