@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -39,8 +40,9 @@ static const char *join_fix(const char *path, struct wl_arena *a)
     return wl_strf(a, "sudo gpasswd -a $USER %s, then log in again", g->gr_name);
 }
 
-/* Whoever listens could only say that it has set a cap: every value is read back. */
-static int connect_to(const char *path, const char **fix, struct wl_arena *a, struct wl_err *e)
+/* Whoever listens could only say that it has set a cap: every value is read back. connect() would wait forever in the
+ * queue of a service that accepts nobody. */
+static int connect_to(const char *path, double wait_s, const char **fix, struct wl_arena *a, struct wl_err *e)
 {
     struct sockaddr_un at = { .sun_family = AF_UNIX };
     if (strlen(path) >= sizeof at.sun_path)
@@ -48,10 +50,18 @@ static int connect_to(const char *path, const char **fix, struct wl_arena *a, st
                        sizeof at.sun_path - 1);
     memcpy(at.sun_path, path, strlen(path) + 1);
     int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+    const struct timeval wait = { .tv_sec = (time_t)wait_s, .tv_usec = (suseconds_t)(fmod(wait_s, 1) * 1e6) };
+    if (fd >= 0) setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait);
     if (fd >= 0 && connect(fd, (const struct sockaddr *)&at, sizeof at) == 0) return fd;
     int en = errno;
     if (fd >= 0) close(fd);
-    *fix = en == EACCES ? join_fix(path, a) : en == ENOENT ? SETUP : "sudo systemctl start wattlaw-caps.socket";
+    *fix = en == EACCES   ? join_fix(path, a)
+           : en == ENOENT ? SETUP
+           : en == EAGAIN ? "sudo systemctl restart wattlaw-caps.service"
+                          : "sudo systemctl start wattlaw-caps.socket";
+    if (en == EAGAIN)
+        return wl_fail(e, WL_EHUNG, "%s: the cap service has accepted nobody for %g s: it hangs, or has too many clients",
+                       path, wait_s);
     errno = en;
     if (en == ENOENT) return wl_fail(e, WL_EUNAVAIL, "%s: there is no cap service", path);
     return wl_fail_errno(e, "%s: cannot connect to the cap service", path);
@@ -85,7 +95,7 @@ static int recv_reply(int fd, double wait_s, struct wl_service_packet *reply, st
         int64_t left_ms = (until_ns - wl_now_ns()) / 1000000;
         ready = poll(&p, 1, left_ms > 0 ? (int)left_ms : 0);
     } while (ready < 0 && errno == EINTR);
-    if (ready <= 0) return wl_fail(e, WL_EIO, "no answer from the cap service for %g s", wait_s);
+    if (ready <= 0) return wl_fail(e, WL_EHUNG, "no answer from the cap service for %g s", wait_s);
     char *data = malloc(WL_SERVICE_PACKET_MAX + 1);
     if (!data) return wl_fail(e, WL_ENOMEM, "cap service: no memory for a reply");
     ssize_t n = recv_sent(fd, data);
@@ -127,11 +137,11 @@ static double wait_for(const struct wl_cap_opts *o, size_t limits)
 static int ask_list(const struct wl_cap_opts *o, struct wl_service_packet *reply, const char **fix, struct wl_arena *a,
                     struct wl_err *e)
 {
-    int fd = connect_to(wl_cap_service_socket(), fix, a, e);
+    int fd = connect_to(wl_cap_service_socket(), wait_for(o, 0), fix, a, e);
     if (fd < 0) return fd;
     *reply = (struct wl_service_packet) { .verb = WL_SERVICE_LIST };
     int rc = ask(fd, wait_for(o, 0), reply, e);
-    await_end(fd);
+    if (rc != WL_EHUNG) await_end(fd);
     close(fd);
     if (rc == WL_EPERM) *fix = join_fix(wl_cap_service_socket(), a);
     return rc;
@@ -198,7 +208,8 @@ static int service_hold(struct wl_hold **out, const struct wl_cap_opts *opts, st
 {
     const char *fix;
     struct wl_hold *h = wl_new(a, struct wl_hold);
-    *h = (struct wl_hold) { .fd = connect_to(wl_cap_service_socket(), &fix, a, e), .wait_s = wait_for(opts, n) };
+    *h = (struct wl_hold) { .wait_s = wait_for(opts, n) };
+    h->fd = connect_to(wl_cap_service_socket(), h->wait_s, &fix, a, e);
     if (h->fd < 0) return h->fd;
     int rc = hold_limits(h, wl_new(a, struct wl_service_packet), v, n, e);
     if (rc == 0)
@@ -243,7 +254,7 @@ static int service_release(struct wl_hold *h, struct wl_err *e)
     }
     packet->verb = WL_SERVICE_RELEASE;
     int rc = h->lost ? 0 : ask(h->fd, h->wait_s, packet, e);
-    await_end(h->fd);
+    if (rc != WL_EHUNG) await_end(h->fd);
     close(h->fd);
     free(packet);
     return rc;

@@ -1,4 +1,4 @@
-/* One connection of the cap service. */
+/* The cap service: its socket, and one connection. */
 #ifndef WL_CAP_SERVICE_INTERNAL_H
 #define WL_CAP_SERVICE_INTERNAL_H
 
@@ -6,6 +6,10 @@
 #include "cap/service/protocol.h"
 
 #include <sys/socket.h>
+
+/* The listening socket, with O_NONBLOCK: made at the path for the group, or, without a path, the one that systemd has
+ * passed. */
+int wl_service_listen(const char *path, gid_t group, struct wl_err *e) WL_MUST_CHECK;
 
 /* The connection, and where its client is. */
 struct wl_service_session {
@@ -18,8 +22,8 @@ struct wl_service_session {
 };
 
 /* Answers a client until its connection, its process, its lease or the service ends, and restores what it has set. For
- * a process of its own: the connection is closed by its end, so that a client that waits for that is no longer counted.
- */
+ * a process of its own, whose exit closes the connection: a client that waits for that is then no longer counted, and
+ * an exit does not wait for what the client has passed. */
 void wl_service_session_run(struct wl_service_session *s);
 
 /* Sends a refusal to a client that gets no session. */

@@ -67,18 +67,32 @@ static void refuse(struct session *s, const struct wl_err *why)
     s->ended = true;
 }
 
-/* One byte more than allowed, to see that a packet is too long. Descriptors that a client passes are closed by the
- * kernel: there is no room for them. */
-static void read_packet(struct session *s)
+/* Descriptors come with the next packet: there is no room for them (MSG_CTRUNC). */
+static bool has_descriptors(int fd)
+{
+    struct msghdr h = { 0 };
+    return recvmsg(fd, &h, MSG_PEEK | MSG_DONTWAIT) >= 0 && h.msg_flags & MSG_CTRUNC;
+}
+
+/* False: there was none, or the session has ended. One byte more than allowed is read, to see that a packet is too long.
+ * A packet with descriptors stays unread until this process exits: the kernel closes what is read, and that takes as
+ * long as the client likes, which would keep caps set although the client is dead (a TCP socket with SO_LINGER). */
+static bool read_packet(struct session *s)
 {
     static char data[WL_SERVICE_PACKET_MAX + 1];
     struct wl_err e;
+    if (has_descriptors(s->of->fd)) {
+        wl_fail(&e, WL_EINVAL, "cap service: a packet passes descriptors: expected text alone");
+        refuse(s, &e);
+        return false;
+    }
     ssize_t n = recv(s->of->fd, data, sizeof data, MSG_DONTWAIT);
-    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
     if (n <= 0)
         s->ended = true;
     else if (wl_service_read_request(data, (size_t)n, &s->packet, &e) < 0)
         refuse(s, &e);
+    return !s->ended;
 }
 
 /* True: a packet was read. False: timed out, or the session has ended. */
@@ -87,12 +101,9 @@ static bool await_packet(struct session *s, int timeout_ms)
     struct pollfd fds[] = { { .fd = s->of->fd, .events = POLLIN },
                             { .fd = s->pid_fd, .events = POLLIN },
                             { .fd = s->of->stop_fd, .events = POLLIN } };
-    if (poll(fds, WL_COUNT(fds), timeout_ms) <= 0) return false;
-    if (fds[1].revents || fds[2].revents)
-        s->ended = true;
-    else if (fds[0].revents)
-        read_packet(s);
-    return !s->ended && fds[0].revents;
+    if (s->ended || poll(fds, WL_COUNT(fds), timeout_ms) <= 0) return false;
+    s->ended = fds[1].revents || fds[2].revents;
+    return !s->ended && fds[0].revents && read_packet(s);
 }
 
 /* ---- list ---- */
@@ -253,14 +264,17 @@ static void reply_released(struct session *s)
 
 /* ---- a session ---- */
 
-/* Readable when the client's process is dead, although another one may have inherited its end of the connection. */
-static int open_pid_fd(const struct wl_service_session *s)
+/* Readable when the client's process is dead, although another one may have inherited its end of the connection. -1: that
+ * cannot be known, or *dead: it is. */
+static int open_pid_fd(const struct wl_service_session *s, bool *dead)
 {
     enum { PEER_PID_FD = 77 }; /* SO_PEERPIDFD, Linux 6.5: not subject to a reused pid */
     int fd = -1;
     socklen_t n = sizeof fd;
-    if (getsockopt(s->fd, SOL_SOCKET, PEER_PID_FD, &fd, &n) == 0) return fd;
-    return s->peer.pid > 0 ? (int)syscall(SYS_pidfd_open, s->peer.pid, 0) : -1;
+    int rc = getsockopt(s->fd, SOL_SOCKET, PEER_PID_FD, &fd, &n);
+    if (rc < 0 && errno == ENOPROTOOPT && s->peer.pid > 0) rc = fd = (int)syscall(SYS_pidfd_open, s->peer.pid, 0);
+    *dead = rc < 0 && (errno == ESRCH || errno == EINVAL); /* which one depends on the kernel */
+    return rc < 0 ? -1 : fd;
 }
 
 /* The arena is freed, and with it the reservation dropped, before the last reply: the client's next connection finds
@@ -269,10 +283,10 @@ void wl_service_session_run(struct wl_service_session *of)
 {
     static struct session s; /* too large for the stack */
     s = (struct session) { .of = of,
-                           .pid_fd = open_pid_fd(of),
                            .client = { .pid = of->peer.pid, .user = (int64_t)of->peer.uid },
                            .a = wl_arena_new(NULL) };
     struct wl_err e;
+    s.pid_fd = open_pid_fd(of, &s.ended);
     if (await_packet(&s, (int)(REQUEST_S * 1000))) {
         if (s.packet.verb == WL_SERVICE_LIST)
             list(&s);

@@ -1,10 +1,11 @@
 """A machine whose users set caps through the cap service: a real service of root, real users, the simulated driver."""
+import concurrent.futures
 import contextlib
 import os
 import signal
 import socket
 import subprocess
-import time
+import sys
 
 from rig import GPU, PATIENCE_S, children, expect, guards_in, kill, wait_until
 from users import USERS, UsersRig
@@ -56,10 +57,15 @@ class Client:
         self.socket.send(text if isinstance(text, bytes) else text.encode())
 
     def receive(self):
+        """A service that closes the connection with a packet unread makes one recv() fail before the next one returns what it has sent."""
+        with contextlib.suppress(ConnectionResetError):
+            return self.socket.recv(1 << 17).decode()
         return self.socket.recv(1 << 17).decode()
 
     def ask(self, text):
-        self.send(text)
+        """Also of a service that turns the client away before it has sent anything."""
+        with contextlib.suppress(BrokenPipeError):
+            self.send(text)
         return self.receive()
 
     def is_over(self):
@@ -96,8 +102,9 @@ def hold(watts, gpus=(0, 1), kind="power_cap_w"):
 class ServiceRig(UsersRig):
     """Only the service may set limits; the users' driver denies it."""
 
-    def __init__(self, wattlaw, fake, lease="60s", sessions=3, devices="GPU-*", watts="150 to 400", rules="", start=True, **how):
+    def __init__(self, wattlaw, fake, lease="60s", sessions=3, devices="GPU-*", watts="150 to 400", rules="", start=True, before_exec=None, **how):
         super().__init__(wattlaw, fake, **how)
+        self.before_exec = before_exec  # in the process that becomes the service
         self.as_root = dict(self.env)
         self.env["WATTLAW_FAKE_NVML"] += f"; {DENIED}"
         os.chmod(self.limits, 0o644)
@@ -119,7 +126,7 @@ class ServiceRig(UsersRig):
     def serve(self):
         with open(self.log, "a", encoding="utf-8") as log:
             p = subprocess.Popen([self.wattlaw, "serve-caps", "--config", self.config, "--socket", self.socket, "--state-dir", self.state,
-                                  *self.options()], env=self.as_root, cwd="/", stderr=log, start_new_session=True)
+                                  *self.options()], env=self.as_root, cwd="/", stderr=log, start_new_session=True, preexec_fn=self.before_exec)
         expect(wait_until(lambda: p.poll() is not None or self.listens()), "the service listens")
         expect(p.poll() is None, f"the service runs:\n{self.said()}")
         return p
@@ -134,6 +141,23 @@ class ServiceRig(UsersRig):
         with open(self.log, encoding="utf-8") as f:
             return f.read()
 
+    def holding(self, user, text):
+        """A client whose caps are set. The session before it may still be there for an instant after it has restored them."""
+        found = []
+
+        def ask():
+            c = Client(self, user)
+            said = c.ask(text)
+            if not said.startswith("wattlaw-caps 1 ok "):
+                c.end()
+                expect("is in use by process" in said or "the maximum of one user" in said, said)
+                return False
+            found.append(c)
+            return True
+
+        expect(wait_until(ask, 30), f"{text}: still in use\n{self.said()}")
+        return found[0]
+
     def sessions(self):
         return children(self.service.pid)
 
@@ -147,10 +171,25 @@ class ServiceRig(UsersRig):
         self.service.wait()
         wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in tree))
 
-    def __exit__(self, *_):
+    def __exit__(self, failed, *_):
         if self.service and self.service.poll() is None:
-            self.service.terminate()
+            (self.service.kill if failed else self.service.terminate)()
             self.service.wait(PATIENCE_S)
         said = self.said() if os.path.exists(self.log) else ""
         super().__exit__()
         expect("Sanitizer" not in said and "runtime error" not in said, f"the service breaks no rule of memory: {said}")
+
+
+def run_parts(parts, names):
+    """Those that are named; or all, each in a process of its own, as they fork."""
+    for part in parts:
+        if part.__name__ in names:
+            part()
+    if names:
+        return
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        runs = list(pool.map(lambda part: subprocess.run([sys.executable, *sys.argv, part.__name__], text=True, capture_output=True, check=False), parts))
+    print(*(r.stdout for r in runs if r.stdout), sep="", end="")
+    bad = [f"{part.__name__}:\n{r.stdout}{r.stderr}" for part, r in zip(parts, runs) if r.returncode]
+    if bad:
+        sys.exit("\n".join(bad))

@@ -1,60 +1,13 @@
-"""wattlaw setup --system and its --remove: in the tree of an image, and on a system whose /etc, /run and /sys are this test's own:
-setup.py WATTLAW FAKE_NVML_LIBRARY [PART...]"""
-import grp
+"""wattlaw setup --system and its --remove in the tree of an image: setup.py WATTLAW FAKE_NVML_LIBRARY [PART...]"""
 import json
 import os
 import shutil
 import subprocess
 import sys
-import tempfile
 
-from rig import PATIENCE_S, expect
+from rig import expect
+from setup_rig import RECORD, UNITS, Image, setup, tree, wattlaw
 from users import USERS, skip_unless_root
-
-wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
-PROGRAM = "/usr/bin/wattlaw"
-UNITS = "/etc/systemd/system"
-RECORD = "/etc/wattlaw/setup.json"
-
-
-def setup(root, *options, stdin=""):
-    return subprocess.run([wattlaw, "setup", "--system", "--root", root, "--program", PROGRAM, *options], input=stdin, text=True, capture_output=True,
-                          umask=0o077, check=False, timeout=PATIENCE_S)
-
-
-def tree(root):
-    """Every path with its type, mode and content."""
-    found = {}
-    for folder, folders, files in os.walk(root):
-        for name in folders + files:
-            path = os.path.join(folder, name)
-            mode = os.lstat(path).st_mode
-            text = os.readlink(path) if os.path.islink(path) else open(path, encoding="utf-8").read() if os.path.isfile(path) else None
-            found[path] = (mode, text)
-    return found
-
-
-class Image:
-    """A small system image; `files` are there before."""
-
-    def __init__(self, **files):
-        self.folder = tempfile.TemporaryDirectory(prefix="wattlaw-image-")
-        self.path = os.path.join(self.folder.name, "image")
-        os.makedirs(os.path.join(self.path, "etc/systemd/system"))
-        for path, text in files.items():
-            self.write(path, text)
-
-    def write(self, path, text):
-        path = self.path + path
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "w", encoding="utf-8") as f:
-            f.write(text)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.folder.cleanup()
 
 
 def make_and_remove():
@@ -153,6 +106,52 @@ def others_files():
             expect(r.returncode == 1 and os.path.exists(m.path + "/victim"), path, r)
 
 
+def as_json():
+    """The same for programs: what would be done, what was done, and what a removal leaves."""
+    def ask(m, status, *options):
+        r = setup(m.path, "--json", *options)
+        expect(r.returncode == status, f"{options}", r)
+        return json.loads(r.stdout), r.stderr
+
+    with Image() as m:
+        before = tree(m.path)
+        r = setup(m.path, "--json")
+        expect(r.returncode == 2 and r.stdout == "" and "add --yes, or --dry-run" in r.stderr, "it would have to ask", r)
+        plan, said = ask(m, 0, "--dry-run")
+        expect(tree(m.path) == before and said == "" and plan["dry_run"] and not any(i["done"] for i in plan["items"]), f"nothing is done: {plan}")
+        expect((plan["action"], plan["root"], plan["group"], plan["commands"]) == ("set_up", m.path, "wattlaw", []), f"{plan}")
+        done, _ = ask(m, 0, "--yes")
+        made = {path.removeprefix(m.path): v for path, v in tree(m.path).items() if path not in before and path != m.path + RECORD}
+        shown = {i["path"]: i for i in done["items"] if i["action"] == "create"}
+        expect(made.keys() == shown.keys() and all(i["done"] for i in shown.values()), f"what is created is shown: {made.keys()} {shown.keys()}")
+        for path, (mode, text) in made.items():
+            i = shown[path]
+            expect((i["type"], i["target"]) == ("link", text) if os.path.islink(m.path + path) else
+                   (i["mode"], i.get("content")) == (f"{mode & 0o7777:04o}", text), f"{path}: {i}")
+        expect([{**i, "done": False} for i in done["items"]] == plan["items"] and not done["dry_run"], "as planned")
+        again, _ = ask(m, 0, "--yes")
+        expect({(i["action"], i["done"]) for i in again["items"]} == {("keep", False)}, f"once more: {again}")
+        m.write("/etc/udev/rules.d/60-wattlaw.rules", "# changed\n")
+        m.write("/etc/tmpfiles.d/mine.conf", "# mine\n")
+        os.unlink(m.path + "/etc/sysusers.d/wattlaw.conf")
+        refused, said = ask(m, 1, "--yes")
+        expect({i["path"]: i["action"] for i in refused["items"]}["/etc/udev/rules.d/60-wattlaw.rules"] == "refuse" and "was changed since" in said and
+               not any(i["done"] for i in refused["items"]), f"{refused} {said}")
+        changed = tree(m.path)
+        plan, _ = ask(m, 0, "--remove", "--dry-run")
+        expect(tree(m.path) == changed and plan["action"] == "remove" and not any(i["done"] for i in plan["items"]), f"{plan}")
+        done, _ = ask(m, 1, "--remove", "--yes")
+        kept = {i["path"]: i["why"] for i in done["items"] if i["action"] == "keep"}
+        expect(kept == {"/etc/udev/rules.d/60-wattlaw.rules": "changed since it was made", "/etc/sysusers.d/wattlaw.conf": "it is gone",
+                        "/etc/tmpfiles.d": "not empty", "/etc/udev/rules.d": "not empty", "/etc/udev": "not empty"}, f"{kept}")
+        removed = {i["path"] for i in done["items"] if i["done"]}
+        expect(removed == {path for path in list(made) + [RECORD] if path in {p.removeprefix(m.path) for p in changed} and
+                           not os.path.lexists(m.path + path)}, f"{removed}")
+        for i in plan["items"]:
+            sure = i["type"] != "folder"
+            expect(not sure or (i["action"] == "remove") == (i["path"] in removed), f"as planned: {i}")
+
+
 def packaged_units():
     """Units that a package has installed are used if they are what setup would write, and stay when setup is undone."""
     packaged, link = "/usr/lib/systemd/system", f"{UNITS}/sockets.target.wants/wattlaw-caps.socket"
@@ -211,103 +210,9 @@ def refused_names():
         expect(r.returncode == 1 and "only root" in r.stderr, "not as a user", r)
 
 
-def units():
-    """systemd reads the units, and finds them hardened."""
-    if not shutil.which("systemd-analyze"):
-        print("SKIP of units: no systemd-analyze")
-        return
-    with Image() as m:
-        setup(m.path, "--yes")
-        names = [f"{m.path}{UNITS}/wattlaw-caps.{kind}" for kind in ("service", "socket")]
-        for name in names:
-            text = open(name, encoding="ascii").read()
-            with open(name, "w", encoding="ascii") as f:
-                f.write(text.replace(PROGRAM, wattlaw))  # it has to exist
-        r = subprocess.run(["systemd-analyze", "verify", "--man=no", *names], text=True, capture_output=True, check=False)
-        ours = [line for line in r.stderr.splitlines() if "wattlaw" in line]
-        expect(r.returncode == 0 and not ours, "verify", r)
-        r = subprocess.run(["systemd-analyze", "security", "--offline=true", "--threshold=30", "--no-pager", names[0]], text=True, capture_output=True, check=False)
-        expect(r.returncode == 0 and "OK" in r.stdout, "security: exposure of at most 3.0", r)
+PARTS = (make_and_remove, killed_halfway, others_files, as_json, packaged_units, refused_names)
 
-
-LIVE = """set -e
-mkdir -p $T/upper $T/work $T/bin
-mount -t overlay overlay -o lowerdir=/etc,upperdir=$T/upper,workdir=$T/work /etc
-mount -t tmpfs tmpfs /run
-mount -t tmpfs tmpfs /sys
-zone=/sys/devices/virtual/powercap/intel-rapl/intel-rapl:0
-mkdir -p $zone /sys/class/powercap
-ln -s ../../devices/virtual/powercap/intel-rapl/intel-rapl:0 /sys/class/powercap/intel-rapl:0
-echo 12345678 > $zone/energy_uj; chmod 0400 $zone/energy_uj
-echo 262143328850 > $zone/max_energy_range_uj
-echo package-0 > $zone/name
-echo long_term > $zone/constraint_0_name; echo 200000000 > $zone/constraint_0_power_limit_uw
-echo short_term > $zone/constraint_1_name; echo 240000000 > $zone/constraint_1_power_limit_uw
-ls -A $T/upper | sort > $T/before
-$W setup --system --program /usr/bin/env --yes
-ls /etc/wattlaw
-getent group wattlaw | cut -d: -f1
-stat -c '%A %U %G' $zone/energy_uj
-stat -c '%a %U' /run/wattlaw
-grep -A2 '^.allow cpus' /etc/wattlaw/caps.conf
-member="env HOME=$T/home WATTLAW_NODE_DIR=$T/home/node WATTLAW_FAKE_NVML=init=9 setpriv --reuid $U --regid $U --groups $(getent group wattlaw | cut -d: -f3)"
-stranger="env HOME=$T/home WATTLAW_NODE_DIR=$T/home/node WATTLAW_FAKE_NVML=init=9 setpriv --reuid $U --regid $U --clear-groups"
-if $stranger cat $zone/energy_uj 2>/dev/null; then exit 3; fi
-$member cat $zone/energy_uj
-if command -v systemd-socket-activate > /dev/null; then # passes the socket as the socket's unit does
-    umask 077; WATTLAW_FAKE_NVML=init=9 systemd-socket-activate --seqpacket -l /run/wattlaw-caps.socket -E WATTLAW_FAKE_NVML -- $W serve-caps --idle-exit 1s 2> $T/log &
-    service=$!; umask 022
-    until [ -S /run/wattlaw-caps.socket ]; do sleep 0.02; done
-    chgrp wattlaw /run/wattlaw-caps.socket; chmod 0660 /run/wattlaw-caps.socket
-    $member $W measure --nvml-library $N --sensors rapl --quiet --store $T/home/s.db --power-cap-w 150 -- cat $zone/constraint_0_power_limit_uw
-    cat $zone/constraint_0_power_limit_uw
-    if $stranger $W measure --nvml-library $N --sensors null --quiet --store $T/home/s.db --power-cap-w 150 -- true; then exit 4; fi
-    wait $service # ends when it is idle
-else
-    echo "SKIP of the passed socket: no systemd-socket-activate"; echo 150000000; echo 200000000
-fi
-$W setup --system --remove --yes | grep -v '^  \|^wattlaw '
-stat -c '%A %U %G' $zone/energy_uj
-getent group wattlaw || echo no group
-ls /etc/wattlaw /etc/udev/rules.d/60-wattlaw.rules 2>/dev/null || true
-"""
-
-
-def live():
-    """The running system: group, counters, and a member's capped run through a socket that is passed; then all is undone."""
-    with tempfile.TemporaryDirectory(prefix="wattlaw-live-", dir="/var/tmp") as folder:
-        os.chmod(folder, 0o755)
-        subprocess.run(["mount", "-t", "tmpfs", "tmpfs", folder], check=True)  # an overlay over an overlay does not work
-        try:
-            os.chmod(folder, 0o755)
-            os.mkdir(f"{folder}/home")
-            os.chown(f"{folder}/home", *USERS[:1] * 2)
-            env = {**os.environ, "T": folder, "W": wattlaw, "N": fake, "U": str(USERS[0])}
-            for name in ("NVML_LIBRARY", "WATTLAW_STATE_DIR", "XDG_STATE_HOME", "CUDA_VISIBLE_DEVICES"):
-                env.pop(name, None)
-            r = subprocess.run(["unshare", "--mount", "sh", "-c", LIVE], env=env, cwd="/", text=True, capture_output=True, check=False, timeout=PATIENCE_S)
-            if "unshare" in r.stderr or "mount:" in r.stderr:
-                print("SKIP of the running system: no mount namespace:", r.stderr)
-                return
-            log = open(f"{folder}/log", encoding="utf-8").read() if os.path.exists(f"{folder}/log") else ""
-            lines = r.stdout.splitlines()
-            at = next((i for i, line in enumerate(lines) if line.startswith("done: ")), None)
-            expect(r.returncode == 0 and at is not None, f"{log}", r)
-            expect(lines[at + 1:] == ["caps.conf", "setup.json", "wattlaw", "-r--r----- root wattlaw", "1777 root", "[allow cpus]", "devices = rapl:*",
-                                      "power_cap_w = 100 to 240", "12345678", "150000000", "200000000", "removed", "-r-------- root root", "no group"],
-                   f"{lines[at + 1:]} {log}", r)
-        finally:
-            subprocess.run(["umount", folder], check=True)
-
-
-def main():
-    skip_unless_root(wattlaw, fake)
-    if any(g.gr_name == "wattlaw" for g in grp.getgrall()):
-        print("SKIP: this system has a group wattlaw")
-        sys.exit(77)
-    for part in (make_and_remove, killed_halfway, others_files, packaged_units, refused_names, units, live):
-        if not sys.argv[3:] or part.__name__ in sys.argv[3:]:
-            part()
-
-
-main()
+skip_unless_root(wattlaw, sys.argv[2])
+for part in PARTS:
+    if not sys.argv[3:] or part.__name__ in sys.argv[3:]:
+        part()

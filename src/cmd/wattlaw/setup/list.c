@@ -168,3 +168,23 @@ void wl_setup_list(const struct wl_setup_names *names, struct wl_setup_items *ou
                                  .why = "starts the socket at boot" },
         a);
 }
+
+/* ---- what is done with an item ---- */
+
+enum wl_setup_action wl_setup_action(const struct wl_setup_item *item)
+{
+    switch (item->state) {
+    case WL_SETUP_MISSING: return WL_SETUP_CREATE;
+    case WL_SETUP_OLD: return item->is_editable ? WL_SETUP_KEEP : WL_SETUP_REPLACE;
+    case WL_SETUP_SAME: return WL_SETUP_KEEP;
+    case WL_SETUP_FOREIGN: break;
+    }
+    /* a link that systemctl enable has made: its name alone counts */
+    return item->is_editable || item->type == WL_SETUP_LINK ? WL_SETUP_KEEP : WL_SETUP_REFUSE;
+}
+
+bool wl_setup_is_made(const struct wl_setup_item *item)
+{
+    enum wl_setup_action action = wl_setup_action(item);
+    return action == WL_SETUP_CREATE || action == WL_SETUP_REPLACE;
+}

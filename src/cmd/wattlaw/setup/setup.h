@@ -18,6 +18,9 @@ enum wl_setup_state {
     WL_SETUP_FOREIGN, /* something else, or changed by others */
 };
 
+/* What setup does with an item. */
+enum wl_setup_action { WL_SETUP_KEEP, WL_SETUP_CREATE, WL_SETUP_REPLACE, WL_SETUP_REFUSE };
+
 struct wl_setup_item {
     enum wl_setup_type type;
     const char *path; /* from the root on: "/etc/wattlaw" */
@@ -27,6 +30,7 @@ struct wl_setup_item {
     bool is_editable;     /* a file that administrators change */
     const char *packaged; /* the file of a package that is used, or that this one takes precedence over; NULL: none */
     enum wl_setup_state state;
+    bool done; /* created or replaced by this call */
 };
 struct wl_setup_items {
     struct wl_setup_item *v;
@@ -41,6 +45,10 @@ struct wl_setup_names {
 /* The items in the order in which they are made. */
 void wl_setup_list(const struct wl_setup_names *names, struct wl_setup_items *out, struct wl_arena *a);
 
+/* By its state: files that administrators edit are kept whatever they say, and a link that others have made is as good. */
+enum wl_setup_action wl_setup_action(const struct wl_setup_item *item);
+bool wl_setup_is_made(const struct wl_setup_item *item); /* created or replaced */
+
 /* ---- the record of what was made ---- */
 
 #define WL_SETUP_RECORD "/etc/wattlaw/setup.json"
@@ -50,6 +58,9 @@ struct wl_setup_made {
     const char *path, *target; /* target: of a link */
     uint32_t crc;              /* of a file's content */
     int64_t size;
+    bool missing;     /* it was removed by others */
+    bool done;        /* removed by this call */
+    const char *left; /* why it stays; NULL: it does not */
 };
 struct wl_setup_record {
     const char *group; /* NULL: there is no record */
@@ -73,10 +84,53 @@ int wl_setup_inspect(const char *root, struct wl_setup_items *items, const struc
 /* Makes an item that is missing, or replaces one of an earlier setup. */
 int wl_setup_make(const char *root, const struct wl_setup_item *item, struct wl_err *e);
 
-/* Removes what was made. *left: why it stays, because others have changed it or use it; NULL: it is gone. */
-int wl_setup_remove(const char *root, const struct wl_setup_made *made, const char **left, struct wl_err *e);
+/* Removes what was made, unless others have changed it or use it; fills in missing, done and left. A dry run does not
+ * remove, and does not know whether a folder will be empty. */
+int wl_setup_remove(const char *root, struct wl_setup_made *made, bool dry_run, struct wl_err *e);
 
 /* Energy counters that this group reads become root's alone again. How many. */
 size_t wl_setup_close_counters(const char *root, gid_t group, struct wl_arena *a);
+
+/* ---- commands of the running system ---- */
+
+struct wl_setup_command {
+    const char *argv[5];
+    bool of_init;        /* needs a running systemd */
+    const char *why_not; /* why it is not run; NULL: it is */
+    bool done;           /* has run, and worked */
+    const char *failure; /* what it or the system said; NULL: none */
+};
+struct wl_setup_commands {
+    struct wl_setup_command *v;
+    size_t n, cap;
+};
+
+/* ---- a call ---- */
+
+/* What a call does, and what it has done. */
+struct wl_setup_plan {
+    const char *root, *group;
+    bool removes, dry_run;
+    struct wl_setup_items items;             /* that are made; of a removal: for the files of packages, which stay */
+    struct wl_setup_record record;           /* of earlier setups: what a removal takes back */
+    bool record_done;                        /* it is removed */
+    struct wl_setup_commands before, after;  /* the files are changed; none in an image */
+    const char *group_stays;                 /* why a removal leaves the group; NULL: it does not */
+    size_t closed;                           /* energy counters that the group cannot read any more */
+};
+
+/* Fills in the commands for the running system. */
+void wl_setup_plan_commands(struct wl_setup_plan *p, struct wl_arena *a);
+bool wl_setup_adds_group(const struct wl_setup_plan *p);
+char *wl_setup_command_line(const struct wl_setup_command *c, struct wl_arena *a);
+
+/* Runs those that can be run, also after one that fails, which is reported on stderr. False: one has failed. */
+bool wl_setup_commands_run(struct wl_setup_commands *c, struct wl_arena *a);
+
+/* The plan for people; before anything is done. */
+void wl_setup_show(const struct wl_setup_plan *p, struct wl_arena *a);
+
+/* The plan for programs: what would be done, or has been done. docs/formats.md */
+void wl_setup_print_json(const struct wl_setup_plan *p, struct wl_arena *a);
 
 #endif

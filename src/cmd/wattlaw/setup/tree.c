@@ -148,23 +148,25 @@ int wl_setup_make(const char *root, const struct wl_setup_item *item, struct wl_
 
 /* ---- removing ---- */
 
-int wl_setup_remove(const char *root, const struct wl_setup_made *made, const char **left, struct wl_err *e)
+int wl_setup_remove(const char *root, struct wl_setup_made *made, bool dry_run, struct wl_err *e)
 {
     const char *name;
     struct stat st;
-    *left = NULL;
     int folder = open_parent(root, made->path, &name);
-    if (folder < 0) return errno == ENOENT ? 0 : fail_at(e, root, made->path, "remove");
+    made->missing = folder < 0 && errno == ENOENT;
+    if (folder < 0) return made->missing ? 0 : fail_at(e, root, made->path, "remove");
     int rc = 0;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW)) {
-        if (errno != ENOENT) rc = fail_at(e, root, made->path, "examine");
+        made->missing = errno == ENOENT;
+        if (!made->missing) rc = fail_at(e, root, made->path, "examine");
     } else if (!is_same(folder, name, made)) {
-        *left = "changed since it was made";
-    } else if (unlinkat(folder, name, made->type == WL_SETUP_FOLDER ? AT_REMOVEDIR : 0)) {
-        if (errno == ENOTEMPTY || errno == EEXIST)
-            *left = "not empty";
-        else
-            rc = fail_at(e, root, made->path, "remove");
+        made->left = "changed since it was made";
+    } else if (dry_run || unlinkat(folder, name, made->type == WL_SETUP_FOLDER ? AT_REMOVEDIR : 0) == 0) {
+        made->done = !dry_run;
+    } else if (errno == ENOTEMPTY || errno == EEXIST) {
+        made->left = "not empty";
+    } else {
+        rc = fail_at(e, root, made->path, "remove");
     }
     close(folder);
     return rc;
