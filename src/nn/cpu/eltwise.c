@@ -133,4 +133,6 @@ static int eltwise_backward(struct wl_program *p, const struct wl_node *n, struc
 }
 
 const struct wl_op_rules wl_cpu_op_relu = { relu_forward, eltwise_backward };
-const struct wl_op_rules wl_cpu_op_add = { add_forward, eltwise_backward };
+const struct wl_op_rules wl_cpu_op_add = { .forward = add_forward,
+                                           .backward = eltwise_backward,
+                                           .adds_gradients = wl_cpu_batch_norm_adds_gradients };
