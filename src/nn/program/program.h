@@ -102,6 +102,7 @@ struct wl_input_check {
 struct wl_saved {
     struct wl_buf *buf[3]; /* of convolutions and matrix products: 0 the input, 1 the weights as they read them */
     const void *context;   /* the back-end's */
+    bool relu_passed;      /* of a relu's result: what arrives as its gradient is that of the relu's input already */
 };
 
 struct wl_backend;
