@@ -106,13 +106,13 @@ INLINE __m512 bound(int a, int b, const __m512 x[TAPS])
     return sum;
 }
 
-/* Of a slice at all points: what numbers of filters times `factor` are multiplied with, and what undoes it. */
-TARGET static void scales(const float *w, int64_t from, int64_t to, __m512 factor, float *scale, float *undo,
-                          int64_t undo_step)
+/* Of a slice, with those maxima, at all points: what numbers of filters times `factor` are multiplied with, and what
+ * undoes it. */
+TARGET static void scales(const float *w, int64_t from, int64_t to, __m512 most[TAPS], __m512 factor, float *scale,
+                          float *undo, int64_t undo_step)
 {
     const __m512 least = _mm512_set1_ps(0x1p-60F), largest = _mm512_set1_ps(FLT_MAX);
-    __m512 most[TAPS], norm[TAPS];
-    maxima(w, from, to, most);
+    __m512 norm[TAPS];
     tap_norms(w, from, to, factor, norm);
     for (int t = 0; t < TAPS; t++) most[t] = _mm512_mul_ps(most[t], factor);
     for (int p = 0; p < POINTS; p++, scale += LANES, undo += undo_step) {
@@ -185,7 +185,8 @@ TARGET static void filters(const struct wl_winograd_int16 *o, const float *w, in
         const int64_t from = wl_winograd_slice_from(o, s) * LANES, end = wl_winograd_slice_from(o, s + 1) * LANES;
         wl_winograd_pair *u =
             to->u + s * POINTS * o->u_step + (end - from) / 2 * LANES * first + (block - first) * LANES;
-        scales(w, from, end, factor, scale, to->undo + s * POINTS * o->g.k + block * LANES, o->g.k);
+        if (o->slices > 1) maxima(w, from, end, most);
+        scales(w, from, end, most, factor, scale, to->undo + s * POINTS * o->g.k + block * LANES, o->g.k);
         numbers(w, from, end, factor, scale, u, o->u_step, vectors * LANES);
     }
 }
