@@ -97,9 +97,9 @@ struct results {
 struct subject {
     struct shape shape;
     enum wl_dtype type;
-    bool relu, sum;
+    bool relu, sum, two; /* two: parts of dy, where relu and sum */
     double offset; /* of x */
-    float *x, *z, *dy, *gamma, *beta;
+    float *x, *z, *dy, *more, *gamma, *beta;
 };
 
 static float *numbers(const char *name, int64_t n, double mean, bool bf16, struct wl_arena *a)
@@ -119,6 +119,7 @@ static struct subject subject(struct subject s, struct wl_arena *a)
     s.x = numbers("x", n, s.offset, bf16, a);
     s.z = numbers("z", n, 0, bf16, a);
     s.dy = numbers("dy", n, 0, bf16, a);
+    s.more = numbers("more", n, 0, bf16, a);
     s.gamma = numbers("gamma", s.shape.c, 1, false, a);
     s.beta = numbers("beta", s.shape.c, 0.2, false, a);
     return s;
@@ -162,6 +163,7 @@ static struct results ours(const struct subject *s, enum layout layout, const st
     c.d = d; /* in place where there is nothing to keep */
     c.dy = s->sum ? d : dx;
     c.dx = dx;
+    if (s->two) c.more = laid_out(&r, s->more, a);
     wl_batch_norm_backward(&c);
     o.d = read_back(&r, d, a);
     o.dx = read_back(&r, dx, a);
@@ -184,8 +186,11 @@ static struct results reference(const struct subject *s, struct wl_arena *a)
         if (s->relu && o.y.v[i] < 0) o.y.v[i] = 0;
         if (bf16) o.y.v[i] = rounded(o.y.v[i]);
     }
-    memcpy(o.d.v, s->dy, (size_t)n * sizeof(float));
-    if (s->relu) wl_ref_relu_backward(n, o.y.v, s->dy, o.d.v);
+    for (int64_t i = 0; i < n; i++) {
+        o.d.v[i] = s->two ? s->dy[i] + s->more[i] : s->dy[i];
+        if (bf16) o.d.v[i] = rounded(o.d.v[i]);
+    }
+    if (s->relu) wl_ref_relu_backward(n, o.y.v, o.d.v, o.d.v);
     b.relu = false;
     wl_ref_batch_norm_backward(&(struct wl_ref_batch_norm_grad) { b, o.d.v, o.dx.v, o.dgamma.v, o.dbeta.v });
     return o;
@@ -232,7 +237,7 @@ static void compare_layouts(const struct subject *s, struct wl_arena *a)
             if (!k) continue;
             const char *where = wl_strf(a, "%s %s, layout %d, [%lld,%lld,%lld]%s%s", k->name, wl_dtype_name(s->type),
                                         layout, (long long)s->shape.n, (long long)s->shape.c, (long long)s->shape.area,
-                                        s->relu ? ", relu" : "", s->sum ? ", sum" : "");
+                                        s->relu ? ", relu" : "", s->two ? ", sum, two parts" : s->sum ? ", sum" : "");
             const struct results got = ours(s, (enum layout)layout, k, a);
             compare(s, &got, &want, where, a);
         }
@@ -242,12 +247,14 @@ static void test_kernels_equal_ref_in_every_layout(void **state)
 {
     (void)state;
     for (size_t i = 0; i < WL_COUNT(shapes); i++)
-        for (int flags = 0; flags < 8; flags++) {
+        for (int flags = 0; flags < 16; flags++) {
+            if (flags & 8 && (flags & 3) != 3) continue;
             struct wl_arena *a = wl_arena_new(NULL);
             const struct subject s = subject((struct subject) { .shape = shapes[i],
                                                                 .type = flags & 4 ? WL_BF16 : WL_F32,
                                                                 .relu = flags & 1,
-                                                                .sum = flags & 2 },
+                                                                .sum = flags & 2,
+                                                                .two = flags & 8 },
                                              a);
             compare_layouts(&s, a);
             wl_arena_free(a);

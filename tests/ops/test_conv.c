@@ -13,11 +13,14 @@
 
 enum { BATCH = 2, CLASSES = 5, SEED = 7 };
 
+/* Of conv1 to conv3. */
+static int64_t channels = 32;
+
 /* Kernels that Winograd supports and others that it does not, with relus that are computed with them and one that is
  * not, since its input is read twice. */
 static struct wl_graph *network(struct wl_arena *a)
 {
-    const struct wl_conv three = { .channels = 32, .kernel = { 3, 3 }, .pad = { 1, 1 }, .bias = true };
+    const struct wl_conv three = { .channels = channels, .kernel = { 3, 3 }, .pad = { 1, 1 }, .bias = true };
     struct wl_graph *g = wl_graph_new(a);
     struct wl_tensor *x = wl_input(g, "images", WL_F32, WL_DIMS(BATCH, 3, 14, 15));
     struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(BATCH));
@@ -81,6 +84,7 @@ static int set_up(void **state)
 {
     (void)state;
     arena = wl_arena_new(NULL);
+    channels = 32;
     return 0;
 }
 
@@ -251,12 +255,15 @@ static void test_custom_kernels_between_bf16(void **state)
     const struct wl_plan_opts o = {
         .backend = "cpu", .conv = WL_CONV_WINOGRAD, .precision = WL_BF16, .slow_bf16 = true
     };
+    const int of_few_channels = steps_by(plan_with(arena, o, NULL), "winograd_3x3_int16");
+    channels = 48; /* for this test */
     const int custom = steps_by(plan_with(arena, o, NULL), "winograd_3x3_int16");
     if (!custom) {
         printf("SKIP: the processor has no AVX512_VNNI\n");
         skip();
     }
     assert_int_equal(custom, 4); /* of conv2 and conv3 */
+    assert_int_equal(of_few_channels, 2); /* backward by data alone */
     struct floats exact = cut_gradients((struct wl_plan_opts) { .backend = "ref" });
     const double direct = nmse(bf16_gradients("cpu", WL_CONV_DIRECT, NULL, false), exact);
     struct floats winograd = bf16_gradients("cpu", WL_CONV_WINOGRAD, NULL, false);

@@ -1,8 +1,13 @@
 /* Random networks. Planned twice, once with values that share memory and are overwritten in place, once with a place of
  * its own for everything, every gradient must have the same bits, since both run the same kernels. The loss is that of
  * the reference back-end, and it rises along the gradient as steeply as the gradient is long, so the lowering of
- * branches and sums is right too. A failure prints the line that runs the case alone: test_sharing NUMBER. */
+ * branches and sums is right too. A failure prints the line that runs the case alone: test_sharing NUMBER.
+ *
+ * One network is not random: it has what passes do on the way where values need not be whole, the relu before a
+ * convolution's gradient by data and the sum of a residual join's two gradients. */
 #include "backend_compare.h"
+
+#include "nn/plan/internal.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -15,7 +20,7 @@
 
 #include <cmocka.h>
 
-enum { CASES = 30, MICRO_EVERY = 5, BATCH = 3, OPS = 14, MAX_VALUES = OPS + 1, CLASSES = 5 };
+enum { CASES = 30, ON_THE_WAY = CASES, MICRO_EVERY = 5, BATCH = 3, OPS = 14, MAX_VALUES = OPS + 1, CLASSES = 5 };
 
 struct draw {
     struct wl_graph *g;
@@ -82,18 +87,47 @@ static void add(struct draw *d, struct wl_tensor *value)
     d->values[d->n++] = value;
 }
 
+static void end_in_loss(struct wl_graph *g, const char *name, struct wl_tensor *x, struct wl_tensor *labels,
+                        struct wl_arena *a)
+{
+    struct wl_tensor *y = wl_linear(g, wl_strf(a, "head of %s", name), x, CLASSES);
+    wl_cross_entropy(g, wl_strf(a, "loss of %s", name), y, labels, (struct wl_loss) { 0 });
+}
+
+/* Relus, one of them before a pool; joins that several nodes read. The last part of one's gradient is that of a relu's
+ * result too, which takes its place. */
+static struct wl_graph *network_on_the_way(struct wl_arena *a)
+{
+    struct wl_graph *g = wl_graph_new(a);
+    const struct wl_conv conv = { .channels = 32, .kernel = { 3, 3 }, .pad = { 1, 1 }, .bias = true };
+    const struct wl_pool pool = { .kernel = { 3, 3 }, .stride = { 2, 2 }, .pad = { 1, 1 } };
+    struct wl_tensor *images = wl_input(g, "images", WL_F32, WL_DIMS(BATCH, 3, 9, 8));
+    struct wl_tensor *labels = wl_input(g, "labels", WL_I32, WL_DIMS(BATCH)), *x = images;
+    for (int i = 0; i < 3; i++) x = wl_relu(g, wl_strf(a, "relu%d", i), wl_conv2d(g, wl_strf(a, "conv%d", i), x, conv));
+    x = wl_conv2d(g, "conv3", wl_max_pool(g, "pool", x, pool), conv);
+    for (int i = 0; i < 4; i++) {
+        struct wl_tensor *y = wl_conv2d(g, wl_strf(a, "side%d", i), x, conv);
+        y = wl_batch_norm(g, wl_strf(a, "norm%d", i), y, (struct wl_batch_norm_opts) { 0 });
+        x = wl_add_relu(g, wl_strf(a, "join%d", i), y, x);
+        if (i % 2) end_in_loss(g, wl_strf(a, "%d", i), x, labels, a);
+    }
+    struct wl_tensor *last = wl_relu(g, "last relu", wl_conv2d(g, "last conv", x, conv));
+    end_in_loss(g, "sum", wl_add(g, "sum", x, last), labels, a);
+    end_in_loss(g, "last", x, labels, a);
+    return g;
+}
+
 /* Each value that nobody reads ends in a loss. */
 static struct wl_graph *network(struct wl_arena *a, uint64_t number)
 {
+    if (number == ON_THE_WAY) return network_on_the_way(a);
     struct draw d = { .g = wl_graph_new(a), .number = number };
     struct wl_tensor *images = wl_input(d.g, "images", WL_F32, WL_DIMS(BATCH, 3, 9, 8));
     struct wl_tensor *labels = wl_input(d.g, "labels", WL_I32, WL_DIMS(BATCH));
     add(&d, convolution(&d, "stem", images));
     for (int i = 0; i < OPS; i++) add(&d, operation(&d, wl_strf(a, "op%d", i)));
     for (int i = 0, n = d.n; i < n; i++) {
-        if (d.values[i]->readers) continue;
-        struct wl_tensor *y = wl_linear(d.g, wl_strf(a, "head%d", i), d.values[i], CLASSES);
-        wl_cross_entropy(d.g, wl_strf(a, "loss%d", i), y, labels, (struct wl_loss) { 0 });
+        if (!d.values[i]->readers) end_in_loss(d.g, wl_strf(a, "%d", i), d.values[i], labels, a);
     }
     return d.g;
 }
@@ -101,7 +135,19 @@ static struct wl_graph *network(struct wl_arena *a, uint64_t number)
 struct run {
     struct floats gradients;
     double loss;
+    int sums; /* of gradients: steps */
+    size_t relus; /* bytes that the backward passes of relus write */
 };
+
+static void look_at_steps(struct run *r, const struct wl_program *p)
+{
+    for (size_t i = 0; i < p->n_steps; i++) {
+        const struct wl_step *s = p->steps[i];
+        r->sums += wl_str_eq(s->pass, "sum of gradients");
+        if (s->node->op != WL_OP_RELU || !wl_str_eq(s->pass, "backward")) continue;
+        for (int u = 0; u < s->n_uses; u++) r->relus += s->uses[u].write ? s->uses[u].buf->bytes : 0;
+    }
+}
 
 static struct run run(struct wl_arena *a, uint64_t number, const char *backend, enum wl_dtype precision, bool keep)
 {
@@ -112,6 +158,7 @@ static struct run run(struct wl_arena *a, uint64_t number, const char *backend, 
     struct wl_plan_opts o = {
         .backend = backend, .precision = precision, .slow_bf16 = true, .keep_values = keep, .micro_batches = 2
     };
+    if (number == ON_THE_WAY) o.conv = WL_CONV_WINOGRAD;
     int rc = wl_plan_new(&p, g, &o, NULL, a, &e);
     if (rc) fail_msg("%s", e.msg);
     fill_inputs(p, g, number + 1, CLASSES);
@@ -120,7 +167,9 @@ static struct run run(struct wl_arena *a, uint64_t number, const char *backend, 
     fill_inputs(p, g, number, CLASSES);
     if (!rc) rc = wl_plan_train(p, false, true, &c, &e);
     if (rc) fail_msg("%s", e.msg);
-    return (struct run) { all_gradients(p, a), c.loss_sum };
+    struct run r = { .gradients = all_gradients(p, a), .loss = c.loss_sum };
+    look_at_steps(&r, &p->program);
+    return r;
 }
 
 static void same_bits(struct floats shared, struct floats kept, uint64_t number)
@@ -163,6 +212,25 @@ static void run_case(uint64_t number)
     wl_arena_free(a);
 }
 
+/* Four joins add the last part of their gradients themselves; the gradient of a relu is masked before it goes through
+ * the pool, from 5 x 4 maxima to 9 x 8 numbers. */
+static void test_passes_on_the_way_give_the_same_bits(void **state)
+{
+    (void)state;
+    run_case(ON_THE_WAY);
+    const bool bf16 = !wl_backend_precision("cpu", WL_BF16, true, NULL);
+    for (int i = 0; i < (bf16 ? 2 : 1); i++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        const enum wl_dtype precision = i ? WL_BF16 : WL_F32;
+        const struct run shared = run(a, ON_THE_WAY, "cpu", precision, false);
+        const struct run kept = run(a, ON_THE_WAY, "cpu", precision, true);
+        same_bits(shared.gradients, kept.gradients, ON_THE_WAY);
+        assert_int_equal(kept.sums - shared.sums, 4);
+        assert_int_equal(kept.relus - shared.relus, (9 * 8 - 5 * 4) * 32 * BATCH * wl_dtype_bytes(precision));
+        wl_arena_free(a);
+    }
+}
+
 static uint64_t alone;
 
 static void test_single_operations_give_the_same_bits(void **state)
@@ -179,7 +247,8 @@ static void test_random_networks_give_the_same_bits(void **state)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest all[] = { cmocka_unit_test(test_random_networks_give_the_same_bits) };
+    const struct CMUnitTest all[] = { cmocka_unit_test(test_random_networks_give_the_same_bits),
+                                      cmocka_unit_test(test_passes_on_the_way_give_the_same_bits) };
     const struct CMUnitTest one[] = { cmocka_unit_test(test_single_operations_give_the_same_bits) };
     for (size_t i = 0; wl_backend_row(i); i++)
         if (!strcmp(wl_backend_row(i)->name, "cpu") && wl_backend_row(i)->unavailable) {

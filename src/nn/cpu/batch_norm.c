@@ -8,7 +8,7 @@
 /* A step's call, and which of its uses are the call's values. */
 struct context {
     struct wl_batch_norm_call call;
-    int x, z, y, gamma, beta, mean, var, scratch, dy, d, dx, dgamma, dbeta;
+    int x, z, y, gamma, beta, mean, var, scratch, dy, more, d, dx, dgamma, dbeta;
 };
 
 static struct wl_batch_norm_call call_of(const struct wl_step *s, const struct wl_run *r)
@@ -24,6 +24,7 @@ static struct wl_batch_norm_call call_of(const struct wl_step *s, const struct w
     c.var = wl_any_use_at(s, r, o->var);
     c.scratch = wl_any_use_at(s, r, o->scratch);
     c.dy = wl_any_use_at(s, r, o->dy);
+    c.more = wl_any_use_at(s, r, o->more);
     c.d = wl_any_use_at(s, r, o->d);
     c.dx = wl_any_use_at(s, r, o->dx);
     c.dgamma = wl_any_use_at(s, r, o->dgamma);
@@ -75,6 +76,7 @@ static struct wl_step *emit(struct wl_program *p, const struct norm *b, const ch
         .y = WL_NO_USE,
         .scratch = WL_NO_USE,
         .dy = WL_NO_USE,
+        .more = WL_NO_USE,
         .d = WL_NO_USE,
         .dx = WL_NO_USE,
         .dgamma = WL_NO_USE,
@@ -193,6 +195,7 @@ static int backward(struct wl_program *p, const struct wl_node *n, const struct 
     o->var = wl_step_reads_any(p, s, saved[2]);
     o->y = of_y ? wl_step_reads_any(p, s, p->value[out->id]) : WL_NO_USE;
     o->dy = wl_step_reads_any(p, s, dy);
+    o->more = wl_step_reads_any(p, s, p->addend[out->id]);
     o->d = wl_step_writes_any(p, s, d);
     o->dx = wl_step_writes_any(p, s, dx);
     o->dgamma = wl_step_writes_any(p, s, p->gradient[n->par[0]->id]);
@@ -207,6 +210,11 @@ static int backward(struct wl_program *p, const struct wl_node *n, const struct 
 static int batch_norm_backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     return backward(p, n, NULL, e);
+}
+
+bool wl_cpu_batch_norm_adds_gradients(const struct wl_program *p, const struct wl_node *sum)
+{
+    return sum->relu && p->saved[sum->out->id].context;
 }
 
 int wl_cpu_batch_norm_add_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,

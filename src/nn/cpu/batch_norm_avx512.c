@@ -148,18 +148,27 @@ INLINE __m512 passed(struct line l, enum wl_batch_norm_relu relu, __m512 x, __m5
     return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(kept, _mm512_setzero_ps(), _CMP_GT_OQ), dy);
 }
 
+/* dy + more; NULL: dy. */
+INLINE __m512 gradient_of(bool bf16, int64_t i, const void *dy, const void *more)
+{
+    const __m512 g = load(dy, bf16, i);
+    if (!more) return g;
+    const __m512 sum = _mm512_add_ps(g, load(more, bf16, i));
+    return bf16 ? widened(rounded(sum)) : sum;
+}
+
 INLINE struct chain reduced(struct chain s, struct line l, enum wl_batch_norm_relu relu, bool bf16, int64_t i,
-                            const void *x, const void *y, const void *dy, void *d)
+                            const void *x, const void *y, const void *dy, const void *more, void *d)
 {
     const __m512 v = load(x, bf16, i), of_y = relu == WL_BATCH_NORM_RELU_FROM_Y ? load(y, bf16, i) : v;
-    const __m512 g = passed(l, relu, v, of_y, load(dy, bf16, i));
+    const __m512 g = passed(l, relu, v, of_y, gradient_of(bf16, i, dy, more));
     if (relu == WL_BATCH_NORM_RELU_FROM_Y) store(d, bf16, i, g);
     return (struct chain) { _mm512_add_ps(s.a, g), _mm512_fmadd_ps(g, _mm512_sub_ps(v, l.mean), s.b) };
 }
 
 INLINE void reduce(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *line,
-                   enum wl_batch_norm_relu relu, bool bf16, const void *x, const void *y, const void *dy, void *d,
-                   struct wl_batch_norm_sums *sums)
+                   enum wl_batch_norm_relu relu, bool bf16, const void *x, const void *y, const void *dy,
+                   const void *more, void *d, struct wl_batch_norm_sums *sums)
 {
     const int64_t end = r->pixels * r->stride, step = r->stride;
     const struct line l = line_of(line);
@@ -168,12 +177,12 @@ INLINE void reduce(const struct wl_batch_norm_row *r, const struct wl_batch_norm
         struct chain s0 = none(), s1 = none(), s2 = none(), s3 = none();
         to = i + PIECE * step < end ? i + PIECE * step : end;
         for (; i + CHAINS * step <= to; i += CHAINS * step) {
-            s0 = reduced(s0, l, relu, bf16, i, x, y, dy, d);
-            s1 = reduced(s1, l, relu, bf16, i + step, x, y, dy, d);
-            s2 = reduced(s2, l, relu, bf16, i + 2 * step, x, y, dy, d);
-            s3 = reduced(s3, l, relu, bf16, i + 3 * step, x, y, dy, d);
+            s0 = reduced(s0, l, relu, bf16, i, x, y, dy, more, d);
+            s1 = reduced(s1, l, relu, bf16, i + step, x, y, dy, more, d);
+            s2 = reduced(s2, l, relu, bf16, i + 2 * step, x, y, dy, more, d);
+            s3 = reduced(s3, l, relu, bf16, i + 3 * step, x, y, dy, more, d);
         }
-        for (; i < to; i += step) s0 = reduced(s0, l, relu, bf16, i, x, y, dy, d);
+        for (; i < to; i += step) s0 = reduced(s0, l, relu, bf16, i, x, y, dy, more, d);
         t = with(t, joined(joined(s0, s1), joined(s2, s3)));
     }
     store_sums(t, sums);
@@ -213,12 +222,15 @@ INLINE void spread(const struct wl_batch_norm_row *r, const struct wl_batch_norm
     }                                                                                                            \
     TARGET static void reduce_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,    \
                                      enum wl_batch_norm_relu relu, const void *x, const void *y, const void *dy, \
-                                     void *d, struct wl_batch_norm_sums *sums)                                   \
+                                     const void *more, void *d, struct wl_batch_norm_sums *sums)                 \
     {                                                                                                            \
         switch (relu) {                                                                                          \
-        case WL_BATCH_NORM_NO_RELU: reduce(r, l, WL_BATCH_NORM_NO_RELU, BF16, x, y, dy, d, sums); break;         \
-        case WL_BATCH_NORM_RELU_FROM_X: reduce(r, l, WL_BATCH_NORM_RELU_FROM_X, BF16, x, y, dy, d, sums); break; \
-        case WL_BATCH_NORM_RELU_FROM_Y: reduce(r, l, WL_BATCH_NORM_RELU_FROM_Y, BF16, x, y, dy, d, sums); break; \
+        case WL_BATCH_NORM_NO_RELU: reduce(r, l, WL_BATCH_NORM_NO_RELU, BF16, x, y, dy, NULL, d, sums); break;   \
+        case WL_BATCH_NORM_RELU_FROM_X: reduce(r, l, WL_BATCH_NORM_RELU_FROM_X, BF16, x, y, dy, NULL, d, sums); break;\
+        case WL_BATCH_NORM_RELU_FROM_Y:                                                                          \
+            more ? reduce(r, l, WL_BATCH_NORM_RELU_FROM_Y, BF16, x, y, dy, more, d, sums)                        \
+                 : reduce(r, l, WL_BATCH_NORM_RELU_FROM_Y, BF16, x, y, dy, NULL, d, sums);                       \
+            break;                                                                                               \
         }                                                                                                        \
     }                                                                                                            \
     TARGET static void spread_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,    \

@@ -49,12 +49,11 @@ struct wl_batch_norm_kernels {
     /* z NULL: nothing is added. y may be z. */
     void (*apply)(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l, bool relu, const void *x,
                   const void *z, void *y);
-    /* Sums of d and d (x - mean). With WL_BATCH_NORM_RELU_FROM_Y writes d too, which may be dy; y and d are not used
-     * otherwise.
-     */
+    /* Sums of d and d (x - mean). With WL_BATCH_NORM_RELU_FROM_Y writes d too, which may be dy; y, `more` and d are not
+     * used otherwise. `more` (NULL: nothing) is added to dy, and the sum rounded to the type. */
     void (*reduce)(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,
-                   enum wl_batch_norm_relu relu, const void *x, const void *y, const void *dy, void *d,
-                   struct wl_batch_norm_sums *sums);
+                   enum wl_batch_norm_relu relu, const void *x, const void *y, const void *dy, const void *more,
+                   void *d, struct wl_batch_norm_sums *sums);
     /* With WL_BATCH_NORM_RELU_FROM_X of dy, else of d. dx may be d. */
     void (*spread)(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,
                    const struct wl_batch_norm_gradient *s, enum wl_batch_norm_relu relu, const void *x, const void *d,
@@ -82,8 +81,8 @@ struct wl_batch_norm_call {
     void *y;
 
     enum wl_batch_norm_relu backward; /* backward; y as the forward pass left it, for WL_BATCH_NORM_RELU_FROM_Y */
-    const void *dy;
-    void *d, *dx; /* d: for WL_BATCH_NORM_RELU_FROM_Y */
+    const void *dy, *more;
+    void *d, *dx; /* more (NULL: nothing is added to dy) and d: for WL_BATCH_NORM_RELU_FROM_Y */
     float *dgamma, *dbeta;
 };
 

@@ -65,8 +65,8 @@ INLINE void apply(const struct wl_batch_norm_row *r, const struct wl_batch_norm_
 }
 
 INLINE void reduce(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,
-                   enum wl_batch_norm_relu relu, bool bf16, const void *x, const void *y, const void *dy, void *d,
-                   struct wl_batch_norm_sums *sums)
+                   enum wl_batch_norm_relu relu, bool bf16, const void *x, const void *y, const void *dy,
+                   const void *more, void *d, struct wl_batch_norm_sums *sums)
 {
     *sums = (struct wl_batch_norm_sums) { { { 0 } } };
     for (int64_t p = 0; p < r->pixels; p++)
@@ -74,6 +74,7 @@ INLINE void reduce(const struct wl_batch_norm_row *r, const struct wl_batch_norm
             const int64_t at = p * r->stride + i;
             const float v = get(x, bf16, at);
             float g = get(dy, bf16, at);
+            if (more) g = bf16 ? rounded(g + get(more, bf16, at)) : g + get(more, bf16, at);
             if (relu == WL_BATCH_NORM_RELU_FROM_X && !(value_of(l, i, v) > 0)) g = 0;
             if (relu == WL_BATCH_NORM_RELU_FROM_Y && !(get(y, bf16, at) > 0)) g = 0;
             if (relu == WL_BATCH_NORM_RELU_FROM_Y) put(d, bf16, at, g);
@@ -107,10 +108,10 @@ INLINE void spread(const struct wl_batch_norm_row *r, const struct wl_batch_norm
         apply(r, l, relu, BF16, x, z, y);                                                                          \
     }                                                                                                              \
     static void reduce_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,             \
-                              enum wl_batch_norm_relu relu, const void *x, const void *y, const void *dy, void *d, \
-                              struct wl_batch_norm_sums *sums)                                                     \
+                              enum wl_batch_norm_relu relu, const void *x, const void *y, const void *dy,          \
+                              const void *more, void *d, struct wl_batch_norm_sums *sums)                          \
     {                                                                                                              \
-        reduce(r, l, relu, BF16, x, y, dy, d, sums);                                                               \
+        reduce(r, l, relu, BF16, x, y, dy, more, d, sums);                                                         \
     }                                                                                                              \
     static void spread_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,             \
                               const struct wl_batch_norm_gradient *s, enum wl_batch_norm_relu relu, const void *x, \

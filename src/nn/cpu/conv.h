@@ -26,7 +26,7 @@ int wl_cpu_autotune(struct wl_program *p, struct wl_choices *choices, struct wl_
 
 /* winograd_1d_conv.c: Winograd's algorithm for 1 x r and r x 1 (winograd_1d.h): does it apply to a pass between these
  * f32 values? `weights` is the layout in which the parameter is read, or its gradient written. The steps of a pass take
- * values in any layout. `time` measures the seconds of a pass. */
+ * values in any layout. `add_times` adds what a pass runs. */
 bool wl_cpu_winograd_1d_applies(struct wl_cpu *c, const struct wl_window *v, const struct wl_layouts *values,
                                 enum wl_pass pass);
 int wl_cpu_winograd_1d_weights(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, wl_md *out,
@@ -37,13 +37,7 @@ int wl_cpu_winograd_1d_backward_weights(struct wl_program *p, const struct wl_no
                                         struct wl_buf *dw, struct wl_err *e);
 int wl_cpu_winograd_1d_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf *dx,
                                      struct wl_err *e);
-int wl_cpu_winograd_1d_time(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, double *seconds,
-                            struct wl_err *e);
-
-/* time_primitive.c: seconds that a run takes, the fastest of a few; and that a primitive takes, on memory of its own,
- * whose bytes are all WL_TIME_FILLING: .0115 in f32 and in bf16. */
-enum { WL_TIME_FILLING = 0x3c };
-int wl_cpu_time_fastest(int (*run)(void *context, struct wl_err *e), void *context, double *seconds, struct wl_err *e);
-int wl_cpu_time_primitive(struct wl_cpu *c, const_dnnl_primitive_desc_t pd, double *seconds, struct wl_err *e);
+int wl_cpu_winograd_1d_add_times(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass,
+                                 struct wl_timings *to, struct wl_err *e);
 
 #endif

@@ -17,10 +17,15 @@ static const char *pass_name(enum wl_pass pass)
     return names[pass];
 }
 
+/* Convolutions of so few channels are the first ones of a network, whose errors all others carry on, and gain least.
+ * docs/adr/153 says what they did to gradients. */
+enum { FEW_CHANNELS = 32 };
+
 /* The kernel of this folder for a pass. */
 static const struct wl_conv_custom *custom_of(const struct wl_program *p, const struct wl_window *v, enum wl_pass pass)
 {
-    return p->precision == WL_BF16 ? wl_conv_custom_of(v, pass) : NULL;
+    const bool first = pass == WL_PASS_FORWARD && v->c <= FEW_CHANNELS;
+    return p->precision == WL_BF16 && !first ? wl_conv_custom_of(v, pass) : NULL;
 }
 
 /* A kernel of this folder is part of the question: an answer from before it existed is none. */
@@ -71,6 +76,7 @@ const struct wl_conv_custom *wl_cpu_conv_custom(const struct wl_program *p, cons
 
 struct trial {
     const struct wl_program *p;
+    struct wl_timings timings; /* of all candidates */
     const struct wl_node *n;
     struct wl_cpu cpu; /* with an arena of the trial */
     struct wl_window v;
@@ -96,7 +102,7 @@ static int describe(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_p
 static int open_trial(struct trial *t, const struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     *t = (struct trial) { .p = p, .n = n, .cpu = *wl_cpu_of(p), .v = wl_conv_window(n) };
-    t->cpu.arena = wl_arena_new(p->arena);
+    t->timings.arena = t->cpu.arena = wl_arena_new(p->arena);
     t->v.n = few_samples(&t->v);
     struct wl_dims x = n->in[0]->dims, y = n->out->dims;
     x.d[0] = y.d[0] = t->v.n;
@@ -123,16 +129,13 @@ static bool has_winograd(struct trial *t, enum wl_pass pass)
     return describe(t, WL_CONV_WINOGRAD, pass, &pd, NULL) == 0 || is_line(t, pass);
 }
 
-/* Adds the time of a copy, where one is needed. */
-static int add_copy(struct trial *t, wl_md from, wl_md to, double *seconds, struct wl_err *e)
+/* Adds a copy, where one is needed. */
+static int add_copy(struct trial *t, wl_md from, wl_md to, struct wl_err *e)
 {
     dnnl_primitive_desc_t copy;
-    double copy_s = 0;
     if (wl_md_equal(from, to)) return 0;
     int rc = wl_pd_reorder(&t->cpu, &copy, from, to, e);
-    if (!rc) rc = wl_cpu_time_primitive(&t->cpu, copy, &copy_s, e);
-    *seconds += copy_s;
-    return rc;
+    return rc ? rc : wl_timings_add_primitive(&t->timings, &t->cpu, copy, e);
 }
 
 static enum wl_conv_algorithm answered(const struct trial *t, enum wl_pass pass)
@@ -147,25 +150,24 @@ static bool shares_gradient(const struct trial *t, enum wl_pass pass)
 }
 
 /* Copies of values, where the kernel computes in another type. */
-static int add_value_copies(struct trial *t, const_dnnl_primitive_desc_t pd, enum wl_pass pass, double *seconds,
-                            struct wl_err *e)
+static int add_value_copies(struct trial *t, const_dnnl_primitive_desc_t pd, enum wl_pass pass, struct wl_err *e)
 {
     wl_md x = t->values.src, y = t->values.dst;
     wl_md at_x = wl_pd_md(pd, pass == WL_PASS_DATA ? DNNL_ARG_DIFF_SRC : DNNL_ARG_SRC);
     wl_md at_y = wl_pd_md(pd, pass == WL_PASS_FORWARD ? DNNL_ARG_DST : DNNL_ARG_DIFF_DST);
-    int rc = pass == WL_PASS_DATA ? add_copy(t, at_x, x, seconds, e) : add_copy(t, x, at_x, seconds, e);
+    int rc = pass == WL_PASS_DATA ? add_copy(t, at_x, x, e) : add_copy(t, x, at_x, e);
     if (rc || shares_gradient(t, pass)) return rc;
-    return pass == WL_PASS_FORWARD ? add_copy(t, at_y, y, seconds, e) : add_copy(t, y, at_y, seconds, e);
+    return pass == WL_PASS_FORWARD ? add_copy(t, at_y, y, e) : add_copy(t, y, at_y, e);
 }
 
 /* The copy of the weights, or of their gradient, from or to the layout `kernel`, where they are held in another layout
  * or type. */
-static int add_weights_copy(struct trial *t, wl_md kernel, enum wl_pass pass, double *seconds, struct wl_err *e)
+static int add_weights_copy(struct trial *t, wl_md kernel, enum wl_pass pass, struct wl_err *e)
 {
     wl_md held = t->master;
     int rc = held ? 0 : wl_md_as(&t->cpu, &held, kernel, WL_F32, e);
     if (rc) return rc;
-    return pass == WL_PASS_WEIGHTS ? add_copy(t, kernel, held, seconds, e) : add_copy(t, held, kernel, seconds, e);
+    return pass == WL_PASS_WEIGHTS ? add_copy(t, kernel, held, e) : add_copy(t, held, kernel, e);
 }
 
 static wl_md weights_of(const_dnnl_primitive_desc_t pd, enum wl_pass pass)
@@ -173,31 +175,29 @@ static wl_md weights_of(const_dnnl_primitive_desc_t pd, enum wl_pass pass)
     return wl_pd_md(pd, pass == WL_PASS_WEIGHTS ? DNNL_ARG_DIFF_WEIGHTS : DNNL_ARG_WEIGHTS);
 }
 
-static int measure_line(struct trial *t, enum wl_pass pass, double *seconds, struct wl_err *e)
+static int add_line(struct trial *t, enum wl_pass pass, struct wl_err *e)
 {
     wl_md weights;
-    int rc = wl_cpu_winograd_1d_time(&t->cpu, &t->v, pass, seconds, e);
+    int rc = wl_cpu_winograd_1d_add_times(&t->cpu, &t->v, pass, &t->timings, e);
     if (!rc) rc = wl_cpu_winograd_1d_weights(&t->cpu, &t->v, pass, &weights, e);
-    return rc ? rc : add_weights_copy(t, weights, pass, seconds, e);
+    return rc ? rc : add_weights_copy(t, weights, pass, e);
 }
 
-static int measure_kernel(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, double *seconds,
-                          struct wl_err *e)
+static int add_kernel(struct trial *t, enum wl_conv_algorithm algorithm, enum wl_pass pass, struct wl_err *e)
 {
     dnnl_primitive_desc_t pd;
     int rc = describe(t, algorithm, pass, &pd, e);
-    if (!rc) rc = wl_cpu_time_primitive(&t->cpu, pd, seconds, e);
-    if (!rc) rc = add_value_copies(t, pd, pass, seconds, e);
-    return rc ? rc : add_weights_copy(t, weights_of(pd, pass), pass, seconds, e);
+    if (!rc) rc = wl_timings_add_primitive(&t->timings, &t->cpu, pd, e);
+    if (!rc) rc = add_value_copies(t, pd, pass, e);
+    return rc ? rc : add_weights_copy(t, weights_of(pd, pass), pass, e);
 }
 
-static int measure_custom(struct trial *t, const struct wl_conv_custom *custom, enum wl_pass pass, double *seconds,
-                          struct wl_err *e)
+static int add_custom(struct trial *t, const struct wl_conv_custom *custom, enum wl_pass pass, struct wl_err *e)
 {
     wl_md weights;
-    int rc = wl_conv_custom_time(&t->cpu, custom, &t->v, pass, t->values.bias, seconds, e);
+    int rc = wl_conv_custom_add_time(custom, &t->v, pass, t->values.bias, &t->timings, e);
     if (!rc) rc = wl_conv_custom_weights(&t->cpu, &t->v, &weights, e);
-    return rc ? rc : add_weights_copy(t, weights, pass, seconds, e);
+    return rc ? rc : add_weights_copy(t, weights, pass, e);
 }
 
 /* A kernel that may compute a pass. */
@@ -205,6 +205,7 @@ struct candidate {
     const char *answer;
     enum wl_conv_algorithm algorithm;
     const struct wl_conv_custom *custom; /* NULL: oneDNN's, or Winograd along lines */
+    size_t first, end;                   /* of the trial's timings: what it runs */
     double seconds;                      /* per sample */
 };
 
@@ -223,13 +224,25 @@ static int list_candidates(struct trial *t, enum wl_pass pass, struct candidate 
     return n;
 }
 
-static int measure(struct trial *t, struct candidate *c, enum wl_pass pass, struct wl_err *e)
+static int add_candidate(struct trial *t, struct candidate *c, enum wl_pass pass, struct wl_err *e)
 {
     const bool line = c->algorithm == WL_CONV_WINOGRAD && is_line(t, pass);
-    int rc = c->custom ? measure_custom(t, c->custom, pass, &c->seconds, e)
-             : line    ? measure_line(t, pass, &c->seconds, e)
-                       : measure_kernel(t, c->algorithm, pass, &c->seconds, e);
-    c->seconds /= (double)t->v.n;
+    c->first = t->timings.n;
+    int rc = c->custom ? add_custom(t, c->custom, pass, e)
+             : line    ? add_line(t, pass, e)
+                       : add_kernel(t, c->algorithm, pass, e);
+    c->end = t->timings.n;
+    return rc;
+}
+
+/* In turns. */
+static int measure(struct trial *t, struct candidate *list, int n, enum wl_pass pass, struct wl_err *e)
+{
+    int rc = 0;
+    for (int i = 0; i < n && !rc; i++) rc = add_candidate(t, &list[i], pass, e);
+    if (!rc) rc = wl_timings_run(&t->timings, wl_busiest_thread_lap, NULL, e);
+    for (int i = 0; i < n && !rc; i++)
+        list[i].seconds = wl_timings_seconds(&t->timings, list[i].first, list[i].end) / (double)t->v.n;
     return rc;
 }
 
@@ -274,7 +287,8 @@ static int answer(const struct wl_program *p, const struct wl_node *n, enum wl_p
     int count = 0, rc = open_trial(&t, p, n, e);
     if (!rc) rc = hold_weights(&t, pass, e);
     if (!rc) count = list_candidates(&t, pass, candidates);
-    for (int i = 0; i < count && !rc; i++) rc = measure(&t, ranked[i] = &candidates[i], pass, e);
+    if (!rc) rc = measure(&t, candidates, count, pass, e);
+    for (int i = 0; i < count; i++) ranked[i] = &candidates[i];
     if (!rc) {
         rank_two(ranked, count, candidates);
         wl_choices_add(choices, &(struct wl_choice) {

@@ -112,37 +112,37 @@ static int run_timed(void *context, struct wl_err *e)
 }
 
 /* Bytes that are a small number in f32 and in bf16. */
-static int filled(struct wl_cpu *c, size_t bytes, void *at, struct wl_err *e)
+static int filled(struct wl_arena *a, size_t bytes, void *at, struct wl_err *e)
 {
-    void *v = wl_host_pages(c->arena, bytes, "measuring a kernel", e);
+    void *v = wl_host_pages(a, bytes, "measuring a kernel", e);
     if (!v) return WL_ENOMEM;
     memset(v, WL_TIME_FILLING, bytes);
     memcpy(at, &v, sizeof v);
     return 0;
 }
 
-static int prepare(struct wl_cpu *c, struct timed *t, bool bias, struct wl_err *e)
+static int prepare(struct wl_arena *a, struct timed *t, bool bias, struct wl_err *e)
 {
     struct wl_conv_call *o = &t->call;
     const size_t x = (size_t)(o->v.n * o->v.c * o->v.h * o->v.w) * sizeof(uint16_t);
     const size_t y = (size_t)(o->v.n * o->v.k * o->v.p * o->v.q) * sizeof(uint16_t);
     const size_t w = (size_t)(o->v.k * o->v.c * o->v.r * o->v.s) * sizeof(float), b = (size_t)o->v.k * sizeof(float);
     const bool weights = o->pass == WL_PASS_WEIGHTS;
-    int rc = filled(c, x, o->pass == WL_PASS_DATA ? (void *)&o->dx : (void *)&o->x, e);
-    if (!rc) rc = filled(c, y, o->pass == WL_PASS_FORWARD ? (void *)&o->y : (void *)&o->dy, e);
-    if (!rc) rc = filled(c, w, weights ? (void *)&o->dw : (void *)&o->w, e);
-    if (!rc && bias && o->pass != WL_PASS_DATA) rc = filled(c, b, weights ? (void *)&o->db : (void *)&o->bias, e);
-    return rc ? rc : filled(c, t->kernel->scratch_bytes(&o->v, o->pass), &o->scratch, e);
+    int rc = filled(a, x, o->pass == WL_PASS_DATA ? (void *)&o->dx : (void *)&o->x, e);
+    if (!rc) rc = filled(a, y, o->pass == WL_PASS_FORWARD ? (void *)&o->y : (void *)&o->dy, e);
+    if (!rc) rc = filled(a, w, weights ? (void *)&o->dw : (void *)&o->w, e);
+    if (!rc && bias && o->pass != WL_PASS_DATA) rc = filled(a, b, weights ? (void *)&o->db : (void *)&o->bias, e);
+    return rc ? rc : filled(a, t->kernel->scratch_bytes(&o->v, o->pass), &o->scratch, e);
 }
 
-int wl_conv_custom_time(struct wl_cpu *c, const struct wl_conv_custom *kernel, const struct wl_window *v,
-                        enum wl_pass pass, bool bias, double *seconds, struct wl_err *e)
+int wl_conv_custom_add_time(const struct wl_conv_custom *kernel, const struct wl_window *v, enum wl_pass pass, bool bias,
+                            struct wl_timings *to, struct wl_err *e)
 {
-    struct wl_cpu scratch = *c;
-    scratch.arena = wl_arena_new(c->arena);
-    struct timed t = { .kernel = kernel, .call = { .v = *v, .pass = pass } };
-    int rc = prepare(&scratch, &t, bias, e);
-    if (!rc) rc = wl_cpu_time_fastest(run_timed, &t, seconds, e);
-    wl_arena_free(scratch.arena);
+    struct timed *t = wl_new(to->arena, struct timed);
+    t->kernel = kernel;
+    t->call.v = *v;
+    t->call.pass = pass;
+    int rc = prepare(to->arena, t, bias, e);
+    if (!rc) wl_timings_add(to, run_timed, t, 1);
     return rc;
 }

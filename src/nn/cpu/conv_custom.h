@@ -5,6 +5,7 @@
 #define WL_NN_CPU_CONV_CUSTOM_H
 
 #include "nn/cpu/cpu.h"
+#include "nn/cpu/timing.h"
 
 /* A pass to compute. What it does not use is NULL. */
 struct wl_conv_call {
@@ -50,14 +51,14 @@ struct wl_conv_bufs {
 void wl_conv_custom_emit(struct wl_program *p, const struct wl_node *n, const struct wl_conv_custom *kernel,
                          enum wl_pass pass, const struct wl_choice *choice, const struct wl_conv_bufs *b);
 
-/* Seconds that a pass takes, on memory of its own: the fastest of a few runs. */
-int wl_conv_custom_time(struct wl_cpu *c, const struct wl_conv_custom *kernel, const struct wl_window *v,
-                        enum wl_pass pass, bool bias, double *seconds, struct wl_err *e);
+/* Adds what a pass runs, on memory of its own. */
+int wl_conv_custom_add_time(const struct wl_conv_custom *kernel, const struct wl_window *v, enum wl_pass pass, bool bias,
+                            struct wl_timings *to, struct wl_err *e);
 
-/* The kernels. */
 /* db [K] = the sum over pieces of sums [pieces,K], in their order. */
 void wl_conv_custom_sum_bias(const float *sums, int64_t pieces, int64_t k, float *db);
 
+/* The kernels. */
 extern const struct wl_conv_custom wl_conv_winograd_3x3_int16, wl_conv_winograd_3x3_weights, wl_conv_weights_bf16;
 
 #endif

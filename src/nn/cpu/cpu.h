@@ -66,7 +66,12 @@ WL_OPS(WL_CPU_RULES)
 int wl_cpu_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, struct wl_buf *b, struct wl_buf *dst,
                struct wl_err *e);
 
-/* The backward pass of a sum that `norm` has computed. */
+/* Emits the backward pass of relu n for the gradient of y, its result or maxima of it: *d, which may take its place. */
+int wl_cpu_relu_backward(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *y, struct wl_buf **d,
+                         struct wl_err *e);
+
+/* The backward pass of a sum that `norm` has computed; does it add up two parts of the sum's gradient? */
+bool wl_cpu_batch_norm_adds_gradients(const struct wl_program *p, const struct wl_node *sum);
 int wl_cpu_batch_norm_add_backward(struct wl_program *p, const struct wl_node *sum, const struct wl_node *norm,
                                    struct wl_err *e);
 

@@ -102,9 +102,10 @@ int wl_cpu_sum(struct wl_program *p, const struct wl_node *n, struct wl_buf *a, 
     return emit_sum(p, n, &(struct sum) { "sum of gradients", WL_TRAIN, false, a, b, dst }, e);
 }
 
-static int relu_backward(struct wl_program *p, const struct wl_node *n, struct wl_buf **d, struct wl_err *e)
+int wl_cpu_relu_backward(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *y, struct wl_buf **d,
+                         struct wl_err *e)
 {
-    struct wl_buf *dy = *d, *dx = wl_gradient_last_holder(p, n->out) ? dy : wl_buf_like(p, dy);
+    struct wl_buf *dy = p->gradient[y->id], *dx = wl_gradient_last_holder(p, y) ? dy : wl_buf_like(p, dy);
     wl_md md;
     dnnl_primitive_desc_t pd;
     int rc = wl_cpu_layout(p, dy, &md, e);
@@ -112,7 +113,7 @@ static int relu_backward(struct wl_program *p, const struct wl_node *n, struct w
     *d = dx;
     return rc ? rc
               : wl_cpu_emit(p, n, "backward", WL_TRAIN, pd,
-                            (struct wl_cpu_arg[]) { { DNNL_ARG_DST, p->value[n->out->id], false },
+                            (struct wl_cpu_arg[]) { { DNNL_ARG_DST, p->value[y->id], false },
                                                     { DNNL_ARG_DIFF_DST, dy, false },
                                                     { DNNL_ARG_DIFF_SRC, dx, true },
                                                     { 0 } },
@@ -125,7 +126,8 @@ static int eltwise_backward(struct wl_program *p, const struct wl_node *n, struc
     const struct wl_node *norm = p->saved[n->out->id].context;
     if (norm) return wl_cpu_batch_norm_add_backward(p, n, norm, e);
     struct wl_buf *d = p->gradient[n->out->id];
-    int rc = n->relu ? relu_backward(p, n, &d, e) : 0;
+    const bool relu = n->relu && !p->saved[n->out->id].relu_passed;
+    int rc = relu ? wl_cpu_relu_backward(p, n, n->out, &d, e) : 0;
     for (int i = 0; i < 2 && n->in[i] && !rc; i++)
         if (n->in[i]->gradient) rc = wl_cpu_gradient_add(p, n, n->in[i], d, e);
     if (!rc) wl_gradient_done(p, n->out);
@@ -133,4 +135,6 @@ static int eltwise_backward(struct wl_program *p, const struct wl_node *n, struc
 }
 
 const struct wl_op_rules wl_cpu_op_relu = { relu_forward, eltwise_backward };
-const struct wl_op_rules wl_cpu_op_add = { add_forward, eltwise_backward };
+const struct wl_op_rules wl_cpu_op_add = { .forward = add_forward,
+                                           .backward = eltwise_backward,
+                                           .adds_gradients = wl_cpu_batch_norm_adds_gradients };

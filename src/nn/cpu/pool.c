@@ -28,13 +28,26 @@ static int forward(struct wl_program *p, const struct wl_node *n, struct wl_err 
                        e);
 }
 
+/* The backward pass of the relu before a maximum, if no other node reads its result: a maximum is positive where the
+ * number is of which it is one, so the relu's result, several times as large, need not be kept for it. */
+static int relu_backward(struct wl_program *p, const struct wl_node *n, struct wl_buf **dy, struct wl_err *e)
+{
+    const struct wl_tensor *x = n->in[0];
+    const bool alone = n->op == WL_OP_MAX_POOL && x->readers == 1 && x->producer && !p->keep_values;
+    *dy = p->gradient[n->out->id];
+    if (!alone || x->producer->op != WL_OP_RELU) return 0;
+    p->saved[x->id].relu_passed = true;
+    return wl_cpu_relu_backward(p, x->producer, n->out, dy, e);
+}
+
 static int backward(struct wl_program *p, const struct wl_node *n, struct wl_err *e)
 {
     const struct wl_saved *saved = &p->saved[n->out->id];
     struct wl_pooling pool = { .algorithm = algorithm(n), .window = wl_pool_window(n) };
-    struct wl_buf *dy = p->gradient[n->out->id], *dx = wl_buf_like(p, p->value[n->in[0]->id]);
+    struct wl_buf *dy, *dx = wl_buf_like(p, p->value[n->in[0]->id]);
     dnnl_primitive_desc_t pd;
-    int rc = wl_cpu_layout(p, dx, &pool.src, e);
+    int rc = relu_backward(p, n, &dy, e);
+    if (!rc) rc = wl_cpu_layout(p, dx, &pool.src, e);
     if (!rc) rc = wl_cpu_layout(p, dy, &pool.dst, e);
     if (!rc) rc = wl_pd_pool_backward(wl_cpu_of(p), &pd, &pool, saved->context, e);
     if (!rc)

@@ -240,31 +240,35 @@ struct timed_move {
     moved *move;
     int64_t n; /* channels, or blocks of filters */
     size_t from_bytes, to_bytes;
+    struct wl_winograd_1d l;
+    float *from, *to;
 };
 
-/* Adds to *seconds. */
-static int time_move(struct wl_cpu *c, const struct wl_winograd_1d *l, struct timed_move m, double *seconds,
-                     struct wl_err *e)
+static int run_move(void *context, struct wl_err *e)
 {
-    enum { RUNS = 3 };
-    float *from = wl_host_pages(c->arena, m.from_bytes, "measuring a kernel", e), *to;
-    if (!from || !(to = wl_host_pages(c->arena, m.to_bytes, "measuring a kernel", e))) return WL_ENOMEM;
-    int64_t best_ns = INT64_MAX;
-    for (int i = 0; i <= RUNS; i++) { /* the first one touches the memory */
-        const int64_t start_ns = wl_now_ns();
-        m.move(l, m.n, from, to);
-        const int64_t ns = wl_now_ns() - start_ns;
-        if (i && ns < best_ns) best_ns = ns;
-    }
-    *seconds += (double)best_ns / (double)WL_NS_PER_S;
+    const struct timed_move *m = context;
+    (void)e;
+    m->move(&m->l, m->n, m->from, m->to);
+    return 0;
+}
+
+static int add_move(struct wl_timings *t, const struct wl_winograd_1d *l, struct timed_move m, int64_t times,
+                    struct wl_err *e)
+{
+    struct timed_move *to = wl_new(t->arena, struct timed_move);
+    m.l = *l;
+    m.from = wl_host_pages(t->arena, m.from_bytes, "measuring a kernel", e);
+    if (!m.from || !(m.to = wl_host_pages(t->arena, m.to_bytes, "measuring a kernel", e))) return WL_ENOMEM;
+    *to = m;
+    wl_timings_add(t, run_move, to, times);
     return 0;
 }
 
 static size_t bytes_of(const struct wl_dims *d) { return (size_t)wl_dims_count(d) * sizeof(float); }
 
 /* To tiles and back, and the products: all but the filters, of the images that are taken at once. */
-static int measure_values(struct wl_cpu *c, const struct wl_winograd_1d *l, const struct wl_window *v,
-                          enum wl_pass pass, const struct products *m, double *seconds, struct wl_err *e)
+static int add_values(struct wl_cpu *c, const struct wl_winograd_1d *l, const struct wl_window *v, enum wl_pass pass,
+                      const struct products *m, int64_t times, struct wl_timings *to, struct wl_err *e)
 {
     const size_t x = bytes_of(&WL_DIMS(v->n, v->c, v->h, v->w)), y = bytes_of(&WL_DIMS(v->n, v->k, v->h, v->w));
     const struct wl_dims x_dims = wl_winograd_1d_tile_dims(l, v->c), y_dims = wl_winograd_1d_tile_dims(l, v->k);
@@ -275,13 +279,15 @@ static int measure_values(struct wl_cpu *c, const struct wl_winograd_1d *l, cons
     const struct timed_move of_y = pass == WL_PASS_FORWARD
                                        ? (struct timed_move) { wl_winograd_1d_output, v->k, y_tiles, y }
                                        : (struct timed_move) { wl_winograd_1d_output_backward, v->k, y, y_tiles };
-    int rc = wl_cpu_time_primitive(c, m->pd, seconds, e);
-    if (!rc) rc = time_move(c, l, of_x, seconds, e);
-    return rc ? rc : time_move(c, l, of_y, seconds, e);
+    int rc = wl_timings_add_primitive(to, c, m->pd, e);
+    if (rc) return rc;
+    to->v[to->n - 1].times = times;
+    rc = add_move(to, l, of_x, times, e);
+    return rc ? rc : add_move(to, l, of_y, times, e);
 }
 
-int wl_cpu_winograd_1d_time(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, double *seconds,
-                            struct wl_err *e)
+int wl_cpu_winograd_1d_add_times(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass,
+                                 struct wl_timings *to, struct wl_err *e)
 {
     const size_t w = bytes_of(&WL_DIMS(v->k, v->c, v->r, v->s));
     const int64_t blocks = v->k / WL_WINOGRAD_1D_LANES * (v->c / WL_WINOGRAD_1D_LANES);
@@ -291,12 +297,11 @@ int wl_cpu_winograd_1d_time(struct wl_cpu *c, const struct wl_window *v, enum wl
     part.n = images_at_once(v, pass);
     WL_CHECK(wl_winograd_1d_init(&l, &part));
     int rc = products(c, &l, &part, pass, &m, e);
-    if (!rc) rc = measure_values(c, &l, &part, pass, &m, seconds, e);
-    *seconds *= (double)(v->n / part.n);
+    if (!rc) rc = add_values(c, &l, &part, pass, &m, v->n / part.n, to, e);
     if (rc) return rc;
     const size_t points = bytes_of(&m.filters);
     const struct timed_move filters = pass == WL_PASS_WEIGHTS
                                           ? (struct timed_move) { wl_winograd_1d_filter_backward, blocks, points, w }
                                           : (struct timed_move) { wl_winograd_1d_filter, blocks, w, points };
-    return time_move(c, &l, filters, seconds, e);
+    return add_move(to, &l, filters, 1, e);
 }

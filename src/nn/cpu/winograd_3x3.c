@@ -55,12 +55,17 @@ bool wl_winograd_3x3_init(struct wl_winograd_3x3 *g, const struct wl_window *v, 
     return true;
 }
 
-bool wl_winograd_3x3_vnni(void)
+/* Bits: each set contains those before it. */
+static bool has(unsigned isa)
 {
 #ifdef __x86_64__
-    const unsigned vnni = dnnl_cpu_isa_avx512_core_vnni; /* bits: each set contains those before it */
-    return (dnnl_get_effective_cpu_isa() & vnni) == vnni;
+    return (dnnl_get_effective_cpu_isa() & isa) == isa;
 #else
+    (void)isa;
     return false;
 #endif
 }
+
+bool wl_winograd_3x3_vnni(void) { return has(dnnl_cpu_isa_avx512_core_vnni); }
+
+bool wl_winograd_3x3_bf16(void) { return has(dnnl_cpu_isa_avx512_core_bf16); }

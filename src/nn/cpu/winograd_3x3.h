@@ -84,6 +84,9 @@ bool wl_winograd_3x3_init(struct wl_winograd_3x3 *g, const struct wl_window *v, 
 /* Has the processor AVX512_VNNI, which multiplies 16-bit integers? */
 bool wl_winograd_3x3_vnni(void);
 
+/* AVX512_BF16? */
+bool wl_winograd_3x3_bf16(void);
+
 /* Where a tile is: its image, its first row and column of `out`. Those of `in` are pad less. */
 struct wl_winograd_tile {
     int64_t image, row, column;

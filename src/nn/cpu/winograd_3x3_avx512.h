@@ -77,16 +77,17 @@ INLINE void line_back(const __m512 d[RESULTS], __m512 r[SIDE])
 #undef A2
 #undef B2
 
-/* u = G g. */
+/* u = G g, with even and odd parts in common too. */
 INLINE void line_filter(const __m512 g[3], __m512 u[SIDE])
 {
-    UNROLL
-    for (int i = 0; i < SIDE; i++) {
-        const float *const row = wl_winograd_filter[i];
-        u[i] = _mm512_mul_ps(_mm512_set1_ps(row[0]), g[0]);
-        u[i] = _mm512_fmadd_ps(_mm512_set1_ps(row[1]), g[1], u[i]);
-        u[i] = _mm512_fmadd_ps(_mm512_set1_ps(row[2]), g[2], u[i]);
-    }
+    const float *const of_a = wl_winograd_filter[1], *const of_b = wl_winograd_filter[3];
+    const __m512 even_a = plus(of_a[2], g[2], times(of_a[0], g[0])), even_b = plus(of_b[2], g[2], times(of_b[0], g[0]));
+    u[0] = times(wl_winograd_filter[0][0], g[0]);
+    u[1] = plus(of_a[1], g[1], even_a);
+    u[2] = plus(-of_a[1], g[1], even_a);
+    u[3] = plus(of_b[1], g[1], even_b);
+    u[4] = plus(-of_b[1], g[1], even_b);
+    u[5] = g[2];
 }
 
 /* ---- tiles ---- */

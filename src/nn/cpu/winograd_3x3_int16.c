@@ -29,7 +29,7 @@ static int64_t tiles_of_block(const struct wl_winograd_int16 *o)
 
 static bool cut(struct wl_winograd_int16 *o, const struct wl_window *v, enum wl_pass pass)
 {
-    *o = (struct wl_winograd_int16) { .threads = omp_get_max_threads() };
+    *o = (struct wl_winograd_int16) { .threads = omp_get_max_threads(), .bf16 = wl_winograd_3x3_bf16() };
     if (!wl_winograd_3x3_init(&o->g, v, pass)) return false;
     const int64_t c = o->g.c / LANES, k = o->g.k / LANES;
     o->slices = parts_of(o->g.c, WL_WINOGRAD_SLICE);

@@ -49,6 +49,7 @@ struct wl_winograd_int16 {
     int64_t u_step, v_step, m_step; /* pairs, pairs, floats */
     int64_t undo_step;              /* tiles: from a slice's scales to the next one's */
     int64_t threads;
+    bool bf16; /* the processor rounds to it by an instruction */
 };
 
 /* Blocks of 16 channels of slice i, and its first one. */

@@ -14,6 +14,9 @@ enum { SQUARE = LANES * LANES, BLOCK = TAPS * SQUARE }; /* weights of 16 channel
 
 static const float most_norm = 65400, most_number = 32700;
 
+/* Filters that take more are not in a core's cache when they are read; written past it, they need not be read first. */
+static const size_t cached_bytes = 2 << 20;
+
 /* ---- 16 filters with all their channels, [C/16][9][16 c][16 k] ---- */
 
 INLINE void transpose(__m512 v[LANES])
@@ -106,13 +109,13 @@ INLINE __m512 bound(int a, int b, const __m512 x[TAPS])
     return sum;
 }
 
-/* Of a slice at all points: what numbers of filters times `factor` are multiplied with, and what undoes it. */
-TARGET static void scales(const float *w, int64_t from, int64_t to, __m512 factor, float *scale, float *undo,
-                          int64_t undo_step)
+/* Of a slice, with those maxima, at all points: what numbers of filters times `factor` are multiplied with, and what
+ * undoes it. */
+TARGET static void scales(const float *w, int64_t from, int64_t to, __m512 most[TAPS], __m512 factor, float *scale,
+                          float *undo, int64_t undo_step)
 {
     const __m512 least = _mm512_set1_ps(0x1p-60F), largest = _mm512_set1_ps(FLT_MAX);
-    __m512 most[TAPS], norm[TAPS];
-    maxima(w, from, to, most);
+    __m512 norm[TAPS];
     tap_norms(w, from, to, factor, norm);
     for (int t = 0; t < TAPS; t++) most[t] = _mm512_mul_ps(most[t], factor);
     for (int p = 0; p < POINTS; p++, scale += LANES, undo += undo_step) {
@@ -153,9 +156,9 @@ INLINE __m512i pair(__m512 even, __m512 odd, __m512 scale)
     return _mm512_mask_blend_epi16(0xaaaaaaaa, low, _mm512_slli_epi32(high, 16));
 }
 
-/* Pairs of a slice's channels; `row` from a pair of channels to the next one. */
-TARGET static void numbers(const float *w, int64_t from, int64_t to, __m512 factor, const float *scale,
-                           wl_winograd_pair *u, int64_t step, int64_t row)
+/* Pairs of a slice's channels; `row` from a pair of channels to the next one. `stream`: past the caches. */
+INLINE void numbers(const float *w, int64_t from, int64_t to, __m512 factor, const float *scale, wl_winograd_pair *u,
+                    int64_t step, int64_t row, bool stream)
 {
     for (int64_t c = from; c < to; c += 2, u += row) {
         __m512 even[SIDE][SIDE], odd[SIDE][SIDE];
@@ -163,9 +166,14 @@ TARGET static void numbers(const float *w, int64_t from, int64_t to, __m512 fact
         points_of(at, factor, even);
         points_of(at + LANES, factor, odd);
         UNROLL
-        for (int p = 0; p < POINTS; p++)
-            _mm512_storeu_si512(u + p * step, pair(even[p / SIDE][p % SIDE], odd[p / SIDE][p % SIDE],
-                                                   _mm512_loadu_ps(scale + p * LANES)));
+        for (int p = 0; p < POINTS; p++) {
+            const __m512i x =
+                pair(even[p / SIDE][p % SIDE], odd[p / SIDE][p % SIDE], _mm512_loadu_ps(scale + p * LANES));
+            if (stream)
+                _mm512_stream_si512((void *)(u + p * step), x);
+            else
+                _mm512_store_si512(u + p * step, x);
+        }
     }
 }
 
@@ -173,6 +181,7 @@ TARGET static void numbers(const float *w, int64_t from, int64_t to, __m512 fact
 TARGET static void filters(const struct wl_winograd_int16 *o, const float *w, int64_t block,
                            const struct wl_winograd_filters *to)
 {
+    const bool stream = (size_t)(o->slices * POINTS * o->u_step) * sizeof(wl_winograd_pair) > cached_bytes;
     int64_t panel = 0;
     while (wl_winograd_panel_from(o, panel + 1) <= block) panel++;
     const int64_t first = wl_winograd_panel_from(o, panel), vectors = wl_winograd_panel_from(o, panel + 1) - first;
@@ -185,9 +194,14 @@ TARGET static void filters(const struct wl_winograd_int16 *o, const float *w, in
         const int64_t from = wl_winograd_slice_from(o, s) * LANES, end = wl_winograd_slice_from(o, s + 1) * LANES;
         wl_winograd_pair *u =
             to->u + s * POINTS * o->u_step + (end - from) / 2 * LANES * first + (block - first) * LANES;
-        scales(w, from, end, factor, scale, to->undo + s * POINTS * o->g.k + block * LANES, o->g.k);
-        numbers(w, from, end, factor, scale, u, o->u_step, vectors * LANES);
+        if (o->slices > 1) maxima(w, from, end, most);
+        scales(w, from, end, most, factor, scale, to->undo + s * POINTS * o->g.k + block * LANES, o->g.k);
+        if (stream)
+            numbers(w, from, end, factor, scale, u, o->u_step, vectors * LANES, true);
+        else
+            numbers(w, from, end, factor, scale, u, o->u_step, vectors * LANES, false);
     }
+    if (stream) _mm_sfence();
 }
 
 size_t wl_winograd_filters_scratch(const struct wl_winograd_int16 *o)

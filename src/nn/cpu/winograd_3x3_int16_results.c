@@ -5,9 +5,15 @@
 #define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,fma")))
 #include "nn/cpu/winograd_3x3_avx512.h"
 
-/* To the nearest, ties to even; NaN stays NaN. */
-INLINE __m256i rounded(__m512 x)
+/* To the nearest, ties to even; NaN stays NaN. `native`: by AVX512_BF16's instruction, which makes zeros of denormal
+ * numbers; written out, so that the rest needs no more than AVX-512. */
+INLINE __m256i rounded(bool native, __m512 x)
 {
+    if (native) {
+        __m256i y;
+        __asm__("vcvtneps2bf16 %1, %0" : "=v"(y) : "v"(x));
+        return y;
+    }
     const __m512i bits = _mm512_castps_si512(x),
                   odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
     const __m512i up = _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
@@ -39,7 +45,7 @@ struct epilogue {
 };
 
 /* max(x, least) is x where that is NaN: the second operand. */
-INLINE __m256i finished(const struct epilogue *f, __m512 y)
+INLINE __m256i finished(bool native, const struct epilogue *f, __m512 y)
 {
     if (f->tile_back != 1) {
         const __m512 half = _mm512_set1_ps(f->tile_back);
@@ -48,12 +54,12 @@ INLINE __m256i finished(const struct epilogue *f, __m512 y)
     } else {
         y = _mm512_fmadd_ps(y, f->filter_back, f->bias);
     }
-    return rounded(_mm512_max_ps(f->least, y));
+    return rounded(native, _mm512_max_ps(f->least, y));
 }
 
 /* A tile of 16 filters; `to` is its first pixel, of an image w wide. */
-INLINE void tile_results(const float *m, int64_t step, const struct epilogue *f, int64_t rows, int64_t columns,
-                         int64_t w, uint16_t *to)
+INLINE void tile_results(bool native, const float *m, int64_t step, const struct epilogue *f, int64_t rows,
+                         int64_t columns, int64_t w, uint16_t *to)
 {
     __m512 y[RESULTS][RESULTS];
     tile_from(m, step, y);
@@ -62,13 +68,23 @@ INLINE void tile_results(const float *m, int64_t step, const struct epilogue *f,
         if (i >= rows) continue;
         UNROLL
         for (int j = 0; j < RESULTS; j++)
-            if (j < columns) _mm256_storeu_si256((void *)(to + (i * w + j) * LANES), finished(f, y[i][j]));
+            if (j < columns) _mm256_storeu_si256((void *)(to + (i * w + j) * LANES), finished(native, f, y[i][j]));
+    }
+}
+
+/* Prefetches a whole tile of an image w wide, which is to be written. */
+INLINE void fetch(const uint16_t *at, int64_t w)
+{
+    UNROLL
+    for (int i = 0; i < RESULTS; i++) {
+        _mm_prefetch((const void *)(at + i * w * LANES), _MM_HINT_T0);
+        _mm_prefetch((const void *)(at + (i * w + RESULTS / 2) * LANES), _MM_HINT_T0);
     }
 }
 
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
-TARGET static void one_tile(const struct wl_winograd_int16 *o, const struct wl_winograd_results *r, int64_t i)
+INLINE void one_tile(const struct wl_winograd_int16 *o, const struct wl_winograd_results *r, int64_t i, bool native)
 {
     const struct wl_winograd_tile t = wl_winograd_tile(&o->g, r->from + i);
     const int64_t rows = min(RESULTS, o->g.p - t.row), columns = min(RESULTS, o->g.q - t.column);
@@ -81,15 +97,27 @@ TARGET static void one_tile(const struct wl_winograd_int16 *o, const struct wl_w
                                     .least = _mm512_set1_ps(r->relu ? 0 : -__builtin_inff()),
                                     .tile_back = r->tile_back[i] };
         uint16_t *to = r->out + ((t.image * blocks + block) * area + t.row * o->g.q + t.column) * LANES;
-        if (rows == RESULTS && columns == RESULTS && f.tile_back == 1)
-            tile_results(m, o->m_step, &f, RESULTS, RESULTS, o->g.q, to);
-        else
-            tile_results(m, o->m_step, &f, rows, columns, o->g.q, to);
+        if (rows == RESULTS && columns == RESULTS && f.tile_back == 1) {
+            if (v + 1 < r->vectors) fetch(to + area * LANES, o->g.q);
+            tile_results(native, m, o->m_step, &f, RESULTS, RESULTS, o->g.q, to);
+        } else {
+            tile_results(native, m, o->m_step, &f, rows, columns, o->g.q, to);
+        }
     }
+}
+
+TARGET static void all_tiles(const struct wl_winograd_int16 *o, const struct wl_winograd_results *r)
+{
+    for (int64_t i = 0; i < r->n; i++) one_tile(o, r, i, false);
+}
+
+TARGET static void all_tiles_native(const struct wl_winograd_int16 *o, const struct wl_winograd_results *r)
+{
+    for (int64_t i = 0; i < r->n; i++) one_tile(o, r, i, true);
 }
 
 void wl_winograd_results(const struct wl_winograd_int16 *o, const struct wl_winograd_results *r)
 {
-    for (int64_t i = 0; i < r->n; i++) one_tile(o, r, i);
+    (o->bf16 ? all_tiles_native : all_tiles)(o, r);
 }
 #endif

@@ -14,6 +14,9 @@ struct wl_op_rules {
     int (*backward)(struct wl_program *p, const struct wl_node *n, struct wl_err *e); /* (optional: no_backward) */
     const void *lowering; /* of rules that back-ends share (nn/lowering): how they lower this operation */
     const void *kernels;  /* and the back-end's kernels that they run */
+    /* (optional: no) Does the backward rule of node n read p->addend of n->out beside its gradient? Asked after the
+     * forward pass was lowered. */
+    bool (*adds_gradients)(const struct wl_program *p, const struct wl_node *n);
 };
 
 struct wl_backend {

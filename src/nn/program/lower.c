@@ -143,15 +143,9 @@ bool wl_may_overwrite(const struct wl_program *p, const struct wl_tensor *x)
     return !p->train || !wl_op_info(x->producer->op)->saves_output;
 }
 
-int wl_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *b,
-                    struct wl_err *e)
+static int sum_gradients(struct wl_program *p, const struct wl_node *n, struct wl_buf **g, struct wl_buf *b,
+                         struct wl_err *e)
 {
-    struct wl_buf **g = &p->gradient[t->id];
-    if (!*g) {
-        *g = b;
-        b->references++;
-        return 0;
-    }
     struct wl_buf *old = *g;
     if (old->references > 1) { /* another tensor's gradient too: the sum needs a place of its own */
         old->references--;
@@ -159,6 +153,32 @@ int wl_gradient_add(struct wl_program *p, const struct wl_node *n, const struct 
         (*g)->references = 1;
     }
     return p->backend->sum(p, n, old, b, *g, e);
+}
+
+/* Values that are kept have whole gradients. */
+static bool producer_adds(const struct wl_program *p, const struct wl_tensor *t)
+{
+    if (p->keep_values || !t->producer) return false;
+    const struct wl_op_rules *rules = wl_rules_of(p, t->producer);
+    return rules->adds_gradients && rules->adds_gradients(p, t->producer);
+}
+
+int wl_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *b,
+                    struct wl_err *e)
+{
+    struct wl_buf **g = &p->gradient[t->id], **addend = &p->addend[t->id];
+    if (!*g) {
+        *g = b;
+        b->references++;
+        return 0;
+    }
+    if (!producer_adds(p, t)) return sum_gradients(p, n, g, b, e);
+    struct wl_buf *before = *addend;
+    *addend = b;
+    b->references++;
+    if (!before) return 0;
+    before->references--;
+    return sum_gradients(p, n, g, before, e);
 }
 
 int wl_gradient_add_plain(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *b,
@@ -176,7 +196,9 @@ int wl_gradient_add_plain(struct wl_program *p, const struct wl_node *n, const s
 
 void wl_gradient_done(struct wl_program *p, const struct wl_tensor *t)
 {
-    if (!p->keep_values) p->gradient[t->id]->references--;
+    if (p->keep_values) return;
+    p->gradient[t->id]->references--;
+    if (p->addend[t->id]) p->addend[t->id]->references--;
 }
 
 bool wl_gradient_last_holder(const struct wl_program *p, const struct wl_tensor *t)
@@ -296,6 +318,7 @@ int wl_lower(struct wl_program *p, struct wl_err *e)
     const struct wl_graph *g = p->graph;
     p->value = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->gradient = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
+    p->addend = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->input = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->output = wl_new_array(p->arena, struct wl_buf *, g->n_tensors);
     p->saved = wl_new_array(p->arena, struct wl_saved, g->n_tensors);

@@ -102,6 +102,7 @@ struct wl_input_check {
 struct wl_saved {
     struct wl_buf *buf[3]; /* of convolutions and matrix products: 0 the input, 1 the weights as they read them */
     const void *context;   /* the back-end's */
+    bool relu_passed;      /* of a relu's result: what arrives as its gradient is that of the relu's input already */
 };
 
 struct wl_backend;
@@ -124,6 +125,8 @@ struct wl_program {
     bool train, keep_values, accumulate;
     unsigned passes; /* WL_TRAIN, WL_EVAL or both: in which of them the steps that are emitted now may run */
     struct wl_buf **value, **gradient; /* of each tensor; of a parameter: in PARAM and GRADIENT */
+    struct wl_buf **addend; /* of each tensor: what its producer's rule has to add to `gradient` as it reads it; NULL:
+                               nothing */
     struct wl_buf **input;  /* of each input: what the caller fills; its value is that or a copy of 16 bits */
     struct wl_buf **output; /* of each output: its copy for the caller */
     struct wl_saved *saved; /* of each tensor that a node makes */
@@ -197,7 +200,8 @@ int wl_lower_plain_gradient(struct wl_program *p, const struct wl_node *n, const
 /* May node n write its result over the value of x? Only when nobody reads that later. */
 bool wl_may_overwrite(const struct wl_program *p, const struct wl_tensor *x);
 
-/* Gradients of values. `add` takes a contribution: the first becomes the tensor's gradient, others are summed. One
+/* Gradients of values. `add` takes a contribution: the first becomes the tensor's gradient, others are summed, or the
+ * last of them is kept as p->addend for a producer whose rule says that it adds it (wl_op_rules.adds_gradients). One
  * buffer may be handed to several tensors. `add_plain` brings it into the tensor's layout first. `done` says that
  * the node that made t has read t's gradient; `last_holder` that this node may overwrite it instead. */
 int wl_gradient_add(struct wl_program *p, const struct wl_node *n, const struct wl_tensor *t, struct wl_buf *b,
