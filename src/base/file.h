@@ -6,8 +6,8 @@
 
 #include <stdio.h>
 
-/* A descriptor of the file, pipe or device, open for reading and closed on exec. A folder is refused: the message says that a
- * file was expected. */
+/* A descriptor of the file, pipe or device, open for reading and closed on exec. A folder is refused: the message says
+ * that a file was expected. */
 int wl_file_open(const char *path, struct wl_err *e) WL_MUST_CHECK;
 
 /* The same as a stream, which is closed when the arena dies. */

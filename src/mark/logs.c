@@ -1,6 +1,6 @@
-/* hf and lightning read what their newest versions print, which tests/e2e/frameworks runs; the others, lines from logs that
- * users of these frameworks have published. tests/fixtures/logs names each source. A part that a version does not print is
- * missing. */
+/* hf and lightning read what their newest versions print, which tests/e2e/frameworks runs; the others, lines from logs
+ * that users of these frameworks have published. tests/fixtures/logs names each source. A part that a version does not
+ * print is missing. */
 #include "mark/logs.h"
 
 #include <math.h>
@@ -16,7 +16,8 @@ enum part { STEP, TOTAL, CONSUMED, LOSS, LOSS_ALONE, TOKENS_ALONE, FACT_TOTAL, F
 /* The bar of tqdm: "  8%|###    | 1999/24128 [1:52:09<20:27:23,  3.33s/it"; groups 2 and 3 of this text. */
 #define BAR "[0-9]+%(\\|[^|]*\\|)? *([0-9]+)/([0-9]+) \\["
 
-/* Lightning's: "Epoch 3:   8%|# | 1/12 [00:00<00:01, 9.8it/s", of data without a length "Epoch 3: |  | 1/? [". Groups 1, 4, 5. */
+/* Lightning's: "Epoch 3:   8%|# | 1/12 [00:00<00:01, 9.8it/s", of data without a length "Epoch 3: |  | 1/? [". Groups
+ * 1, 4, 5. */
 #define EPOCH_BAR "Epoch ([0-9]+): +([0-9]+%)?(\\|[^|]*\\|)? *([0-9]+)/([0-9]+|\\?) \\["
 
 struct preset {
@@ -78,8 +79,9 @@ static const struct preset presets[] = {
       .epoch = EPOCH_BAR,
       .from_1 = true,
       .late_loss = true,
-      .without_steps = "where the package rich is installed, Lightning prints its bar to terminals alone: give the Trainer "
-                       "callbacks=[TQDMProgressBar()]",
+      .without_steps =
+          "where the package rich is installed, Lightning prints its bar to terminals alone: give the Trainer "
+          "callbacks=[TQDMProgressBar()]",
       .parts = { { STEP, 4, EPOCH_BAR },
                  { EPOCH_STEPS, 5, EPOCH_BAR },
                  { LOSS, 4, "(^|[ ,])(train_)?loss(_step)?=([-+0-9.eE]+)" } } },

@@ -51,8 +51,8 @@ double wl_mark_log_read_tokens(const struct wl_mark_log *l, const char *line);
 /* A loss that the framework prints without its step, as text in buf; false: the line has none. */
 bool wl_mark_log_read_loss(const struct wl_mark_log *l, const char *line, char buf[32]);
 
-/* Is the line a bar below another one, such as that of an evaluation? Ask before the colours are removed: tqdm moves the
- * cursor back up after it. */
+/* Is the line a bar below another one, such as that of an evaluation? Ask before the colours are removed: tqdm moves
+ * the cursor back up after it. */
 bool wl_mark_log_is_lower_bar(const char *line);
 
 /* Removes the escape sequences of colours, in place. */

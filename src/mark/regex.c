@@ -1,11 +1,11 @@
 /* Marks from output lines. An epoch is known by its end: then its begin and its end are given together, so that a job
  * that stops in the middle leaves no half epoch behind. */
 #include "mark/regex.h"
+#include "mark/tokens.h"
 
 #include <math.h>
 #include <regex.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { GROUPS = 16 }; /* group 0 is the whole match */
@@ -42,17 +42,11 @@ struct wl_mark_regex {
     struct wl_mark_log *log; /* NULL: none */
     struct wl_mark_log_facts facts;
     struct {
-        double step, samples, tokens; /* as counted since the start of the training; NAN: not known */
-    } before;                         /* of the last step mark */
-    double first_step;                /* of the first one */
-    struct {
-        double tokens, step; /* of a line that counts tokens, and of the bar drawn after it, until both are there; else NAN */
-        int64_t tokens_ns, step_ns;
-        bool cleared; /* the bar was removed for a line */
-    } count;
-    double counted_tokens, counted_step; /* what such a line counted last, and its step */
-    struct held step_held;       /* until its loss is known */
-    struct held checkpoint_held; /* until it is whole */
+        double step, samples;     /* as counted since the start of the training; NAN: not known */
+    } before;                     /* of the last step mark */
+    struct wl_mark_tokens tokens; /* where the framework counts them */
+    struct held step_held;        /* until its loss is known */
+    struct held checkpoint_held;  /* until it is whole */
     struct wl_strs define;
     bool at_begin; /* an epoch line begins its epoch */
     wl_mark_sink *sink;
@@ -165,8 +159,8 @@ static int open_log(struct wl_mark_regex *x, const struct wl_mark_regex_opts *o,
                     struct wl_arena *a, struct wl_err *e)
 {
     const char *checkpoint = o->checkpoint_regex;
-    x->before.step = x->before.samples = x->before.tokens = NAN;
-    x->count.tokens = x->count.step = x->counted_tokens = x->counted_step = NAN;
+    x->before.step = x->before.samples = NAN;
+    x->tokens = wl_mark_tokens_none;
     x->facts = (struct wl_mark_log_facts) { NAN, o->samples_per_step > 0 ? (double)o->samples_per_step : NAN,
                                             o->tokens_per_sample > 0 ? (double)o->tokens_per_sample : NAN };
     *faulty = "log";
@@ -349,36 +343,21 @@ static void add_count(struct fields *f, const char *name, double value)
     if (value >= 0 && value <= (double)WL_MARK_COUNT_MAX) add(f, name, text); /* not NAN */
 }
 
-/* Tokens up to a step, from the last line that counted them: the steps since then have the mean of those before. */
-static double tokens_until(const struct wl_mark_regex *r, double step)
-{
-    return r->counted_tokens * (step / r->counted_step);
-}
-
-/* Tokens since the step before, of a framework that counts them now and then: a line that does puts right what the mean
- * gave. NAN: not known. */
-static double tokens_since(struct wl_mark_regex *r, double step)
-{
-    if (isnan(r->before.tokens)) r->before.tokens = tokens_until(r, r->first_step);
-    return isnan(r->before.tokens) ? NAN : fmax(0, round(tokens_until(r, step) - r->before.tokens));
-}
-
 /* Adds the work since the step before that the line itself does not have: as counted since the start of the training,
  * else by what is known of each step. */
 static void add_work(struct wl_mark_regex *r, struct fields *f, double step, double samples, double consumed,
                      bool has_tokens)
 {
     const bool has_samples = !isnan(samples), is_first = isnan(r->before.step);
-    if (is_first) r->first_step = step;
+    if (is_first) wl_mark_tokens_begin(&r->tokens, step);
     if (!has_samples) samples = consumed - r->before.samples;
     if (isnan(samples)) samples = (step - r->before.step) * r->facts.samples_per_step;
     if (!has_samples) add_count(f, "samples", samples);
     double tokens = samples * r->facts.tokens_per_sample;
-    if (isnan(tokens) && !is_first) tokens = tokens_since(r, step);
+    if (isnan(tokens) && !is_first) tokens = wl_mark_tokens_take(&r->tokens, step);
     if (!has_tokens) add_count(f, "tokens", tokens);
     r->before.step = step;
     r->before.samples = consumed;
-    r->before.tokens += tokens;
 }
 
 static double real_of(const char *text)
@@ -413,42 +392,15 @@ static bool is_of_other_rank(const char *line)
     return ranked && strncmp(line + strlen(prefix), "0]", 2) != 0;
 }
 
-/* A line with tokens has no step, and as it goes to stdout and the bar to stderr, bars drawn before it may be read after it. But
- * tqdm removes the bar for a line, with blanks, and draws it anew: that bar has the line's step. */
-static void pair_tokens(struct wl_mark_regex *r)
-{
-    const bool both = !isnan(r->count.tokens) && !isnan(r->count.step);
-    if (!both || llabs(r->count.tokens_ns - r->count.step_ns) > WL_NS_PER_S) return;
-    r->counted_tokens = r->count.tokens;
-    r->counted_step = r->count.step;
-    r->count.tokens = r->count.step = NAN;
-}
-
-static void read_tokens(struct wl_mark_regex *r, int64_t t_ns, const char *line)
-{
-    const double tokens = wl_mark_log_read_tokens(r->log, line);
-    if (*line && !line[strspn(line, " ")]) r->count.cleared = true;
-    if (isnan(tokens) || !isnan(r->facts.tokens_per_sample)) return;
-    r->count.tokens = tokens;
-    r->count.tokens_ns = t_ns;
-    pair_tokens(r);
-}
-
-static void bar_drawn(struct wl_mark_regex *r, int64_t t_ns, double step)
-{
-    if (!r->count.cleared) return;
-    r->count.cleared = false;
-    r->count.step = step;
-    r->count.step_ns = t_ns;
-    pair_tokens(r);
-}
-
 /* What a framework prints without the step that it is of. */
 static int log_values(struct wl_mark_regex *r, int64_t t_ns, const char *line, struct wl_err *e)
 {
     char loss[64], value[32];
+    const double tokens = wl_mark_log_read_tokens(r->log, line);
     wl_mark_log_read_facts(r->log, line, &r->facts);
-    read_tokens(r, t_ns, line);
+    if (!line[strspn(line, " ")]) wl_mark_tokens_cleared(&r->tokens);
+    const bool known = !isnan(r->facts.samples_per_step * r->facts.tokens_per_sample);
+    if (!isnan(tokens) && !known) wl_mark_tokens_line(&r->tokens, t_ns, tokens);
     if (!wl_mark_log_read_loss(r->log, line, value)) return 0;
     snprintf(loss, sizeof loss, "name=train_loss value=%s", value);
     return emit(r, t_ns, WL_MARK_METRIC, loss, e);
@@ -472,7 +424,7 @@ static int log_step(struct wl_mark_regex *r, int64_t t_ns, const struct wl_mark_
         add(&held->f, "loss", s->loss);
         return release(r, held, WL_MARK_STEP, e);
     }
-    if (again && !(tokens_since(r, s->step) > 0)) return 0;
+    if (again && !(wl_mark_tokens_since(&r->tokens, s->step) > 0)) return 0;
     int rc = release(r, held, WL_MARK_STEP, e);
     if (rc == 0 && !again) rc = release(r, &r->checkpoint_held, WL_MARK_CHECKPOINT, e);
     if (rc) return rc;
@@ -489,8 +441,7 @@ static int log_step(struct wl_mark_regex *r, int64_t t_ns, const struct wl_mark_
 static int log_late_tokens(struct wl_mark_regex *r, int64_t t_ns, struct wl_err *e)
 {
     const struct wl_mark_log_step again = { .step = r->before.step, .total = NAN, .consumed_samples = NAN };
-    if (isnan(again.step) || isnan(r->counted_tokens)) return 0;
-    return log_step(r, t_ns, &again, e);
+    return isnan(again.step) ? 0 : log_step(r, t_ns, &again, e);
 }
 
 static int log_ends_epoch(struct wl_mark_regex *r, int64_t t_ns, double steps, struct wl_err *e)
@@ -512,7 +463,7 @@ static int log_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, str
     int rc = log_values(r, t_ns, line, e);
     if (rc) return rc;
     if (!wl_mark_log_read_step(r->log, line, &s)) return log_late_tokens(r, t_ns, e);
-    bar_drawn(r, t_ns, s.step);
+    wl_mark_tokens_bar(&r->tokens, t_ns, s.step);
     rc = log_step(r, t_ns, &s, e);
     return rc == 0 ? log_ends_epoch(r, t_ns, s.ended_epoch, e) : rc;
 }

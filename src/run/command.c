@@ -65,8 +65,8 @@ static int open_pumps(struct wl_run_command *t, struct wl_err *e)
     return rc;
 }
 
-/* Python holds back what it prints into a pipe, and ours is in the place of a terminal or file: its lines would come long after what
- * they report. */
+/* Python holds back what it prints into a pipe, and ours is in the place of a terminal or file: its lines would come
+ * long after what they report. */
 static void keep_python_from_buffering(const struct wl_run_command *t, struct wl_strs *env)
 {
     static const char name[] = "PYTHONUNBUFFERED";

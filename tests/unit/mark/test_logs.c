@@ -88,29 +88,32 @@ static void hugging_face(void **state)
               "step step=1999 samples=128 total=24128\nmetric name=train_loss value=6.2645\n");
 }
 
-/* A bar at 0 does not count, nor does that of an evaluation; each step has 4 samples. Tokens are those of the lines that count
- * them: none before the first one, then the mean, set right by the next one. A checkpoint is whole when steps go on. */
+/* A bar at 0 does not count, nor does that of an evaluation; each step has 4 samples. Tokens are those of the lines
+ * that count them: none before the first one, then the mean, set right by the next one. A checkpoint is whole when
+ * steps go on. */
 static void hugging_face_5(void **state)
 {
     (void)state;
-    check((struct wl_mark_regex_opts) { .log = "hf" }, "hf5.log",
-          "step step=3 total=80\nmetric name=train_loss value=4.643\n"
-          "step step=5 samples=8 tokens=256 total=80\nstep step=6 samples=4 tokens=128 total=80\n"
-          "step step=9 samples=12 tokens=384 total=80\nmetric name=train_loss value=4.66\n"
-          "step step=10 samples=4 tokens=128 total=80\nstep step=12 samples=8 tokens=256 total=80\n"
-          "metric name=train_loss value=4.644\nstep step=15 samples=12 tokens=384 total=80\n"
-          "checkpoint step=15\nstep step=16 samples=4 tokens=128 total=80\nstep step=19 samples=12 tokens=384 total=80\n"
-          "metric name=train_loss value=4.669\nstep step=20 samples=4 tokens=128 total=80\n"
-          "step step=22 samples=8 tokens=256 total=80\nstep step=25 samples=12 tokens=384 total=80\n"
-          "metric name=train_loss value=4.642\nstep step=29 samples=16 tokens=512 total=80\n");
+    check(
+        (struct wl_mark_regex_opts) { .log = "hf" }, "hf5.log",
+        "step step=3 total=80\nmetric name=train_loss value=4.643\n"
+        "step step=5 samples=8 tokens=256 total=80\nstep step=6 samples=4 tokens=128 total=80\n"
+        "step step=9 samples=12 tokens=384 total=80\nmetric name=train_loss value=4.66\n"
+        "step step=10 samples=4 tokens=128 total=80\nstep step=12 samples=8 tokens=256 total=80\n"
+        "metric name=train_loss value=4.644\nstep step=15 samples=12 tokens=384 total=80\n"
+        "checkpoint step=15\nstep step=16 samples=4 tokens=128 total=80\nstep step=19 samples=12 tokens=384 total=80\n"
+        "metric name=train_loss value=4.669\nstep step=20 samples=4 tokens=128 total=80\n"
+        "step step=22 samples=8 tokens=256 total=80\nstep step=25 samples=12 tokens=384 total=80\n"
+        "metric name=train_loss value=4.642\nstep step=29 samples=16 tokens=512 total=80\n");
     check((struct wl_mark_regex_opts) { .log = "hf" }, "hf5_resumed.log",
           "step step=31 total=80\nmetric name=train_loss value=4.634\nstep step=35 tokens=512 total=80\n");
-    check((struct wl_mark_regex_opts) { .log = "hf", .tokens_per_sample = 10, .samples_per_step = 2 }, "hf5_resumed.log",
+    check((struct wl_mark_regex_opts) { .log = "hf", .tokens_per_sample = 10, .samples_per_step = 2 },
+          "hf5_resumed.log",
           "step step=31 total=80\nmetric name=train_loss value=4.634\nstep step=35 samples=8 tokens=80 total=80\n");
 }
 
-/* Sequences of unlike length: what the mean gave between two counts is set right by the second. Of the bars after a count the one
- * that is drawn anew has its step, whether it is read before or after it. */
+/* Sequences of unlike length: what the mean gave between two counts is set right by the second. Of the bars after a
+ * count the one that is drawn anew has its step, whether it is read before or after it. */
 static void tokens_that_are_counted_now_and_then(void **state)
 {
     (void)state;
@@ -119,25 +122,27 @@ static void tokens_that_are_counted_now_and_then(void **state)
     struct wl_text out = WL_TEXT(a);
     struct wl_err e;
     const char *const lines[] = {
-        " 20%|#| 2/10 [", "{'loss': 1, 'num_input_tokens_seen': 400}",
-        " 30%|#| 3/10 [", "        ",
-        " 40%|#| 4/10 [", " 60%|#| 6/10 [",
-        "        ",       " 60%|#| 6/10 [",
-        " 70%|#| 7/10 [", "{'eval_loss': 1, 'num_input_tokens_seen': 510}",
-        " 80%|#| 8/10 [", " 90%|#| 9/10 [",
-        "        ",       " 100%|#| 10/10 [",
+        " 20%|#| 2/10 [",   "{'loss': 1, 'num_input_tokens_seen': 400}",
+        " 30%|#| 3/10 [",   "        ",
+        " 40%|#| 4/10 [",   " 60%|#| 6/10 [",
+        "        ",         " 60%|#| 6/10 [",
+        " 70%|#| 7/10 [",   "{'eval_loss': 1, 'num_input_tokens_seen': 510}",
+        " 80%|#| 8/10 [",   " 90%|#| 9/10 [",
+        "        ",         " 100%|#| 10/10 [",
         " 100%|#| 10/10 [", "{'train_loss': 1, 'num_input_tokens_seen': 900}",
     };
-    assert_int_equal(wl_mark_regex_new(&r, &(struct wl_mark_regex_opts) { .log = "hf" }, collect, &out, NULL, a, &e), 0);
+    assert_int_equal(wl_mark_regex_new(&r, &(struct wl_mark_regex_opts) { .log = "hf" }, collect, &out, NULL, a, &e),
+                     0);
     wl_mark_regex_start(r, 0);
     for (size_t i = 0; i < WL_COUNT(lines); i++)
         assert_int_equal(wl_mark_regex_line(r, (int64_t)i, lines[i], strlen(lines[i]), &e), 0);
-    /* 200 up to step 2; 400 at step 4; 700 by the mean at step 7; but 510 at step 6, so 85 a step: 680 at 8, 765 at 9; 850 at 10, where
-     * 900 are counted */
-    assert_string_equal(out.s, "step step=2 total=10\nmetric name=train_loss value=1\nstep step=3 total=10\n"
-                               "step step=4 tokens=200 total=10\nstep step=6 tokens=200 total=10\n"
-                               "step step=7 tokens=100 total=10\nstep step=8 tokens=0 total=10\n"
-                               "step step=9 tokens=65 total=10\nstep step=10 tokens=85 total=10\nstep step=10 tokens=50\n");
+    /* 200 up to step 2; 400 at step 4; 700 by the mean at step 7; but 510 at step 6, so 85 a step: 680 at 8, 765 at 9;
+     * 850 at 10, where 900 are counted */
+    assert_string_equal(out.s,
+                        "step step=2 total=10\nmetric name=train_loss value=1\nstep step=3 total=10\n"
+                        "step step=4 tokens=200 total=10\nstep step=6 tokens=200 total=10\n"
+                        "step step=7 tokens=100 total=10\nstep step=8 tokens=0 total=10\n"
+                        "step step=9 tokens=65 total=10\nstep step=10 tokens=85 total=10\nstep step=10 tokens=50\n");
     wl_arena_free(a);
 }
 
@@ -171,7 +176,8 @@ static void lightning(void **state)
     wl_mark_regex_start(r, 0);
     for (size_t i = 0; i < WL_COUNT(lines); i++)
         assert_int_equal(wl_mark_regex_line(r, (int64_t)i, lines[i], strlen(lines[i]), &e), 0);
-    assert_string_equal(out.s, "step step=1\nepoch-begin epoch=1\nepoch-end epoch=1\nstep step=2 loss=1.5\nstep step=3 loss=1.5\n");
+    assert_string_equal(
+        out.s, "step step=1\nepoch-begin epoch=1\nepoch-end epoch=1\nstep step=2 loss=1.5\nstep step=3 loss=1.5\n");
     wl_arena_free(a);
 }
 

@@ -47,8 +47,10 @@ static void unknown_work_is_missing_and_not_zero(void **state)
 static void a_mark_has_the_work_since_the_last_one_that_has_it(void **state)
 {
     (void)state;
-    struct wl_mark_row v[] = { { 1000, 0, "step", "step=1 tokens=100" }, { 2000, 0, "step", "step=2" },
-                               { 3000, 0, "step", "step=3" },            { 4000, 0, "step", "step=4 tokens=30" },
+    struct wl_mark_row v[] = { { 1000, 0, "step", "step=1 tokens=100" },
+                               { 2000, 0, "step", "step=2" },
+                               { 3000, 0, "step", "step=3" },
+                               { 4000, 0, "step", "step=4 tokens=30" },
                                { 4001, 0, "step", "step=4 tokens=5" } };
     DERIVE(d, v, 9000);
     assert_true(d.n_spans == 1 && d.spans[0].steps == 3 && d.spans[0].tokens == 35 && isnan(d.spans[0].samples));
