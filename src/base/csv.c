@@ -1,5 +1,7 @@
 #include "base/csv.h"
 
+#include "base/file.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

@@ -262,7 +262,8 @@ static void note_missing(const struct sides *s, const struct side *in, const cha
 {
     for (size_t k = 0; k < s->keys.n; k++)
         if (!in->first[k])
-            wl_strs_add(a, &r->notes, wl_strf(a, "%s is not in %s and was not compared", title_of(s->keys.text[k]), name));
+            wl_strs_add(a, &r->notes,
+                        wl_strf(a, "%s is not in %s and was not compared", title_of(s->keys.text[k]), name));
 }
 
 static void add_check(struct wl_gate_result *r, const struct sides *s, size_t key, enum wl_gate_quantity q,

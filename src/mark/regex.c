@@ -207,7 +207,7 @@ static bool match(struct matcher *m, const char *line, regmatch_t at[GROUPS])
     if (!m->set) return false;
     if (regexec(&m->regex, line, GROUPS, at, 0) == 0) return m->matched = true;
     if (!m->matched && !*m->near && regexec(&m->any_case, line, 0, NULL, 0) == 0)
-        snprintf(m->near, sizeof m->near, "%s", line);
+        snprintf(m->near, sizeof m->near, "%.*s", (int)sizeof m->near - 1, line);
     return false;
 }
 

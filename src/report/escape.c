@@ -96,8 +96,8 @@ void wl_escape_html(struct wl_text *to, const char *s) { put(to, s, html); }
 /* Does `s`, a blank after a number, begin with a unit? "8.3 % more", "200 W" */
 static bool unit_follows(const char *s)
 {
-    static const char *const units[] = { "%",  "W",  "kW",  "J",   "kJ",  "MJ", "GJ",
-                                         "Wh", "kWh", "MWh", "MHz", "s", "ms", "h" };
+    static const char *const units[] = { "%",  "W",   "kW",  "J",   "kJ", "MJ", "GJ",
+                                         "Wh", "kWh", "MWh", "MHz", "s",  "ms", "h" };
     for (size_t i = 0; i < WL_COUNT(units); i++) {
         const size_t n = strlen(units[i]);
         if (strncmp(s + 1, units[i], n) == 0 && !isalnum((unsigned char)s[1 + n])) return true;

@@ -6,7 +6,7 @@
 
 /* Each adds `s` so that it reads as plain text there; NULL adds nothing. U+FFFD replaces bad UTF-8, C1 and
  * bidirectional controls, and characters without width (base/printable.h). */
-void wl_escape_html(struct wl_text *to, const char *s); /* text and quoted attributes */
+void wl_escape_html(struct wl_text *to, const char *s);       /* text and quoted attributes */
 void wl_escape_html_prose(struct wl_text *to, const char *s); /* no line break before a unit */
 void wl_escape_attribute(struct wl_text *to, const char *name,
                          const char *value); /* " name=\"value\""; NULL: nothing */

@@ -39,7 +39,7 @@ static void reach(struct nodes *v, size_t n)
 /* H(w): infinitely many degrees of freedom. */
 static double known_deviation(struct nodes *v, double w)
 {
-    static const double small = 1e-17; /* its square is nothing beside it */
+    static const double small = 1e-17;                         /* its square is nothing beside it */
     const double last = sqrt(w * w / 2 + 83), more = v->k - 1; /* beyond: under 1e-18 of the peak near w / 2 */
     double sum = 0;
     if (!(w > 0)) return 1;

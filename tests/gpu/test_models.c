@@ -2,8 +2,8 @@
  * captured graphs are replayed. Batch norm of few values multiplies rounding, so gradients and losses may lie as far
  * from ref's in f32 as a multiple of what another correct implementation does: cpu in f32, ref in bf16.
  * Of the networks every second one trains in bf16, the others in f32: tests/ops has each operation in both.
- * `test_models all` trains all in both; `test_models NAME` runs the networks whose names begin so, `test_models f16 [NAME]` in f16; `test_models fused
- * [NAME]` those that have fused steps, forced, in bf16. */
+ * `test_models all` trains all in both; `test_models NAME` runs the networks whose names begin so, `test_models f16
+ * [NAME]` in f16; `test_models fused [NAME]` those that have fused steps, forced, in bf16. */
 #include "backend_compare.h"
 #include "workloads.h"
 

@@ -98,7 +98,7 @@ struct subject {
     struct shape shape;
     enum wl_dtype type;
     bool relu, sum, two; /* two: parts of dy, where relu and sum */
-    double offset; /* of x */
+    double offset;       /* of x */
     float *x, *z, *dy, *more, *gamma, *beta;
 };
 
@@ -235,9 +235,12 @@ static void compare_layouts(const struct subject *s, struct wl_arena *a)
         for (int fast = 0; fast < 2; fast++) {
             const struct wl_batch_norm_kernels *k = fast ? wl_batch_norm_avx512(s->type) : wl_batch_norm_plain(s->type);
             if (!k) continue;
-            const char *where = wl_strf(a, "%s %s, layout %d, [%lld,%lld,%lld]%s%s", k->name, wl_dtype_name(s->type),
-                                        layout, (long long)s->shape.n, (long long)s->shape.c, (long long)s->shape.area,
-                                        s->relu ? ", relu" : "", s->two ? ", sum, two parts" : s->sum ? ", sum" : "");
+            const char *where =
+                wl_strf(a, "%s %s, layout %d, [%lld,%lld,%lld]%s%s", k->name, wl_dtype_name(s->type), layout,
+                        (long long)s->shape.n, (long long)s->shape.c, (long long)s->shape.area, s->relu ? ", relu" : "",
+                        s->two   ? ", sum, two parts"
+                        : s->sum ? ", sum"
+                                 : "");
             const struct results got = ours(s, (enum layout)layout, k, a);
             compare(s, &got, &want, where, a);
         }

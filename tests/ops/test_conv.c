@@ -262,7 +262,7 @@ static void test_custom_kernels_between_bf16(void **state)
         printf("SKIP: the processor has no AVX512_VNNI\n");
         skip();
     }
-    assert_int_equal(custom, 4); /* of conv2 and conv3 */
+    assert_int_equal(custom, 4);          /* of conv2 and conv3 */
     assert_int_equal(of_few_channels, 2); /* backward by data alone */
     struct floats exact = cut_gradients((struct wl_plan_opts) { .backend = "ref" });
     const double direct = nmse(bf16_gradients("cpu", WL_CONV_DIRECT, NULL, false), exact);

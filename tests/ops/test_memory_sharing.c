@@ -135,7 +135,7 @@ static struct wl_graph *network(struct wl_arena *a, uint64_t number)
 struct run {
     struct floats gradients;
     double loss;
-    int sums; /* of gradients: steps */
+    int sums;     /* of gradients: steps */
     size_t relus; /* bytes that the backward passes of relus write */
 };
 

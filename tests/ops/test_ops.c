@@ -37,7 +37,8 @@ enum { EVERY = 1 };
 #endif
 
 /* Of gpu the first cases from 1 on, where there are as many: a simulated kernel takes long. Of f16 fewer: its kernels
- * are those of bf16 for another type. So are those of f32, whose addresses and branches AddressSanitizer and clang see. */
+ * are those of bf16 for another type. So are those of f32, whose addresses and branches AddressSanitizer and clang see.
+ */
 enum { GPU_CASES = 3, F16_CASES = 1, BF16_CASES = EVERY == 1 ? GPU_CASES : 1 };
 
 static bool on_gpu(enum test test) { return test >= TEST_GPU_F32; }

@@ -60,8 +60,9 @@ static int connect_to(const char *path, double wait_s, const char **fix, struct 
            : en == EAGAIN ? "sudo systemctl restart wattlaw-caps.service"
                           : "sudo systemctl start wattlaw-caps.socket";
     if (en == EAGAIN)
-        return wl_fail(e, WL_EHUNG, "%s: the cap service has accepted nobody for %g s: it hangs, or has too many clients",
-                       path, wait_s);
+        return wl_fail(e, WL_EHUNG,
+                       "%s: the cap service has accepted nobody for %g s: it hangs, or has too many clients", path,
+                       wait_s);
     errno = en;
     if (en == ENOENT) return wl_fail(e, WL_EUNAVAIL, "%s: there is no cap service", path);
     return wl_fail_errno(e, "%s: cannot connect to the cap service", path);

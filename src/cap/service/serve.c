@@ -98,9 +98,8 @@ static int admit(const struct server *s, int fd, struct ucred *peer, struct wl_e
         return wl_fail(e, WL_EPERM, "user %u has %lld connections to the cap service, the maximum of one user",
                        (unsigned)peer->uid, (long long)s->policy.sessions);
     size_t sessions = count_sessions(s);
-    return sessions < SESSIONS_MAX
-               ? 0
-               : wl_fail(e, WL_EUNAVAIL, "the cap service has %zu clients, its maximum", sessions);
+    return sessions < SESSIONS_MAX ? 0
+                                   : wl_fail(e, WL_EUNAVAIL, "the cap service has %zu clients, its maximum", sessions);
 }
 
 /* ---- processes ---- */

@@ -74,9 +74,9 @@ static bool has_descriptors(int fd)
     return recvmsg(fd, &h, MSG_PEEK | MSG_DONTWAIT) >= 0 && h.msg_flags & MSG_CTRUNC;
 }
 
-/* False: there was none, or the session has ended. One byte more than allowed is read, to see that a packet is too long.
- * A packet with descriptors stays unread until this process exits: the kernel closes what is read, and that takes as
- * long as the client likes, which would keep caps set although the client is dead (a TCP socket with SO_LINGER). */
+/* False: there was none, or the session has ended. One byte more than allowed is read, to see that a packet is too
+ * long. A packet with descriptors stays unread until this process exits: the kernel closes what is read, and that takes
+ * as long as the client likes, which would keep caps set although the client is dead (a TCP socket with SO_LINGER). */
 static bool read_packet(struct session *s)
 {
     static char data[WL_SERVICE_PACKET_MAX + 1];
@@ -264,8 +264,8 @@ static void reply_released(struct session *s)
 
 /* ---- a session ---- */
 
-/* Readable when the client's process is dead, although another one may have inherited its end of the connection. -1: that
- * cannot be known, or *dead: it is. */
+/* Readable when the client's process is dead, although another one may have inherited its end of the connection. -1:
+ * that cannot be known, or *dead: it is. */
 static int open_pid_fd(const struct wl_service_session *s, bool *dead)
 {
     enum { PEER_PID_FD = 77 }; /* SO_PEERPIDFD, Linux 6.5: not subject to a reused pid */

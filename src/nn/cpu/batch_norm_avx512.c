@@ -206,43 +206,43 @@ INLINE void spread(const struct wl_batch_norm_row *r, const struct wl_batch_norm
 }
 
 /* Each kernel once for each of its flags. */
-#define KERNELS(TYPE, BF16)                                                                                      \
-    TARGET static void moments_##TYPE(const struct wl_batch_norm_row *r, const void *x,                          \
-                                      struct wl_batch_norm_sums *sums)                                           \
-    {                                                                                                            \
-        moments(r, BF16, x, sums);                                                                               \
-    }                                                                                                            \
-    TARGET static void apply_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,     \
-                                    bool relu, const void *x, const void *z, void *y)                            \
-    {                                                                                                            \
-        if (z)                                                                                                   \
-            relu ? apply(r, l, true, true, BF16, x, z, y) : apply(r, l, false, true, BF16, x, z, y);             \
-        else                                                                                                     \
-            relu ? apply(r, l, true, false, BF16, x, z, y) : apply(r, l, false, false, BF16, x, z, y);           \
-    }                                                                                                            \
-    TARGET static void reduce_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,    \
-                                     enum wl_batch_norm_relu relu, const void *x, const void *y, const void *dy, \
-                                     const void *more, void *d, struct wl_batch_norm_sums *sums)                 \
-    {                                                                                                            \
-        switch (relu) {                                                                                          \
-        case WL_BATCH_NORM_NO_RELU: reduce(r, l, WL_BATCH_NORM_NO_RELU, BF16, x, y, dy, NULL, d, sums); break;   \
-        case WL_BATCH_NORM_RELU_FROM_X: reduce(r, l, WL_BATCH_NORM_RELU_FROM_X, BF16, x, y, dy, NULL, d, sums); break;\
-        case WL_BATCH_NORM_RELU_FROM_Y:                                                                          \
-            more ? reduce(r, l, WL_BATCH_NORM_RELU_FROM_Y, BF16, x, y, dy, more, d, sums)                        \
-                 : reduce(r, l, WL_BATCH_NORM_RELU_FROM_Y, BF16, x, y, dy, NULL, d, sums);                       \
-            break;                                                                                               \
-        }                                                                                                        \
-    }                                                                                                            \
-    TARGET static void spread_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,    \
-                                     const struct wl_batch_norm_gradient *s, enum wl_batch_norm_relu relu,       \
-                                     const void *x, const void *d, void *dx)                                     \
-    {                                                                                                            \
-        if (relu == WL_BATCH_NORM_RELU_FROM_X)                                                                   \
-            spread(r, l, s, WL_BATCH_NORM_RELU_FROM_X, BF16, x, d, dx);                                          \
-        else                                                                                                     \
-            spread(r, l, s, WL_BATCH_NORM_NO_RELU, BF16, x, d, dx);                                              \
-    }                                                                                                            \
-    static const struct wl_batch_norm_kernels kernels_##TYPE = { "avx512", moments_##TYPE, apply_##TYPE,         \
+#define KERNELS(TYPE, BF16)                                                                                            \
+    TARGET static void moments_##TYPE(const struct wl_batch_norm_row *r, const void *x,                                \
+                                      struct wl_batch_norm_sums *sums)                                                 \
+    {                                                                                                                  \
+        moments(r, BF16, x, sums);                                                                                     \
+    }                                                                                                                  \
+    TARGET static void apply_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,           \
+                                    bool relu, const void *x, const void *z, void *y)                                  \
+    {                                                                                                                  \
+        if (z)                                                                                                         \
+            relu ? apply(r, l, true, true, BF16, x, z, y) : apply(r, l, false, true, BF16, x, z, y);                   \
+        else                                                                                                           \
+            relu ? apply(r, l, true, false, BF16, x, z, y) : apply(r, l, false, false, BF16, x, z, y);                 \
+    }                                                                                                                  \
+    TARGET static void reduce_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,          \
+                                     enum wl_batch_norm_relu relu, const void *x, const void *y, const void *dy,       \
+                                     const void *more, void *d, struct wl_batch_norm_sums *sums)                       \
+    {                                                                                                                  \
+        switch (relu) {                                                                                                \
+        case WL_BATCH_NORM_NO_RELU: reduce(r, l, WL_BATCH_NORM_NO_RELU, BF16, x, y, dy, NULL, d, sums); break;         \
+        case WL_BATCH_NORM_RELU_FROM_X: reduce(r, l, WL_BATCH_NORM_RELU_FROM_X, BF16, x, y, dy, NULL, d, sums); break; \
+        case WL_BATCH_NORM_RELU_FROM_Y:                                                                                \
+            more ? reduce(r, l, WL_BATCH_NORM_RELU_FROM_Y, BF16, x, y, dy, more, d, sums)                              \
+                 : reduce(r, l, WL_BATCH_NORM_RELU_FROM_Y, BF16, x, y, dy, NULL, d, sums);                             \
+            break;                                                                                                     \
+        }                                                                                                              \
+    }                                                                                                                  \
+    TARGET static void spread_##TYPE(const struct wl_batch_norm_row *r, const struct wl_batch_norm_affine *l,          \
+                                     const struct wl_batch_norm_gradient *s, enum wl_batch_norm_relu relu,             \
+                                     const void *x, const void *d, void *dx)                                           \
+    {                                                                                                                  \
+        if (relu == WL_BATCH_NORM_RELU_FROM_X)                                                                         \
+            spread(r, l, s, WL_BATCH_NORM_RELU_FROM_X, BF16, x, d, dx);                                                \
+        else                                                                                                           \
+            spread(r, l, s, WL_BATCH_NORM_NO_RELU, BF16, x, d, dx);                                                    \
+    }                                                                                                                  \
+    static const struct wl_batch_norm_kernels kernels_##TYPE = { "avx512", moments_##TYPE, apply_##TYPE,               \
                                                                  reduce_##TYPE, spread_##TYPE };
 
 KERNELS(f32, false)

@@ -218,7 +218,7 @@ static void sum_gradients(const struct wl_batch_norm_call *c, int64_t block, int
     const struct wl_batch_norm_row r = row_of(c, block);
     kernels_for(c, &r)->reduce(&r, &k->line, c->backward, row_at(c, c->x, block, n), row_at(c, c->y, block, n),
                                row_at(c, c->dy, block, n), row_at(c, c->more, block, n), row_at(c, c->d, block, n),
-                              out);
+                               out);
 }
 
 /* With x^ = (x - mean)/deviation: dbeta = sum d, dgamma = sum d x^, dx = gamma/deviation (d - (dbeta + x^ dgamma)/n).

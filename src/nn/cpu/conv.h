@@ -37,7 +37,7 @@ int wl_cpu_winograd_1d_backward_weights(struct wl_program *p, const struct wl_no
                                         struct wl_buf *dw, struct wl_err *e);
 int wl_cpu_winograd_1d_backward_data(struct wl_program *p, const struct wl_node *n, struct wl_buf *w, struct wl_buf *dx,
                                      struct wl_err *e);
-int wl_cpu_winograd_1d_add_times(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass,
-                                 struct wl_timings *to, struct wl_err *e);
+int wl_cpu_winograd_1d_add_times(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, struct wl_timings *to,
+                                 struct wl_err *e);
 
 #endif

@@ -135,8 +135,8 @@ static int prepare(struct wl_arena *a, struct timed *t, bool bias, struct wl_err
     return rc ? rc : filled(a, t->kernel->scratch_bytes(&o->v, o->pass), &o->scratch, e);
 }
 
-int wl_conv_custom_add_time(const struct wl_conv_custom *kernel, const struct wl_window *v, enum wl_pass pass, bool bias,
-                            struct wl_timings *to, struct wl_err *e)
+int wl_conv_custom_add_time(const struct wl_conv_custom *kernel, const struct wl_window *v, enum wl_pass pass,
+                            bool bias, struct wl_timings *to, struct wl_err *e)
 {
     struct timed *t = wl_new(to->arena, struct timed);
     t->kernel = kernel;

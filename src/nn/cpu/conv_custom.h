@@ -52,8 +52,8 @@ void wl_conv_custom_emit(struct wl_program *p, const struct wl_node *n, const st
                          enum wl_pass pass, const struct wl_choice *choice, const struct wl_conv_bufs *b);
 
 /* Adds what a pass runs, on memory of its own. */
-int wl_conv_custom_add_time(const struct wl_conv_custom *kernel, const struct wl_window *v, enum wl_pass pass, bool bias,
-                            struct wl_timings *to, struct wl_err *e);
+int wl_conv_custom_add_time(const struct wl_conv_custom *kernel, const struct wl_window *v, enum wl_pass pass,
+                            bool bias, struct wl_timings *to, struct wl_err *e);
 
 /* db [K] = the sum over pieces of sums [pieces,K], in their order. */
 void wl_conv_custom_sum_bias(const float *sums, int64_t pieces, int64_t k, float *db);

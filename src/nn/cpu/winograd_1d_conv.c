@@ -286,8 +286,8 @@ static int add_values(struct wl_cpu *c, const struct wl_winograd_1d *l, const st
     return rc ? rc : add_move(to, l, of_y, times, e);
 }
 
-int wl_cpu_winograd_1d_add_times(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass,
-                                 struct wl_timings *to, struct wl_err *e)
+int wl_cpu_winograd_1d_add_times(struct wl_cpu *c, const struct wl_window *v, enum wl_pass pass, struct wl_timings *to,
+                                 struct wl_err *e)
 {
     const size_t w = bytes_of(&WL_DIMS(v->k, v->c, v->r, v->s));
     const int64_t blocks = v->k / WL_WINOGRAD_1D_LANES * (v->c / WL_WINOGRAD_1D_LANES);

@@ -51,8 +51,8 @@ struct wl_document {
 };
 
 struct wl_document *wl_document_new(struct wl_arena *a, const char *title);
-void wl_document_fact(struct wl_document *d, const char *label, const char *value); /* NULL value: not added */
-void wl_document_workload(struct wl_document *d, const char *name); /* NULL: "" */
+void wl_document_fact(struct wl_document *d, const char *label, const char *value);   /* NULL value: not added */
+void wl_document_workload(struct wl_document *d, const char *name);                   /* NULL: "" */
 void wl_document_view(struct wl_document *d, const char *name, const char *workload); /* is one of its workloads */
 struct wl_section *wl_document_section(struct wl_document *d, const char *id, const char *title);
 

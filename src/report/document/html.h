@@ -11,7 +11,8 @@ void wl_html_prose(struct wl_text *to, const char *open, const char *text, const
 /* The card that answers: which setting, what it saves, how sure that is, and what to measure next. */
 void wl_document_html_card(const struct wl_document *d, struct wl_text *to);
 
-/* The list of all figures and tables, with a search; the pickers of workload and factor, which ui/pickers.js fills in. */
+/* The list of all figures and tables, with a search; the pickers of workload and factor, which ui/pickers.js fills in.
+ */
 void wl_document_html_contents(const struct wl_document *d, struct wl_text *to);
 
 #endif

@@ -154,8 +154,8 @@ static const struct {
     const char *name;
     wl_report_table_writer *write;
 } formats[] = {
-    { "text", write_text }, { "csv", write_csv },   { "md", write_markdown },
-    { "tex", write_latex }, { "html", wl_report_table_page },
+    { "text", write_text },           { "csv", write_csv }, { "md", write_markdown }, { "tex", write_latex },
+    { "html", wl_report_table_page },
 };
 
 wl_report_table_writer *wl_report_table_format(const char *name)

@@ -106,10 +106,7 @@ static void test_turns_and_sums(void **state)
     assert_true(runs[1] >= 3 * KERNELS && runs[0] > runs[1]);
 }
 
-static int failing(void *context, struct wl_err *e)
-{
-    return wl_fail(e, WL_ELIB, "%s", (const char *)context);
-}
+static int failing(void *context, struct wl_err *e) { return wl_fail(e, WL_ELIB, "%s", (const char *)context); }
 
 static void test_a_kernel_that_fails(void **state)
 {
@@ -126,7 +123,8 @@ static void test_a_kernel_that_fails(void **state)
 static void work(int64_t ns)
 {
     const int64_t from_ns = wl_clock_thread_cpu_ns();
-    while (wl_clock_thread_cpu_ns() - from_ns < ns) { }
+    while (wl_clock_thread_cpu_ns() - from_ns < ns) {
+    }
 }
 
 /* Waiting is no work, and of several threads the one that worked longest counts. */

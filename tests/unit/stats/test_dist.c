@@ -100,9 +100,9 @@ static void quantiles_match_textbook_tables(void **state)
 static void outside_the_domain_is_nan(void **state)
 {
     (void)state;
-    const double bad[] = { wl_t_cdf(1, 0),        wl_t_cdf(NAN, 3),           wl_t_quantile(1.1, 3), wl_t_quantile(0, 0),
-                           wl_f_sf(1, -1, 2),     wl_f_quantile(-1e-9, 2, 2), wl_chi2_sf(1, -2),
-                           wl_normal_quantile(2), wl_normal_cdf(NAN),         wl_f_sf(NAN, 1, 1) };
+    const double bad[] = { wl_t_cdf(1, 0),     wl_t_cdf(NAN, 3),           wl_t_quantile(1.1, 3), wl_t_quantile(0, 0),
+                           wl_f_sf(1, -1, 2),  wl_f_quantile(-1e-9, 2, 2), wl_chi2_sf(1, -2),     wl_normal_quantile(2),
+                           wl_normal_cdf(NAN), wl_f_sf(NAN, 1, 1) };
     for (size_t i = 0; i < WL_COUNT(bad); i++)
         if (!isnan(bad[i])) fail_msg("case %zu gives %g, not NAN", i, bad[i]);
     assert_true(wl_t_quantile(0, 3) == -INFINITY && wl_t_quantile(1, 3) == INFINITY && wl_t_quantile(0.5, 3) == 0);

@@ -375,8 +375,8 @@ static void metrics_of_all_runs_are_those_of_each(void **state)
     const struct wl_metric_row alone = { NAN, "lr", 0.1 };
     const int64_t last = begin_run(f, s, trial, 1);
     end_run(f, s, last, 3, 1);
-    OK(wl_store_derive(
-        s, last, &(struct wl_derived) { .actual = wl_settings_none, .metrics = &alone, .n_metrics = 1 }, &f->e));
+    OK(wl_store_derive(s, last, &(struct wl_derived) { .actual = wl_settings_none, .metrics = &alone, .n_metrics = 1 },
+                       &f->e));
 
     struct wl_run_metric_rows all;
     struct wl_metric_rows of;

@@ -1,9 +1,7 @@
 /* A plan for programs, with what of it was done. */
 #include "cmd/wattlaw/setup/setup.h"
 
-static const char *const types[] = {
-    [WL_SETUP_FOLDER] = "folder", [WL_SETUP_FILE] = "file", [WL_SETUP_LINK] = "link"
-};
+static const char *const types[] = { [WL_SETUP_FOLDER] = "folder", [WL_SETUP_FILE] = "file", [WL_SETUP_LINK] = "link" };
 static const char *const actions[] = {
     [WL_SETUP_KEEP] = "keep",
     [WL_SETUP_CREATE] = "create",

@@ -213,8 +213,7 @@ static int plan_removal(const struct options *o, struct wl_setup_plan *p, struct
     bool changed;
     int rc = wl_setup_record_read(p->root, &p->record, a, e);
     if (rc < 0) return rc;
-    if (!p->record.group)
-        return wl_fail(e, WL_ENOENT, "%s%s: not there: nothing was set up", p->root, WL_SETUP_RECORD);
+    if (!p->record.group) return wl_fail(e, WL_ENOENT, "%s%s: not there: nothing was set up", p->root, WL_SETUP_RECORD);
     p->group = p->record.group;
     /* packaged files stay: nothing starts them any more, and they are their package's to remove */
     wl_setup_list(&(struct wl_setup_names) { .group = p->group, .program = "", .root = p->root }, &p->items, a);
@@ -252,9 +251,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     if (!*o->root && !o->dry_run && geteuid() != 0)
         return wl_fail(e, WL_EPERM,
                        "only root can set up the system: sudo wattlaw setup --system (--dry-run shows what it does)");
-    struct wl_setup_plan p = {
-        .root = o->root, .group = o->group, .removes = o->remove, .dry_run = o->dry_run
-    };
+    struct wl_setup_plan p = { .root = o->root, .group = o->group, .removes = o->remove, .dry_run = o->dry_run };
     rc = o->remove ? plan_removal(o, &p, a, e) : plan_setup(&names, &p, a, e);
     return rc < 0 ? rc : act(o, &p, a, e);
 }

@@ -45,7 +45,8 @@ struct wl_setup_names {
 /* The items in the order in which they are made. */
 void wl_setup_list(const struct wl_setup_names *names, struct wl_setup_items *out, struct wl_arena *a);
 
-/* By its state: files that administrators edit are kept whatever they say, and a link that others have made is as good. */
+/* By its state: files that administrators edit are kept whatever they say, and a link that others have made is as good.
+ */
 enum wl_setup_action wl_setup_action(const struct wl_setup_item *item);
 bool wl_setup_is_made(const struct wl_setup_item *item); /* created or replaced */
 
@@ -111,12 +112,12 @@ struct wl_setup_commands {
 struct wl_setup_plan {
     const char *root, *group;
     bool removes, dry_run;
-    struct wl_setup_items items;             /* that are made; of a removal: for the files of packages, which stay */
-    struct wl_setup_record record;           /* of earlier setups: what a removal takes back */
-    bool record_done;                        /* it is removed */
-    struct wl_setup_commands before, after;  /* the files are changed; none in an image */
-    const char *group_stays;                 /* why a removal leaves the group; NULL: it does not */
-    size_t closed;                           /* energy counters that the group cannot read any more */
+    struct wl_setup_items items;            /* that are made; of a removal: for the files of packages, which stay */
+    struct wl_setup_record record;          /* of earlier setups: what a removal takes back */
+    bool record_done;                       /* it is removed */
+    struct wl_setup_commands before, after; /* the files are changed; none in an image */
+    const char *group_stays;                /* why a removal leaves the group; NULL: it does not */
+    size_t closed;                          /* energy counters that the group cannot read any more */
 };
 
 /* Fills in the commands for the running system. */

@@ -5,8 +5,8 @@
 #include <ctype.h>
 #include <string.h>
 
-/* A valid name of a campaign: "train-sweep" for train.py. Not the script's own name, which the results' folder would have
- * to share with the script. */
+/* A valid name of a campaign: "train-sweep" for train.py. Not the script's own name, which the results' folder would
+ * have to share with the script. */
 static const char *campaign_name(char *const *command, struct wl_arena *a)
 {
     char *name = wl_strdup(a, wl_command_name(command, a));
@@ -30,7 +30,8 @@ static int check_key(const char *axis, size_t n, struct wl_arena *a, struct wl_e
 }
 
 int wl_sweep_command_experiment(const struct wl_strs *axes, const char *epoch_regex, char *const *command,
-                                const struct wl_strs *sets, struct wl_experiment *out, struct wl_arena *a, struct wl_err *e)
+                                const struct wl_strs *sets, struct wl_experiment *out, struct wl_arena *a,
+                                struct wl_err *e)
 {
     struct wl_strs all = { 0 };
     wl_strs_add(a, &all, wl_strf(a, "campaign.name=%s", campaign_name(command, a)));
