@@ -20,7 +20,7 @@ enum { SKIPPED_SHOWN = 10, SKIPPED_ON_SCREEN = 5 };
 struct options {
     struct wl_strs axis, set, stop_at;
     const char *epoch_regex;
-    bool dry_run, cap_dry_run, retry_failed, json, keys, quiet, all;
+    bool dry_run, cap_dry_run, retry_failed, detach, json, keys, quiet, all;
 };
 
 static const struct wl_opt rows[] = {
@@ -52,7 +52,8 @@ static const struct wl_opt rows[] = {
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
-      .help = "print trials, runs, their order and commands, and check the experiment; run nothing" },
+      .help = "print trials, runs, their order and commands, and check the experiment; run nothing; for launcher slurm "
+              "write the scripts" },
     { .name = "cap-dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, cap_dry_run),
@@ -61,6 +62,10 @@ static const struct wl_opt rows[] = {
       .type = WL_FLAG,
       .offset = offsetof(struct options, retry_failed),
       .help = "run failed runs again" },
+    { .name = "detach",
+      .type = WL_FLAG,
+      .offset = offsetof(struct options, detach),
+      .help = "launcher slurm or command: collect what has ended, submit what is missing, and do not wait" },
     { .name = "json", .type = WL_FLAG, .offset = offsetof(struct options, json), .help = "print the result as JSON" },
     WL_ALL_OPT_ROW(struct options),
     { .name = "keys",
@@ -170,13 +175,15 @@ static int dry_run(const struct options *o, const struct wl_experiment *x, struc
     struct wl_grid g = { 0 };
     struct wl_footprint footprint = x->measure.footprint;
     struct wl_arena *held = wl_arena_new(a); /* sensors, and reservations of devices */
-    int rc = wl_sweep_check(x, &g, held, e);
+    const char *scripts;
+    int rc = wl_sweep_check(x, &g, &scripts, held, e);
     if (rc == 0) rc = wl_cmd_footprint_complete(&footprint, a, e);
     if (g.n_trials) {
         struct wl_err why;
         int plan_rc = o->json ? plan_json(x, &g, a, &why) : plan_text(x, &g, o->all, a, &why);
         if (rc == 0 && plan_rc < 0) rc = wl_fail(e, plan_rc, "%s", why.msg);
     }
+    if (rc == 0 && scripts && !o->json) wl_print("scripts in %s: each can be submitted, any number of times\n", scripts);
     wl_arena_free(held);
     return rc < 0 ? rc : WL_EXIT_OK;
 }
@@ -308,6 +315,10 @@ static void result_json(const struct wl_experiment *x, const struct view *v, con
     wl_json_add_int(root, "runs", (int64_t)r->planned);
     wl_json_add_int(root, "done", (int64_t)r->done);
     wl_json_add_int(root, "done_before", (int64_t)r->done_before);
+    if (wl_experiment_is_batch(x)) {
+        wl_json_add_int(root, "in_queue", (int64_t)r->in_queue);
+        wl_json_add_int(root, "not_submitted", (int64_t)r->not_submitted);
+    }
     if (r->n_limits) wl_stop_at_states_json(r->limits, r->n_limits, NAN, root);
     if (v->grid) json_trials(v->grid, root);
     struct wl_json *failed = wl_json_add_array(root, "failed");
@@ -329,6 +340,9 @@ static void result_text(const struct wl_experiment *x, const struct wl_sweep_res
         wl_print("failed  run %lld  %s, repeat %lld: %s (%s)\n", (long long)r->failed[i].run, r->failed[i].trial,
                  (long long)r->failed[i].repeat, r->failed[i].error, r->failed[i].log);
     if (r->n_failed) wl_print("use --retry-failed to run these again\n");
+    if (r->in_queue + r->not_submitted)
+        wl_print("%zu job%s in the queue, %zu run%s not submitted: the same command collects and goes on\n", r->in_queue,
+                 r->in_queue == 1 ? "" : "s", r->not_submitted, r->not_submitted == 1 ? "" : "s");
     if (r->done) wl_print("next: wattlaw recommend %s; wattlaw report %s\n", r->store, r->store);
 }
 
@@ -382,6 +396,7 @@ static int run_campaign(const struct options *o, const struct wl_experiment *x, 
     if (rc == 0) rc = wl_signals_open(&signals, false, a, e);
     if (rc < 0) return rc;
     struct wl_sweep_opts how = { .retry_failed = o->retry_failed,
+                                 .detach = o->detach,
                                  .signals = signals,
                                  .limits = limits,
                                  .n_limits = o->stop_at.n,
