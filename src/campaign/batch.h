@@ -74,7 +74,7 @@ int wl_batch_program(char *const *argv, char **text, struct wl_arena *a, struct 
 /* The hash of the trial's settings. */
 const char *wl_batch_trial_hash(const struct wl_settings *set, struct wl_arena *a);
 
-/* "workers-4_local_batch-16.1a2b3c4d5e6f7a8b.r2" */
+/* "workers-4_local_batch-16.1a2b3c4d5e6f7a8b.r2"; hash NULL: without it */
 const char *wl_batch_run_name(const struct wl_trial *t, const char *hash, int64_t repeat, struct wl_arena *a);
 
 /* An id with other characters than letters, digits, - and _ replaced, for names of files. */
@@ -143,15 +143,6 @@ struct wl_batch_collector {
     struct wl_strs left; /* names of shards that were named and left */
     struct wl_arena *a;
 };
-
-/* How a run ended that has no complete measurement. */
-struct wl_batch_end {
-    enum wl_run_status status;
-    const char *error;
-};
-/* `row`: its submission, ended. */
-struct wl_batch_end wl_batch_end_of(const struct wl_sweep *s, const struct wl_run_row *run,
-                                    const struct wl_submission_row *row, struct wl_arena *a);
 
 /* Takes the shards that are there. *taken: how many. */
 int wl_batch_collect(struct wl_batch_collector *c, struct wl_batch_queue *q, size_t *taken, struct wl_arena *a,

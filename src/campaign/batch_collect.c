@@ -12,17 +12,22 @@ static const double SHARD_WAIT_S = 10;
 
 /* ---- how a run without a complete measurement ended ---- */
 
+struct batch_end {
+    enum wl_run_status status;
+    const char *error;
+};
+
 static const char *job_text(const struct wl_submission_row *row, struct wl_arena *a)
 {
     return wl_strf(a, "job %s%s%s", row->job ? row->job : "?", row->nodes ? " on " : "", row->nodes ? row->nodes : "");
 }
 
-static struct wl_batch_end ended(enum wl_run_status status, const char *error)
+static struct batch_end ended(enum wl_run_status status, const char *error)
 {
-    return (struct wl_batch_end) { status, error };
+    return (struct batch_end) { status, error };
 }
 
-static struct wl_batch_end end_by_outcome(const struct wl_submission_row *row, struct wl_arena *a)
+static struct batch_end end_by_outcome(const struct wl_submission_row *row, struct wl_arena *a)
 {
     const char *job = job_text(row, a), *why = row->why ? row->why : "no reason is known";
     switch (wl_batch_state_find(row->outcome)) {
@@ -38,13 +43,14 @@ static struct wl_batch_end end_by_outcome(const struct wl_submission_row *row, s
     }
 }
 
-struct wl_batch_end wl_batch_end_of(const struct wl_sweep *s, const struct wl_run_row *run,
-                                    const struct wl_submission_row *row, struct wl_arena *a)
+/* An interrupted run gets another attempt, but not without end. */
+static struct batch_end limit_attempts(const struct wl_sweep *s, const struct wl_run_row *run,
+                                          struct batch_end end, struct wl_arena *a)
 {
-    struct wl_batch_end end = end_by_outcome(row, a);
-    if (end.status != WL_RUN_INTERRUPTED || run->attempt <= s->x->launch.batch.retries) return end;
-    return ended(WL_RUN_FAILED, wl_strf(a, "%s; it was attempt %lld, and retries = %lld", end.error,
-                                        (long long)run->attempt, (long long)s->x->launch.batch.retries));
+    const int64_t retries = s->x->launch.batch.retries;
+    if (end.status != WL_RUN_INTERRUPTED || run->attempt <= retries) return end;
+    return ended(WL_RUN_FAILED, wl_strf(a, "%s; it was attempt %lld, and retries = %lld", end.error ? end.error : "stopped",
+                                        (long long)run->attempt, (long long)retries));
 }
 
 /* ---- a shard ---- */
@@ -148,10 +154,11 @@ static const char *find_run(struct taking *t)
                    other ? "another job is in the queue for" : "has ended since");
 }
 
-/* A job that was stopped does not know why: the batch system does, once the job has ended. */
+/* A job that was stopped does not know why, nor does one whose command ended first: the batch system does, once the job
+ * has ended. */
 static bool is_too_early(const struct taking *t)
 {
-    return t->row.status == WL_RUN_INTERRUPTED && t->submitted && !t->submitted->ended;
+    return t->row.status != WL_RUN_DONE && t->submitted && !t->submitted->ended;
 }
 
 static int record_shard(struct taking *t, int64_t run, struct wl_err *e)
@@ -181,13 +188,34 @@ static int record_shard(struct taking *t, int64_t run, struct wl_err *e)
     return wl_store_add_submission(t->q->s->store, &row, &id, e);
 }
 
+/* Was the job ended from outside? What a wattlaw that was killed has stored is no failure of the run, unless for lack of
+ * memory. */
+static bool is_ended_from_outside(const struct taking *t)
+{
+    const struct wl_submission_row *row = &t->submitted->row;
+    switch (wl_batch_state_find(row->outcome)) {
+    case WL_BATCH_TIMEOUT:
+    case WL_BATCH_LOST:
+    case WL_BATCH_CANCELLED: return true;
+    case WL_BATCH_FAILED: return t->row.status == WL_RUN_INTERRUPTED && wl_str_eq(row->why, "OUT_OF_MEMORY");
+    default: return false;
+    }
+}
+
 static struct wl_shard_take take_of(const struct taking *t)
 {
     struct wl_shard_take take = {
         .from = t->from, .row = &t->row, .status = t->row.status, .error = t->row.error
     };
-    if (t->row.status != WL_RUN_INTERRUPTED || !t->submitted || !t->run) return take;
-    const struct wl_batch_end end = wl_batch_end_of(t->q->s, t->run, &t->submitted->row, t->a);
+    if (t->row.status == WL_RUN_DONE || !t->submitted || !t->run) return take;
+    if (!is_ended_from_outside(t)) {
+        const struct batch_end end =
+            limit_attempts(t->q->s, t->run, ended(take.status, take.error), t->a);
+        take.status = end.status;
+        take.error = end.error;
+        return take;
+    }
+    const struct batch_end end = limit_attempts(t->q->s, t->run, end_by_outcome(&t->submitted->row, t->a), t->a);
     take.status = end.status;
     take.error = end.error;
     return take;
@@ -282,7 +310,7 @@ int wl_batch_collect(struct wl_batch_collector *c, struct wl_batch_queue *q, siz
 static int close_run(struct wl_batch_queue *q, struct wl_batch_open *o, struct wl_run_result *out, struct wl_arena *a,
                      struct wl_err *e)
 {
-    const struct wl_batch_end as = wl_batch_end_of(q->s, o->run, &o->row, a);
+    const struct batch_end as = limit_attempts(q->s, o->run, end_by_outcome(&o->row, a), a);
     const char *output = wl_batch_output_find(q->s->folder, &o->row, NULL, a);
     const char *said = output ? wl_file_tail(output, LOG_TAIL_BYTES, a) : "";
     const bool slurm = q->s->launcher == &wl_launcher_slurm;

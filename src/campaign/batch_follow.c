@@ -18,6 +18,7 @@ struct follower {
     bool silent; /* the batch system does not answer, and that was said */
     bool full;   /* it takes no more jobs now, and that was said */
     size_t waiting, running, missing; /* runs in the queue; without a job */
+    bool settling;                    /* a job has ended, and its shard is waited for */
     int64_t begin_ns;
     struct wl_strs said; /* reasons of waiting jobs that were printed */
 };
@@ -167,10 +168,12 @@ static int plan_attempts(struct follower *f, const struct wl_batch_queue *q, boo
 static void count_queue(struct follower *f, const struct wl_batch_queue *q)
 {
     f->waiting = f->running = f->missing = 0;
+    f->settling = false;
     for (size_t i = 0; i < q->n_open; i++) {
         const bool waits = wl_str_eq(q->open[i].row.state, WL_SUBMISSION_WAITING);
         f->waiting += waits;
         f->running += !waits;
+        f->settling |= q->open[i].ended;
     }
     for (size_t i = 0; i < f->s->grid.n_runs; i++) f->missing += is_missing(q, f->s->run_ids[i]);
 }
@@ -262,7 +265,7 @@ static int follow(struct follower *f, struct wl_err *e)
         else
             f->silent = false;
         if (rc == 0 && (f->s->opts->detach || f->waiting + f->running + f->missing == 0)) return 0;
-        f->wait_s = changed ? POLL_MIN_S : fmin(f->wait_s * POLL_GROWTH, POLL_MAX_S);
+        f->wait_s = changed || f->settling ? POLL_MIN_S : fmin(f->wait_s * POLL_GROWTH, POLL_MAX_S);
         rc = wait_for_next(f, e);
         if (rc < 0) return rc;
     }

@@ -23,7 +23,7 @@ const char *wl_batch_file_id(const char *job, struct wl_arena *a)
     return id;
 }
 
-/* The label for people: the values of the axes that vary. */
+/* The label is for people: the values of the axes that vary. */
 const char *wl_batch_run_name(const struct wl_trial *t, const char *hash, int64_t repeat, struct wl_arena *a)
 {
     char *label = wl_strndup(a, t->label, LABEL_MAX);
@@ -31,7 +31,8 @@ const char *wl_batch_run_name(const struct wl_trial *t, const char *hash, int64_
         if (*c == '=') *c = '-';
         if (!isalnum((unsigned char)*c) && *c != '-') *c = '_';
     }
-    return wl_strf(a, "%s.%s.r%lld", label, hash, (long long)repeat);
+    return hash ? wl_strf(a, "%s.%s.r%lld", label, hash, (long long)repeat)
+                : wl_strf(a, "%s.r%lld", label, (long long)repeat);
 }
 
 const char *wl_batch_token(struct wl_arena *a)

@@ -50,13 +50,14 @@ static const char *script_text(const struct wl_batch_scripts *s, const char *has
 {
     struct wl_text t = WL_TEXT(a);
     const char *setup = s->x->launch.batch.setup, *command = job_command(s, hash, repeat, a);
-    const char *here = wl_shell_quote(a, (char *[]) { wl_path_absolute(a, "."), NULL });
+    char here[4096];
     wl_text_add(&t, "#!/bin/bash\n");
     if (s->batch->directives) wl_text_add(&t, s->batch->directives(r, a));
     wl_text_addf(&t, "# campaign %s: %s, repeat %lld. Can be submitted again: a finished run is not repeated.\n",
                  s->x->campaign.name, r->trial->label, (long long)repeat);
     wl_text_add(&t, "trap : TERM INT HUP # wattlaw gets these signals too, and this script has to outlive it\n");
-    wl_text_addf(&t, "cd %s || exit 1\n", here);
+    if (getcwd(here, sizeof here))
+        wl_text_addf(&t, "cd %s || exit 1\n", wl_shell_quote(a, (char *[]) { here, NULL }));
     if (setup) wl_text_addf(&t, "%s\n", setup);
     wl_text_addf(&t, "%s\nstatus=$?\n", command);
     wl_text_add(&t, "# ended by a signal: what it has measured is stored by another wattlaw\n");
@@ -71,7 +72,7 @@ int wl_batch_script_write(const struct wl_batch_scripts *s, const char *hash, in
     const char *name = wl_batch_run_name(r->trial, hash, repeat, a);
     const char *jobs = wl_path_join(a, s->folder, WL_BATCH_JOBS_FOLDER);
     r->x = s->x;
-    r->name = wl_strf(a, "%s.%s", name, token);
+    r->name = wl_strf(a, "%s.%s.%s", s->x->campaign.name, wl_batch_run_name(r->trial, NULL, repeat, a), token);
     r->script = wl_strf(a, "%s/%s.sh", jobs, name);
     r->output = wl_strf(a, "%s/%s.%s.%%j.out", jobs, name, token);
     const char *text = script_text(s, hash, repeat, r, a);

@@ -152,6 +152,11 @@ class Rig:
             os.kill(p.pid, sig)
         p.wait(PATIENCE_S)
 
+    def lose(self, node):
+        """The same, and the controller, which would ping the node for most of a minute, knows it."""
+        self.kill(node)
+        self.ask("scontrol", "update", f"nodename={node}", "state=down", "reason=lost")
+
     @staticmethod
     def processes_of(pid):
         """Those with the host name of a slurmd: its namespaces are its machine."""
