@@ -69,6 +69,9 @@ extern const struct wl_batch wl_batch_slurm, wl_batch_command;
  * that says that the controller cannot be reached; WL_EINVAL: it failed, with its own words. */
 int wl_batch_program(char *const *argv, char **text, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* After WL_EUNAVAIL: may the batch system have heard the question, so that only its answer is missing? */
+bool wl_batch_may_be_sent(const struct wl_err *e);
+
 /* ---- batch_names.c: names of files and jobs ----------------------------------------------------------------- */
 
 /* The hash of the trial's settings. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TICK_MS = 500 };
-static const double POLL_MIN_S = 2, POLL_MAX_S = 60, POLL_GROWTH = 1.5;
+enum { TICK_MS = 100 };
+static const double POLL_MAX_S = 60, POLL_GROWTH = 1.5;
 
 struct follower {
     struct wl_sweep *s;
@@ -84,13 +84,13 @@ static int submit_one(struct follower *f, const struct wl_batch_queue *q, size_t
     rc = wl_store_add_submission(s->store, &row, &row.id, e);
     if (rc < 0) return rc;
     const int answer = s->launcher->batch->submit(&r, &row.job, a, e);
-    if (answer == WL_EUNAVAIL) return answer; /* the next round looks for it */
+    if (answer == WL_EUNAVAIL && wl_batch_may_be_sent(e)) return answer; /* the next round looks for it */
     struct wl_err why;
     row.state = answer < 0 ? WL_SUBMISSION_REFUSED : WL_SUBMISSION_WAITING;
     row.why = answer < 0 ? wl_strdup(a, e->msg) : NULL;
     rc = wl_store_update_submission(s->store, &row, &why);
     if (rc < 0) return wl_fail(e, rc, "%s", why.msg);
-    if (answer < 0 && answer != WL_EPERM)
+    if (answer < 0 && answer != WL_EPERM && answer != WL_EUNAVAIL)
         return wl_err_prefix(e, "the job of %s, repeat %lld, was refused (its script: %s)", t->label,
                              (long long)p->repeat, r.script);
     return answer;
@@ -265,7 +265,7 @@ static int follow(struct follower *f, struct wl_err *e)
         else
             f->silent = false;
         if (rc == 0 && (f->s->opts->detach || f->waiting + f->running + f->missing == 0)) return 0;
-        f->wait_s = changed || f->settling ? POLL_MIN_S : fmin(f->wait_s * POLL_GROWTH, POLL_MAX_S);
+        f->wait_s = changed || f->settling ? f->s->x->launch.batch.poll_s : fmin(f->wait_s * POLL_GROWTH, POLL_MAX_S);
         rc = wait_for_next(f, e);
         if (rc < 0) return rc;
     }
@@ -280,7 +280,7 @@ static int open_scripts(struct wl_sweep *s, struct wl_batch_scripts *scripts, st
 int wl_batch_run(struct wl_sweep *s, struct wl_err *e)
 {
     struct follower *f = wl_new(s->a, struct follower);
-    *f = (struct follower) { .s = s, .collector.a = s->a, .wait_s = POLL_MIN_S, .begin_ns = wl_now_ns() };
+    *f = (struct follower) { .s = s, .collector.a = s->a, .wait_s = s->x->launch.batch.poll_s, .begin_ns = wl_now_ns() };
     int rc = open_scripts(s, &f->scripts, e);
     return rc ? rc : follow(f, e);
 }

@@ -19,6 +19,7 @@ struct wl_batch_keys {
     /* the queue */
     int64_t max_in_queue, max_nodes; /* max_nodes 0: no limit */
     int64_t retries;
+    double poll_s; /* shortest time between two questions */
     /* a site's own launcher: lines of shell */
     const char *submit_command, *states_command, *cancel_command;
     const char *job_variable; /* environment variable of a job that holds its id */
@@ -62,6 +63,8 @@ struct wl_batch_keys {
       .max = 1e6, .help = "maximum number of nodes of all jobs in the queue; 0: no limit" },                           \
     { .name = "retries", .type = WL_INT, .offset = offsetof(holder, at.retries), .def = "5", .min = 0, .max = 100,     \
       .help = "how often a run is submitted again after a preemption, a failed node or its time limit" },              \
+    { .name = "poll", .type = WL_DURATION, .offset = offsetof(holder, at.poll_s), .def = "2s", .min = 0.1, .max = 60,  \
+      .unit = "s", .help = "shortest time between two questions to the batch system; without news it grows to 60 s" }, \
     { .name = "submit-command", .type = WL_STR, .offset = offsetof(holder, at.submit_command), .unit = "SHELL",        \
       .help = "launcher command: submits {script} and prints the job's id (default: none)" },                          \
     { .name = "states-command", .type = WL_STR, .offset = offsetof(holder, at.states_command), .unit = "SHELL",        \

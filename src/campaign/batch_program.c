@@ -28,6 +28,14 @@ static bool is_unreachable(const char *text)
     return false;
 }
 
+bool wl_batch_may_be_sent(const struct wl_err *e)
+{
+    static const char *const never_connected[] = { "connect failure", "Connection refused", "cannot connect to server" };
+    for (size_t i = 0; i < WL_COUNT(never_connected); i++)
+        if (strcasestr(e->msg, never_connected[i])) return false;
+    return true;
+}
+
 int wl_batch_program(char *const *argv, char **text, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_process_result end;

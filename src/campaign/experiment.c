@@ -361,6 +361,7 @@ static bool may_change(const char *section, const char *line)
                                         "launch.max_in_queue",
                                         "launch.max_nodes",
                                         "launch.retries",
+                                        "launch.poll",
                                         "launch.submit_command",
                                         "launch.states_command",
                                         "launch.cancel_command",
