@@ -96,7 +96,7 @@ bool wl_batch_shard_parse(const char *name, struct wl_batch_shard_name *out, str
 /* Why the file does not have the checksum of its name; NULL: it has. */
 const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a);
 
-/* The output file of a submission: NULL while there is none. *job: the id in its name. */
+/* The output file of a submission: NULL while there is none. *job: the id in its name, unchanged if it has none. */
 const char *wl_batch_output_find(const char *folder, const struct wl_submission_row *row, const char **job,
                                  struct wl_arena *a);
 

@@ -28,7 +28,7 @@ int wl_batch_cancel(const struct wl_experiment *x, struct wl_store *store, int64
     *n = 0;
     int rc = wl_launcher_find(x->launch.launcher, &s.launcher, e);
     if (rc == 0 && !s.launcher->batch)
-        rc = wl_fail(e, WL_EINVAL, "campaign %s has launcher = %s: its runs are no jobs of a batch system",
+        rc = wl_fail(e, WL_EINVAL, "campaign %s has launcher = %s: its runs are not jobs of a batch system",
                      x->campaign.name, x->launch.launcher);
     if (rc == 0) rc = wl_batch_queue_read(&q, a, e);
     if (rc == 0) rc = check_found(runs, &q, e);

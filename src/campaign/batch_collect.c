@@ -188,8 +188,8 @@ static int record_shard(struct taking *t, int64_t run, struct wl_err *e)
     return wl_store_add_submission(t->q->s->store, &row, &id, e);
 }
 
-/* Was the job ended from outside? What a wattlaw that was killed has stored is no failure of the run, unless for lack of
- * memory. */
+/* Was the job ended from outside? What a wattlaw that was killed has stored is not a failure of the run, unless memory
+ * ran out. */
 static bool is_ended_from_outside(const struct taking *t)
 {
     const struct wl_submission_row *row = &t->submitted->row;

@@ -46,7 +46,7 @@ struct wl_batch_keys {
     { .name = "exclusive", .type = WL_FLAG, .offset = offsetof(holder, at.exclusive), .def = "no",                     \
       .help = "slurm: share the nodes of a job with no other job" },                                                   \
     { .name = "time-limit", .type = WL_DURATION, .offset = offsetof(holder, at.time_limit_s), .def = "0", .min = 0,    \
-      .max = 1e8, .unit = "s", .help = "time limit of a job, doubled for a run that reaches it; 0: the site's" },      \
+      .max = 1e8, .unit = "s", .help = "time limit of a job, doubled for a run whose job reaches the limit; 0: the site's" },      \
     { .name = "sbatch-options", .type = WL_STR, .offset = offsetof(holder, at.sbatch_options), .unit = "OPTIONS",      \
       .help = "slurm: further options of sbatch, as --mem=0 --hint=nomultithread (default: none)" },                   \
     { .name = "setup", .type = WL_STR, .offset = offsetof(holder, at.setup), .unit = "SHELL",                          \
@@ -54,7 +54,7 @@ struct wl_batch_keys {
     { .name = "container", .type = WL_STR, .offset = offsetof(holder, at.container), .unit = "COMMAND",                \
       .help = "words put before wattlaw in a job, as apptainer exec --nv train.sif (default: none)" },                 \
     { .name = "wattlaw", .type = WL_STR, .offset = offsetof(holder, at.wattlaw), .unit = "PATH",                       \
-      .help = "path of wattlaw in a job (default: that of the wattlaw that submits it)" },                             \
+      .help = "path of wattlaw in a job (default: that of the submitting wattlaw)" },                             \
     { .name = "local-dir", .type = WL_STR, .offset = offsetof(holder, at.local_dir), .unit = "FOLDER",                 \
       .help = "folder on the disk of a node in which a job measures (default: TMPDIR, /tmp or /dev/shm)" },            \
     { .name = "max-in-queue", .type = WL_INT, .offset = offsetof(holder, at.max_in_queue), .def = "100", .min = 1,     \
@@ -62,13 +62,13 @@ struct wl_batch_keys {
     { .name = "max-nodes", .type = WL_INT, .offset = offsetof(holder, at.max_nodes), .def = "0", .min = 0,             \
       .max = 1e6, .help = "maximum number of nodes of all jobs in the queue; 0: no limit" },                           \
     { .name = "retries", .type = WL_INT, .offset = offsetof(holder, at.retries), .def = "5", .min = 0, .max = 100,     \
-      .help = "how often a run is submitted again after a preemption, a failed node or its time limit" },              \
+      .help = "maximum number of further attempts of a run after a preemption, a failed node or a time limit" },              \
     { .name = "poll", .type = WL_DURATION, .offset = offsetof(holder, at.poll_s), .def = "2s", .min = 0.1, .max = 60,  \
-      .unit = "s", .help = "shortest time between two questions to the batch system; without news it grows to 60 s" }, \
+      .unit = "s", .help = "shortest time between two queries of the batch system, which grows to 60 s while nothing changes" }, \
     { .name = "submit-command", .type = WL_STR, .offset = offsetof(holder, at.submit_command), .unit = "SHELL",        \
       .help = "launcher command: submits {script} and prints the job's id (default: none)" },                          \
     { .name = "states-command", .type = WL_STR, .offset = offsetof(holder, at.states_command), .unit = "SHELL",        \
-      .help = "launcher command: prints a line 'ID STATE [NAME]' for each job of {jobs} that it knows (default: none)" }, \
+      .help = "launcher command: prints a line 'ID STATE [NAME]' for each known job of {jobs} (default: none)" }, \
     { .name = "cancel-command", .type = WL_STR, .offset = offsetof(holder, at.cancel_command), .unit = "SHELL",        \
       .help = "launcher command: cancels {jobs} (default: none)" },                                                    \
     { .name = "job-variable", .type = WL_STR, .offset = offsetof(holder, at.job_variable), .unit = "NAME",             \

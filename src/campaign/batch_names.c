@@ -76,13 +76,16 @@ bool wl_batch_shard_parse(const char *name, struct wl_batch_shard_name *out, str
 
 /* ---- outputs ---- */
 
-/* "jobs/NAME.TOKEN.%j.out": what is before and after the id. */
+/* "jobs/NAME.TOKEN.%j.out": what is before and after the id. Without "%j" the token alone distinguishes it. */
 const char *wl_batch_output_find(const char *folder, const struct wl_submission_row *row, const char **job,
                                  struct wl_arena *a)
 {
     struct wl_strs names;
     const char *id = row->output ? strstr(row->output, "%j") : NULL;
-    if (!id) return NULL;
+    if (!id) {
+        const char *path = row->output ? wl_path_join(a, folder, row->output) : NULL;
+        return path && wl_is_file(path) ? path : NULL;
+    }
     const char *dir = wl_path_join(a, folder, wl_path_dir(a, row->output)), *base = wl_path_base(row->output);
     const size_t before = (size_t)(id - base), after = strlen(id + 2);
     if (wl_dir_list(dir, &names, a, NULL) < 0) return NULL;

@@ -87,12 +87,19 @@ static void end_row(struct wl_submission_row *row, enum wl_batch_state outcome, 
 static const double UNHEARD_WAIT_S = 15;
 
 /* A submission whose answer was not heard: its job is known by its token in the queue, or by its output. */
-static void find_unheard(const struct wl_batch_queue *q, struct wl_submission_row *row, struct wl_arena *a)
+static void find_unheard(const struct wl_batch_queue *q, struct wl_batch_open *o, struct wl_arena *a)
 {
+    struct wl_submission_row *row = &o->row;
     const double since_s = (double)(wl_wall_ns() - row->sent_wall_ns) / WL_NS_PER_S;
-    if (wl_batch_output_find(q->s->folder, row, &row->job, a)) {
+    const bool has_output = wl_batch_output_find(q->s->folder, row, &row->job, a) != NULL;
+    if (row->job) {
         row->state = WL_SUBMISSION_RUNNING;
-    } else if (since_s > UNHEARD_WAIT_S || since_s < 0) {
+    } else if (since_s >= 0 && since_s <= UNHEARD_WAIT_S) {
+        return;
+    } else if (has_output) { /* it ran, and is not listed any more */
+        end_row(row, WL_BATCH_UNKNOWN, NULL);
+        o->ended = true;
+    } else {
         row->state = WL_SUBMISSION_REFUSED;
         row->why = "the batch system does not know it";
     }
@@ -105,7 +112,7 @@ static void judge(const struct wl_batch_queue *q, struct wl_batch_open *o, struc
     const char *why = job->why;
     enum wl_batch_state state = job->state;
     if (!row->job && !job->id) {
-        find_unheard(q, row, a);
+        find_unheard(q, o, a);
         return;
     }
     if (!row->job) row->job = job->id;

@@ -27,7 +27,7 @@ static const char *own_path(const struct wl_experiment *x, struct wl_arena *a)
     return n > 0 ? wl_strndup(a, self, (size_t)n) : "wattlaw";
 }
 
-/* The words of `wattlaw job`, behind those of a container. */
+/* The words of `wattlaw job`, after those of a container. */
 static const char *job_command(const struct wl_batch_scripts *s, const char *hash, int64_t repeat, struct wl_arena *a)
 {
     const char *container = s->x->launch.batch.container;
@@ -74,7 +74,7 @@ int wl_batch_script_write(const struct wl_batch_scripts *s, const char *hash, in
     r->x = s->x;
     r->name = wl_strf(a, "%s.%s.%s", s->x->campaign.name, wl_batch_run_name(r->trial, NULL, repeat, a), token);
     r->script = wl_strf(a, "%s/%s.sh", jobs, name);
-    r->output = wl_strf(a, "%s/%s.%s.%%j.out", jobs, name, token);
+    r->output = wl_strf(a, "%s/%s.%s%s.out", jobs, name, token, s->batch->directives ? ".%j" : "");
     const char *text = script_text(s, hash, repeat, r, a);
     int rc = wl_atomic_file_open(&file, r->script, WL_ATOMIC_FILE_INTERNAL_MANY, e);
     if (rc == 0) rc = wl_atomic_file_write(&file, text, strlen(text), e);

@@ -1,4 +1,5 @@
 /* A whole campaign: runs what is missing, one run after the other. */
+#include "campaign/sweep.h"
 #include "campaign/batch.h"
 #include "campaign/budget.h"
 

@@ -1,5 +1,6 @@
 /* What the store has of a campaign, and what is to do. */
 #include "campaign/batch.h"
+#include "campaign/sweep.h"
 
 #include <errno.h>
 #include <math.h>

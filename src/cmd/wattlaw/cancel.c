@@ -69,7 +69,7 @@ const struct wl_cmd wl_cmd_cancel = {
     .usage = "[options] STORE [RUN...]",
     .help = "cancel jobs of a campaign in the queue of its batch system",
     .more = "STORE is a .db file or the folder of a campaign; without RUNs all of its jobs are cancelled. Their runs stay\n"
-            "cancelled. Runs that were not submitted yet are not affected: a wattlaw sweep that follows goes on with them.\n"
+            "cancelled. Runs that were not submitted yet are not affected: a wattlaw sweep that follows submits them.\n"
             "\n"
             "    wattlaw cancel lab1\n"
             "    wattlaw cancel lab1 12 17",
