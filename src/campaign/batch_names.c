@@ -81,10 +81,12 @@ const char *wl_batch_output_find(const char *folder, const struct wl_submission_
                                  struct wl_arena *a)
 {
     struct wl_strs names;
-    const char *id = row->output ? strstr(row->output, "%j") : NULL;
+    if (!row->output || !wl_str_starts(row->output, WL_BATCH_JOBS_FOLDER "/") || strstr(row->output, "/.."))
+        return NULL; /* not a name of ours: a store from somebody else may name any file */
+    const char *id = strstr(row->output, "%j");
     if (!id) {
-        const char *path = row->output ? wl_path_join(a, folder, row->output) : NULL;
-        return path && wl_is_file(path) ? path : NULL;
+        const char *path = wl_path_join(a, folder, row->output);
+        return wl_is_file(path) ? path : NULL;
     }
     const char *dir = wl_path_join(a, folder, wl_path_dir(a, row->output)), *base = wl_path_base(row->output);
     const size_t before = (size_t)(id - base), after = strlen(id + 2);

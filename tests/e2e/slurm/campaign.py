@@ -1,4 +1,4 @@
-"""Campaigns whose runs are jobs of a real Slurm of eight nodes: campaign.py WATTLAW TOY FAKE_NVML_LIBRARY
+"""Campaigns whose runs are jobs of a real Slurm of eight nodes: campaign.py WATTLAW TOY FAKE_NVML_LIBRARY [long|TEST...]
 
 Skipped where Slurm is not installed, or its nodes cannot have namespaces of their own (not root)."""
 import concurrent.futures
@@ -260,10 +260,41 @@ def a_full_disk_on_a_node(rig):
     rig.ask("srun", "-w", c.rows("SELECT host FROM run")[0][0], "umount", "/dev/shm")
 
 
+def a_reached_time_limit_is_doubled(rig):
+    """Slurm counts in minutes, and looks twice a minute."""
+    c = Campaign(rig, "limit", f"sh -c 'test -e {rig.path('limit', 'again')} || sleep 600'", launch="time_limit = 1m")
+    p = c.start("sweep", c.ini, "--quiet")
+    c.until(lambda: c.names("runs/*/marks"), "it runs")
+    with open(c.path("again"), "w", encoding="ascii"):
+        out, err = p.communicate(timeout=2 * PATIENCE_S)
+    check(p.returncode == 0, out, err)
+    check(c.rows("SELECT status, attempt FROM run ORDER BY id") == [("interrupted", 1), ("done", 2)], c.rows("SELECT * FROM run"))
+    contains(c.rows("SELECT error FROM run WHERE id = 1")[0][0], "reached its time limit of 60.0 s")
+    check(c.rows("SELECT time_limit_s, outcome, why FROM submission ORDER BY id") == [(60, "timeout", "TIMEOUT"), (120, "done", "COMPLETED")],
+          c.rows("SELECT * FROM submission"))
+    check(c.rows("SELECT count(*) > 500 FROM sample s JOIN channel c ON c.id = s.channel WHERE c.run = 1") == [(1,)], "and its readings are kept")
+
+
+def hundreds_of_jobs(rig):
+    c = Campaign(rig, "many", f"{toy} epochs=1 ms=20 workers={{workers}} touch={rig.path('many', 'ended')}", "workers = 1,2", 150)
+    dice = random.Random(7)
+    for _ in range(12):
+        p = c.start("sweep", c.ini, "--quiet")
+        time.sleep(dice.uniform(0.2, 4))
+        p.kill()
+        p.communicate()
+    contains(c.sweep(), "300 of 300 runs")
+    check(touched(c) == 300 and len(c.names("shards/*")) == 300, touched(c), len(c.names("shards/*")))
+    check(c.rows("SELECT count(*), count(DISTINCT trial || ' ' || repeat) FROM run") == [(300, 300)], "each once")
+
+
 # The longest first; each has a campaign of its own, and they share the eight nodes.
 TESTS = [a_lost_node_is_replaced, everything_once_though_all_are_killed, a_killed_job_leaves_what_it_has, cancelled_stays_cancelled,
          refusals_are_said, scripts_can_be_submitted_by_hand, failures_are_facts, detached, bad_shards_are_named_and_left,
          two_nodes_are_one_run, a_full_disk_on_a_node]
+
+
+LONG = [a_reached_time_limit_is_doubled, hundreds_of_jobs]
 
 
 def attempt(test, rig):
@@ -282,7 +313,8 @@ def main():
     if why:
         print("SKIP:", why)
         return SKIP
-    tests = [t for t in TESTS if not sys.argv[4:] or t.__name__ in sys.argv[4:]]
+    names = sys.argv[4:]
+    tests = LONG if names == ["long"] else [t for t in TESTS + LONG if t.__name__ in names] if names else TESTS
     rig = slurm_rig.started(8)
     try:
         with concurrent.futures.ThreadPoolExecutor(4) as pool:
