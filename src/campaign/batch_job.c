@@ -166,7 +166,7 @@ static int ship(struct place *p, struct wl_run_row *row, const char **path, stru
 
 /* ---- salvage ---- */
 
-static bool lock_patiently(struct place *p, double wait_s, struct wl_arena *a)
+static bool lock_with_timeout(struct place *p, double wait_s, struct wl_arena *a)
 {
     const int64_t until_ns = wl_now_ns() + (int64_t)(wait_s * WL_NS_PER_S);
     while (!lock_target(p, O_RDWR, a)) {
@@ -176,7 +176,8 @@ static bool lock_patiently(struct place *p, double wait_s, struct wl_arena *a)
     return true;
 }
 
-static int salvage(const char *base, double wait_s, struct wl_arena *a)
+/* `of`: a run whose wattlaw has just been killed, and is waited for; NULL: none. Others may be alive. */
+static int salvage(const char *base, const struct wl_batch_job_opts *of, struct wl_arena *a)
 {
     struct wl_strs names;
     int n = 0;
@@ -186,7 +187,9 @@ static int salvage(const char *base, double wait_s, struct wl_arena *a)
         struct wl_run_row row;
         struct wl_err e;
         const char *path;
-        if (!read_place(&p, a) || !lock_patiently(&p, wait_s, a)) continue;
+        if (!read_place(&p, a)) continue;
+        const bool waits = of && wl_str_eq(p.name.trial, of->trial) && p.name.repeat == of->repeat;
+        if (!lock_with_timeout(&p, waits ? SALVAGE_WAIT_S : 0, a)) continue;
         int rc = ship(&p, &row, &path, a, &e);
         if (rc == 0) wl_log(WL_WARN, "campaign", "job %s was killed: what it has measured is in %s", p.name.job, path);
         if (rc == WL_ENOENT) remove_place(&p, a); /* it had measured nothing */
@@ -205,7 +208,7 @@ int wl_batch_job_salvage(const struct wl_batch_job_opts *o, struct wl_arena *a)
     int rc = wl_experiment_read(o->experiment, NULL, &x, a, &e);
     if (rc == 0) rc = find_base(&x, &base, a, &e);
     if (rc < 0) wl_log(WL_ERROR, "campaign", "%s", e.msg);
-    return rc < 0 ? 0 : salvage(base, SALVAGE_WAIT_S, a);
+    return rc < 0 ? 0 : salvage(base, o, a);
 }
 
 /* ---- the run ---- */
@@ -263,7 +266,7 @@ int wl_batch_job_run(const struct wl_batch_job_opts *o, struct wl_batch_job_resu
     int rc = wl_experiment_read(o->experiment, NULL, &x, a, e);
     if (rc == 0) rc = find_base(&x, &base, a, e);
     if (rc < 0) return rc;
-    salvage(base, 0, a);
+    salvage(base, NULL, a);
     rc = make_place(o, base, job_id(&x, a), p, a, e);
     if (rc < 0) return rc;
     const int swept = run_only(o, &x, p, a, e);
