@@ -26,7 +26,7 @@ const char *wl_batch_file_id(const char *job, struct wl_arena *a)
 /* The label is for people: the values of the axes that vary. */
 const char *wl_batch_run_name(const struct wl_trial *t, const char *hash, int64_t repeat, struct wl_arena *a)
 {
-    char *label = wl_strndup(a, t->label, LABEL_MAX);
+    char *label = wl_strndup(a, t->label, strnlen(t->label, LABEL_MAX));
     for (char *c = label; *c; c++) {
         if (*c == '=') *c = '-';
         if (!isalnum((unsigned char)*c) && *c != '-') *c = '_';
