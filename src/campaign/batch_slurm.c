@@ -167,19 +167,21 @@ static int ask_squeue(const struct listing *l, struct wl_err *e)
     return rc;
 }
 
-/* Jobs that squeue does not list any more, from the site's accounting. Without one nothing is learnt. */
-static void ask_sacct(const struct listing *l)
+/* Jobs that squeue does not list any more, from the site's accounting. Without one nothing is learnt; a database that is
+ * down is waited for. */
+static int ask_sacct(const struct listing *l, struct wl_err *e)
 {
     struct wl_text ids = WL_TEXT(l->a);
-    struct wl_err e;
     char *text;
     for (size_t i = 0; i < l->n; i++)
         if (l->v[i].state == WL_BATCH_UNKNOWN && l->v[i].id)
             wl_text_addf(&ids, "%s%s", ids.n ? "," : "", l->v[i].id);
-    if (!ids.n) return;
+    if (!ids.n) return 0;
     char *argv[] = { (char *)"sacct", (char *)"-n", (char *)"-P", (char *)"-X", (char *)"-j", ids.s,
                      (char *)"--format=JobIDRaw,State,Reason,NodeList,JobName", NULL };
-    if (wl_batch_program(argv, &text, l->a, &e) == 0) read_lines(l, text);
+    int rc = wl_batch_program(argv, &text, l->a, e);
+    if (rc == 0) read_lines(l, text);
+    return rc == WL_EUNAVAIL ? rc : 0;
 }
 
 static int slurm_states(const struct wl_experiment *x, struct wl_batch_job *v, size_t n, struct wl_arena *a,
@@ -189,8 +191,7 @@ static int slurm_states(const struct wl_experiment *x, struct wl_batch_job *v, s
     (void)x;
     for (size_t i = 0; i < n; i++) v[i].state = WL_BATCH_UNKNOWN;
     int rc = ask_squeue(&l, e);
-    if (rc == 0) ask_sacct(&l);
-    return rc;
+    return rc ? rc : ask_sacct(&l, e);
 }
 
 const struct wl_batch wl_batch_slurm = { .directives = slurm_directives,

@@ -112,6 +112,23 @@ def a_job_that_vanishes(bench):
     check(row == [("ended", "unknown")], row)
 
 
+def a_cancelled_job_that_is_forgotten(bench):
+    """Nobody says any more that it was cancelled, and it is not repeated."""
+    ini = experiment(bench, "gone", "sleep 600")
+    bench.run("sweep", ini, "--detach", "--quiet")
+    bench.wait_until("it runs", marks(bench, "gone"))
+    bench.run("sweep", ini, "--detach", "--quiet")
+    contains(bench.run("status", "gone").stdout, "1 running in jobs")
+    contains(bench.run("cancel", "gone").stdout, "1 job cancelled")
+    site_file = bench.path("site", "1.site")
+    bench.wait_until("ended", lambda: open(site_file, encoding="ascii").read() == "cancelled")
+    for name in glob.glob(site_file + "*"):
+        os.remove(name)
+    contains(bench.run("sweep", ini, "--quiet", status=1).stdout, "was cancelled")
+    check(states(bench, "gone") == [("failed", 1)], states(bench, "gone"))
+    contains(bench.run("logs", "gone", "1").stdout, "==> the job", "interrupted")
+
+
 def what_a_launcher_needs(bench):
     ini = experiment(bench, "keys", "toy")
     r = bench.run("sweep", ini, "--set", "launch.launcher=slrm", "--dry-run", status=1)
@@ -132,5 +149,5 @@ def what_a_launcher_needs(bench):
     contains(bench.run("logs", "bad", "9", status=1).stderr, "no run 9")
 
 
-main([a_campaign_through_a_site, ends_that_are_not_the_runs_own, a_batch_system_that_does_not_answer, a_job_that_vanishes,
+main([a_campaign_through_a_site, ends_that_are_not_the_runs_own, a_batch_system_that_does_not_answer, a_job_that_vanishes, a_cancelled_job_that_is_forgotten,
       what_a_launcher_needs])

@@ -23,17 +23,16 @@ wattlaw, toy, fake = map(os.path.abspath, sys.argv[1:4])
 
 
 class Campaign:
-    """An experiment in a folder of its own, and its store. `nodes`: that its jobs do not run on; two are kept for the loss of one."""
+    """An experiment in a folder of its own, and its store."""
 
-    def __init__(self, rig, name, command, sweep="workers = 1", repeats=1, launch="", launcher="slurm", nodes="n[7-8]"):
+    def __init__(self, rig, name, command, sweep="workers = 1", repeats=1, launch="", launcher="slurm"):
         self.rig, self.folder = rig, rig.path(name)
         os.mkdir(self.folder)
         self.ini = self.path("exp.ini")
         with open(self.ini, "w", encoding="ascii") as f:
             f.write(f"[campaign]\nname = {name}\nrepeats = {repeats}\nstore = store\n[sweep]\nworkload = toy\n{sweep}\n"
                     f"[measure]\nsensors = nvml\nnvml_library = {fake}\n"
-                    f"[launch]\nlauncher = {launcher}\ngrace = 1s\npoll = 500ms\noversubscribe = yes\nsbatch_options = --exclude={nodes}\n"
-                    f"{launch}\ncommand = {command}\n")
+                    f"[launch]\nlauncher = {launcher}\ngrace = 1s\npoll = 500ms\noversubscribe = yes\n{launch}\ncommand = {command}\n")
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
@@ -188,21 +187,32 @@ def a_killed_job_leaves_what_it_has(rig):
     check(len(c.names("shards/*.interrupted.*")) == 1, "salvaged by its script, or by the next job on the node:", c.names("shards/*"))
 
 
-def a_lost_node_is_replaced(rig):
-    c = Campaign(rig, "lost", f"sh -c 'test -e {rig.path('lost', 'again')} || sleep 600'", nodes="n[1-6]")
+def lose_its_node(rig, c, attempt):
+    c.until(lambda: len(c.names("runs/*/marks")) == attempt, f"attempt {attempt} runs")
+    c.until(lambda: c.rows("SELECT count(nodes) FROM submission") == [(attempt,)], "its node is known")
+    node = c.rows("SELECT nodes FROM submission ORDER BY id DESC")[0][0]
+    rig.lose(node)
+    return node
+
+
+def a_node_that_fails_twice_is_excluded(rig):
+    """The first two attempts have no other node."""
+    c = Campaign(rig, "lost", f"sh -c 'test -e {rig.path('lost', 'again')} || sleep 600'", launch="partition = spare")
+    rig.ask("scontrol", "update", "nodename=n8", "state=drain", "reason=test")
     p = c.start("sweep", c.ini, "--quiet")
-    c.until(lambda: c.names("runs/*/marks"), "it runs")
-    c.until(lambda: c.rows("SELECT count(nodes) FROM submission") == [(1,)], "its node is known")
-    node = c.rows("SELECT nodes FROM submission")[0][0]
-    with open(c.path("again"), "w", encoding="ascii"):
-        rig.lose(node)
+    for attempt in (1, 2):
+        check(lose_its_node(rig, c, attempt) == "n7", "only n7 is there")
+        if attempt == 2:
+            with open(c.path("again"), "w", encoding="ascii"):
+                rig.ask("scontrol", "update", "nodename=n8", "state=resume")
+        rig.start_node("n7")
+        rig.ask("scontrol", "update", "nodename=n7", "state=resume")
     out, err = p.communicate(timeout=PATIENCE_S)
-    rig.start_node(node)
-    rig.ask("scontrol", "update", f"nodename={node}", "state=resume")
     check(p.returncode == 0, out, err)
-    check(c.rows("SELECT status FROM run ORDER BY id") == [("interrupted",), ("done",)], c.rows("SELECT * FROM run"))
-    contains(c.rows("SELECT error FROM run WHERE id = 1")[0][0], "was lost", "NODE_FAIL", node)
-    check(c.rows("SELECT host FROM run WHERE id = 2") != [(node,)], "on another node")
+    check(c.rows("SELECT status, host FROM run ORDER BY id") == [("interrupted", "n7"), ("interrupted", "n7"), ("done", "n8")],
+          c.rows("SELECT * FROM run"))
+    contains(c.rows("SELECT error FROM run WHERE id = 1")[0][0], "was lost", "NODE_FAIL", "n7")
+    contains(open(c.names("jobs/*.sh")[0], encoding="utf-8").read(), "#SBATCH --exclude=n7\n")
 
 
 def bad_shards_are_named_and_left(rig):
@@ -289,7 +299,7 @@ def hundreds_of_jobs(rig):
 
 
 # The longest first; each has a campaign of its own, and they share the eight nodes.
-TESTS = [a_lost_node_is_replaced, everything_once_though_all_are_killed, a_killed_job_leaves_what_it_has, cancelled_stays_cancelled,
+TESTS = [a_node_that_fails_twice_is_excluded, everything_once_though_all_are_killed, a_killed_job_leaves_what_it_has, cancelled_stays_cancelled,
          refusals_are_said, scripts_can_be_submitted_by_hand, failures_are_facts, detached, bad_shards_are_named_and_left,
          two_nodes_are_one_run, a_full_disk_on_a_node]
 

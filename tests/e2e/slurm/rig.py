@@ -80,7 +80,7 @@ def free_ports(n):
 
 
 class Rig:
-    """munged, slurmctld and the slurmd of `nodes` nodes with two CPUs each."""
+    """munged, slurmctld and the slurmd of `nodes` nodes with two CPUs each; the last two are in a partition of their own."""
 
     def __init__(self, nodes=8, folder=None, more=""):
         self.nodes = [f"n{i + 1}" for i in range(nodes)]
@@ -94,8 +94,8 @@ class Rig:
             os.makedirs(self.path(n), exist_ok=True)
             self.write(f"{n}.boot", f"{uuid.uuid4()}\n".encode())
         self.write("hosts", ("127.0.0.1 localhost " + " ".join(self.nodes) + "\n").encode())
-        lines.append(f"PartitionName=main Nodes={','.join(self.nodes)} Default=YES MaxTime=INFINITE State=UP")
-        lines.append(f"PartitionName=short Nodes={self.nodes[0]} MaxTime=1 State=UP")
+        for name, members, more_of in (("main", self.nodes[:-2], "Default=YES"), ("spare", self.nodes[-2:], ""), ("short", self.nodes[:1], "MaxTime=1")):
+            lines.append(f"PartitionName={name} Nodes={','.join(members)} State=UP {more_of}")
         self.write("slurm.conf", (CONF.format(port=port, folder=self.folder) + more + "\n".join(lines) + "\n").encode())
         self.env = {**os.environ, "SLURM_CONF": self.path("slurm.conf"), "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
         self.daemons = {}
@@ -130,7 +130,7 @@ class Rig:
         self.start_controller("-c")
         for node in self.nodes:
             self.start_node(node)
-        self.wait(lambda: self.ask("sinfo", "-h", "-p", "main", "-t", "idle", "-o", "%D") == str(len(self.nodes)), "all nodes")
+        self.wait(lambda: len(self.ask("sinfo", "-h", "-N", "-p", "main,spare", "-t", "idle", "-o", "%N").split()) == len(self.nodes), "all nodes")
         return self
 
     def wait(self, condition, what):
