@@ -28,7 +28,7 @@ enum wl_batch_state {
     WL_BATCH_LOST, /* preempted, node failed: not the job's doing */
     WL_BATCH_CANCELLED,
 };
-extern const char *const wl_batch_state_names[]; /* by enum; "unknown", "waiting" ... */
+extern const char *const wl_batch_state_names[];           /* by enum; "unknown", "waiting" ... */
 enum wl_batch_state wl_batch_state_find(const char *name); /* WL_BATCH_UNKNOWN for any other text */
 
 /* A job to submit. Paths are absolute. */
@@ -65,8 +65,8 @@ struct wl_batch {
 };
 extern const struct wl_batch wl_batch_slurm, wl_batch_command;
 
-/* batch_program.c: runs a program of the batch system and collects what it prints. WL_EUNAVAIL: no answer in time, or one
- * that says that the controller cannot be reached; WL_EINVAL: it failed, with its own words. */
+/* batch_program.c: runs a program of the batch system and collects what it prints. WL_EUNAVAIL: no answer in time, or
+ * one that says that the controller cannot be reached; WL_EINVAL: it failed, with its own words. */
 int wl_batch_program(char *const *argv, char **text, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* After WL_EUNAVAIL: may the batch system have heard the question, so that only its answer is missing? */

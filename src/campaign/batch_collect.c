@@ -44,13 +44,14 @@ static struct batch_end end_by_outcome(const struct wl_submission_row *row, stru
 }
 
 /* An interrupted run gets another attempt, but not without end. */
-static struct batch_end limit_attempts(const struct wl_sweep *s, const struct wl_run_row *run,
-                                          struct batch_end end, struct wl_arena *a)
+static struct batch_end limit_attempts(const struct wl_sweep *s, const struct wl_run_row *run, struct batch_end end,
+                                       struct wl_arena *a)
 {
     const int64_t retries = s->x->launch.batch.retries;
     if (end.status != WL_RUN_INTERRUPTED || run->attempt <= retries) return end;
-    return ended(WL_RUN_FAILED, wl_strf(a, "%s; it was attempt %lld, and retries = %lld", end.error ? end.error : "stopped",
-                                        (long long)run->attempt, (long long)retries));
+    return ended(WL_RUN_FAILED,
+                 wl_strf(a, "%s; it was attempt %lld, and retries = %lld", end.error ? end.error : "stopped",
+                         (long long)run->attempt, (long long)retries));
 }
 
 /* ---- a shard ---- */
@@ -72,7 +73,8 @@ struct taking {
 /* Names a shard that is not taken; 0: collecting goes on. */
 static int leave(const struct taking *t, const char *why)
 {
-    wl_log(WL_WARN, "campaign", "%s/%s/%s: left where it is: %s", t->q->s->folder, WL_BATCH_SHARDS_FOLDER, t->name, why);
+    wl_log(WL_WARN, "campaign", "%s/%s/%s: left where it is: %s", t->q->s->folder, WL_BATCH_SHARDS_FOLDER, t->name,
+           why);
     wl_strs_add(t->c->a, &t->c->left, t->name);
     return 0;
 }
@@ -122,7 +124,8 @@ static const char *why_foreign(struct taking *t, const char *campaign, const cha
     for (size_t i = 0; i < t->q->trials.n; i++)
         if (wl_str_eq(t->q->trials.v[i].key, t->key)) t->trial = t->q->trials.v[i].id;
     if (!t->trial) return wl_strf(t->a, "the campaign has no trial %s", t->key);
-    if (t->row.repeat != t->parsed.repeat || t->row.status != t->parsed.status) return "its name is not that of its run";
+    if (t->row.repeat != t->parsed.repeat || t->row.status != t->parsed.status)
+        return "its name is not that of its run";
     return NULL;
 }
 
@@ -204,13 +207,10 @@ static bool is_ended_from_outside(const struct taking *t)
 
 static struct wl_shard_take take_of(const struct taking *t)
 {
-    struct wl_shard_take take = {
-        .from = t->from, .row = &t->row, .status = t->row.status, .error = t->row.error
-    };
+    struct wl_shard_take take = { .from = t->from, .row = &t->row, .status = t->row.status, .error = t->row.error };
     if (t->row.status == WL_RUN_DONE || !t->submitted || !t->run) return take;
     if (!is_ended_from_outside(t)) {
-        const struct batch_end end =
-            limit_attempts(t->q->s, t->run, ended(take.status, take.error), t->a);
+        const struct batch_end end = limit_attempts(t->q->s, t->run, ended(take.status, take.error), t->a);
         take.status = end.status;
         take.error = end.error;
         return take;
@@ -224,10 +224,9 @@ static struct wl_shard_take take_of(const struct taking *t)
 static int write_run(struct taking *t, struct wl_run_result *out, struct wl_err *e)
 {
     struct wl_sweep *s = t->q->s;
-    const struct wl_run_plan plan = { .trial = t->trial,
-                                      .repeat = t->parsed.repeat,
-                                      .seed = (int64_t)t->row.seed,
-                                      .retry_failed = true };
+    const struct wl_run_plan plan = {
+        .trial = t->trial, .repeat = t->parsed.repeat, .seed = (int64_t)t->row.seed, .retry_failed = true
+    };
     const struct wl_shard_take take = take_of(t);
     int64_t run = t->run ? t->run->id : 0;
     int rc = t->run ? 0 : wl_store_plan_run(s->store, &plan, &run, e);

@@ -38,8 +38,7 @@ static int value_of(void *ctx, const char *name, const char *where, const char *
         "{script}, {output}, {name}, {nodes}, {workers}, {threads}, {gpus_per_node} or {time_limit_s}";
     const struct values *v = ctx;
     *value = v->request ? request_value(v->request, name, a) : NULL;
-    if (v->jobs && wl_str_eq(name, "jobs"))
-        *value = v->jobs->n ? wl_shell_quote(a, wl_strs_argv(v->jobs, a)) : "";
+    if (v->jobs && wl_str_eq(name, "jobs")) *value = v->jobs->n ? wl_shell_quote(a, wl_strs_argv(v->jobs, a)) : "";
     if (*value) return 0;
     return wl_fail(e, WL_EINVAL, "%s: {%s} is not a placeholder: expected %s", where, name,
                    v->request ? of_request : "{jobs}");
@@ -110,7 +109,6 @@ static const char *command_environment(const struct wl_experiment *x)
     return id && *id ? id : NULL;
 }
 
-const struct wl_batch wl_batch_command = { .submit = command_submit,
-                                           .states = command_states,
-                                           .cancel = command_cancel,
-                                           .environment = command_environment };
+const struct wl_batch wl_batch_command = {
+    .submit = command_submit, .states = command_states, .cancel = command_cancel, .environment = command_environment
+};

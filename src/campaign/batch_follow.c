@@ -1,5 +1,5 @@
-/* A campaign whose runs are jobs of a batch system: takes what has ended, submits what is missing, and waits. Everything
- * that is known between two rounds is in the store. docs/adr/158 */
+/* A campaign whose runs are jobs of a batch system: takes what has ended, submits what is missing, and waits.
+ * Everything that is known between two rounds is in the store. docs/adr/158 */
 #include "campaign/batch.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ struct follower {
     struct wl_batch_collector collector;
     struct wl_batch_scripts scripts;
     double wait_s;
-    bool silent; /* the batch system does not answer, and that was said */
-    bool full;   /* it takes no more jobs now, and that was said */
+    bool silent;                      /* the batch system does not answer, and that was said */
+    bool full;                        /* it takes no more jobs now, and that was said */
     size_t waiting, running, missing; /* runs in the queue; without a job */
     bool settling;                    /* a job has ended, and its shard is waited for */
     int64_t begin_ns;
@@ -39,7 +39,8 @@ static double time_limit_of(const struct wl_batch_queue *q, int64_t trial, int64
     return limit_s;
 }
 
-/* Nodes that have failed twice under jobs of one node: of larger ones the batch system does not say which node it was. */
+/* Nodes that have failed twice under jobs of one node: of larger ones the batch system does not say which node it was.
+ */
 static const char *failed_nodes(const struct wl_batch_queue *q, struct wl_arena *a)
 {
     struct wl_text list = WL_TEXT(a);
@@ -49,8 +50,8 @@ static const char *failed_nodes(const struct wl_batch_queue *q, struct wl_arena 
         if (!row->nodes || row->n_nodes != 1 || !row->why || !strstr(row->why, "_FAIL")) continue;
         for (size_t k = 0; k < i; k++) {
             const struct wl_submission_row *other = &q->submissions.v[k];
-            before += other->n_nodes == 1 && other->why && strstr(other->why, "_FAIL") &&
-                      wl_str_eq(other->nodes, row->nodes);
+            before +=
+                other->n_nodes == 1 && other->why && strstr(other->why, "_FAIL") && wl_str_eq(other->nodes, row->nodes);
         }
         if (before == 1) wl_text_addf(&list, "%s%s", list.n ? "," : "", row->nodes);
     }
@@ -58,7 +59,8 @@ static const char *failed_nodes(const struct wl_batch_queue *q, struct wl_arena 
 }
 
 /* The row is there before the job is: a process that dies in between leaves a trace. */
-static int submit_one(struct follower *f, const struct wl_batch_queue *q, size_t i, struct wl_arena *a, struct wl_err *e)
+static int submit_one(struct follower *f, const struct wl_batch_queue *q, size_t i, struct wl_arena *a,
+                      struct wl_err *e)
 {
     struct wl_sweep *s = f->s;
     const struct wl_planned_run *p = &s->grid.runs[i];
@@ -181,9 +183,10 @@ static void count_queue(struct follower *f, const struct wl_batch_queue *q)
 /* Reasons for which a job never starts unless somebody changes something. */
 static void warn_of_stuck(struct follower *f, const struct wl_batch_queue *q)
 {
-    static const char *const reasons[] = { "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints", "InvalidAccount",
-                                           "InvalidQOS", "PartitionDown", "PartitionInactive", "AccountNotAllowed",
-                                           "JobHeld", "ReqNodeNotAvail", "PartitionConfig" };
+    static const char *const reasons[] = { "PartitionTimeLimit", "PartitionNodeLimit", "BadConstraints",
+                                           "InvalidAccount",     "InvalidQOS",         "PartitionDown",
+                                           "PartitionInactive",  "AccountNotAllowed",  "JobHeld",
+                                           "ReqNodeNotAvail",    "PartitionConfig" };
     for (size_t i = 0; i < q->n_open; i++) {
         const struct wl_submission_row *row = &q->open[i].row;
         bool stuck = false, said = false;
@@ -280,7 +283,8 @@ static int open_scripts(struct wl_sweep *s, struct wl_batch_scripts *scripts, st
 int wl_batch_run(struct wl_sweep *s, struct wl_err *e)
 {
     struct follower *f = wl_new(s->a, struct follower);
-    *f = (struct follower) { .s = s, .collector.a = s->a, .wait_s = s->x->launch.batch.poll_s, .begin_ns = wl_now_ns() };
+    *f =
+        (struct follower) { .s = s, .collector.a = s->a, .wait_s = s->x->launch.batch.poll_s, .begin_ns = wl_now_ns() };
     int rc = open_scripts(s, &f->scripts, e);
     return rc ? rc : follow(f, e);
 }
@@ -293,11 +297,11 @@ int wl_batch_write_scripts(struct wl_sweep *s, struct wl_err *e)
         struct wl_arena *a = wl_arena_new(s->a);
         const struct wl_trial *t = &s->grid.trials[s->grid.runs[i].trial];
         const struct wl_settings set = wl_sweep_trial_settings(s->x, t, a);
-        struct wl_batch_request r = {
-            .trial = t, .nodes = t->nodes ? t->nodes : 1, .time_limit_s = s->x->launch.batch.time_limit_s
-        };
-        rc = wl_batch_script_write(&scripts, wl_batch_trial_hash(&set, a), s->grid.runs[i].repeat, wl_batch_token(a), &r,
-                                   a, e);
+        struct wl_batch_request r = { .trial = t,
+                                      .nodes = t->nodes ? t->nodes : 1,
+                                      .time_limit_s = s->x->launch.batch.time_limit_s };
+        rc = wl_batch_script_write(&scripts, wl_batch_trial_hash(&set, a), s->grid.runs[i].repeat, wl_batch_token(a),
+                                   &r, a, e);
         wl_arena_free(a);
     }
     return rc;

@@ -2,7 +2,8 @@
  * folder. docs/adr/158
  *
  *     LOCAL/wattlaw-jobs-UID/TRIAL.rREPEAT.JOB/wattlaw.db   the store
- *                                              target       where its shard belongs; locked while the job's wattlaw lives
+ *                                              target       where its shard belongs; locked while the job's wattlaw
+ * lives
  */
 #include "campaign/batch.h"
 
@@ -51,10 +52,11 @@ static int find_base(const struct wl_experiment *x, const char **base, struct wl
                        wl_host_name(a), FREE_MIN_MB);
     for (size_t i = 0; i < WL_COUNT(usual); i++)
         if (usual[i] && *usual[i] && has_room(usual[i])) return open_base(usual[i], base, a, e);
-    return wl_fail(e, WL_EIO,
-                   "no folder on %s has %d MB for the job's measurement (looked at TMPDIR, /tmp and /dev/shm; local_dir in "
-                   "[launch] names another one)",
-                   wl_host_name(a), FREE_MIN_MB);
+    return wl_fail(
+        e, WL_EIO,
+        "no folder on %s has %d MB for the job's measurement (looked at TMPDIR, /tmp and /dev/shm; local_dir in "
+        "[launch] names another one)",
+        wl_host_name(a), FREE_MIN_MB);
 }
 
 struct place {
@@ -92,7 +94,8 @@ static int make_place(const struct wl_batch_job_opts *o, const char *base, const
     if (!lock_target(p, O_RDWR | O_CREAT | O_EXCL, a)) return wl_fail_errno(e, "%s/%s", p->dir, target_file);
     wl_defer(a, release_lock, p);
     const char *text = wl_strf(a, "%s\n%s\n%lld\n%s\n", o->folder, o->trial, (long long)o->repeat, p->name.job);
-    return write(p->lock, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : wl_fail_errno(e, "%s/%s", p->dir, target_file);
+    return write(p->lock, text, strlen(text)) == (ssize_t)strlen(text) ? 0
+                                                                       : wl_fail_errno(e, "%s/%s", p->dir, target_file);
 }
 
 /* What make_place wrote. */

@@ -30,7 +30,8 @@ static bool is_unreachable(const char *text)
 
 bool wl_batch_may_be_sent(const struct wl_err *e)
 {
-    static const char *const never_connected[] = { "connect failure", "Connection refused", "cannot connect to server" };
+    static const char *const never_connected[] = { "connect failure", "Connection refused",
+                                                   "cannot connect to server" };
     for (size_t i = 0; i < WL_COUNT(never_connected); i++)
         if (strcasestr(e->msg, never_connected[i])) return false;
     return true;
@@ -41,9 +42,7 @@ int wl_batch_program(char *const *argv, char **text, struct wl_arena *a, struct 
     struct wl_process_result end;
     if (!wl_process_find_program(argv[0], a))
         return wl_fail(e, WL_ENOENT, "%s: command not found: is the batch system's software in PATH?", argv[0]);
-    const struct wl_process_run run = {
-        .argv = argv, .max = OUTPUT_MAX, .merge_stderr = true, .timeout_s = TIMEOUT_S
-    };
+    const struct wl_process_run run = { .argv = argv, .max = OUTPUT_MAX, .merge_stderr = true, .timeout_s = TIMEOUT_S };
     int rc = wl_process_run(&run, text, &end, a, e);
     if (rc < 0) return wl_fail(e, WL_EUNAVAIL, "%s: no answer (%s)", argv[0], wl_strdup(a, e->msg));
     if (end.status == 0) return 0;

@@ -1,4 +1,5 @@
-/* The campaign's jobs in the batch system, as the store has them, brought up to date by one question for all of them. */
+/* The campaign's jobs in the batch system, as the store has them, brought up to date by one question for all of them.
+ */
 #include "campaign/batch.h"
 
 #include <math.h>
@@ -61,12 +62,9 @@ static enum wl_batch_state state_by_output(const char *path, const char **why, s
         const char *text, *why;
         enum wl_batch_state state;
     } words[] = {
-        { "DUE TO TIME LIMIT", "TIMEOUT", WL_BATCH_TIMEOUT },
-        { "DUE TO PREEMPTION", "PREEMPTED", WL_BATCH_LOST },
-        { "DUE TO NODE FAILURE", "NODE_FAIL", WL_BATCH_LOST },
-        { "oom_kill event", "OUT_OF_MEMORY", WL_BATCH_FAILED },
-        { "oom-kill event", "OUT_OF_MEMORY", WL_BATCH_FAILED },
-        { " CANCELLED AT ", "CANCELLED", WL_BATCH_CANCELLED },
+        { "DUE TO TIME LIMIT", "TIMEOUT", WL_BATCH_TIMEOUT },   { "DUE TO PREEMPTION", "PREEMPTED", WL_BATCH_LOST },
+        { "DUE TO NODE FAILURE", "NODE_FAIL", WL_BATCH_LOST },  { "oom_kill event", "OUT_OF_MEMORY", WL_BATCH_FAILED },
+        { "oom-kill event", "OUT_OF_MEMORY", WL_BATCH_FAILED }, { " CANCELLED AT ", "CANCELLED", WL_BATCH_CANCELLED },
     };
     const char *text = path ? wl_file_tail(path, TAIL_BYTES, a) : "";
     for (size_t i = 0; i < WL_COUNT(words); i++)

@@ -5,13 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The text that determines the trials; its name is its content, so that a script that waits for weeks finds the one that
- * it was made for. */
+/* The text that determines the trials; its name is its content, so that a script that waits for weeks finds the one
+ * that it was made for. */
 int wl_batch_scripts_open(struct wl_batch_scripts *s, struct wl_arena *a, struct wl_err *e)
 {
     const char *text = s->x->expanded, *jobs = wl_path_join(a, s->folder, WL_BATCH_JOBS_FOLDER);
-    s->experiment =
-        wl_strf(a, "%s/experiment-%016llx.ini", jobs, (unsigned long long)wl_hash_fnv1a(text));
+    s->experiment = wl_strf(a, "%s/experiment-%016llx.ini", jobs, (unsigned long long)wl_hash_fnv1a(text));
     int rc = wl_mkdirs(jobs, e);
     if (rc == 0) rc = wl_mkdirs(wl_path_join(a, s->folder, WL_BATCH_SHARDS_FOLDER), e);
     if (rc < 0 || wl_is_file(s->experiment)) return rc;
@@ -56,8 +55,7 @@ static const char *script_text(const struct wl_batch_scripts *s, const char *has
     wl_text_addf(&t, "# campaign %s: %s, repeat %lld. Can be submitted again: a finished run is not repeated.\n",
                  s->x->campaign.name, r->trial->label, (long long)repeat);
     wl_text_add(&t, "trap : TERM INT HUP # wattlaw gets these signals too, and this script has to outlive it\n");
-    if (getcwd(here, sizeof here))
-        wl_text_addf(&t, "cd %s || exit 1\n", wl_shell_quote(a, (char *[]) { here, NULL }));
+    if (getcwd(here, sizeof here)) wl_text_addf(&t, "cd %s || exit 1\n", wl_shell_quote(a, (char *[]) { here, NULL }));
     if (setup) wl_text_addf(&t, "%s\n", setup);
     wl_text_addf(&t, "%s\nstatus=$?\n", command);
     wl_text_add(&t, "# ended by a signal: what it has measured is stored by another wattlaw\n");

@@ -103,14 +103,18 @@ static enum wl_batch_state state_of(const char *word)
         const char *word;
         enum wl_batch_state state;
     } words[] = {
-        { "PENDING", WL_BATCH_WAITING },      { "CONFIGURING", WL_BATCH_WAITING },  { "REQUEUED", WL_BATCH_WAITING },
-        { "REQUEUE_FED", WL_BATCH_WAITING },  { "REQUEUE_HOLD", WL_BATCH_WAITING }, { "SPECIAL_EXIT", WL_BATCH_WAITING },
-        { "RESV_DEL_HOLD", WL_BATCH_WAITING }, { "RUNNING", WL_BATCH_RUNNING },     { "COMPLETING", WL_BATCH_RUNNING },
-        { "SUSPENDED", WL_BATCH_RUNNING },    { "STOPPED", WL_BATCH_RUNNING },      { "SIGNALING", WL_BATCH_RUNNING },
-        { "STAGE_OUT", WL_BATCH_RUNNING },    { "RESIZING", WL_BATCH_RUNNING },     { "COMPLETED", WL_BATCH_DONE },
-        { "FAILED", WL_BATCH_FAILED },        { "OUT_OF_MEMORY", WL_BATCH_FAILED }, { "DEADLINE", WL_BATCH_FAILED },
-        { "TIMEOUT", WL_BATCH_TIMEOUT },      { "PREEMPTED", WL_BATCH_LOST },       { "NODE_FAIL", WL_BATCH_LOST },
-        { "BOOT_FAIL", WL_BATCH_LOST },       { "REVOKED", WL_BATCH_LOST },         { "CANCELLED", WL_BATCH_CANCELLED },
+        { "PENDING", WL_BATCH_WAITING },       { "CONFIGURING", WL_BATCH_WAITING },
+        { "REQUEUED", WL_BATCH_WAITING },      { "REQUEUE_FED", WL_BATCH_WAITING },
+        { "REQUEUE_HOLD", WL_BATCH_WAITING },  { "SPECIAL_EXIT", WL_BATCH_WAITING },
+        { "RESV_DEL_HOLD", WL_BATCH_WAITING }, { "RUNNING", WL_BATCH_RUNNING },
+        { "COMPLETING", WL_BATCH_RUNNING },    { "SUSPENDED", WL_BATCH_RUNNING },
+        { "STOPPED", WL_BATCH_RUNNING },       { "SIGNALING", WL_BATCH_RUNNING },
+        { "STAGE_OUT", WL_BATCH_RUNNING },     { "RESIZING", WL_BATCH_RUNNING },
+        { "COMPLETED", WL_BATCH_DONE },        { "FAILED", WL_BATCH_FAILED },
+        { "OUT_OF_MEMORY", WL_BATCH_FAILED },  { "DEADLINE", WL_BATCH_FAILED },
+        { "TIMEOUT", WL_BATCH_TIMEOUT },       { "PREEMPTED", WL_BATCH_LOST },
+        { "NODE_FAIL", WL_BATCH_LOST },        { "BOOT_FAIL", WL_BATCH_LOST },
+        { "REVOKED", WL_BATCH_LOST },          { "CANCELLED", WL_BATCH_CANCELLED },
     };
     for (size_t i = 0; i < WL_COUNT(words); i++)
         if (wl_str_eq(word, words[i].word)) return words[i].state;
@@ -160,25 +164,32 @@ static void read_lines(const struct listing *l, char *text)
 static int ask_squeue(const struct listing *l, struct wl_err *e)
 {
     char *text, *user = wl_strf(l->a, "%u", (unsigned)geteuid());
-    char *argv[] = { (char *)"squeue", (char *)"-h", (char *)"-t", (char *)"all", (char *)"-u", user,
-                     (char *)"-o",     (char *)"%i|%T|%r|%N|%j", NULL };
+    char *argv[] = {
+        (char *)"squeue",         (char *)"-h", (char *)"-t", (char *)"all", (char *)"-u", user, (char *)"-o",
+        (char *)"%i|%T|%r|%N|%j", NULL
+    };
     int rc = wl_batch_program(argv, &text, l->a, e);
     if (rc == 0) read_lines(l, text);
     return rc;
 }
 
-/* Jobs that squeue does not list any more, from the site's accounting. Without one nothing is learnt; a database that is
- * down is waited for. */
+/* Jobs that squeue does not list any more, from the site's accounting. Without one nothing is learnt; a database that
+ * is down is waited for. */
 static int ask_sacct(const struct listing *l, struct wl_err *e)
 {
     struct wl_text ids = WL_TEXT(l->a);
     char *text;
     for (size_t i = 0; i < l->n; i++)
-        if (l->v[i].state == WL_BATCH_UNKNOWN && l->v[i].id)
-            wl_text_addf(&ids, "%s%s", ids.n ? "," : "", l->v[i].id);
+        if (l->v[i].state == WL_BATCH_UNKNOWN && l->v[i].id) wl_text_addf(&ids, "%s%s", ids.n ? "," : "", l->v[i].id);
     if (!ids.n) return 0;
-    char *argv[] = { (char *)"sacct", (char *)"-n", (char *)"-P", (char *)"-X", (char *)"-j", ids.s,
-                     (char *)"--format=JobIDRaw,State,Reason,NodeList,JobName", NULL };
+    char *argv[] = { (char *)"sacct",
+                     (char *)"-n",
+                     (char *)"-P",
+                     (char *)"-X",
+                     (char *)"-j",
+                     ids.s,
+                     (char *)"--format=JobIDRaw,State,Reason,NodeList,JobName",
+                     NULL };
     int rc = wl_batch_program(argv, &text, l->a, e);
     if (rc == 0) read_lines(l, text);
     return rc == WL_EUNAVAIL ? rc : 0;

@@ -186,7 +186,7 @@ struct wl_sweep_only {
 
 struct wl_sweep_opts {
     bool retry_failed; /* failed runs get another attempt */
-    bool detach;       /* a batch system: what has ended is collected and what is missing submitted, and nothing waited for */
+    bool detach; /* a batch system: what has ended is collected and what is missing submitted, and nothing waited for */
     const struct wl_sweep_only *only; /* NULL: all runs */
     const struct wl_signals *signals;
     const struct wl_run_watch *watch; /* of each run that this machine measures, not of several nodes; NULL: none */
@@ -210,11 +210,11 @@ struct wl_failed_run {
 struct wl_sweep_result {
     const char *store; /* path of the file */
     int64_t campaign;
-    size_t planned;               /* runs of the whole campaign, without skipped trials */
-    size_t done;                  /* of these, finished now */
-    size_t done_before;           /* of these, before this call */
+    size_t planned;                 /* runs of the whole campaign, without skipped trials */
+    size_t done;                    /* of these, finished now */
+    size_t done_before;             /* of these, before this call */
     size_t in_queue, not_submitted; /* of a batch system: runs with a job, and without one yet */
-    struct wl_failed_run *failed; /* whose newest attempt failed, in this call or before */
+    struct wl_failed_run *failed;   /* whose newest attempt failed, in this call or before */
     size_t n_failed;
     const struct wl_run_limit_state *limits; /* [n_limits] of the campaign: used, reached, forecast of all runs */
     size_t n_limits;

@@ -105,8 +105,9 @@ static const struct wl_opt launch_rows[] = {
     { .name = "launcher",
       KEY(WL_STR, launcher),
       .def = "local",
-      .help = "launcher that starts the runs: local; slurm or command, each run a job of a batch system; or null, which "
-              "starts nothing" },
+      .help =
+          "launcher that starts the runs: local; slurm or command, each run a job of a batch system; or null, which "
+          "starts nothing" },
     { .name = "command",
       KEY(WL_STR, command),
       .help = "command to run, with {placeholders} (default: wattlaw-train for the reference workloads)" },

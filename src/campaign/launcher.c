@@ -2,11 +2,13 @@
 
 #include "campaign/batch.h"
 
-const struct wl_launcher wl_launcher_slurm = {
-    .name = "slurm", .help = "each run is a job of Slurm", .batch = &wl_batch_slurm
-};
+const struct wl_launcher wl_launcher_slurm = { .name = "slurm",
+                                               .help = "each run is a job of Slurm",
+                                               .batch = &wl_batch_slurm };
 const struct wl_launcher wl_launcher_command = {
-    .name = "command", .help = "each run is a job of a batch system that the site's commands reach", .batch = &wl_batch_command
+    .name = "command",
+    .help = "each run is a job of a batch system that the site's commands reach",
+    .batch = &wl_batch_command
 };
 
 const struct wl_launcher *const wl_launchers[] = { &wl_launcher_local, &wl_launcher_null, &wl_launcher_slurm,

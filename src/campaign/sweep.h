@@ -34,8 +34,7 @@ int wl_sweep_inspect(struct wl_sweep *s, size_t *done, struct wl_err *e) WL_MUST
 int wl_sweep_check_text(struct wl_sweep *s, const char *stored, struct wl_err *e) WL_MUST_CHECK;
 
 /* The settings of a trial as they are stored. */
-struct wl_settings wl_sweep_trial_settings(const struct wl_experiment *x, const struct wl_trial *t,
-                                           struct wl_arena *a);
+struct wl_settings wl_sweep_trial_settings(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a);
 
 /* Writes the plan of the grid, and classifies its runs as done, failed or to do. */
 int wl_sweep_plan(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;

@@ -1,4 +1,5 @@
-/* A job of a batch system has measured itself in a store of its own; its run becomes one of the campaign's. docs/adr/158 */
+/* A job of a batch system has measured itself in a store of its own; its run becomes one of the campaign's.
+ * docs/adr/158 */
 #include "run/internal.h"
 
 /* What the shard says of its run. */

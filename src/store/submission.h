@@ -19,7 +19,7 @@ struct wl_submission_row {
     const char *state;
     const char *outcome, *why, *nodes; /* as in schema.sql; NULL: none */
     int64_t n_nodes;
-    double time_limit_s;        /* NAN: the site's default */
+    double time_limit_s;         /* NAN: the site's default */
     const char *script, *output; /* relative to the store's folder; NULL: written by hand */
     bool cancelled;
     const char *shard; /* that was taken; NULL: none */

@@ -43,12 +43,14 @@ static int cancel(struct wl_store *s, const struct options *o, const struct wl_i
     if (rc == 0) rc = wl_store_campaigns(s, &campaigns, a, e);
     if (rc < 0) return rc;
     const struct wl_campaign_row *row = find(&campaigns, id);
-    if (!row) return wl_fail(e, WL_EUSAGE, "%s has %zu campaigns: expected --campaign NAME", wl_store_path(s), campaigns.n);
+    if (!row)
+        return wl_fail(e, WL_EUSAGE, "%s has %zu campaigns: expected --campaign NAME", wl_store_path(s), campaigns.n);
     rc = wl_experiment_parse(wl_store_path(s), row->experiment ? row->experiment : "", NULL, &x, a, e);
     if (rc == 0) rc = wl_batch_cancel(&x, s, row->id, runs, &n, a, e);
     if (rc < 0) return rc;
-    wl_print("%zu job%s cancelled; the next wattlaw sweep counts their runs as failed, and --retry-failed repeats them\n",
-             n, n == 1 ? "" : "s");
+    wl_print(
+        "%zu job%s cancelled; the next wattlaw sweep counts their runs as failed, and --retry-failed repeats them\n", n,
+        n == 1 ? "" : "s");
     return WL_EXIT_OK;
 }
 
@@ -68,11 +70,12 @@ const struct wl_cmd wl_cmd_cancel = {
     .name = "cancel",
     .usage = "[options] STORE [RUN...]",
     .help = "cancel jobs of a campaign in the queue of its batch system",
-    .more = "STORE is a .db file or the folder of a campaign; without RUNs all of its jobs are cancelled. Their runs stay\n"
-            "cancelled. Runs that were not submitted yet are not affected: a wattlaw sweep that follows submits them.\n"
-            "\n"
-            "    wattlaw cancel lab1\n"
-            "    wattlaw cancel lab1 12 17",
+    .more =
+        "STORE is a .db file or the folder of a campaign; without RUNs all of its jobs are cancelled. Their runs stay\n"
+        "cancelled. Runs that were not submitted yet are not affected: a wattlaw sweep that follows submits them.\n"
+        "\n"
+        "    wattlaw cancel lab1\n"
+        "    wattlaw cancel lab1 12 17",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

@@ -44,10 +44,9 @@ static const struct wl_opt rows[] = {
 static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct options *o = options;
-    struct wl_batch_job_opts job = { .folder = wl_path_absolute(a, o->folder),
-                                     .experiment = o->experiment,
-                                     .trial = o->trial,
-                                     .repeat = o->repeat };
+    struct wl_batch_job_opts job = {
+        .folder = wl_path_absolute(a, o->folder), .experiment = o->experiment, .trial = o->trial, .repeat = o->repeat
+    };
     struct wl_batch_job_result r;
     struct wl_signals *signals;
     if (rest->args.n) return wl_fail(e, WL_EUSAGE, "unexpected argument %s", rest->args.v[0]);
@@ -74,7 +73,8 @@ const struct wl_cmd wl_cmd_job = {
     .name = "job",
     .usage = "[options]",
     .help = "run one run of a campaign inside a job of a batch system; its scripts call this",
-    .more = "wattlaw sweep writes scripts with this command for launcher = slurm or command. The run is measured in a store\n"
+    .more = "wattlaw sweep writes scripts with this command for launcher = slurm or command. The run is measured in a "
+            "store\n"
             "on the node's disk, which is then copied into FOLDER/shards. A run that is done is not repeated.\n"
             "Exit status: 0 the run is done, 1 it failed or was stopped.\n",
     .options = rows,

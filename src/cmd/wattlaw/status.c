@@ -29,10 +29,10 @@ static const struct wl_opt status_rows[] = {
 struct campaign_status {
     const struct wl_campaign_row *campaign;
     size_t count[WL_RUN_INTERRUPTED + 1];
-    size_t dead;    /* of the running ones: their wattlaw has ended */
+    size_t dead;                   /* of the running ones: their wattlaw has ended */
     size_t waiting, in_job, ended; /* of the planned ones: their jobs wait, run, have ended and are to be collected */
-    size_t flagged; /* of the done ones */
-    double time_s;  /* of the runs that are done */
+    size_t flagged;                /* of the done ones */
+    double time_s;                 /* of the runs that are done */
     struct wl_amount energy;
     bool energy_missing;
     double left_s; /* NAN: no run is done yet */

@@ -183,7 +183,8 @@ static int dry_run(const struct options *o, const struct wl_experiment *x, struc
         int plan_rc = o->json ? plan_json(x, &g, a, &why) : plan_text(x, &g, o->all, a, &why);
         if (rc == 0 && plan_rc < 0) rc = wl_fail(e, plan_rc, "%s", why.msg);
     }
-    if (rc == 0 && scripts && !o->json) wl_print("scripts in %s: each can be submitted, any number of times\n", scripts);
+    if (rc == 0 && scripts && !o->json)
+        wl_print("scripts in %s: each can be submitted, any number of times\n", scripts);
     wl_arena_free(held);
     return rc < 0 ? rc : WL_EXIT_OK;
 }
@@ -342,8 +343,8 @@ static void result_text(const struct wl_experiment *x, const struct wl_sweep_res
                  (long long)r->failed[i].repeat, r->failed[i].error, r->failed[i].log);
     if (r->n_failed) wl_print("use --retry-failed to run these again\n");
     if (r->in_queue + r->not_submitted)
-        wl_print("%zu job%s in the queue, %zu run%s not submitted: the same command collects and goes on\n", r->in_queue,
-                 r->in_queue == 1 ? "" : "s", r->not_submitted, r->not_submitted == 1 ? "" : "s");
+        wl_print("%zu job%s in the queue, %zu run%s not submitted: the same command collects and goes on\n",
+                 r->in_queue, r->in_queue == 1 ? "" : "s", r->not_submitted, r->not_submitted == 1 ? "" : "s");
     if (r->done) wl_print("next: wattlaw recommend %s; wattlaw report %s\n", r->store, r->store);
 }
 

@@ -100,8 +100,9 @@ static void directives_are_what_the_keys_say(void **state)
                                                  .exclusive = true,
                                                  .sbatch_options = "--mem=0 --hint=nomultithread" } };
     const struct wl_trial t = { .workers = 8, .threads = 2 };
-    const struct wl_batch_request r = { .x = &x, .trial = &t, .name = "lab.r1.t", .output = "/a b/o.%j", .nodes = 2,
-                                        .time_limit_s = 90061 };
+    const struct wl_batch_request r = {
+        .x = &x, .trial = &t, .name = "lab.r1.t", .output = "/a b/o.%j", .nodes = 2, .time_limit_s = 90061
+    };
     assert_string_equal(wl_batch_slurm.directives(&r, a), "#SBATCH --job-name=lab.r1.t\n"
                                                           "#SBATCH --output='/a b/o.%j'\n"
                                                           "#SBATCH --open-mode=append\n"
@@ -120,8 +121,9 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_shard_name_is_read_back), TEST(other_names_are_refused), TEST(names_of_files_are_plain),
-        TEST(tokens_differ),             TEST(states_have_names),       TEST(directives_are_what_the_keys_say),
+        TEST(a_shard_name_is_read_back), TEST(other_names_are_refused),
+        TEST(names_of_files_are_plain),  TEST(tokens_differ),
+        TEST(states_have_names),         TEST(directives_are_what_the_keys_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
