@@ -228,7 +228,7 @@ static void show(const struct follower *f)
     const double left_s = ended ? elapsed_s / (double)ended * (double)left : -1;
     if (!s->opts->on_tick) return;
     struct wl_arena *a = wl_arena_new(NULL);
-    const char *note = wl_strf(a, "%zu waiting, %zu running, %zu not submitted%s", f->waiting, f->running, f->missing,
+    const char *note = wl_strf(a, "%zu waiting, %zu running, %zu to submit%s", f->waiting, f->running, f->missing,
                                f->silent ? ", no answer" : "");
     s->opts->on_tick(s->opts->ctx, (double)ended, (double)s->n_to_do, left_s, note);
     wl_arena_free(a);

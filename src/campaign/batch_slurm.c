@@ -51,11 +51,10 @@ static const char *slurm_directives(const struct wl_batch_request *r, struct wl_
     return t.s;
 }
 
-/* A limit of the queue is reached: later the same job is accepted. */
+/* A limit on submitted jobs is reached, which sbatch names: later the same job is accepted. */
 static bool is_full(const char *text)
 {
-    static const char *const limits[] = { "MaxSubmitJob", "job submit limit", "SubmitJobs", "MaxJobCount",
-                                          "Job violates accounting/QOS policy" };
+    static const char *const limits[] = { "MaxSubmitJob", "SubmitJobs", "MaxJobCount" };
     for (size_t i = 0; i < WL_COUNT(limits); i++)
         if (strcasestr(text, limits[i])) return true;
     return false;
