@@ -82,15 +82,28 @@ static bool lock_target(struct place *p, int flags, struct wl_arena *a)
     return false;
 }
 
+/* Another one where what a killed job left could not be salvaged, or a batch system has begun to count again. */
+static int make_folder(struct place *p, const char *path, struct wl_arena *a, struct wl_err *e)
+{
+    enum { NAMES_MAX = 1000 };
+    p->dir = path;
+    for (int n = 2; mkdir(p->dir, 0700) != 0; n++) {
+        if (errno != EEXIST || n > NAMES_MAX) return wl_fail_errno(e, "%s", p->dir);
+        p->dir = wl_strf(a, "%s-%d", path, n);
+    }
+    p->store = wl_path_join(a, p->dir, WL_STORE_FILE);
+    return 0;
+}
+
 static int make_place(const struct wl_batch_job_opts *o, const char *base, const char *job, struct place *p,
                       struct wl_arena *a, struct wl_err *e)
 {
     *p = (struct place) { .campaign = o->folder,
                           .name = { .trial = o->trial, .repeat = o->repeat, .job = wl_batch_file_id(job, a) },
                           .lock = -1 };
-    p->dir = wl_strf(a, "%s/%s.r%lld.%s", base, o->trial, (long long)o->repeat, p->name.job);
-    p->store = wl_path_join(a, p->dir, WL_STORE_FILE);
-    if (mkdir(p->dir, 0700) != 0) return wl_fail_errno(e, "%s", p->dir);
+    int rc = make_folder(
+        p, wl_strf(a, "%s/%s.r%lld.%s", base, o->trial, (long long)o->repeat, p->name.job), a, e);
+    if (rc < 0) return rc;
     if (!lock_target(p, O_RDWR | O_CREAT | O_EXCL, a)) return wl_fail_errno(e, "%s/%s", p->dir, target_file);
     wl_defer(a, release_lock, p);
     const char *text = wl_strf(a, "%s\n%s\n%lld\n%s\n", o->folder, o->trial, (long long)o->repeat, p->name.job);

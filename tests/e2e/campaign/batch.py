@@ -8,6 +8,7 @@ SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site.py")
 
 
 def experiment(bench, name, command, sweep="workers = 1", repeats=1, launch=""):
+    bench.env["TMPDIR"] = bench.world
     site = f"{sys.executable} {SITE} {bench.path('site')}"
     os.makedirs(bench.path("site"), exist_ok=True)
     return bench.write(f"{name}.ini", f"""
@@ -129,6 +130,30 @@ def a_cancelled_job_that_is_forgotten(bench):
     contains(bench.run("logs", "gone", "1").stdout, "==> the job", "interrupted")
 
 
+def what_cannot_be_salvaged_is_in_nobodys_way(bench):
+    """Measurements of a campaign whose folder is gone stay on the node; a job of the same name is measured beside them."""
+    ini = experiment(bench, "salvage", "toy epochs=1 ms=20")
+    bench.env["TMPDIR"] = bench.path("disk")
+    os.mkdir(bench.path("disk"))
+    bench.run("sweep", ini, "--detach", "--quiet")
+    bench.wait_until("its shard", lambda: glob.glob(bench.path("salvage", "shards", "*.done.*")))
+    trial = os.path.basename(glob.glob(bench.path("salvage", "shards", "*"))[0])[:16]
+    for name in glob.glob(bench.path("salvage", "shards", "*")) + glob.glob(bench.path("site", "*")):
+        os.remove(name)
+    left = bench.path("disk", f"wattlaw-jobs-{os.geteuid()}", f"{trial}.r1.1_site")
+    os.mkdir(left)
+    with open(f"{left}/target", "w", encoding="ascii") as f:
+        f.write(f"{bench.path('nowhere')}\n{trial}\n1\n1_site\n")
+    with open(f"{left}/wattlaw.db", "w", encoding="ascii") as f:
+        f.write("something that was measured")
+    script = glob.glob(bench.path("salvage", "jobs", "*.sh"))[0]
+    r = subprocess.run(["bash", script], env={**bench.env, "SITE_JOB": "1.site"}, text=True, capture_output=True, check=False)
+    check(r.returncode == 0 and "job 1_site was killed" in r.stderr, r.stdout, r.stderr)
+    check(bench.read("disk", f"wattlaw-jobs-{os.geteuid()}", f"{trial}.r1.1_site", "wattlaw.db") == "something that was measured", "kept")
+    check(len(os.listdir(os.path.dirname(left))) == 1, os.listdir(os.path.dirname(left)))
+    contains(bench.run("sweep", ini, "--quiet").stdout, "1 of 1 runs")
+
+
 def what_a_launcher_needs(bench):
     ini = experiment(bench, "keys", "toy")
     r = bench.run("sweep", ini, "--set", "launch.launcher=slrm", "--dry-run", status=1)
@@ -150,4 +175,5 @@ def what_a_launcher_needs(bench):
 
 
 main([a_campaign_through_a_site, ends_that_are_not_the_runs_own, a_batch_system_that_does_not_answer, a_job_that_vanishes, a_cancelled_job_that_is_forgotten,
+      what_cannot_be_salvaged_is_in_nobodys_way,
       what_a_launcher_needs])
