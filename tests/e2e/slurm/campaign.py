@@ -79,6 +79,17 @@ def contains(text, *parts):
         check(part in text, f"'{part}' is not in:\n{text}")
 
 
+def first_attempt_waits(rig, name):
+    """A command that ends at once if the file `again` is there, and else says that it has begun, and waits."""
+    folder = rig.path(name)
+    return f"sh -c 'test -e {folder}/again && exit 0; touch {folder}/begun; sleep 600'"
+
+
+def until_it_waits(c):
+    c.until(lambda: os.path.exists(c.path("begun")), "it runs")
+    os.remove(c.path("begun"))
+
+
 def touched(c):
     """How often the command of each run has ended: one line each."""
     with contextlib.suppress(FileNotFoundError), open(c.path("ended"), encoding="ascii") as f:
@@ -156,7 +167,7 @@ def failures_are_facts(rig):
 def cancelled_stays_cancelled(rig):
     c = Campaign(rig, "cancelled", f"{toy} epochs=2 ms=60000 workers={{workers}}", "workers = 1,2")
     p = c.start("sweep", c.ini, "--quiet")
-    c.until(lambda: len(c.names("runs/*/marks")) == 2, "both run")
+    c.until(lambda: sum(os.path.getsize(n) > 0 for n in c.names("runs/*/marks")) == 2, "both have marked that they run")
     contains(c.run("cancel", "store", "1"), "1 job cancelled")
     contains(c.run("cancel", "store", "7", status=1), "run 7 has no job in the queue")
     c.until(lambda: c.rows("SELECT count(*) FROM run WHERE status = 'failed'") == [(1,)], "one is closed")
@@ -170,9 +181,9 @@ def cancelled_stays_cancelled(rig):
 
 
 def a_killed_job_leaves_what_it_has(rig):
-    c = Campaign(rig, "killed", f"sh -c 'test -e {rig.path('killed', 'again')} || sleep 600'")
+    c = Campaign(rig, "killed", first_attempt_waits(rig, "killed"))
     p = c.start("sweep", c.ini, "--quiet")
-    c.until(lambda: c.names("runs/*/marks"), "it runs")
+    until_it_waits(c)
     time.sleep(2.5)  # readings reach the spool twice
     with open(c.path("again"), "w", encoding="ascii"):
         pid = int(subprocess.run(["pgrep", "-f", f"^{wattlaw} job --folder {c.path('store')}"], text=True, capture_output=True,
@@ -188,7 +199,7 @@ def a_killed_job_leaves_what_it_has(rig):
 
 
 def lose_its_node(rig, c, attempt):
-    c.until(lambda: len(c.names("runs/*/marks")) == attempt, f"attempt {attempt} runs")
+    until_it_waits(c)
     c.until(lambda: c.rows("SELECT count(nodes) FROM submission") == [(attempt,)], "its node is known")
     node = c.rows("SELECT nodes FROM submission ORDER BY id DESC")[0][0]
     rig.lose(node)
@@ -197,7 +208,7 @@ def lose_its_node(rig, c, attempt):
 
 def a_node_that_fails_twice_is_excluded(rig):
     """The first two attempts have no other node."""
-    c = Campaign(rig, "lost", f"sh -c 'test -e {rig.path('lost', 'again')} || sleep 600'", launch="partition = spare")
+    c = Campaign(rig, "lost", first_attempt_waits(rig, "lost"), launch="partition = spare")
     rig.ask("scontrol", "update", "nodename=n8", "state=drain", "reason=test")
     p = c.start("sweep", c.ini, "--quiet")
     for attempt in (1, 2):
@@ -272,9 +283,9 @@ def a_full_disk_on_a_node(rig):
 
 def a_reached_time_limit_is_doubled(rig):
     """Slurm counts in minutes, and looks twice a minute."""
-    c = Campaign(rig, "limit", f"sh -c 'test -e {rig.path('limit', 'again')} || sleep 600'", launch="time_limit = 1m")
+    c = Campaign(rig, "limit", first_attempt_waits(rig, "limit"), launch="time_limit = 1m")
     p = c.start("sweep", c.ini, "--quiet")
-    c.until(lambda: c.names("runs/*/marks"), "it runs")
+    until_it_waits(c)
     with open(c.path("again"), "w", encoding="ascii"):
         out, err = p.communicate(timeout=2 * PATIENCE_S)
     check(p.returncode == 0, out, err)
