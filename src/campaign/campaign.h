@@ -8,6 +8,7 @@
 #define WL_CAMPAIGN_CAMPAIGN_H
 
 #include "base/base.h"
+#include "campaign/batch_keys.h"
 #include "cap/cap.h"
 #include "carbon/carbon.h"
 #include "job/job.h"
@@ -70,6 +71,7 @@ struct wl_launch_keys {
     double timeout_s;    /* 0: none */
     double grace_s;      /* between SIGTERM and SIGKILL */
     bool oversubscribe;
+    struct wl_batch_keys batch;
 };
 
 struct wl_experiment {
@@ -119,7 +121,7 @@ struct wl_cap_limit {
 
 /* Decides whether a trial can be run here. */
 struct wl_machine {
-    int cores; /* that this process may use (affinity) */
+    int cores; /* that this process may use (affinity); 0: the runs are jobs on other machines */
     struct wl_cap_limit cap[WL_CAP_KINDS];
 };
 
@@ -161,6 +163,9 @@ int wl_grid_make(const struct wl_experiment *x, const struct wl_machine *here, s
 /* Do the ranks of its command measure their nodes themselves ({measure})? */
 bool wl_experiment_is_multinode(const struct wl_experiment *x);
 
+/* Are its runs jobs of a batch system? */
+bool wl_experiment_is_batch(const struct wl_experiment *x);
+
 /* The command of a run as argv, NULL-terminated; run_dir may be NULL (shown as RUN_DIR in a plan). */
 int wl_trial_command(const struct wl_experiment *x, const struct wl_trial *t, int64_t repeat, const char *run_dir,
                      struct wl_strs *argv, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
@@ -172,8 +177,17 @@ int wl_trial_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t
 
 /* ---- a whole campaign --------------------------------------------------------------------------------------- */
 
+/* The run of a job. */
+struct wl_sweep_only {
+    const char *trial; /* the hash of its settings */
+    int64_t repeat;
+    const char *folder; /* in which its folder is made: that of the campaign, not of the job's own store */
+};
+
 struct wl_sweep_opts {
     bool retry_failed; /* failed runs get another attempt */
+    bool detach; /* a batch system: what has ended is collected and what is missing submitted, and nothing waited for */
+    const struct wl_sweep_only *only; /* NULL: all runs */
     const struct wl_signals *signals;
     const struct wl_run_watch *watch; /* of each run that this machine measures, not of several nodes; NULL: none */
     /* Limits of the whole campaign, earlier calls included, [n_limits]; they exclude `watch`. A run on several nodes is
@@ -196,10 +210,11 @@ struct wl_failed_run {
 struct wl_sweep_result {
     const char *store; /* path of the file */
     int64_t campaign;
-    size_t planned;               /* runs of the whole campaign, without skipped trials */
-    size_t done;                  /* of these, finished now */
-    size_t done_before;           /* of these, before this call */
-    struct wl_failed_run *failed; /* whose newest attempt failed, in this call or before */
+    size_t planned;                 /* runs of the whole campaign, without skipped trials */
+    size_t done;                    /* of these, finished now */
+    size_t done_before;             /* of these, before this call */
+    size_t in_queue, not_submitted; /* of a batch system: runs with a job, and without one yet */
+    struct wl_failed_run *failed;   /* whose newest attempt failed, in this call or before */
     size_t n_failed;
     const struct wl_run_limit_state *limits; /* [n_limits] of the campaign: used, reached, forecast of all runs */
     size_t n_limits;
@@ -214,10 +229,43 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts
                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Checks everything that wl_sweep_run checks before its first run, with its codes, and changes nothing: launcher,
- * sensors, store, devices to be capped, command, data. WL_EINVAL also: no trial can be run here. The grid is filled in
+ * sensors, store, devices to be capped, command, data. Of a batch system the scripts of all runs are written, and
+ * *scripts is their folder (NULL: none). WL_EINVAL also: no trial can be run here. The grid is filled in
  * if it could be made, whatever else is wrong (n_runs 0 and no trials: it could not). */
-int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct wl_arena *a,
+int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, const char **scripts, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- jobs of a batch system: docs/adr/158 ------------------------------------------------------------------- */
+
+struct wl_batch_job_opts {
+    const char *folder, *experiment; /* of the campaign; the file of its text */
+    const char *trial;               /* the hash of its settings */
+    int64_t repeat;
+    const struct wl_signals *signals;
+};
+
+struct wl_batch_job_result {
+    const char *finished; /* the shard that the run has already; NULL: none, and the job was run */
+    const char *shard;    /* path of its shard; NULL: none */
+    enum wl_run_status status;
+    const char *error; /* of the run; NULL: it is done */
+};
+
+/* Inside of a job: measures its run in a store on the node's disk, and leaves that as a shard in the campaign's folder.
+ * Codes of wl_sweep_run where nothing was run. */
+int wl_batch_job_run(const struct wl_batch_job_opts *o, struct wl_batch_job_result *out, struct wl_arena *a,
+                     struct wl_err *e) WL_MUST_CHECK;
+
+/* On a node: leaves the shards of jobs of this user whose wattlaw was killed. Returns how many. */
+int wl_batch_job_salvage(const struct wl_batch_job_opts *o, struct wl_arena *a);
+
+/* Cancels the jobs of these runs (none: all) of a campaign in the queue; *n: how many. WL_ENOENT: a run has no job in
+ * it. The campaign's `sweep` may be following meanwhile. */
+int wl_batch_cancel(const struct wl_experiment *x, struct wl_store *s, int64_t campaign, const struct wl_ints *runs,
+                    size_t *n, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Path of what a submission's script has printed; NULL: nothing yet. */
+const char *wl_batch_output_path(const char *folder, const struct wl_submission_row *row, struct wl_arena *a);
 
 /* Fails with the message that none of the trials can be run on this machine. */
 int wl_sweep_is_empty(const struct wl_experiment *x, struct wl_err *e) WL_MUST_CHECK;

@@ -222,6 +222,49 @@ static int check_nodes(struct reader *r, struct wl_err *e)
                    location_of(r, "measure", "idle"));
 }
 
+bool wl_experiment_is_batch(const struct wl_experiment *x)
+{
+    return wl_str_eq(x->launch.launcher, "slurm") || wl_str_eq(x->launch.launcher, "command");
+}
+
+/* The site's lines of shell: without one of them jobs would be submitted and never seen again. */
+static int check_site_commands(struct reader *r, struct wl_err *e)
+{
+    const struct wl_batch_keys *k = &r->x->launch.batch;
+    const struct {
+        const char *key, *value, *example;
+    } needed[] = { { "submit_command", k->submit_command, "qsub {script}" },
+                   { "states_command", k->states_command, "my-states {jobs}" },
+                   { "cancel_command", k->cancel_command, "qdel {jobs}" },
+                   { "job_variable", k->job_variable, "PBS_JOBID" } };
+    if (!wl_str_eq(r->x->launch.launcher, "command")) return 0;
+    for (size_t i = 0; i < WL_COUNT(needed); i++)
+        if (!needed[i].value)
+            return wl_fail(e, WL_EINVAL, "%s: [launch] launcher = command requires %s, as %s",
+                           location_of(r, "launch", "launcher"), needed[i].key, needed[i].example);
+    return 0;
+}
+
+/* A job of several nodes whose command does not measure each of them would give the energy of the first one. */
+static int check_batch(struct reader *r, struct wl_err *e)
+{
+    const struct wl_experiment *x = r->x;
+    int64_t most = 1, workers = 1;
+    if (!wl_experiment_is_batch(x)) return 0;
+    for (size_t i = 0; i < x->sweep.workers.n; i++)
+        if (x->sweep.workers.v[i] > workers) workers = x->sweep.workers.v[i];
+    if (x->launch.batch.workers_per_node)
+        most = (workers + x->launch.batch.workers_per_node - 1) / x->launch.batch.workers_per_node;
+    for (size_t i = 0; i < x->sweep.nodes.n; i++)
+        if (x->sweep.nodes.v[i] > most) most = x->sweep.nodes.v[i];
+    if (most > 1 && !wl_experiment_is_multinode(x))
+        return wl_fail(e, WL_EINVAL,
+                       "%s: [launch] command starts jobs of up to %lld nodes and measures the first one alone: put "
+                       "{measure} after its launcher, as in srun -N {nodes} -n {workers} {measure} ...",
+                       location_of(r, "launch", "command"), (long long)most);
+    return check_site_commands(r, e);
+}
+
 /* The command of the reference workloads. Ranks on one machine need no mpirun. Workers are pinned, so that one worker
  * does not use the cores that several would use. */
 static const char *default_command(const struct wl_experiment *x, struct wl_arena *a)
@@ -298,9 +341,15 @@ static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
  */
 static bool may_change(const char *section, const char *line)
 {
-    static const char *const keys[] = { "campaign.name",  "campaign.repeats",     "campaign.order",
-                                        "campaign.store", "data.prepare",         "launch.timeout",
-                                        "launch.grace",   "launch.oversubscribe", "measure.rules" };
+    static const char *const keys[] = { "campaign.name",         "campaign.repeats",      "campaign.order",
+                                        "campaign.store",        "data.prepare",          "launch.timeout",
+                                        "launch.grace",          "launch.oversubscribe",  "measure.rules",
+                                        "launch.launcher",       "launch.account",        "launch.qos",
+                                        "launch.time_limit",     "launch.sbatch_options", "launch.setup",
+                                        "launch.wattlaw",        "launch.local_dir",      "launch.max_in_queue",
+                                        "launch.max_nodes",      "launch.retries",        "launch.poll",
+                                        "launch.submit_command", "launch.states_command", "launch.cancel_command",
+                                        "launch.job_variable" };
     if (wl_str_eq(section, "sweep")) return true;
     size_t n = strlen(section), key = strcspn(line, " ");
     if (wl_str_eq(section, "measure") && wl_footprint_has_key(line, key)) return true;
@@ -339,6 +388,7 @@ static int read_experiment(struct reader *r, struct wl_err *e)
     if (rc == 0) rc = check_footprint(r, e);
     if (rc == 0) rc = complete(r, e);
     if (rc == 0) rc = check_nodes(r, e);
+    if (rc == 0) rc = check_batch(r, e);
     if (rc == 0) rc = wl_placeholder_check(x, location_of, r, r->a, e);
     if (rc < 0) return rc;
     x->expanded = expanded_text(x, r->a);

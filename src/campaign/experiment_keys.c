@@ -105,9 +105,9 @@ static const struct wl_opt launch_rows[] = {
     { .name = "launcher",
       KEY(WL_STR, launcher),
       .def = "local",
-      .help = "launcher that starts the runs: local, or null, which starts nothing; slurm: not available (run wattlaw "
-              "sweep "
-              "inside an allocation)" },
+      .help =
+          "launcher that starts the runs: local; slurm or command, each run a job of a batch system; or null, which "
+          "starts nothing" },
     { .name = "command",
       KEY(WL_STR, command),
       .help = "command to run, with {placeholders} (default: wattlaw-train for the reference workloads)" },
@@ -136,6 +136,7 @@ static const struct wl_opt launch_rows[] = {
       KEY(WL_FLAG, oversubscribe),
       .def = "no",
       .help = "allow more workers x threads than cores" },
+    WL_BATCH_OPT_ROWS(struct wl_launch_keys, batch),
     WL_OPT_END,
 };
 #undef SECTION

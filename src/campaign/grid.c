@@ -67,7 +67,7 @@ static const char *fit_cores(struct wl_trial *t, const struct wl_experiment *x, 
     if (!given) t->threads = 1;
     int64_t nodes = t->nodes ? t->nodes : 1,
             cores = here->cores * nodes; /* other nodes are assumed to be like this one */
-    if (x->launch.oversubscribe || t->workers * t->threads <= cores) return NULL;
+    if (x->launch.oversubscribe || here->cores == 0 || t->workers * t->threads <= cores) return NULL;
     const char *on = nodes > 1 ? wl_strf(a, " on %lld nodes", (long long)nodes) : "";
     if (!given || t->workers > cores)
         return wl_strf(a, "%lld workers, but %lld cores%s (oversubscribe = yes in [launch] allows it)",
@@ -92,13 +92,24 @@ static const char *fit_caps(const struct wl_trial *t, const struct wl_machine *h
     return why;
 }
 
+/* Nodes follow from the workers where [sweep] does not say them. */
+static const char *fit_nodes(struct wl_trial *t, const struct wl_experiment *x, struct wl_arena *a)
+{
+    const int64_t per_node = x->launch.batch.workers_per_node, most = x->launch.batch.max_nodes;
+    if (!t->nodes && per_node) t->nodes = (t->workers + per_node - 1) / per_node;
+    if (!wl_experiment_is_batch(x) || !most || t->nodes <= most) return NULL;
+    return wl_strf(a, "%lld nodes, but max_nodes = %lld in [launch]", (long long)t->nodes, (long long)most);
+}
+
 static void complete(struct wl_trial *t, const struct wl_experiment *x, const struct wl_machine *here,
                      struct wl_arena *a)
 {
     if (t->workers == 0) t->workers = 1;
     t->samples = x->data.samples;
     if (wl_str_eq(x->campaign.scaling, "weak")) t->samples *= t->workers;
+    const char *nodes = fit_nodes(t, x, a);
     t->skip = derive_batches(t, a);
+    if (!t->skip) t->skip = nodes;
     const char *cores = fit_cores(t, x, here, a); /* sets threads, even if the batches do not fit */
     if (!t->skip) t->skip = cores;
     if (!t->skip) t->skip = fit_caps(t, here, a);

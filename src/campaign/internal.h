@@ -45,14 +45,17 @@ struct wl_trial wl_trial_empty(const struct wl_experiment *x, struct wl_arena *a
 
 /* ---- launcher.c: ways to start a run ------------------------------------------------------------------------ */
 
+struct wl_batch; /* batch.h */
+
 struct wl_launcher {
     const char *name, *help;
     const char *unavailable; /* why it cannot be used; NULL: it can */
     bool runs;               /* it starts commands: each run needs a folder */
     int (*run)(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
-               struct wl_arena *a, struct wl_err *e); /* as wl_run_measure */
+               struct wl_arena *a, struct wl_err *e); /* as wl_run_measure; NULL with `batch` */
+    const struct wl_batch *batch; /* a run is a job of a batch system; NULL: it is run where the sweep is */
 };
-extern const struct wl_launcher wl_launcher_local, wl_launcher_null, wl_launcher_slurm;
+extern const struct wl_launcher wl_launcher_local, wl_launcher_null, wl_launcher_slurm, wl_launcher_command;
 extern const struct wl_launcher *const wl_launchers[]; /* NULL-terminated */
 
 /* WL_EINVAL with "did you mean", WL_EUNAVAIL with the reason. */

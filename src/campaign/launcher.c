@@ -1,12 +1,18 @@
 #include "campaign/internal.h"
 
-const struct wl_launcher wl_launcher_slurm = {
-    .name = "slurm",
-    .help = "each run is a job of the batch system",
-    .unavailable = "this version starts runs on this machine only; run wattlaw sweep inside an allocation",
+#include "campaign/batch.h"
+
+const struct wl_launcher wl_launcher_slurm = { .name = "slurm",
+                                               .help = "each run is a job of Slurm",
+                                               .batch = &wl_batch_slurm };
+const struct wl_launcher wl_launcher_command = {
+    .name = "command",
+    .help = "each run is a job of a batch system that the site's commands reach",
+    .batch = &wl_batch_command
 };
 
-const struct wl_launcher *const wl_launchers[] = { &wl_launcher_local, &wl_launcher_null, &wl_launcher_slurm, NULL };
+const struct wl_launcher *const wl_launchers[] = { &wl_launcher_local, &wl_launcher_null, &wl_launcher_slurm,
+                                                   &wl_launcher_command, NULL };
 
 int wl_launcher_find(const char *name, const struct wl_launcher **out, struct wl_err *e)
 {

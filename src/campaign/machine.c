@@ -23,8 +23,9 @@ static struct wl_cap_limit limit_of(enum wl_cap_kind kind, const struct wl_exper
 
 struct wl_machine wl_machine_detect(const struct wl_experiment *x, struct wl_arena *a)
 {
-    struct wl_machine m = { .cores = usable_cores() };
-    bool here = !wl_experiment_is_multinode(x); /* otherwise each node checks its own devices */
+    const bool jobs = wl_experiment_is_batch(x);
+    struct wl_machine m = { .cores = jobs ? 0 : usable_cores() };
+    bool here = !jobs && !wl_experiment_is_multinode(x); /* otherwise each node checks its own devices */
     for (int k = 0; k < WL_CAP_KINDS; k++)
         m.cap[k] = x->sweep.cap[k].n && here ? limit_of(k, x, a)
                                              : (struct wl_cap_limit) { .range = { .min = NAN, .max = NAN } };

@@ -190,6 +190,7 @@ static struct wl_trial sample_trial(const struct wl_experiment *x, struct wl_are
     for (size_t i = 0; i < x->n_user; i++) t.user[i] = x->user[i].values.v[0];
     if (t.threads == 0) t.threads = 1;
     if (t.workers == 0) t.workers = 1;
+    if (t.nodes == 0 && x->launch.batch.workers_per_node) t.nodes = 1;
     if (t.accumulation == 0) t.accumulation = 1;
     if (t.local_batch == 0) t.local_batch = t.global_batch;
     if (t.global_batch == 0) t.global_batch = t.local_batch;

@@ -1,5 +1,6 @@
 /* A whole campaign: runs what is missing, one run after the other. */
 #include "campaign/sweep.h"
+#include "campaign/batch.h"
 #include "campaign/budget.h"
 
 #include <string.h>
@@ -101,6 +102,18 @@ static void say_unmatched(struct wl_sweep *s, const struct wl_run_result *r)
     s->said_unmatched |= r->unmatched.n > 0;
 }
 
+void wl_sweep_run_ended(struct wl_sweep *s, int64_t run, int64_t trial, int64_t repeat, const char *folder,
+                        const struct wl_run_result *r)
+{
+    for (size_t i = 0; i < s->grid.n_runs; i++) {
+        const struct wl_planned_run *p = &s->grid.runs[i];
+        if (s->trial_ids[p->trial] != trial || p->repeat != repeat) continue;
+        s->run_ids[i] = run;
+        note_result(s, i, r, folder);
+        if (s->opts->on_run) s->opts->on_run(s->opts->ctx, &s->grid, i, run, r);
+    }
+}
+
 static int create_run_folder(const struct wl_sweep *s, size_t i, struct wl_run_opts *opts, struct wl_arena *a,
                              struct wl_err *e)
 {
@@ -154,6 +167,35 @@ static int run_all(struct wl_sweep *s, struct wl_err *e)
     return 0;
 }
 
+/* A job knows its trial by the hash of its settings: what it was submitted with may have had other trials besides. */
+static int keep_only(struct wl_sweep *s, struct wl_err *e)
+{
+    const struct wl_sweep_only *only = s->opts->only;
+    struct wl_grid *g = &s->grid;
+    for (size_t i = 0; i < g->n_trials; i++) {
+        const struct wl_settings set = wl_sweep_trial_settings(s->x, &g->trials[i], s->a);
+        if (!wl_str_eq(wl_batch_trial_hash(&set, s->a), only->trial)) continue;
+        if (g->trials[i].skip) return wl_fail(e, WL_EINVAL, "%s: %s", g->trials[i].label, g->trials[i].skip);
+        g->trials[0] = g->trials[i];
+        g->n_trials = g->n_runs = 1;
+        g->n_skipped = 0;
+        g->runs = wl_new(s->a, struct wl_planned_run);
+        g->runs[0] = (struct wl_planned_run) { .trial = 0, .repeat = only->repeat };
+        return 0;
+    }
+    return wl_fail(e, WL_EINVAL, "%s: has no trial %s", s->x->path, only->trial);
+}
+
+/* What only a sweep with runs of its own can do. */
+static int check_batch_opts(const struct wl_sweep *s, struct wl_err *e)
+{
+    if (!s->opts->n_limits) return 0;
+    return wl_fail(e, WL_EUSAGE,
+                   "--stop-at: not with launcher = %s: jobs in the queue start without asking (set time_limit and "
+                   "max_in_queue in [launch])",
+                   s->launcher->name);
+}
+
 /* The checks that do not need the store. */
 static int begin(struct wl_sweep *s, struct wl_err *e)
 {
@@ -161,7 +203,11 @@ static int begin(struct wl_sweep *s, struct wl_err *e)
     struct wl_machine here = wl_machine_detect(x, s->a);
     struct wl_sensors *sensors; /* stay open: some counters restart when their last user closes them */
     int rc = wl_grid_make(x, &here, &s->grid, s->a, e);
+    if (rc == 0 && s->opts->only) rc = keep_only(s, e);
     if (rc == 0) rc = wl_launcher_find(x->launch.launcher, &s->launcher, e);
+    if (rc == 0 && s->launcher->batch) return check_batch_opts(s, e);
+    if (rc == 0 && s->opts->detach)
+        return wl_fail(e, WL_EUSAGE, "--detach: not with launcher = %s: nothing would run", s->launcher->name);
     if (rc < 0 || wl_experiment_is_multinode(x)) return rc;
     rc = wl_sampler_cpu_check(&x->measure.power, s->a, e);
     return rc ? rc : wl_sensors_open(&sensors, &x->measure.power, s->a, e);
@@ -184,17 +230,31 @@ static int check_runs(struct wl_sweep *s, struct wl_err *e)
     return rc ? rc : wl_prepare_find_data(s->x, &s->data, &missing, s->a, e);
 }
 
-int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, struct wl_arena *a, struct wl_err *e)
+/* The command is looked for where it is run; the data are needed here as well, since they are prepared here. */
+static int check_batch(struct wl_sweep *s, const char **scripts, struct wl_err *e)
+{
+    bool missing;
+    int rc = wl_prepare_find_data(s->x, &s->data, &missing, s->a, e);
+    if (rc == 0) rc = wl_batch_write_scripts(s, e);
+    if (rc == 0) *scripts = wl_path_join(s->a, s->folder, WL_BATCH_JOBS_FOLDER);
+    return rc;
+}
+
+int wl_sweep_check(const struct wl_experiment *x, struct wl_grid *grid, const char **scripts, struct wl_arena *a,
+                   struct wl_err *e)
 {
     struct wl_sweep_result result = { 0 };
     struct wl_sweep_opts opts = { 0 };
     struct wl_sweep s = { .x = x, .opts = &opts, .out = &result, .a = a, .data = x->data.path };
     size_t done = 0;
+    *scripts = NULL;
     int rc = begin(&s, e);
     *grid = s.grid;
+    const bool batch = rc == 0 && s.launcher->batch;
     if (rc == 0) rc = wl_sweep_inspect(&s, &done, e);
-    if (rc == 0) rc = reserve_devices(&s, e);
+    if (rc == 0 && !batch) rc = reserve_devices(&s, e);
     if (rc == 0 && s.grid.n_runs == 0) rc = wl_sweep_is_empty(x, e);
+    if (batch) return rc ? rc : check_batch(&s, scripts, e);
     return rc == 0 && done < s.grid.n_runs ? check_runs(&s, e) : rc;
 }
 
@@ -205,12 +265,17 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts
     struct wl_sweep *s = wl_new(a, struct wl_sweep);
     *s = (struct wl_sweep) { .x = x, .opts = opts, .out = out, .a = a, .data = x->data.path };
     int rc = begin(s, e);
+    const bool batch = rc == 0 && s->launcher->batch;
     if (rc == 0) rc = wl_sweep_open(s, e);
-    if (rc == 0) rc = reserve_devices(s, e);
-    if (rc == 0) rc = end_leftovers(s, e);
+    if (rc == 0 && !batch) rc = reserve_devices(s, e);
+    if (rc == 0 && !batch) rc = end_leftovers(s, e);
     if (rc == 0) rc = wl_sweep_plan(s, e);
     if (rc < 0) return rc;
     if (opts->on_start) opts->on_start(opts->ctx, &s->grid, s->n_to_do);
+    if (batch) {
+        rc = s->n_to_do ? wl_prepare_data(x, s->folder, opts->signals, &s->data, a, e) : 0;
+        return rc ? rc : wl_batch_run(s, e);
+    }
     if (s->n_to_do == 0) return 0;
     rc = check_command(s, e);
     if (rc == 0) rc = wl_sweep_budget_open(s, &s->budget, e);

@@ -11,7 +11,7 @@ struct wl_sweep {
     const struct wl_launcher *launcher;
     struct wl_grid grid;
     struct wl_store *store;
-    const char *folder; /* absolute, of the store */
+    const char *folder; /* absolute, of the store; of a job's run that of its campaign */
     const char *data;   /* absolute from the first run on; NULL: none */
     int64_t *trial_ids; /* [trial] */
     int64_t *run_ids;   /* [planned run] its newest run in the store */
@@ -31,8 +31,21 @@ int wl_sweep_open(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
  * run it? *done: how many of its runs are finished. */
 int wl_sweep_inspect(struct wl_sweep *s, size_t *done, struct wl_err *e) WL_MUST_CHECK;
 
+/* Were runs of this stored experiment made in the same way as those of this one? WL_EINVAL: no, with the difference. */
+int wl_sweep_check_text(struct wl_sweep *s, const char *stored, struct wl_err *e) WL_MUST_CHECK;
+
+/* The settings of a trial as they are stored. */
+struct wl_settings wl_sweep_trial_settings(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a);
+
 /* Writes the plan of the grid, and classifies its runs as done, failed or to do. */
 int wl_sweep_plan(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
+
+/* Plans the next attempt of planned run i, if its last one was interrupted. */
+int wl_sweep_plan_run(struct wl_sweep *s, size_t i, int64_t *run, struct wl_err *e) WL_MUST_CHECK;
+
+/* A run of the campaign has ended in a job: counts it, and reports it to on_run if it is of the grid. */
+void wl_sweep_run_ended(struct wl_sweep *s, int64_t run, int64_t trial, int64_t repeat, const char *folder,
+                        const struct wl_run_result *r);
 
 /* "runs/7": the folder of a run, below that of the store, if it is free (wl_run_folder_create). */
 const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run);

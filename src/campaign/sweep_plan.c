@@ -1,4 +1,5 @@
 /* What the store has of a campaign, and what is to do. */
+#include "campaign/batch.h"
 #include "campaign/sweep.h"
 
 #include <errno.h>
@@ -43,7 +44,7 @@ static const char *first_difference(const char *a, const char *b, struct wl_aren
 
 /* Were the stored runs made in the same way as this experiment makes them? The texts are compared; since a newer
  * version may have more keys, a stored text that differs is parsed first, which gives those keys their defaults. */
-static int check_text(struct wl_sweep *s, const char *stored, struct wl_err *e)
+int wl_sweep_check_text(struct wl_sweep *s, const char *stored, struct wl_err *e)
 {
     struct wl_experiment before;
     const char *fixed = wl_experiment_immutable(stored, s->a);
@@ -75,7 +76,7 @@ static int check_same(struct wl_sweep *s, struct wl_err *e)
         size_t started;
         if (!wl_str_eq(rows.v[i].name, s->x->campaign.name) || !rows.v[i].experiment) continue;
         rc = count_started(s, rows.v[i].id, &started, e);
-        if (rc == 0 && started) rc = check_text(s, rows.v[i].experiment, e);
+        if (rc == 0 && started) rc = wl_sweep_check_text(s, rows.v[i].experiment, e);
     }
     return rc;
 }
@@ -125,7 +126,7 @@ int wl_sweep_open(struct wl_sweep *s, struct wl_err *e)
     s->out->store = wl_store_path(s->store);
     char *folder = realpath(wl_path_dir(s->a, s->out->store), NULL);
     if (!folder) return wl_fail_errno(e, "%s", s->out->store);
-    s->folder = wl_strdup(s->a, folder);
+    s->folder = s->opts->only ? s->opts->only->folder : wl_strdup(s->a, folder);
     free(folder);
     rc = check_same(s, e);
     if (rc == 0)
@@ -136,21 +137,19 @@ int wl_sweep_open(struct wl_sweep *s, struct wl_err *e)
 /* ---- the plan ---- */
 
 /* User axes and samples have no columns: they are stored as JSON. */
-static const char *extra_json(const struct wl_sweep *s, const struct wl_trial *t)
+static const char *extra_json(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a)
 {
-    const struct wl_experiment *x = s->x;
-    struct wl_setting_pair *pairs = wl_new_array(s->a, struct wl_setting_pair, x->n_user + 1);
+    struct wl_setting_pair *pairs = wl_new_array(a, struct wl_setting_pair, x->n_user + 1);
     size_t n = 0;
     for (size_t i = 0; i < x->n_user; i++)
         if (t->user[i]) pairs[n++] = (struct wl_setting_pair) { x->user[i].key, t->user[i] };
-    if (t->samples) pairs[n++] = (struct wl_setting_pair) { "samples", wl_strf(s->a, "%lld", (long long)t->samples) };
-    return wl_settings_extra(pairs, n, s->a);
+    if (t->samples) pairs[n++] = (struct wl_setting_pair) { "samples", wl_strf(a, "%lld", (long long)t->samples) };
+    return wl_settings_extra(pairs, n, a);
 }
 
 /* A setting that was neither given nor passed to the command is unknown: the workload's start mark may have it. */
-static struct wl_settings settings_of(const struct wl_sweep *s, const struct wl_trial *t)
+struct wl_settings wl_sweep_trial_settings(const struct wl_experiment *x, const struct wl_trial *t, struct wl_arena *a)
 {
-    const struct wl_experiment *x = s->x;
     bool workers = x->sweep.workers.n || wl_placeholder_used(x, "workers") || wl_placeholder_used(x, "mpirun");
     bool threads = x->sweep.threads.n || wl_placeholder_used(x, "threads");
     bool accumulation = x->sweep.accumulation.n || t->local_batch;
@@ -159,8 +158,19 @@ static struct wl_settings settings_of(const struct wl_sweep *s, const struct wl_
     if (!workers && !x->sweep.global_batch.n) set.global_batch = NAN; /* it follows from them */
     if (!threads) set.threads = NAN;
     if (!accumulation) set.accumulation = NAN;
-    set.extra = extra_json(s, t);
+    set.extra = extra_json(x, t, a);
     return set;
+}
+
+int wl_sweep_plan_run(struct wl_sweep *s, size_t i, int64_t *run, struct wl_err *e)
+{
+    const struct wl_planned_run *r = &s->grid.runs[i];
+    const struct wl_run_plan plan = { .trial = s->trial_ids[r->trial],
+                                      .repeat = r->repeat,
+                                      .seed = s->x->campaign.seed + r->repeat - 1,
+                                      .position = (int64_t)i + 1,
+                                      .retry_failed = s->opts->retry_failed };
+    return wl_store_plan_run(s->store, &plan, run, e);
 }
 
 static int plan_rows(struct wl_sweep *s, struct wl_err *e)
@@ -168,17 +178,10 @@ static int plan_rows(struct wl_sweep *s, struct wl_err *e)
     struct wl_grid *g = &s->grid;
     int rc = wl_store_drop_planned(s->store, s->out->campaign, e);
     for (size_t i = 0; i < g->n_trials && rc == 0; i++) {
-        struct wl_settings set = settings_of(s, &g->trials[i]);
+        struct wl_settings set = wl_sweep_trial_settings(s->x, &g->trials[i], s->a);
         rc = wl_store_add_trial(s->store, s->out->campaign, &set, g->trials[i].skip, &s->trial_ids[i], e);
     }
-    for (size_t i = 0; i < g->n_runs && rc == 0; i++) {
-        struct wl_run_plan plan = { .trial = s->trial_ids[g->runs[i].trial],
-                                    .repeat = g->runs[i].repeat,
-                                    .seed = s->x->campaign.seed + g->runs[i].repeat - 1,
-                                    .position = (int64_t)i + 1,
-                                    .retry_failed = s->opts->retry_failed };
-        rc = wl_store_plan_run(s->store, &plan, &s->run_ids[i], e);
-    }
+    for (size_t i = 0; i < g->n_runs && rc == 0; i++) rc = wl_sweep_plan_run(s, i, &s->run_ids[i], e);
     return rc;
 }
 
@@ -201,6 +204,8 @@ static int write_plan(struct wl_sweep *s, struct wl_err *e)
 
 const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run)
 {
+    const struct wl_sweep_only *only = s->opts->only;
+    if (only) return wl_strf(s->a, "runs/%s", wl_batch_run_name(&s->grid.trials[0], only->trial, only->repeat, s->a));
     return wl_strf(s->a, "runs/%lld", (long long)run);
 }
 

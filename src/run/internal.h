@@ -39,6 +39,23 @@ struct wl_strs wl_gaps_list(const struct wl_sensors *sensors, const struct wl_sa
 /* A sentence where the wall clock jumped against the monotonic one; NULL: it did not. */
 const char *wl_gaps_clock_step(const struct wl_anchor *start, const struct wl_anchor *end, struct wl_arena *a);
 
+/* ---- run_copy.c --------------------------------------------------------------------------------------------- */
+
+/* The facts of a run in one store become those of a run in another: readings, marks and log. */
+struct wl_run_copy {
+    struct wl_store *from, *to;
+    int64_t from_run, to_run;
+    const struct wl_device_rows *devices;   /* of the run */
+    const struct wl_channel_rows *channels; /* those to copy */
+    int64_t shift_ns;                       /* is added to all times on the monotonic clock */
+    const char *log_prefix;                 /* of each message in the log */
+};
+
+int wl_run_copy_facts(const struct wl_run_copy *c, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The device with this id; NULL: none. */
+const struct wl_device_row *wl_run_copy_device(const struct wl_device_rows *devices, int64_t id);
+
 /* ---- shard.c ------------------------------------------------------------------------------------------------ */
 
 /* The shards in the folder; returns how many ranks they cover, and in *size how many there are in all. */

@@ -217,6 +217,19 @@ struct wl_shard_merge_job {
 int wl_shard_merge(struct wl_store *to, const struct wl_strs *paths, struct wl_shard_merge_job *job, int64_t *run,
                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* A shard with one complete run, of a job that measured itself. */
+struct wl_shard_take {
+    struct wl_store *from;
+    const struct wl_run_row *row; /* its run, which is closed */
+    enum wl_run_status status;    /* that it is stored with: the batch system may know more than the job did */
+    const char *error;            /* NULL: none */
+};
+
+/* The run of the shard becomes the planned run `run`, which is begun and closed; inside of a transaction. Results as of
+ * wl_run_measure, as far as a store has them. */
+int wl_shard_take_run(struct wl_store *to, int64_t run, const struct wl_shard_take *take, struct wl_run_result *out,
+                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- derived rows ------------------------------------------------------------------------------------------- */
 
 struct wl_derive_opts {

@@ -12,7 +12,6 @@ struct shard {
     struct wl_device_rows devices;
     struct wl_channel_rows channels;
     struct wl_mark_rows marks;
-    struct wl_log_rows log;
     struct wl_cap_rows caps;
     struct wl_node_row node; /* its anchors, and the shift of its times to the clock of the first node */
 };
@@ -59,8 +58,7 @@ static int open_shard(struct shard *s, const char *path, struct wl_arena *a, str
     if (rc == 0) rc = wl_store_channels(s->store, s->run.id, &s->channels, a, e);
     if (rc == 0) rc = wl_store_read_marks(s->store, s->run.id, &s->marks, a, e);
     if (rc == 0) rc = wl_store_caps(s->store, s->run.id, &s->caps, a, e);
-    if (rc == 0) rc = read_node(s, a, e);
-    return rc ? rc : wl_store_read_log(s->store, s->run.id, &s->log, a, e);
+    return rc ? rc : read_node(s, a, e);
 }
 
 static bool has_rank_0(const struct shard *s)
@@ -129,13 +127,6 @@ static int find_window(struct merge *m, struct wl_err *e)
 
 /* ---- writing ---- */
 
-static const struct wl_device_row *device_of(const struct shard *s, int64_t id)
-{
-    for (size_t i = 0; i < s->devices.n; i++)
-        if (s->devices.v[i].id == id) return &s->devices.v[i];
-    return NULL;
-}
-
 /* A device that two nodes with one boot id have measured is copied once. */
 static bool seen_before(const struct merge *m, const struct shard *s, const struct wl_device_row *d)
 {
@@ -145,41 +136,22 @@ static bool seen_before(const struct merge *m, const struct shard *s, const stru
     return false;
 }
 
-static int copy_channel(struct merge *m, const struct shard *s, int64_t run, const struct wl_channel_row *from,
-                        struct wl_err *e)
-{
-    const struct wl_device_row *device = device_of(s, from->device);
-    struct wl_channel_row to = *from;
-    struct wl_readings r;
-    if (!device || seen_before(m, s, device)) return 0;
-    struct wl_arena *a = wl_arena_new(m->a);
-    int64_t id;
-    int rc = wl_store_add_device(m->to, device, &to.device, e);
-    to.run = run;
-    if (rc == 0) rc = wl_store_add_channel(m->to, &to, &id, e);
-    if (rc == 0) rc = wl_store_readings(s->store, from->id, INT64_MIN, INT64_MAX, &r, a, e);
-    struct wl_sample_row *rows = wl_new_array(a, struct wl_sample_row, rc ? 0 : r.n);
-    for (size_t i = 0; rc == 0 && i < r.n; i++)
-        rows[i] = (struct wl_sample_row) { id, r.t_ns[i] + s->node.shift_ns, r.value[i] };
-    if (rc == 0) rc = wl_store_add_samples(m->to, rows, r.n, e);
-    wl_arena_free(a);
-    return rc;
-}
-
 static int copy_shard(struct merge *m, const struct shard *s, int64_t run, struct wl_err *e)
 {
-    struct wl_mark_row *marks = wl_new_array(m->a, struct wl_mark_row, s->marks.n);
-    int rc = 0;
-    for (size_t i = 0; i < s->channels.n && rc == 0; i++) rc = copy_channel(m, s, run, &s->channels.v[i], e);
-    for (size_t i = 0; i < s->marks.n; i++) {
-        marks[i] = s->marks.v[i];
-        marks[i].t_ns += s->node.shift_ns;
+    struct wl_channel_rows channels = { .v = wl_new_array(m->a, struct wl_channel_row, s->channels.n) };
+    for (size_t i = 0; i < s->channels.n; i++) {
+        const struct wl_device_row *device = wl_run_copy_device(&s->devices, s->channels.v[i].device);
+        if (device && !seen_before(m, s, device)) channels.v[channels.n++] = s->channels.v[i];
     }
-    if (rc == 0) rc = wl_store_add_marks(m->to, run, marks, s->marks.n, e);
-    for (size_t i = 0; i < s->log.n && rc == 0; i++)
-        rc = wl_store_add_log(m->to, run, s->log.v[i].level, s->log.v[i].area,
-                              wl_strf(m->a, "%s: %s", s->run.host, s->log.v[i].message), e);
-    return rc;
+    const struct wl_run_copy copy = { .from = s->store,
+                                      .from_run = s->run.id,
+                                      .to = m->to,
+                                      .to_run = run,
+                                      .devices = &s->devices,
+                                      .channels = &channels,
+                                      .shift_ns = s->node.shift_ns,
+                                      .log_prefix = wl_strf(m->a, "%s: ", s->run.host) };
+    return wl_run_copy_facts(&copy, m->a, e);
 }
 
 static int plan_run(const struct merge *m, int64_t *run, struct wl_err *e)

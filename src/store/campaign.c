@@ -203,9 +203,10 @@ int wl_store_drop_planned(struct wl_store *s, int64_t campaign, struct wl_err *e
     struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, false, &tx, e);
     if (rc) return rc;
-    rc =
-        wl_sql_do(s, "DELETE FROM run WHERE status = 'planned' AND trial IN (SELECT id FROM trial WHERE campaign = ?1)",
-                  SQL(sql_int(campaign)), e);
+    rc = wl_sql_do(s,
+                   "DELETE FROM run WHERE status = 'planned' AND trial IN (SELECT id FROM trial WHERE campaign = ?1) "
+                   "AND id NOT IN (SELECT run FROM submission)",
+                   SQL(sql_int(campaign)), e);
     return wl_sql_end(s, &tx, rc, e);
 }
 

@@ -29,7 +29,7 @@ struct wl_run_plan {
 };
 int wl_store_plan_run(struct wl_store *s, const struct wl_run_plan *plan, int64_t *run, struct wl_err *e) WL_MUST_CHECK;
 
-/* Drops the planned runs of a campaign, for a new plan. */
+/* Drops the planned runs of a campaign, for a new plan; those that were handed to a batch system stay. */
 int wl_store_drop_planned(struct wl_store *s, int64_t campaign, struct wl_err *e) WL_MUST_CHECK;
 
 /* Drops one planned run, which was refused before it began; a run that has begun stays. */

@@ -25,6 +25,7 @@ static const struct wl_migration steps[] = {
     { wl_migrate_15_sql },
     { wl_migrate_16_sql },
     { wl_migrate_17_sql },
+    { wl_migrate_18_sql },
     { NULL },
 };
 

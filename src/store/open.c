@@ -256,6 +256,13 @@ int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, stru
     return open_store(out, path, WL_STORE_WRITE, run, a, e);
 }
 
+int wl_store_seal(struct wl_store *s, struct wl_err *e)
+{
+    int64_t ignored;
+    int rc = wl_sql_find(s, "PRAGMA journal_mode = DELETE", SQL_NONE, &ignored, e);
+    return rc < 0 ? rc : 0;
+}
+
 void wl_store_close(struct wl_store *s)
 {
     if (!s) return;

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-#define WL_STORE_VERSION 18
+#define WL_STORE_VERSION 19
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 struct wl_store;
@@ -33,6 +33,10 @@ int wl_store_open(struct wl_store **out, const char *path, enum wl_store_mode mo
  * run is not running any more; WL_EPERM: its wattlaw lives. */
 int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
+
+/* A complete store that no other process has open becomes a single file, to be copied to another machine: SQLite makes
+ * no files next to it when it is read. */
+int wl_store_seal(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 void wl_store_close(struct wl_store *s); /* NULL and twice are fine */
 const char *wl_store_path(const struct wl_store *s);

@@ -111,6 +111,29 @@ CREATE TABLE run(
 CREATE UNIQUE INDEX run_once ON run(trial, repeat) WHERE status IN ('planned', 'running', 'done');
 CREATE INDEX run_by_status ON run(status);
 
+-- A run that was handed to a batch system. A planned run with a row that is not refused is in the queue, or its end has not been
+-- collected yet. docs/adr/158
+CREATE TABLE submission(
+  id              INTEGER PRIMARY KEY,
+  run             INTEGER NOT NULL REFERENCES run,
+  launcher        TEXT NOT NULL,          -- slurm, command
+  token           TEXT NOT NULL,          -- in the name of the job and of its output
+  job             TEXT,                   -- id in the batch system; NULL: not known
+  state           TEXT NOT NULL CHECK (state IN ('sent', 'waiting', 'running', 'ended', 'refused')),
+  outcome         TEXT,                   -- of an ended one: done, failed, timeout, lost, cancelled, unknown
+  why             TEXT,                   -- it waits, ended so, or was refused, in the batch system's words
+  nodes           TEXT,                   -- that it ran on, as the batch system lists them: n[1-4]
+  n_nodes         INTEGER NOT NULL,       -- asked for
+  time_limit_s    REAL,                   -- asked for; NULL: the site's default
+  script          TEXT,                   -- relative to the folder of the store, as the next two
+  output          TEXT,                   -- of the script, %j for the job's id
+  cancelled       INTEGER NOT NULL DEFAULT 0,-- 1: by wattlaw cancel
+  shard           TEXT UNIQUE,            -- that was taken from it; NULL: none
+  sent_wall_ns    INTEGER NOT NULL,
+  ended_wall_ns   INTEGER                 -- when its end was seen
+) STRICT;
+CREATE INDEX submission_by_run ON submission(run);
+
 -- What was measured on. A device keeps its row over all runs.
 CREATE TABLE device(
   id              INTEGER PRIMARY KEY,

@@ -26,5 +26,6 @@
 #include "store/read.h"
 #include "store/records.h"
 #include "store/run.h"
+#include "store/submission.h"
 
 #endif

@@ -161,3 +161,5 @@ CREATE TRIGGER run_in_order BEFORE UPDATE OF status ON run
   BEGIN SELECT raise(ABORT, 'a run is planned, then running, then closed'); END;
 CREATE TRIGGER run_stays BEFORE DELETE ON run WHEN OLD.status <> 'planned'
   BEGIN SELECT raise(ABORT, 'only planned runs can be dropped'); END;
+
+CREATE TRIGGER submission_stays BEFORE DELETE ON submission BEGIN SELECT raise(ABORT, 'submissions are kept'); END;

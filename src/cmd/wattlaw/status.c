@@ -1,5 +1,6 @@
 /* wattlaw status: what a campaign has done, what went wrong, what is left. */
 #include "cmd/wattlaw/store.h"
+#include "store/store.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,9 +29,10 @@ static const struct wl_opt status_rows[] = {
 struct campaign_status {
     const struct wl_campaign_row *campaign;
     size_t count[WL_RUN_INTERRUPTED + 1];
-    size_t dead;    /* of the running ones: their wattlaw has ended */
-    size_t flagged; /* of the done ones */
-    double time_s;  /* of the runs that are done */
+    size_t dead;                   /* of the running ones: their wattlaw has ended */
+    size_t waiting, in_job, ended; /* of the planned ones: their jobs wait, run, have ended and are to be collected */
+    size_t flagged;                /* of the done ones */
+    double time_s;                 /* of the runs that are done */
     struct wl_amount energy;
     bool energy_missing;
     double left_s; /* NAN: no run is done yet */
@@ -52,6 +54,21 @@ static size_t runs_left(const struct campaign_status *st)
 {
     return st->count[WL_RUN_PLANNED] + st->count[WL_RUN_INTERRUPTED] + st->count[WL_RUN_RUNNING];
 }
+
+/* Those of the planned ones that were handed to a batch system. */
+static void count_jobs(struct campaign_status *st, const struct wl_submission_rows *jobs, const struct wl_run_row *r)
+{
+    for (size_t i = 0; i < jobs->n; i++) {
+        const char *state = jobs->v[i].state;
+        if (jobs->v[i].run != r->id || wl_str_eq(state, WL_SUBMISSION_REFUSED)) continue;
+        st->in_job += wl_str_eq(state, WL_SUBMISSION_RUNNING);
+        st->ended += wl_str_eq(state, WL_SUBMISSION_ENDED);
+        st->waiting += wl_str_eq(state, WL_SUBMISSION_WAITING) || wl_str_eq(state, WL_SUBMISSION_SENT);
+        return;
+    }
+}
+
+static size_t in_queue(const struct campaign_status *st) { return st->waiting + st->in_job + st->ended; }
 
 static int by_repeat(const void *x, const void *y)
 {
@@ -86,12 +103,14 @@ static void count_done(struct campaign_status *st, const struct wl_run_row *r)
     st->flagged += r->flag != NULL;
 }
 
-static void count_runs(struct campaign_status *st, struct wl_store *s, const struct wl_run_row **v, size_t n)
+static void count_runs(struct campaign_status *st, struct wl_store *s, const struct wl_submission_rows *jobs,
+                       const struct wl_run_row **v, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         const struct wl_run_row *r = v[i];
         st->count[r->status]++;
         if (r->status == WL_RUN_RUNNING && wl_store_run_is_alive(s, r) == 0) st->dead++;
+        if (r->status == WL_RUN_PLANNED) count_jobs(st, jobs, r);
         if (r->status == WL_RUN_DONE) count_done(st, r);
         if (r->status == WL_RUN_FAILED) st->failed[st->n_failed++] = r;
     }
@@ -119,14 +138,14 @@ static double time_left(const struct wl_run_row **v, size_t n, const struct camp
 
 static struct campaign_status campaign_status_of(struct wl_store *s, const struct wl_campaign_row *c,
                                                  const struct wl_run_rows *runs, const struct wl_trial_rows *trials,
-                                                 struct wl_arena *a)
+                                                 const struct wl_submission_rows *jobs, struct wl_arena *a)
 {
     struct campaign_status st = { .campaign = c, .energy.unit = "J" };
     const struct wl_run_row **last = wl_new_array(a, const struct wl_run_row *, runs->n);
     size_t n = last_attempts(runs, c->id, last);
     st.failed = wl_new_array(a, const struct wl_run_row *, n);
     st.skipped = wl_new_array(a, const struct wl_trial_row *, trials->n);
-    count_runs(&st, s, last, n);
+    count_runs(&st, s, jobs, last, n);
     st.left_s = time_left(last, n, &st);
     for (size_t i = 0; i < trials->n; i++)
         if (trials->v[i].campaign == c->id && trials->v[i].skipped) st.skipped[st.n_skipped++] = &trials->v[i];
@@ -149,7 +168,9 @@ static void print_left(const struct campaign_status *st, struct wl_arena *a)
         wl_print("  left     %zu run%s\n", left, left == 1 ? "" : "s");
     else
         wl_print("  left     %zu run%s, about %s\n", left, left == 1 ? "" : "s", wl_human_time(a, st->left_s));
-    if (left && alive == 0) wl_print("           resume with `wattlaw sweep` and the same experiment file\n");
+    if (left && alive == 0)
+        wl_print("           %s with `wattlaw sweep` and the same experiment file\n",
+                 in_queue(st) ? "collect and go on" : "resume");
 }
 
 static void print_energy(const struct campaign_status *st, struct wl_arena *a)
@@ -202,7 +223,10 @@ static void print_text(const struct campaign_status *st, struct wl_arena *a)
     print_count(st->count[WL_RUN_RUNNING] - st->dead, "running", "");
     print_count(st->count[WL_RUN_FAILED], "failed", "");
     print_count(st->count[WL_RUN_INTERRUPTED] + st->dead, "interrupted", "");
-    print_count(st->count[WL_RUN_PLANNED], "not started", "");
+    print_count(st->waiting, "waiting in the queue", "");
+    print_count(st->in_job, "running in jobs", "");
+    print_count(st->ended, "ended and not collected", "");
+    print_count(st->count[WL_RUN_PLANNED] - in_queue(st), in_queue(st) ? "not submitted" : "not started", "");
     print_count(st->flagged, "flagged", " and excluded from the analysis");
     wl_print("\n");
     print_energy(st, a);
@@ -238,6 +262,9 @@ static void add_json(struct wl_json *list, const struct campaign_status *st, str
     wl_json_add_int(runs, "failed", (int64_t)st->count[WL_RUN_FAILED]);
     wl_json_add_int(runs, "interrupted", (int64_t)(st->count[WL_RUN_INTERRUPTED] + st->dead));
     wl_json_add_int(runs, "planned", (int64_t)st->count[WL_RUN_PLANNED]);
+    wl_json_add_int(runs, "waiting_in_queue", (int64_t)st->waiting);
+    wl_json_add_int(runs, "running_in_jobs", (int64_t)st->in_job);
+    wl_json_add_int(runs, "not_collected", (int64_t)st->ended);
     wl_json_add_int(runs, "left", (int64_t)runs_left(st));
     wl_json_add_int(runs, "flagged", (int64_t)st->flagged);
     wl_json_add_real(o, "time_s", st->time_s);
@@ -259,12 +286,12 @@ static void add_json(struct wl_json *list, const struct campaign_status *st, str
 
 static void print_all(struct wl_store *s, const struct status_options *o, int64_t only,
                       const struct wl_campaign_rows *campaigns, const struct wl_run_rows *runs,
-                      const struct wl_trial_rows *trials, struct wl_arena *a)
+                      const struct wl_trial_rows *trials, const struct wl_submission_rows *jobs, struct wl_arena *a)
 {
     struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "campaigns");
     for (size_t i = 0; i < campaigns->n; i++) {
         if (only && campaigns->v[i].id != only) continue;
-        struct campaign_status st = campaign_status_of(s, &campaigns->v[i], runs, trials, a);
+        struct campaign_status st = campaign_status_of(s, &campaigns->v[i], runs, trials, jobs, a);
         if (o->json)
             add_json(list, &st, a);
         else
@@ -284,13 +311,15 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     struct wl_campaign_rows campaigns;
     struct wl_run_rows runs;
     struct wl_trial_rows trials;
+    struct wl_submission_rows jobs;
     int rc = wl_cmd_store_open(rest, &s, a, e);
     if (rc == 0) rc = wl_cmd_campaign_find(s, o->campaign, &campaign, a, e);
     if (rc == 0) rc = wl_store_campaigns(s, &campaigns, a, e);
     if (rc == 0) rc = wl_store_runs(s, &(struct wl_run_filter) { .campaign = campaign }, &runs, a, e);
     if (rc == 0) rc = wl_store_trials(s, campaign, &trials, a, e);
+    if (rc == 0) rc = wl_store_submissions(s, campaign, &jobs, a, e);
     if (rc) return rc;
-    print_all(s, o, campaign, &campaigns, &runs, &trials, a);
+    print_all(s, o, campaign, &campaigns, &runs, &trials, &jobs, a);
     return WL_EXIT_OK;
 }
 

@@ -228,7 +228,8 @@ def what_is_missing_is_reported_before_anything_starts(bench):
     r = bench.run("sweep", "b.ini", "--set", "data.path=new", "--set", "data.prepare=wattlaw-train data {data}",
                   env={**bench.env, "PATH": os.path.dirname(bench.toy) + ":/usr/bin:/bin"}, status=1)
     contains(r.stderr, "wattlaw-train: command not found; write {train} for")
-    contains(bench.run("sweep", "b.ini", "--set", "launch.launcher=slurm", status=1).stderr, "slurm")
+    nowhere = {**bench.env, "SLURM_CONF": "/proc/nowhere/slurm.conf"}
+    contains(bench.run("sweep", "b.ini", "--set", "launch.launcher=slurm", env=nowhere, status=1).stderr, "sbatch: ")
     contains(bench.run("sweep", "b.ini", "--set", "launch.launcher=locl", status=1).stderr, "did you mean local?")
     contains(bench.run("sweep", "b.ini", "--set", "measure.sensors=rapll", status=1).stderr, "did you mean rapl?")
     contains(bench.run("sweep", "no.ini", status=1).stderr, "no.ini")
@@ -426,7 +427,7 @@ def a_dry_run_fails_where_the_sweep_would(bench):
         check(real.returncode != 0 and len(error) == 1, real.stderr)
         check(dry.returncode == real.returncode and error[0] in dry.stderr.splitlines(), sets, error, dry.returncode, dry.stderr)
 
-    for reasons in (["launch.launcher=slurm"], ["launch.launcher=locl"], ["launch.command=no-such-command"],
+    for reasons in (["launch.launcher=locl"], ["launch.command=no-such-command"],
                     ["launch.cwd=/proc", "launch.command=./toy"], ["data.path=/proc/nowhere"],
                     ["data.path=/proc/nowhere", "data.prepare=no-such-command {data}"], ["sweep.workers=100000"],
                     ["measure.sensors=nvml", "measure.nvml_library=/proc/nowhere"], ["campaign.store=file/a"],

@@ -46,7 +46,7 @@ ZSH = r"""
 zmodload zsh/zpty
 zpty z "TERM=dumb zsh -f -i"
 zpty -w z "PROMPT=; unsetopt prompt_sp prompt_cr; fpath=(${(q)1} \$fpath); autoload -Uz compinit; compinit -u -D
-setopt auto_list no_beep; LISTMAX=0; stty -echo cols 200 rows 500; bindkey '^I' list-choices
+setopt auto_list no_beep; LISTMAX=400; stty -echo cols 200 rows 500; bindkey '^I' list-choices
 listed() { BUFFER=; zle -M LIS''TED }; zle -N listed; bindkey '^Xq' listed; print -r REA''DY"
 local line text
 until [[ $line == *READY* ]]; do zpty -r z line || exit; done

@@ -106,13 +106,15 @@ int wl_sweep_dry_run(const struct wl_experiment *x, bool json, bool all, struct 
     struct wl_grid g = { 0 };
     struct wl_footprint footprint = x->measure.footprint;
     struct wl_arena *held = wl_arena_new(a); /* sensors, and reservations of devices */
-    int rc = wl_sweep_check(x, &g, held, e);
+    const char *scripts;
+    int rc = wl_sweep_check(x, &g, &scripts, held, e);
     if (rc == 0) rc = wl_cmd_footprint_complete(&footprint, a, e);
     if (g.n_trials) {
         struct wl_err why;
         int plan_rc = json ? plan_json(x, &g, a, &why) : plan_text(x, &g, all, a, &why);
         if (rc == 0 && plan_rc < 0) rc = wl_fail(e, plan_rc, "%s", why.msg);
     }
+    if (rc == 0 && scripts && !json) wl_print("scripts in %s: each can be submitted, any number of times\n", scripts);
     wl_arena_free(held);
     return rc < 0 ? rc : WL_EXIT_OK;
 }

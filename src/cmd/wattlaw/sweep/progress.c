@@ -66,7 +66,8 @@ void wl_sweep_view_run(void *ctx, const struct wl_grid *g, size_t planned, int64
     struct wl_arena *a = wl_arena_new(NULL);
     const struct wl_planned_run *p = &g->runs[planned];
     wl_progress_clear(&v->bar);
-    wl_eprint("%zu/%zu  run %lld  %s, repeat %lld: ", ++v->ended, v->to_run, (long long)run, g->trials[p->trial].label,
+    v->ended += r->status != WL_RUN_INTERRUPTED; /* in a job: it gets another attempt */
+    wl_eprint("%zu/%zu  run %lld  %s, repeat %lld: ", v->ended, v->to_run, (long long)run, g->trials[p->trial].label,
               (long long)p->repeat);
     if (r->status == WL_RUN_DONE) {
         wl_eprint("%s", wl_human_time(a, (double)(r->end_ns - r->start_ns) / WL_NS_PER_S));

@@ -12,6 +12,10 @@ static void result_json(const struct wl_sweep_view *v, const struct wl_sweep_res
     wl_json_add_int(root, "runs", (int64_t)r->planned);
     wl_json_add_int(root, "done", (int64_t)r->done);
     wl_json_add_int(root, "done_before", (int64_t)r->done_before);
+    if (wl_experiment_is_batch(v->x)) {
+        wl_json_add_int(root, "in_queue", (int64_t)r->in_queue);
+        wl_json_add_int(root, "not_submitted", (int64_t)r->not_submitted);
+    }
     if (r->n_limits) wl_stop_at_states_json(r->limits, r->n_limits, NAN, root);
     if (v->grid) wl_sweep_trials_json(v->grid, root);
     struct wl_json *failed = wl_json_add_array(root, "failed");
@@ -33,6 +37,9 @@ static void result_text(const struct wl_experiment *x, const struct wl_sweep_res
         wl_print("failed  run %lld  %s, repeat %lld: %s (%s)\n", (long long)r->failed[i].run, r->failed[i].trial,
                  (long long)r->failed[i].repeat, r->failed[i].error, r->failed[i].log);
     if (r->n_failed) wl_print("use --retry-failed to run these again\n");
+    if (r->in_queue + r->not_submitted)
+        wl_print("%zu job%s in the queue, %zu run%s not submitted: the same command collects and goes on\n",
+                 r->in_queue, r->in_queue == 1 ? "" : "s", r->not_submitted, r->not_submitted == 1 ? "" : "s");
     if (r->done) wl_print("next: wattlaw recommend %s; wattlaw report %s\n", r->store, r->store);
 }
 

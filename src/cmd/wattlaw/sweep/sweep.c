@@ -8,7 +8,7 @@
 struct options {
     struct wl_strs axis, set, stop_at;
     const char *epoch_regex;
-    bool dry_run, cap_dry_run, retry_failed, json, keys, quiet, all;
+    bool dry_run, cap_dry_run, retry_failed, detach, json, keys, quiet, all;
 };
 
 static const struct wl_opt rows[] = {
@@ -40,7 +40,8 @@ static const struct wl_opt rows[] = {
     { .name = "dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, dry_run),
-      .help = "print trials, runs, their order and commands, and check the experiment; run nothing" },
+      .help = "print trials, runs, their order and commands, and check the experiment; run nothing; for launcher slurm "
+              "write the scripts" },
     { .name = "cap-dry-run",
       .type = WL_FLAG,
       .offset = offsetof(struct options, cap_dry_run),
@@ -49,6 +50,10 @@ static const struct wl_opt rows[] = {
       .type = WL_FLAG,
       .offset = offsetof(struct options, retry_failed),
       .help = "run failed runs again" },
+    { .name = "detach",
+      .type = WL_FLAG,
+      .offset = offsetof(struct options, detach),
+      .help = "launcher slurm or command: collect what has ended, submit what is missing, and do not wait" },
     { .name = "json", .type = WL_FLAG, .offset = offsetof(struct options, json), .help = "print the result as JSON" },
     WL_ALL_OPT_ROW(struct options),
     { .name = "keys",
@@ -72,6 +77,7 @@ static int run_campaign(const struct options *o, const struct wl_experiment *x, 
     if (rc == 0) rc = wl_signals_open(&signals, false, a, e);
     if (rc < 0) return rc;
     struct wl_sweep_opts how = { .retry_failed = o->retry_failed,
+                                 .detach = o->detach,
                                  .signals = signals,
                                  .limits = limits,
                                  .n_limits = o->stop_at.n,

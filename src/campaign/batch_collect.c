@@ -1,0 +1,355 @@
+/* What jobs have left in the campaign's folder becomes runs of its store. docs/adr/158 */
+#include "campaign/batch.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { LOG_TAIL_BYTES = 4096 };
+
+/* After the end of a job, for a shared file system that shows files late. */
+static const double SHARD_WAIT_S = 10;
+
+/* ---- how a run without a complete measurement ended ---- */
+
+struct batch_end {
+    enum wl_run_status status;
+    const char *error;
+};
+
+static const char *job_text(const struct wl_submission_row *row, struct wl_arena *a)
+{
+    return wl_strf(a, "job %s%s%s", row->job ? row->job : "?", row->nodes ? " on " : "", row->nodes ? row->nodes : "");
+}
+
+static struct batch_end ended(enum wl_run_status status, const char *error)
+{
+    return (struct batch_end) { status, error };
+}
+
+static struct batch_end end_by_outcome(const struct wl_submission_row *row, struct wl_arena *a)
+{
+    const char *job = job_text(row, a), *why = row->why ? row->why : "no reason is known";
+    switch (wl_batch_state_find(row->outcome)) {
+    case WL_BATCH_FAILED: return ended(WL_RUN_FAILED, wl_strf(a, "%s failed: %s", job, why));
+    case WL_BATCH_CANCELLED: return ended(WL_RUN_FAILED, wl_strf(a, "%s was cancelled", job));
+    case WL_BATCH_TIMEOUT:
+        return ended(WL_RUN_INTERRUPTED,
+                     wl_strf(a, "%s reached its time limit%s%s", job, isnan(row->time_limit_s) ? "" : " of ",
+                             isnan(row->time_limit_s) ? "" : wl_human_time(a, row->time_limit_s)));
+    case WL_BATCH_LOST: return ended(WL_RUN_INTERRUPTED, wl_strf(a, "%s was lost: %s", job, why));
+    case WL_BATCH_DONE: return ended(WL_RUN_INTERRUPTED, wl_strf(a, "%s ended and left no complete shard", job));
+    default: return ended(WL_RUN_INTERRUPTED, wl_strf(a, "%s has vanished from the batch system", job));
+    }
+}
+
+/* An interrupted run gets another attempt, but not without end. */
+static struct batch_end limit_attempts(const struct wl_sweep *s, const struct wl_run_row *run, struct batch_end end,
+                                       struct wl_arena *a)
+{
+    const int64_t retries = s->x->launch.batch.retries;
+    if (end.status != WL_RUN_INTERRUPTED || run->attempt <= retries) return end;
+    return ended(WL_RUN_FAILED,
+                 wl_strf(a, "%s; it was attempt %lld, and retries = %lld", end.error ? end.error : "stopped",
+                         (long long)run->attempt, (long long)retries));
+}
+
+/* ---- a shard ---- */
+
+struct taking {
+    struct wl_batch_collector *c;
+    struct wl_batch_queue *q;
+    const char *name;
+    struct wl_batch_shard_name parsed;
+    struct wl_store *from;
+    struct wl_run_row row;           /* its run */
+    const char *key;                 /* of its trial */
+    struct wl_run_row *run;          /* which it becomes; NULL: another attempt is planned */
+    int64_t trial;                   /* in the store */
+    struct wl_batch_open *submitted; /* its submission; NULL: submitted by hand */
+    struct wl_arena *a;
+};
+
+/* Names a shard that is not taken; 0: collecting goes on. */
+static int leave(const struct taking *t, const char *why)
+{
+    wl_log(WL_WARN, "campaign", "%s/%s/%s: left where it is: %s", t->q->s->folder, WL_BATCH_SHARDS_FOLDER, t->name,
+           why);
+    wl_strs_add(t->c->a, &t->c->left, t->name);
+    return 0;
+}
+
+const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a)
+{
+    struct wl_file_mapping file;
+    struct wl_err e;
+    if (wl_file_map(path, "", &file, a, &e) < 0) return wl_strdup(a, e.msg);
+    const uint32_t crc = wl_crc32c(0, file.p, file.n);
+    if (file.n && crc == name->crc) return NULL;
+    return wl_strf(a, "its CRC-32C is %08x, its name says %08x: it is truncated or damaged", (unsigned)crc,
+                   (unsigned)name->crc);
+}
+
+/* One campaign with one trial and one closed run. */
+static int read_shard(struct taking *t, const char *path, const char **experiment, const char **campaign,
+                      struct wl_err *e)
+{
+    struct wl_campaign_rows campaigns;
+    struct wl_trial_rows trials;
+    struct wl_run_rows runs;
+    int rc = wl_store_open(&t->from, path, WL_STORE_READ, t->a, e);
+    if (rc == 0) rc = wl_store_campaigns(t->from, &campaigns, t->a, e);
+    if (rc == 0) rc = wl_store_trials(t->from, 0, &trials, t->a, e);
+    if (rc == 0) rc = wl_store_runs(t->from, &(struct wl_run_filter) { 0 }, &runs, t->a, e);
+    if (rc < 0) return rc;
+    if (campaigns.n != 1 || trials.n != 1 || runs.n != 1)
+        return wl_fail(e, WL_EINVAL, "not a shard: expected one campaign, trial and run, not %zu, %zu and %zu",
+                       campaigns.n, trials.n, runs.n);
+    t->row = runs.v[0];
+    t->key = trials.v[0].key;
+    *campaign = campaigns.v[0].name;
+    *experiment = campaigns.v[0].experiment;
+    if (t->row.status >= WL_RUN_DONE) return 0;
+    return wl_fail(e, WL_EINVAL, "its run is %s: expected one that has ended", wl_run_status_names[t->row.status]);
+}
+
+/* Is it of this campaign? NULL: it is. */
+static const char *why_foreign(struct taking *t, const char *campaign, const char *experiment)
+{
+    struct wl_sweep *s = t->q->s;
+    struct wl_err e;
+    if (!wl_str_eq(campaign, s->x->campaign.name))
+        return wl_strf(t->a, "it is of campaign %s, not of %s", campaign, s->x->campaign.name);
+    if (wl_sweep_check_text(s, experiment ? experiment : "", &e) < 0) return wl_strdup(t->a, e.msg);
+    for (size_t i = 0; i < t->q->trials.n; i++)
+        if (wl_str_eq(t->q->trials.v[i].key, t->key)) t->trial = t->q->trials.v[i].id;
+    if (!t->trial) return wl_strf(t->a, "the campaign has no trial %s", t->key);
+    if (t->row.repeat != t->parsed.repeat || t->row.status != t->parsed.status)
+        return "its name is not that of its run";
+    return NULL;
+}
+
+/* Finds the run that it becomes, or the reason why there is none. */
+static const char *find_run(struct taking *t)
+{
+    struct wl_run_row *newest = NULL;
+    for (size_t i = 0; i < t->q->runs.n; i++) {
+        struct wl_run_row *r = &t->q->runs.v[i];
+        if (r->trial != t->trial || r->repeat != t->parsed.repeat) continue;
+        if (!newest || r->attempt > newest->attempt) newest = r;
+    }
+    if (!newest) return "the campaign has no such repeat";
+    if (newest->status == WL_RUN_DONE) return wl_strf(t->a, "run %lld is done already", (long long)newest->id);
+    struct wl_batch_open *other = NULL;
+    for (size_t i = 0; i < t->q->n_open; i++) {
+        struct wl_batch_open *o = &t->q->open[i];
+        if (o->run != newest) continue;
+        const char *id = o->row.job ? wl_batch_file_id(o->row.job, t->a) : NULL;
+        if (wl_str_eq(id, t->parsed.job))
+            t->submitted = o;
+        else
+            other = o;
+    }
+    const bool done = t->row.status == WL_RUN_DONE;
+    if (newest->status == WL_RUN_PLANNED && (t->submitted || !other || done)) return t->run = newest, NULL;
+    if (newest->status != WL_RUN_PLANNED && done) return NULL;
+    return wl_strf(t->a, "job %s did not complete run %lld, which %s", t->parsed.job, (long long)newest->id,
+                   other ? "another job is in the queue for" : "has ended since");
+}
+
+/* A job that was stopped does not know why, nor does one whose command ended first: the batch system does, once the job
+ * has ended. */
+static bool is_too_early(const struct taking *t)
+{
+    return t->row.status != WL_RUN_DONE && t->submitted && !t->submitted->ended;
+}
+
+static int record_shard(struct taking *t, int64_t run, struct wl_err *e)
+{
+    int64_t id;
+    if (t->submitted) {
+        struct wl_submission_row *row = &t->submitted->row;
+        row->shard = t->name;
+        if (!t->submitted->ended) {
+            row->state = WL_SUBMISSION_ENDED;
+            row->outcome = wl_batch_state_names[t->row.status == WL_RUN_DONE ? WL_BATCH_DONE : WL_BATCH_FAILED];
+            row->why = NULL;
+            row->ended_wall_ns = wl_wall_ns();
+        }
+        return wl_store_update_submission(t->q->s->store, row, e);
+    }
+    const struct wl_submission_row row = { .run = run,
+                                           .launcher = t->q->s->launcher->name,
+                                           .token = "",
+                                           .job = t->parsed.job,
+                                           .state = WL_SUBMISSION_ENDED,
+                                           .n_nodes = 1,
+                                           .time_limit_s = NAN,
+                                           .shard = t->name,
+                                           .sent_wall_ns = wl_wall_ns(),
+                                           .ended_wall_ns = wl_wall_ns() };
+    return wl_store_add_submission(t->q->s->store, &row, &id, e);
+}
+
+/* Was the job ended from outside? What a wattlaw that was killed has stored is not a failure of the run, unless memory
+ * ran out. */
+static bool is_ended_from_outside(const struct taking *t)
+{
+    const struct wl_submission_row *row = &t->submitted->row;
+    switch (wl_batch_state_find(row->outcome)) {
+    case WL_BATCH_TIMEOUT:
+    case WL_BATCH_LOST:
+    case WL_BATCH_CANCELLED: return true;
+    case WL_BATCH_FAILED: return t->row.status == WL_RUN_INTERRUPTED && wl_str_eq(row->why, "OUT_OF_MEMORY");
+    default: return false;
+    }
+}
+
+static struct wl_shard_take take_of(const struct taking *t)
+{
+    struct wl_shard_take take = { .from = t->from, .row = &t->row, .status = t->row.status, .error = t->row.error };
+    if (t->row.status == WL_RUN_DONE || !t->submitted || !t->run) return take;
+    if (!is_ended_from_outside(t)) {
+        const struct batch_end end = limit_attempts(t->q->s, t->run, ended(take.status, take.error), t->a);
+        take.status = end.status;
+        take.error = end.error;
+        return take;
+    }
+    const struct batch_end end = limit_attempts(t->q->s, t->run, end_by_outcome(&t->submitted->row, t->a), t->a);
+    take.status = end.status;
+    take.error = end.error;
+    return take;
+}
+
+static int write_run(struct taking *t, struct wl_run_result *out, struct wl_err *e)
+{
+    struct wl_sweep *s = t->q->s;
+    const struct wl_run_plan plan = {
+        .trial = t->trial, .repeat = t->parsed.repeat, .seed = (int64_t)t->row.seed, .retry_failed = true
+    };
+    const struct wl_shard_take take = take_of(t);
+    int64_t run = t->run ? t->run->id : 0;
+    int rc = t->run ? 0 : wl_store_plan_run(s->store, &plan, &run, e);
+    if (rc == 0) rc = wl_shard_take_run(s->store, run, &take, out, t->a, e);
+    return rc ? rc : record_shard(t, run, e);
+}
+
+static int take_shard(struct taking *t, size_t *taken, struct wl_err *e)
+{
+    struct wl_sweep *s = t->q->s;
+    const char *path = wl_strf(t->a, "%s/%s/%s", s->folder, WL_BATCH_SHARDS_FOLDER, t->name);
+    const char *campaign = NULL, *experiment = NULL, *why = wl_batch_shard_damage(path, &t->parsed, t->a);
+    struct wl_run_result result;
+    if (why) return leave(t, why);
+    if (read_shard(t, path, &experiment, &campaign, e) < 0) return leave(t, e->msg);
+    why = why_foreign(t, campaign, experiment);
+    if (!why) why = find_run(t);
+    if (why) return leave(t, why);
+    if (is_too_early(t)) return 0;
+    int rc = wl_store_begin(s->store, e);
+    if (rc == 0) rc = write_run(t, &result, e);
+    if (rc == 0) rc = wl_store_commit(s->store, e);
+    if (rc < 0) wl_store_rollback(s->store);
+    if (rc == WL_EINVAL) return leave(t, e->msg); /* what it holds is not what a wattlaw writes */
+    if (rc < 0) return rc;
+    if (t->run) t->run->status = result.status;
+    (*taken)++;
+    wl_sweep_run_ended(s, result.run, t->trial, t->parsed.repeat, t->row.folder, &result);
+    return 0;
+}
+
+/* ---- all of them ---- */
+
+static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+
+static struct wl_strs taken_names(const struct wl_batch_queue *q, struct wl_arena *a)
+{
+    struct wl_strs names = { 0 };
+    for (size_t i = 0; i < q->submissions.n; i++)
+        if (q->submissions.v[i].shard) wl_strs_add(a, &names, q->submissions.v[i].shard);
+    if (names.n) qsort(names.v, names.n, sizeof *names.v, by_text);
+    return names;
+}
+
+static bool is_in(const struct wl_strs *sorted, const char *name)
+{
+    return sorted->n && bsearch(&name, sorted->v, sorted->n, sizeof *sorted->v, by_text);
+}
+
+static bool was_left(const struct wl_batch_collector *c, const char *name)
+{
+    for (size_t i = 0; i < c->left.n; i++)
+        if (wl_str_eq(c->left.v[i], name)) return true;
+    return false;
+}
+
+int wl_batch_collect(struct wl_batch_collector *c, struct wl_batch_queue *q, size_t *taken, struct wl_arena *a,
+                     struct wl_err *e)
+{
+    struct wl_strs names;
+    const struct wl_strs before = taken_names(q, a);
+    int rc = wl_dir_list(wl_path_join(a, q->s->folder, WL_BATCH_SHARDS_FOLDER), &names, a, e);
+    if (rc < 0) return rc == WL_ENOENT ? 0 : rc;
+    for (size_t i = 0; i < names.n && rc == 0; i++) {
+        struct taking t = { .c = c, .q = q, .name = names.v[i], .a = wl_arena_new(a) };
+        if (wl_tempfile_is_name(t.name) || is_in(&before, t.name) || was_left(c, t.name))
+            ;
+        else if (!wl_batch_shard_parse(t.name, &t.parsed, t.a))
+            rc = leave(&t, "not the name of a shard");
+        else
+            rc = take_shard(&t, taken, e);
+        if (t.from) wl_store_close(t.from);
+        wl_arena_free(t.a);
+    }
+    return rc;
+}
+
+/* ---- jobs that left nothing ---- */
+
+static int close_run(struct wl_batch_queue *q, struct wl_batch_open *o, struct wl_run_result *out, struct wl_arena *a,
+                     struct wl_err *e)
+{
+    const struct batch_end as = limit_attempts(q->s, o->run, end_by_outcome(&o->row, a), a);
+    const char *output = wl_batch_output_find(q->s->folder, &o->row, NULL, a);
+    const char *said = output ? wl_file_tail(output, LOG_TAIL_BYTES, a) : "";
+    const bool slurm = q->s->launcher == &wl_launcher_slurm;
+    const struct wl_run_begin begin = { .host = o->row.nodes ? o->row.nodes : "unknown",
+                                        .boot_id = "",
+                                        .command = wl_strf(a, "job %s", o->row.job ? o->row.job : "?"),
+                                        .version = WL_VERSION,
+                                        .slurm = { .id = slurm ? o->row.job : NULL },
+                                        .at = { WL_NO_NS, WL_NO_NS } };
+    struct wl_run_end end = wl_run_end_none;
+    end.status = as.status;
+    end.error = as.error;
+    end.log_tail = *said ? said : NULL;
+    *out = (struct wl_run_result) { .status = as.status, .error = as.error, .run = o->run->id };
+    int rc = wl_store_run_begin(q->s->store, o->run->id, &begin, e);
+    return rc ? rc : wl_store_run_end(q->s->store, o->run->id, &end, NULL, e);
+}
+
+static bool is_due(const struct wl_batch_open *o)
+{
+    const bool waits = !wl_str_eq(o->row.outcome, wl_batch_state_names[WL_BATCH_CANCELLED]);
+    const double since_s = (double)(wl_wall_ns() - o->row.ended_wall_ns) / WL_NS_PER_S;
+    return o->ended && o->run->status == WL_RUN_PLANNED && (!waits || since_s >= SHARD_WAIT_S || since_s < 0);
+}
+
+int wl_batch_settle(struct wl_batch_queue *q, size_t *closed, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_sweep *s = q->s;
+    int rc = 0;
+    for (size_t i = 0; i < q->n_open && rc == 0; i++) {
+        struct wl_batch_open *o = &q->open[i];
+        struct wl_run_result result;
+        if (!is_due(o)) continue;
+        rc = wl_store_begin(s->store, e);
+        if (rc == 0) rc = close_run(q, o, &result, a, e);
+        if (rc == 0) rc = wl_store_commit(s->store, e);
+        if (rc < 0) wl_store_rollback(s->store);
+        if (rc < 0) return rc;
+        (*closed)++;
+        wl_sweep_run_ended(s, o->run->id, o->run->trial, o->run->repeat, NULL, &result);
+    }
+    return rc;
+}

@@ -1,0 +1,82 @@
+/* The script of a run: the same one is written before a submission and by --dry-run, and can be submitted any number of
+ * times. */
+#include "campaign/batch.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* The text that determines the trials; its name is its content, so that a script that waits for weeks finds the one
+ * that it was made for. */
+int wl_batch_scripts_open(struct wl_batch_scripts *s, struct wl_arena *a, struct wl_err *e)
+{
+    const char *text = s->x->expanded, *jobs = wl_path_join(a, s->folder, WL_BATCH_JOBS_FOLDER);
+    s->experiment = wl_strf(a, "%s/experiment-%016llx.ini", jobs, (unsigned long long)wl_hash_fnv1a(text));
+    int rc = wl_mkdirs(jobs, e);
+    if (rc == 0) rc = wl_mkdirs(wl_path_join(a, s->folder, WL_BATCH_SHARDS_FOLDER), e);
+    if (rc < 0 || wl_is_file(s->experiment)) return rc;
+    wl_tempfile_clean(jobs);
+    return wl_file_write(s->experiment, text, strlen(text), e);
+}
+
+static const char *own_path(const struct wl_experiment *x, struct wl_arena *a)
+{
+    char self[4096];
+    if (x->launch.batch.wattlaw) return x->launch.batch.wattlaw;
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    return n > 0 ? wl_strndup(a, self, (size_t)n) : "wattlaw";
+}
+
+/* The words of `wattlaw job`, after those of a container. */
+static const char *job_command(const struct wl_batch_scripts *s, const char *hash, int64_t repeat, struct wl_arena *a)
+{
+    const char *container = s->x->launch.batch.container;
+    char *argv[] = { (char *)own_path(s->x, a),
+                     (char *)"job",
+                     (char *)"--folder",
+                     (char *)s->folder,
+                     (char *)"--experiment",
+                     (char *)s->experiment,
+                     (char *)"--trial",
+                     (char *)hash,
+                     (char *)"--repeat",
+                     wl_strf(a, "%lld", (long long)repeat),
+                     NULL };
+    return wl_strf(a, "%s%s%s", container ? container : "", container ? " " : "", wl_shell_quote(a, argv));
+}
+
+static const char *script_text(const struct wl_batch_scripts *s, const char *hash, int64_t repeat,
+                               const struct wl_batch_request *r, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    const char *setup = s->x->launch.batch.setup, *command = job_command(s, hash, repeat, a);
+    char here[4096];
+    wl_text_add(&t, "#!/bin/bash\n");
+    if (s->batch->directives) wl_text_add(&t, s->batch->directives(r, a));
+    wl_text_addf(&t, "# campaign %s: %s, repeat %lld. Can be submitted again: a finished run is not repeated.\n",
+                 s->x->campaign.name, r->trial->label, (long long)repeat);
+    wl_text_add(&t, "trap : TERM INT HUP # wattlaw gets these signals too, and this script has to outlive it\n");
+    if (getcwd(here, sizeof here)) wl_text_addf(&t, "cd %s || exit 1\n", wl_shell_quote(a, (char *[]) { here, NULL }));
+    if (setup) wl_text_addf(&t, "%s\n", setup);
+    wl_text_addf(&t, "%s\nstatus=$?\n", command);
+    wl_text_add(&t, "# ended by a signal: what it has measured is stored by another wattlaw\n");
+    wl_text_addf(&t, "[ $status -lt 128 ] || %s --salvage\nexit $status\n", command);
+    return t.s;
+}
+
+int wl_batch_script_write(const struct wl_batch_scripts *s, const char *hash, int64_t repeat, const char *token,
+                          struct wl_batch_request *r, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_atomic_file file;
+    const char *name = wl_batch_run_name(r->trial, hash, repeat, a);
+    const char *jobs = wl_path_join(a, s->folder, WL_BATCH_JOBS_FOLDER);
+    r->x = s->x;
+    r->name = wl_strf(a, "%s.%s.%s", s->x->campaign.name, wl_batch_run_name(r->trial, NULL, repeat, a), token);
+    r->script = wl_strf(a, "%s/%s.sh", jobs, name);
+    r->output = wl_strf(a, "%s/%s.%s%s.out", jobs, name, token, s->batch->directives ? ".%j" : "");
+    const char *text = script_text(s, hash, repeat, r, a);
+    int rc = wl_atomic_file_open(&file, r->script, WL_ATOMIC_FILE_INTERNAL_MANY, e);
+    if (rc == 0) rc = wl_atomic_file_write(&file, text, strlen(text), e);
+    if (rc == 0) rc = wl_atomic_file_commit(&file, e);
+    if (rc < 0) wl_atomic_file_discard(&file);
+    return rc;
+}

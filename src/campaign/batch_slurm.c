@@ -1,0 +1,211 @@
+/* Slurm, through sbatch, squeue, sacct and scancel. Sources: sbatch(1), squeue(1) (job state codes), sacct(1),
+ * slurm.conf(5) (MinJobAge, AccountingStorageType); messages of slurmstepd as of Slurm 22.05. */
+#include "campaign/batch.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- the job that is asked for ---- */
+
+/* sbatch reads quotes as sh does. */
+static void directive(struct wl_text *t, const char *option, const char *value)
+{
+    if (value)
+        wl_text_addf(t, "#SBATCH --%s=%s\n", option, wl_shell_quote(t->arena, (char *[]) { (char *)value, NULL }));
+}
+
+static void directive_count(struct wl_text *t, const char *option, int64_t n)
+{
+    if (n) wl_text_addf(t, "#SBATCH --%s=%lld\n", option, (long long)n);
+}
+
+/* Slurm counts in minutes. */
+static const char *time_text(double s, struct wl_arena *a)
+{
+    const long long minutes = (long long)((s + 59) / 60);
+    return wl_strf(a, "%lld-%02lld:%02lld:00", minutes / 1440, minutes / 60 % 24, minutes % 60);
+}
+
+static const char *slurm_directives(const struct wl_batch_request *r, struct wl_arena *a)
+{
+    const struct wl_batch_keys *k = &r->x->launch.batch;
+    struct wl_text t = WL_TEXT(a);
+    directive(&t, "job-name", r->name);
+    directive(&t, "output", r->output);
+    wl_text_add(&t, "#SBATCH --open-mode=append\n#SBATCH --no-requeue\n");
+    directive(&t, "partition", k->partition);
+    directive(&t, "account", k->account);
+    directive(&t, "qos", k->qos);
+    directive(&t, "constraint", k->constraint);
+    directive_count(&t, "nodes", r->nodes);
+    directive_count(&t, "ntasks", r->trial->workers);
+    directive_count(&t, "cpus-per-task", r->trial->threads);
+    directive_count(&t, "gpus-per-node", k->gpus_per_node);
+    directive(&t, "gres", k->gres);
+    if (r->time_limit_s > 0) directive(&t, "time", time_text(r->time_limit_s, a));
+    if (k->exclusive) wl_text_add(&t, "#SBATCH --exclusive\n");
+    directive(&t, "exclude", r->exclude_nodes);
+    if (k->sbatch_options) wl_text_addf(&t, "#SBATCH %s\n", k->sbatch_options);
+    return t.s;
+}
+
+/* A limit on submitted jobs is reached, which sbatch names: later the same job is accepted. */
+static bool is_full(const char *text)
+{
+    static const char *const limits[] = { "MaxSubmitJob", "SubmitJobs", "MaxJobCount" };
+    for (size_t i = 0; i < WL_COUNT(limits); i++)
+        if (strcasestr(text, limits[i])) return true;
+    return false;
+}
+
+/* "4711" or "4711;cluster" in the last line. */
+static int slurm_submit(const struct wl_batch_request *r, const char **job, struct wl_arena *a, struct wl_err *e)
+{
+    char *text;
+    char *argv[] = { (char *)"sbatch", (char *)"--parsable", (char *)r->script, NULL };
+    int rc = wl_batch_program(argv, &text, a, e);
+    if (rc == WL_EINVAL && is_full(e->msg)) return e->code = WL_EPERM;
+    if (rc < 0) return rc;
+    const char *answer = wl_str_strip(a, text), *line = strrchr(answer, '\n');
+    line = line ? line + 1 : answer;
+    const size_t n = strspn(line, "0123456789");
+    if (n == 0) return wl_fail(e, WL_EUNAVAIL, "sbatch: printed '%s' in place of a job's id", answer);
+    *job = wl_strndup(a, line, n);
+    return 0;
+}
+
+static int slurm_cancel(const struct wl_experiment *x, const struct wl_strs *jobs, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs words = { 0 };
+    char *text;
+    (void)x;
+    wl_strs_add(a, &words, "scancel");
+    for (size_t i = 0; i < jobs->n; i++) wl_strs_add(a, &words, jobs->v[i]);
+    return wl_batch_program(wl_strs_argv(&words, a), &text, a, e);
+}
+
+static const char *slurm_environment(const struct wl_experiment *x)
+{
+    (void)x;
+    const char *id = getenv("SLURM_JOB_ID");
+    return id && *id ? id : NULL;
+}
+
+/* ---- states ---- */
+
+/* squeue(1), "JOB STATE CODES". */
+static enum wl_batch_state state_of(const char *word)
+{
+    static const struct {
+        const char *word;
+        enum wl_batch_state state;
+    } words[] = {
+        { "PENDING", WL_BATCH_WAITING },       { "CONFIGURING", WL_BATCH_WAITING },
+        { "REQUEUED", WL_BATCH_WAITING },      { "REQUEUE_FED", WL_BATCH_WAITING },
+        { "REQUEUE_HOLD", WL_BATCH_WAITING },  { "SPECIAL_EXIT", WL_BATCH_WAITING },
+        { "RESV_DEL_HOLD", WL_BATCH_WAITING }, { "RUNNING", WL_BATCH_RUNNING },
+        { "COMPLETING", WL_BATCH_RUNNING },    { "SUSPENDED", WL_BATCH_RUNNING },
+        { "STOPPED", WL_BATCH_RUNNING },       { "SIGNALING", WL_BATCH_RUNNING },
+        { "STAGE_OUT", WL_BATCH_RUNNING },     { "RESIZING", WL_BATCH_RUNNING },
+        { "COMPLETED", WL_BATCH_DONE },        { "FAILED", WL_BATCH_FAILED },
+        { "OUT_OF_MEMORY", WL_BATCH_FAILED },  { "DEADLINE", WL_BATCH_FAILED },
+        { "TIMEOUT", WL_BATCH_TIMEOUT },       { "PREEMPTED", WL_BATCH_LOST },
+        { "NODE_FAIL", WL_BATCH_LOST },        { "BOOT_FAIL", WL_BATCH_LOST },
+        { "REVOKED", WL_BATCH_LOST },          { "CANCELLED", WL_BATCH_CANCELLED },
+    };
+    for (size_t i = 0; i < WL_COUNT(words); i++)
+        if (wl_str_eq(word, words[i].word)) return words[i].state;
+    return WL_BATCH_RUNNING; /* one that this version does not know: it is listed */
+}
+
+struct listing {
+    struct wl_batch_job *v;
+    size_t n;
+    struct wl_arena *a;
+};
+
+/* The job of a line: by its id, else by the token at the end of its name. */
+static struct wl_batch_job *job_of(const struct listing *l, const char *id, const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].id ? wl_str_eq(l->v[i].id, id) : dot && wl_str_eq(l->v[i].token, dot + 1)) return &l->v[i];
+    return NULL;
+}
+
+/* "4711|RUNNING|None|n[1-2]|NAME"; a name may hold anything, and comes last. */
+static void read_line(const struct listing *l, char *line)
+{
+    enum { ID, STATE, WHY, NODES, NAME, FIELDS };
+    const char *field[FIELDS];
+    for (int i = 0; i < FIELDS; i++) {
+        field[i] = i == NAME ? line : strsep(&line, "|");
+        if (!field[i] || (i < NAME && !line)) return;
+    }
+    struct wl_batch_job *job = job_of(l, field[ID], field[NAME]);
+    if (!job) return;
+    char *state = wl_strndup(l->a, field[STATE], strcspn(field[STATE], " +")); /* sacct: "CANCELLED by 1000" */
+    job->id = wl_strdup(l->a, field[ID]);
+    job->state = state_of(state);
+    if (*field[NODES] && !wl_str_starts(field[NODES], "None")) job->nodes = wl_strdup(l->a, field[NODES]);
+    const bool says = *field[WHY] && !wl_str_eq(field[WHY], "None") && job->state == WL_BATCH_WAITING;
+    job->why = says ? wl_strdup(l->a, field[WHY]) : job->state == WL_BATCH_WAITING ? NULL : state;
+}
+
+static void read_lines(const struct listing *l, char *text)
+{
+    for (char *line; (line = strsep(&text, "\n"));) read_line(l, line);
+}
+
+/* One call for all jobs of the user; ended ones stay listed for MinJobAge (300 s). */
+static int ask_squeue(const struct listing *l, struct wl_err *e)
+{
+    char *text, *user = wl_strf(l->a, "%u", (unsigned)geteuid());
+    char *argv[] = {
+        (char *)"squeue",         (char *)"-h", (char *)"-t", (char *)"all", (char *)"-u", user, (char *)"-o",
+        (char *)"%i|%T|%r|%N|%j", NULL
+    };
+    int rc = wl_batch_program(argv, &text, l->a, e);
+    if (rc == 0) read_lines(l, text);
+    return rc;
+}
+
+/* Jobs that squeue does not list any more, from the site's accounting. Without one nothing is learnt; a database that
+ * is down is waited for. */
+static int ask_sacct(const struct listing *l, struct wl_err *e)
+{
+    struct wl_text ids = WL_TEXT(l->a);
+    char *text;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].state == WL_BATCH_UNKNOWN && l->v[i].id) wl_text_addf(&ids, "%s%s", ids.n ? "," : "", l->v[i].id);
+    if (!ids.n) return 0;
+    char *argv[] = { (char *)"sacct",
+                     (char *)"-n",
+                     (char *)"-P",
+                     (char *)"-X",
+                     (char *)"-j",
+                     ids.s,
+                     (char *)"--format=JobIDRaw,State,Reason,NodeList,JobName",
+                     NULL };
+    int rc = wl_batch_program(argv, &text, l->a, e);
+    if (rc == 0) read_lines(l, text);
+    return rc == WL_EUNAVAIL ? rc : 0;
+}
+
+static int slurm_states(const struct wl_experiment *x, struct wl_batch_job *v, size_t n, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    const struct listing l = { v, n, a };
+    (void)x;
+    for (size_t i = 0; i < n; i++) v[i].state = WL_BATCH_UNKNOWN;
+    int rc = ask_squeue(&l, e);
+    return rc ? rc : ask_sacct(&l, e);
+}
+
+const struct wl_batch wl_batch_slurm = { .directives = slurm_directives,
+                                         .submit = slurm_submit,
+                                         .states = slurm_states,
+                                         .cancel = slurm_cancel,
+                                         .environment = slurm_environment };

@@ -1,0 +1,179 @@
+"""Runs as jobs of a batch system that a site's own commands reach, and every way in which such a job can end."""
+
+import glob
+
+from harness import *
+
+SITE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "site.py")
+
+
+def experiment(bench, name, command, sweep="workers = 1", repeats=1, launch=""):
+    bench.env["TMPDIR"] = bench.world
+    site = f"{sys.executable} {SITE} {bench.path('site')}"
+    os.makedirs(bench.path("site"), exist_ok=True)
+    return bench.write(f"{name}.ini", f"""
+[campaign]
+name = {name}
+repeats = {repeats}
+[sweep]
+workload = toy
+{sweep}
+[measure]
+sensors = proc,cpu_model
+[launch]
+launcher = command
+command = {command}
+grace = 200ms
+poll = 100ms
+oversubscribe = yes
+submit_command = {site} submit {{script}} {{output}} {{name}}
+states_command = {site} states {{jobs}}
+cancel_command = {site} cancel {{jobs}}
+job_variable = SITE_JOB
+{launch}
+""")
+
+
+def site(bench, *words):
+    subprocess.run([sys.executable, SITE, bench.path("site"), *words], check=True, env=bench.env)
+
+
+def states(bench, name):
+    return bench.rows(f"{name}/wattlaw.db", "SELECT status, attempt FROM run ORDER BY id")
+
+
+def marks(bench, name, n=1):
+    return lambda: len(glob.glob(bench.path(name, "runs", "*", "marks"))) >= n
+
+
+def a_campaign_through_a_site(bench):
+    ini = experiment(bench, "lab", f"toy epochs=1 ms=20 workers={{workers}} touch={bench.path('ended')}", "workers = 1,2", 2, "max_in_queue = 2")
+    r = bench.run("sweep", ini, "--json", "--quiet")
+    check(json.loads(r.stdout)["done"] == 4, r.stdout, r.stderr)
+    check(bench.read("ended").count("\n") == 4, "each run once")
+    rows = bench.rows("lab/wattlaw.db", "SELECT count(DISTINCT job), min(launcher), sum(outcome = 'done'), sum(shard IS NOT NULL) FROM submission")
+    check(rows == [(4, "command", 4, 4)], rows)
+    check(bench.rows("lab/wattlaw.db", "SELECT count(*) FROM observations WHERE energy_j > 0 AND estimated") == [(4,)], "with energies")
+    contains(bench.run("show", "lab").stdout, "done")
+    bench.run("rebuild", "lab")
+    ini = experiment(bench, "lab", f"toy epochs=1 ms=20 workers={{workers}} touch={bench.path('ended')}", "workers = 1,2,3", 2)
+    contains(bench.run("sweep", ini, "--quiet").stdout, "6 of 6 runs")
+
+
+def ends_that_are_not_the_runs_own(bench):
+    """A time limit doubles; a lost job is repeated; both end after so many retries."""
+    ini = experiment(bench, "ends", f"sh -c 'test -e {bench.path('go')} || sleep 600'", launch="time_limit = 10m\nretries = 2")
+    p = bench.start("sweep", ini, "--quiet")
+    for attempt, outcome in enumerate(("timeout", "lost"), 1):
+        bench.wait_until(f"attempt {attempt}", marks(bench, "ends", attempt))
+        bench.wait_until("its id is known", lambda: bench.rows("ends/wattlaw.db", "SELECT count(*) FROM submission WHERE job IS NOT NULL")[0][0] == attempt)
+        site(bench, "end", f"{attempt}.site", outcome)
+    bench.wait_until("attempt 3", marks(bench, "ends", 3))
+    site(bench, "end", "3.site", "timeout")
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 1, out, err)
+    contains(out, "reached its time limit of 20m", "attempt 3", "retries = 2")
+    check(states(bench, "ends") == [("interrupted", 1), ("interrupted", 2), ("failed", 3)], states(bench, "ends"))
+    limits = bench.rows("ends/wattlaw.db", "SELECT time_limit_s, outcome FROM submission ORDER BY id")
+    check(limits == [(600, "timeout"), (1200, "lost"), (1200, "timeout")], limits)
+    contains(bench.rows("ends/wattlaw.db", "SELECT error FROM run WHERE attempt = 2")[0][0], "was lost")
+    bench.write("go", "")
+    contains(bench.run("sweep", ini, "--quiet", "--retry-failed").stdout, "1 of 1 runs")
+
+
+def a_batch_system_that_does_not_answer(bench):
+    ini = experiment(bench, "down", "toy epochs=1 ms=20")
+    bench.write("site/down", "")
+    r = bench.run("sweep", ini, "--detach", "--quiet", status=1)
+    contains(r.stderr, "cannot connect to server")
+    p = bench.start("sweep", ini, "--quiet")
+    line = p.stderr.readline()
+    while "waiting for the batch system" not in line:
+        check(line, "it does not say that it waits")
+        line = p.stderr.readline()
+    os.remove(bench.path("site/down"))
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 0, out, err)
+    contains(out, "1 of 1 runs")
+    check(states(bench, "down") == [("done", 1)], states(bench, "down"))
+
+
+def a_job_that_vanishes(bench):
+    ini = experiment(bench, "vanished", "toy epochs=1 ms=20", launch="retries = 1")
+    site_file = bench.path("site", "1.site")
+    text = open(ini, encoding="utf-8").read().replace(f"submit {{script}}", "submit /dev/null")
+    bench.write("vanished.ini", text)
+    bench.run("sweep", ini, "--detach", "--quiet")
+    bench.wait_until("ended", lambda: os.path.exists(site_file) and open(site_file, encoding="ascii").read() == "done")
+    for name in glob.glob(site_file + "*"):
+        os.remove(name)
+    r = bench.run("sweep", ini, "--detach", "--quiet", "--json")
+    check(json.loads(r.stdout)["in_queue"] == 1, r.stdout)
+    row = bench.rows("vanished/wattlaw.db", "SELECT state, outcome FROM submission")
+    check(row == [("ended", "unknown")], row)
+
+
+def a_cancelled_job_that_is_forgotten(bench):
+    """Nobody says any more that it was cancelled, and it is not repeated."""
+    ini = experiment(bench, "gone", "sleep 600")
+    bench.run("sweep", ini, "--detach", "--quiet")
+    bench.wait_until("it runs", marks(bench, "gone"))
+    bench.run("sweep", ini, "--detach", "--quiet")
+    contains(bench.run("status", "gone").stdout, "1 running in jobs")
+    contains(bench.run("cancel", "gone").stdout, "1 job cancelled")
+    site_file = bench.path("site", "1.site")
+    bench.wait_until("ended", lambda: open(site_file, encoding="ascii").read() == "cancelled")
+    for name in glob.glob(site_file + "*"):
+        os.remove(name)
+    contains(bench.run("sweep", ini, "--quiet", status=1).stdout, "was cancelled")
+    check(states(bench, "gone") == [("failed", 1)], states(bench, "gone"))
+    contains(bench.run("logs", "gone", "1").stdout, "==> the job", "interrupted")
+
+
+def what_cannot_be_salvaged_is_in_nobodys_way(bench):
+    """Measurements of a campaign whose folder is gone stay on the node; a job of the same name is measured beside them."""
+    ini = experiment(bench, "salvage", "toy epochs=1 ms=20")
+    bench.env["TMPDIR"] = bench.path("disk")
+    os.mkdir(bench.path("disk"))
+    bench.run("sweep", ini, "--detach", "--quiet")
+    bench.wait_until("its shard", lambda: glob.glob(bench.path("salvage", "shards", "*.done.*")))
+    trial = os.path.basename(glob.glob(bench.path("salvage", "shards", "*"))[0])[:16]
+    for name in glob.glob(bench.path("salvage", "shards", "*")) + glob.glob(bench.path("site", "*")):
+        os.remove(name)
+    left = bench.path("disk", f"wattlaw-jobs-{os.geteuid()}", f"{trial}.r1.1_site")
+    os.mkdir(left)
+    with open(f"{left}/target", "w", encoding="ascii") as f:
+        f.write(f"{bench.path('nowhere')}\n{trial}\n1\n1_site\n")
+    with open(f"{left}/wattlaw.db", "w", encoding="ascii") as f:
+        f.write("something that was measured")
+    script = glob.glob(bench.path("salvage", "jobs", "*.sh"))[0]
+    r = subprocess.run(["bash", script], env={**bench.env, "SITE_JOB": "1.site"}, text=True, capture_output=True, check=False)
+    check(r.returncode == 0 and "job 1_site was killed" in r.stderr, r.stdout, r.stderr)
+    check(bench.read("disk", f"wattlaw-jobs-{os.geteuid()}", f"{trial}.r1.1_site", "wattlaw.db") == "something that was measured", "kept")
+    check(len(os.listdir(os.path.dirname(left))) == 1, os.listdir(os.path.dirname(left)))
+    contains(bench.run("sweep", ini, "--quiet").stdout, "1 of 1 runs")
+
+
+def what_a_launcher_needs(bench):
+    ini = experiment(bench, "keys", "toy")
+    r = bench.run("sweep", ini, "--set", "launch.launcher=slrm", "--dry-run", status=1)
+    contains(r.stderr, "did you mean slurm")
+    text = bench.read("keys.ini")
+    bench.write("no.ini", "".join(line + "\n" for line in text.splitlines() if not line.startswith("job_variable")))
+    contains(bench.run("sweep", "no.ini", "--dry-run", status=1).stderr, "launcher = command requires job_variable")
+    bench.write("bad.ini", text.replace("{jobs}", "{job}"))
+    contains(bench.run("sweep", "bad.ini", "--quiet", "--detach", "--set", "campaign.name=bad", "--set", "launch.states_command=x {job}").stdout, "1 job")
+    contains(bench.run("sweep", "bad.ini", "--quiet", "--detach", "--set", "campaign.name=bad", "--set", "launch.states_command=x {job}", status=1).stderr,
+             "states_command: {job} is not a placeholder: expected {jobs}")
+    contains(bench.run("sweep", ini, "--set", "launch.workers_per_node=2", "--set", "sweep.workers=4", "--set",
+                       "launch.command=toy {workers}", "--dry-run", status=1).stderr, "put {measure} after its launcher")
+    contains(bench.run("sweep", ini, "--stop-at", "1h", status=2).stderr, "--stop-at: not with launcher = command")
+    contains(bench.run("sweep", ini, "--set", "launch.launcher=local", "--detach", status=2).stderr, "--detach: not with launcher = local")
+    contains(bench.run("job", "--folder", ".", "--experiment", "keys.ini", "--trial", "0" * 16, status=1).stderr, "has no trial 0000")
+    contains(bench.run("cancel", status=2).stderr, "expected the STORE")
+    contains(bench.run("logs", "bad", "9", status=1).stderr, "no run 9")
+
+
+main([a_campaign_through_a_site, ends_that_are_not_the_runs_own, a_batch_system_that_does_not_answer, a_job_that_vanishes, a_cancelled_job_that_is_forgotten,
+      what_cannot_be_salvaged_is_in_nobodys_way,
+      what_a_launcher_needs])

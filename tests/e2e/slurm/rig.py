@@ -1,0 +1,215 @@
+"""A real Slurm of many nodes on this machine. By hand, as root: rig.py FOLDER NODES, then `export SLURM_CONF=FOLDER/slurm.conf`
+
+Real nodes share neither host name nor /tmp nor /dev/shm nor a boot: each slurmd, and so each of its jobs, is in namespaces of its
+own with those, and its fake GPUs have UUIDs of their own. The daemons have their own munged, key, ports and spools in FOLDER,
+which has to be outside of /tmp and /dev/shm: a Slurm of this machine is not touched. Packages: slurm-wlm, munge.
+"""
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+
+NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "squeue", "scancel", "unshare")
+PATIENCE_S = 120
+
+CONF = """ClusterName=wattlaw
+SlurmctldHost=localhost
+SlurmctldPort={port}
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation={folder}/state
+SlurmdSpoolDir={folder}/%n
+SlurmctldPidFile={folder}/ctld.pid
+SlurmdPidFile={folder}/slurmd-%n.pid
+SlurmctldLogFile={folder}/ctld.log
+SlurmdLogFile={folder}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+TaskProlog={folder}/task-prolog
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU
+SchedulerParameters=bf_interval=2,batch_sched_delay=0,sched_interval=2
+ReturnToService=2
+KillWait=3
+MpiDefault=none
+CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
+JobCompType=jobcomp/none
+AccountingStorageType=accounting_storage/none
+SlurmdParameters=config_overrides
+SlurmdTimeout=10
+TreeWidth=16
+MaxJobCount=20000
+"""
+
+# What a job's environment must not have from the machine that submitted it, and what each node has of its own.
+PROLOG = """#!/bin/sh
+for name in TMPDIR WATTLAW_NODE_DIR XDG_RUNTIME_DIR; do echo "unset $name"; done
+n=$(hostname)
+mkdir -p /tmp/state
+echo "export WATTLAW_STATE_DIR=/tmp/state"
+echo "export WATTLAW_FAKE_NVML=gpus=2;board=${n#n};power=200"
+"""
+
+
+def why_not():
+    """Why no rig can be started here; None: one can."""
+    missing = [name for name in NEEDED if not shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")]
+    if missing:
+        return f"{', '.join(missing)}: not installed"
+    if os.geteuid() != 0:
+        return "nodes with namespaces of their own need root"
+    tried = subprocess.run(["unshare", "--uts", "--mount", "--ipc", "mount", "-t", "tmpfs", "tmpfs", "/tmp"], capture_output=True,
+                           text=True, check=False)
+    return f"no namespaces here: {tried.stderr.strip()}" if tried.returncode else None
+
+
+def free_ports(n):
+    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
+    ports = [s.getsockname()[1] for s in held]
+    for s in held:
+        s.close()
+    return ports
+
+
+class Rig:
+    """munged, slurmctld and the slurmd of `nodes` nodes with two CPUs each; the last two are in a partition of their own."""
+
+    def __init__(self, nodes=8, folder=None, more=""):
+        self.nodes = [f"n{i + 1}" for i in range(nodes)]
+        self.folder = folder or tempfile.mkdtemp(prefix="wattlaw-slurm-", dir="/var/tmp")
+        os.makedirs(self.path("state"), exist_ok=True)
+        self.write("munge.key", os.urandom(1024), 0o400)
+        self.write("task-prolog", PROLOG.encode(), 0o755)
+        port, *ports = free_ports(nodes + 1)
+        lines = [f"NodeName={n} NodeHostname=localhost NodeAddr=127.0.0.1 Port={p} CPUs=2 RealMemory=1000" for n, p in zip(self.nodes, ports)]
+        for n in self.nodes:
+            os.makedirs(self.path(n), exist_ok=True)
+            self.write(f"{n}.boot", f"{uuid.uuid4()}\n".encode())
+        self.write("hosts", ("127.0.0.1 localhost " + " ".join(self.nodes) + "\n").encode())
+        for name, members, more_of in (("main", self.nodes[:-2], "Default=YES"), ("spare", self.nodes[-2:], ""), ("short", self.nodes[:1], "MaxTime=1")):
+            lines.append(f"PartitionName={name} Nodes={','.join(members)} State=UP {more_of}")
+        self.write("slurm.conf", (CONF.format(port=port, folder=self.folder) + more + "\n".join(lines) + "\n").encode())
+        self.env = {**os.environ, "SLURM_CONF": self.path("slurm.conf"), "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
+        self.daemons = {}
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, data, mode=0o644):
+        with open(self.path(name), "wb") as f:
+            f.write(data)
+        os.chmod(self.path(name), mode)
+
+    def run(self, name, *command):
+        with open(self.path("daemons.log"), "ab") as log:
+            self.daemons[name] = subprocess.Popen(command, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                  start_new_session=True)
+
+    def start_controller(self, *options):
+        self.run("ctld", "slurmctld", "-D", *options)
+
+    def start_node(self, node):
+        boot = self.path(f"{node}.boot")
+        script = (f"hostname {node} && mount -t tmpfs -o size=256m tmpfs /tmp && mount -t tmpfs -o size=64m tmpfs /dev/shm && "
+                  f"mount --bind {boot} /proc/sys/kernel/random/boot_id && mount --bind {self.path('hosts')} /etc/hosts && "
+                  f"exec slurmd -D -N {node}")
+        self.run(node, "unshare", "--uts", "--mount", "--ipc", "--propagation", "private", "sh", "-c", script)
+
+    def start(self):
+        self.run("munged", "munged", "--foreground", "--force", "--socket", self.path("munge"), "--key-file", self.path("munge.key"),
+                 "--pid-file", self.path("munge.pid"), "--log-file", self.path("munge.log"), "--seed-file", self.path("seed"))
+        self.wait(lambda: os.path.exists(self.path("munge")), "munged")
+        self.start_controller("-c")
+        for node in self.nodes:
+            self.start_node(node)
+        self.wait(lambda: len(self.ask("sinfo", "-h", "-N", "-p", "main,spare", "-t", "idle", "-o", "%N").split()) == len(self.nodes), "all nodes")
+        return self
+
+    def wait(self, condition, what):
+        end = time.monotonic() + PATIENCE_S
+        while not condition():
+            ended = [name for name, p in self.daemons.items() if p.poll() is not None]
+            if ended or time.monotonic() > end:
+                raise RuntimeError(f"{what}: {ended} ended: {self.tail('daemons.log')} {self.tail('ctld.log')}")
+            time.sleep(0.1)
+
+    def kill(self, name, sig=signal.SIGKILL):
+        """Ends a daemon; of a node also all of its jobs, as a machine that loses its power."""
+        p = self.daemons.pop(name)
+        if name in self.nodes:
+            for pid in self.processes_of(p.pid):
+                with contextlib.suppress(OSError):
+                    os.kill(pid, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.kill(p.pid, sig)
+        p.wait(PATIENCE_S)
+
+    def lose(self, node):
+        """The same, and the controller, which would ping the node for most of a minute, knows it."""
+        self.kill(node)
+        self.ask("scontrol", "update", f"nodename={node}", "state=down", "reason=lost")
+
+    @staticmethod
+    def processes_of(pid):
+        """Those with the host name of a slurmd: its namespaces are its machine."""
+        with contextlib.suppress(OSError):
+            machine = os.readlink(f"/proc/{pid}/ns/uts")
+            found = []
+            for other in filter(str.isdigit, os.listdir("/proc")):
+                with contextlib.suppress(OSError):
+                    if os.readlink(f"/proc/{other}/ns/uts") == machine:
+                        found.append(int(other))
+            return found
+        return []
+
+    def ask(self, *command):
+        return subprocess.run(command, env=self.env, text=True, capture_output=True, check=False, timeout=PATIENCE_S).stdout.strip()
+
+    def tail(self, name):
+        with contextlib.suppress(OSError), open(self.path(name), encoding="utf-8", errors="replace") as f:
+            return f.read()[-600:]
+        return ""
+
+    def stop(self):
+        for node in [n for n in self.nodes if n in self.daemons]:
+            self.kill(node)
+        for name in list(self.daemons):
+            self.kill(name, signal.SIGTERM)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def __enter__(self):
+        return self.start()
+
+    def __exit__(self, *_):
+        self.stop()
+
+
+def started(nodes=8, attempts=3):
+    """A rig; another process may take one of its ports before its daemon does."""
+    for attempt in range(attempts):
+        rig = Rig(nodes)
+        try:
+            return rig.start()
+        except RuntimeError as why:
+            print(f"attempt {attempt + 1}: {why}", flush=True)
+            rig.stop()
+    sys.exit("no Slurm")
+
+
+if __name__ == "__main__":
+    reason = why_not()
+    if reason:
+        sys.exit(reason)
+    rig = Rig(int(sys.argv[2]), os.path.abspath(sys.argv[1])).start()
+    print(f"export SLURM_CONF={rig.path('slurm.conf')}; Ctrl-C ends it", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.pause()
+    rig.stop()
