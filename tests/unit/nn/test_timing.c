@@ -127,7 +127,7 @@ static void work(int64_t ns)
     }
 }
 
-/* Waiting is no work, and of several threads the one that worked longest counts. */
+/* Waiting is not work, and of several threads the one that worked longest counts. */
 static void test_laps_are_processor_time(void **state)
 {
     (void)state;
