@@ -108,7 +108,7 @@ static void put_parts(const struct wl_table *t, struct sink *to, int width, stru
     }
     const char *names = wl_table_layout_left_out(t, &l, a);
     if (names) {
-        const char *line = wl_strf(a, "(%d columns leave out: %s; | cat shows all)", width, names);
+        const char *line = wl_strf(a, "(left out at %d columns: %s; | cat shows all)", width, names);
         put(to, line, strlen(line), WL_PLAIN);
         to->lines += wl_utf8_columns(line, strlen(line)) / limit; /* the stream folds it */
         end_line(to);

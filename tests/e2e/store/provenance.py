@@ -30,7 +30,7 @@ QUANTITY = re.compile(r"[0-9][0-9.e+-]* (?:[kMGmµn]?(?:[JW]|Wh|g(?: CO2e)?|EUR)
 # Columns of such quantities.
 COLUMN = re.compile(r"energy J|above idle J|mean W|power W|energy_j|\bkWh\b|kWh per h|kg CO2e|cost, EUR")
 # Names of columns that are not on the terminal.
-LEFT_OUT = re.compile(r"\(\d+ columns leave out: [^)]*\)\n")
+LEFT_OUT = re.compile(r"\(left out at \d+ columns: [^)]*\)\n")
 # Where a fact goes on below its label.
 FOLD = re.compile(r"\n {13}(?=\S)")
 # What is asked for is not measured.

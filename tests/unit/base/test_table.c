@@ -79,12 +79,12 @@ static void columns_are_left_out_by_importance(void **state)
         { 49, "run  time s  power W  note\n"
               "  1   12.50      250  estimated: nothing here\n"
               "                      measures it\n"
-              "(49 columns leave out: 95 % of time s, util %; | cat shows all)\n" },
+              "(left out at 49 columns: 95 % of time s, util %; | cat shows all)\n" },
         { 20, "run  note\n"
               "  1  estimated:\n"
               "     nothing here\n"
               "     measures it\n"
-              "(20 columns leave out: time s, util %, power W; | cat shows all)\n" },
+              "(left out at 20 columns: time s, util %, power W; | cat shows all)\n" },
     };
     struct wl_arena *a = wl_arena_new(NULL);
     for (size_t i = 0; i < WL_COUNT(cases); i++) {
