@@ -102,7 +102,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     run(folder, "report", store, "--out", "page")
     with open(os.path.join(folder, "page", "report.html"), encoding="utf-8") as f:
-        expect(f"Measured on a busy machine, with the joules of others: 1 of {len(used)} runs (run {busy}: {WHY})." in f.read(),
+        expect(f"Measured on a busy machine, with the joules of others: 1 of {len(used)} runs (run {busy}: {WHY})." in f.read().replace("\u00a0", " "),
                "the report", "")
 
     with open(os.path.join(folder, "a.csv"), "w", encoding="utf-8") as f:

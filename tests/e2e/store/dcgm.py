@@ -127,7 +127,7 @@ with Workspace() as p:
             (["dcgm", p.write("one", scrape_rows(DCGM).split(f"# {START + 1}\n", maxsplit=1)[0])], "all readings have the same time", 1),
             (["dcgm", "cut.prom", "--from", "noon"], "--from noon: expected a time", 2),
             (["dcgm", "cut.prom", "--from", str(START + 9), "--to", str(START)], "is not before --to", 2),
-            (["dcgm", "missing"], "missing: No such file", 1), (["dcgm"], "files are missing", 2), ([], "expected a tool and files", 2),
+            (["dcgm", "missing"], "missing: cannot open: No such file", 1), (["dcgm"], "files are missing", 2), ([], "expected a tool and files", 2),
             (["zeus", "x"], 'cannot import from "zeus"', 2)):
         r = p.run("import", *args)
         expect(r.returncode == status and why in r.stderr, why, r)
