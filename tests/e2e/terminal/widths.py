@@ -105,16 +105,16 @@ def pipes_get_everything(folder):
     whole = subprocess.run([wattlaw, "fit", STRONG], capture_output=True, text=True, check=True).stdout
     for word in "energy ratio", "95 % of new configurations", "AICc", "scatter", "standard error":
         check(word in whole, f"fit in a pipe: {word}", whole)
-    check("leave out" not in whole and "--all" not in whole, "nothing is left out", whole)
+    check("left out at" not in whole and "--all" not in whole, "nothing is left out", whole)
     _, asked = on_terminal([wattlaw, "fit", STRONG, "--all"], 80, folder)
     unfolded = re.sub(r"\s+", " ", SGR.sub("", asked))
     for word in "energy ratio", "95 % of new configurations", "AICc", "scatter", "standard error":
         check(word in unfolded, f"fit --all at 80 columns: {word}", asked)
-    check("leave out" not in asked and not too_wide(asked, 80), f"fit --all: {too_wide(asked, 80)}", asked)
+    check("left out at" not in asked and not too_wide(asked, 80), f"fit --all: {too_wide(asked, 80)}", asked)
     _, shortened = on_terminal([wattlaw, "fit", STRONG], 80, folder)
     check("(--all adds " in shortened and "AICc" not in shortened, "one screen says what --all adds", shortened)
     narrow = subprocess.run([wattlaw, "fit", STRONG], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "60"}).stdout
-    check(not too_wide(narrow, 60) and "leave out" in narrow, "COLUMNS counts where there is no terminal", narrow)
+    check(not too_wide(narrow, 60) and "left out at" in narrow, "COLUMNS counts where there is no terminal", narrow)
 
 
 def everything_is_asked_for(folder):
