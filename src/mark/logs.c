@@ -120,7 +120,8 @@ bool wl_mark_log_loss_is_late(const struct wl_mark_log *l) { return l->preset->l
 
 const char *wl_mark_log_without_steps(const struct wl_mark_log *l)
 {
-    return l->preset->without_steps ? l->preset->without_steps : "is it the framework's own output?";
+    return l->preset->without_steps ? l->preset->without_steps
+                                    : "this version may print other lines: --step-regex reads any";
 }
 
 /* The text of part i, without the commas of thousands; false: the line has none, or it is longer than any number. */
