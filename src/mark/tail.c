@@ -56,17 +56,24 @@ static void from_start(struct wl_tail *t)
     t->skipping = false;
 }
 
-/* 1: open, 0: not there yet. The writer may have put anything there: a pipe would block, a device never ends. */
+static int not_regular(const struct wl_tail *t, struct wl_err *e)
+{
+    return wl_fail(e, WL_EIO, "%s: not a regular file", t->path);
+}
+
+/* 1: open, 0: not there yet. The writer may have put anything there: a pipe would block, a device never ends, and
+ * opening either may have effects. */
 static int tail_open(struct wl_tail *t, struct wl_err *e)
 {
     struct stat st;
     if (t->fd >= 0) return 1;
+    if (stat(t->path, &st) == 0 && !S_ISREG(st.st_mode)) return not_regular(t, e);
     t->fd = open(t->path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (t->fd < 0) return errno == ENOENT ? 0 : wl_fail_errno(e, "%s", t->path);
-    const bool regular = fstat(t->fd, &st) == 0 && S_ISREG(st.st_mode);
+    const bool regular = fstat(t->fd, &st) == 0 && S_ISREG(st.st_mode); /* replaced meanwhile? */
     if (!regular) {
         tail_close(t);
-        return wl_fail(e, WL_EIO, "%s: not a regular file", t->path);
+        return not_regular(t, e);
     }
     t->inode = st.st_ino;
     set_until(t, &st);
