@@ -129,7 +129,7 @@ static void work(int64_t ns)
     while (wl_clock_thread_cpu_ns() - from_ns < ns) { }
 }
 
-/* Waiting is no work, and of several threads the one that worked longest counts. */
+/* Only work counts, not waiting, and of several threads the one that worked longest. */
 static void test_laps_are_processor_time(void **state)
 {
     (void)state;
