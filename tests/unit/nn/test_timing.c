@@ -127,7 +127,7 @@ static void work(int64_t ns)
     }
 }
 
-/* Waiting is not work, and of several threads the one that worked longest counts. */
+/* Only work counts, not waiting, and of several threads the one that worked longest. */
 static void test_laps_are_processor_time(void **state)
 {
     (void)state;
