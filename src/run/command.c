@@ -65,14 +65,21 @@ static int open_pumps(struct wl_run_command *t, struct wl_err *e)
     return rc;
 }
 
+/* Python holds back what it prints into a pipe, and ours is in the place of a terminal or file: its lines would come
+ * long after what they report. */
+static void keep_python_from_buffering(const struct wl_run_command *t, struct wl_strs *env)
+{
+    static const char name[] = "PYTHONUNBUFFERED";
+    if (t->n_pumps && !getenv(name)) wl_strs_add(t->a, env, wl_strf(t->a, "%s=1", name));
+}
+
 static int prepare_job(struct wl_run_command *t, struct wl_err *e)
 {
     const struct wl_run_opts *opts = t->opts;
     struct wl_strs *env = wl_new(t->a, struct wl_strs);
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_MARKS=%s", t->marks_path));
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_RUN_DIR=%s", t->dir));
-    /* Python keeps the lines of a pipe until it ends, and the time of a mark is when its line is read. */
-    if (t->n_pumps && !getenv("PYTHONUNBUFFERED")) wl_strs_add(t->a, env, "PYTHONUNBUFFERED=1");
+    keep_python_from_buffering(t, env);
     if (opts->local_ranks) wl_strs_add(t->a, env, wl_local_ranks_env(opts->local_ranks, t->a));
     for (size_t i = 0; opts->env && i < opts->env->n; i++) wl_strs_add(t->a, env, opts->env->v[i]);
     struct wl_job_spec *spec = wl_new(t->a, struct wl_job_spec);

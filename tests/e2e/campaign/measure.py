@@ -150,23 +150,16 @@ def epochs_come_from_regular_expressions_over_output(bench):
     check(len(json.loads(bench.read("summary.json"))["epochs"]) == 3, bench.read("summary.json"))
 
 
-def python_does_not_keep_its_lines(bench):
-    """Into a pipe it would print all of them at its end, and no epoch would take any time."""
-    script = "import time; print('Epoch 1'); time.sleep(.3); print('Epoch 2')"
-    measure = ("measure", "--sensors", "null", "--json", "--epoch-regex", "Epoch ([0-9]+)", "--", "python3", "-c", script)
-    epochs = json.loads(bench.run(*measure).stdout)["epochs"]
-    check(len(epochs) == 2 and epochs[1]["time_s"] > 0.25, epochs)
-    asked = json.loads(bench.run(*measure, env={**bench.env, "PYTHONUNBUFFERED": ""}).stdout)["epochs"]
-    check(asked[1]["time_s"] < 0.25, asked)  # the user's own choice stays
-
-
-def an_expression_that_matches_nothing_is_named(bench):
-    said = "--epoch-regex 'epoch ([0-9]+)' matches no line of the output (1 line); it would match 'Epoch 1' but for upper and lower case"
-    measure = ("measure", "--sensors", "null", "--epoch-regex", "epoch ([0-9]+)", "--", "sh", "-c")
-    r = bench.run(*measure, "echo Epoch 1")
-    contains(r.stderr, f"  note         {said}\n")
-    check(bench.rows("wattlaw.db", "SELECT message FROM log WHERE area = 'mark'") == [(said,)])
-    check("matches no line" not in bench.run(*measure, "echo Epoch 1; exit 3", status=3).stderr, "a failed job")
+def python_prints_at_once_where_its_lines_are_read(bench):
+    """Into a pipe it would print all of its epochs at its end."""
+    program = "import time\nfor i in range(3):\n    time.sleep(.15)\n    print('epoch', i)"
+    bench.env.pop("PYTHONUNBUFFERED", None)
+    epochs = summary(bench, "--epoch-regex", "^epoch ([0-9]+)", "--", "python3", "-c", program)["epochs"]
+    check(len(epochs) == 3 and all(e["time_s"] >= 0.14 for e in epochs[1:]), epochs)
+    ask = ["--", "sh", "-c", 'echo "${PYTHONUNBUFFERED-unset}"']
+    own = {**bench.env, "PYTHONUNBUFFERED": ""}
+    check(bench.run("measure", "--quiet", "--epoch-regex", "x", *ask, env=own).stdout == "\n")
+    check(bench.run("measure", "--quiet", *ask).stdout == "unset\n")
 
 
 def invalid_marks_are_reported_and_ignored(bench):
@@ -416,6 +409,15 @@ def a_found_cap_is_not_called_a_lock(bench):
     contains(err, "power_cap_w 200 W asked, no value found", "clock_mhz 900 MHz asked, no lock found")
 
 
+def an_expression_that_matches_nothing_is_named(bench):
+    said = "--epoch-regex 'epoch ([0-9]+)' matches no line of the output (1 line); it would match 'Epoch 1' but for upper and lower case"
+    measure = ("measure", "--sensors", "null", "--epoch-regex", "epoch ([0-9]+)", "--", "sh", "-c")
+    r = bench.run(*measure, "echo Epoch 1")
+    contains(r.stderr, f"  note         {said}\n")
+    check(bench.rows("wattlaw.db", "SELECT message FROM log WHERE area = 'mark'") == [(said,)])
+    check("matches no line" not in bench.run(*measure, "echo Epoch 1; exit 3", status=3).stderr, "a failed job")
+
+
 def usage_errors_are_explained(bench):
     contains(bench.run("measure", status=2).stderr, "command is missing")
     contains(bench.run("measure", "--rate-hz", "0", "--", "true", status=2).stderr, "--rate-hz", "0.01 to 1000")
@@ -428,9 +430,9 @@ main([a_run_takes_its_name_from_option_mark_or_command, a_workload_cannot_claim_
       nohup_reaches_the_command, an_ignored_sigchld_does_not_hide_the_exit_status, a_terminals_ctrl_c_reaches_the_command_once,
       a_run_without_readings_is_described_in_words, memory_is_measured_of_a_command_after_idle_time, a_run_is_checked_against_rules, sampler_cpu_binds_wattlaw_and_not_the_job,
       a_job_on_some_of_the_cpus_is_noted_as_sharing_the_node, the_cost_of_measuring_is_reported, epochs_come_from_marks, marks_of_a_removed_store_do_not_count_again,
-      epochs_come_from_regular_expressions_over_output, python_does_not_keep_its_lines,
-      an_expression_that_matches_nothing_is_named, invalid_marks_are_reported_and_ignored, estimated_energy_is_marked_as_estimated, only_json_goes_to_stdout, json_is_a_flag,
+      epochs_come_from_regular_expressions_over_output, python_prints_at_once_where_its_lines_are_read, invalid_marks_are_reported_and_ignored, estimated_energy_is_marked_as_estimated, only_json_goes_to_stdout, json_is_a_flag,
       a_replay_is_simulated_and_exact, a_daemon_may_stay_but_nothing_outlives_a_killed_wattlaw,
       a_killed_wattlaw_loses_at_most_the_last_second, a_store_that_cannot_be_written_stops_before_the_command, a_disk_that_fills_does_not_end_the_command,
       a_store_that_is_removed_does_not_end_the_command,
-      rebuild_restores_all_derived_rows, a_found_cap_is_not_called_a_lock, usage_errors_are_explained])
+      rebuild_restores_all_derived_rows, a_found_cap_is_not_called_a_lock, an_expression_that_matches_nothing_is_named,
+      usage_errors_are_explained])
