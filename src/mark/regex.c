@@ -415,10 +415,10 @@ int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, 
     regmatch_t at[GROUPS];
     struct wl_err why;
     int rc = 0;
+    r->lines++;
     if (n >= sizeof text) n = sizeof text - 1;
     memcpy(text, line, n);
     text[n] = '\0';
-    r->lines++;
     if (r->log) wl_mark_log_strip_colours(text);
     if (match(&r->begin, text, at)) r->begin_ns = t_ns;
     if (match(&r->epoch, text, at)) rc = (r->at_begin ? epoch_begins : epoch_ends)(r, t_ns, text, at, &why);

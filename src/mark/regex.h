@@ -59,6 +59,10 @@ typedef void wl_mark_sink(void *ctx, const struct wl_mark *m);
 int wl_mark_regex_new(struct wl_mark_regex **r, const struct wl_mark_regex_opts *o, wl_mark_sink *sink, void *ctx,
                       const char **faulty, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Expressions that no line has matched so far: one sentence each, with a line that they miss by the case of letters
+ * alone. Empty: each has matched. Of checkpoints nothing is said, as a job need not save one. */
+struct wl_strs wl_mark_regex_unmatched(const struct wl_mark_regex *r, struct wl_arena *a);
+
 /* The job starts; prints a line; ends, successfully or not. Times are CLOCK_MONOTONIC of this node. An epoch's marks
  * are made when its end is known, so the sink gets its begin after marks of steps inside it. A matching line that is
  * invalid (the epoch's number decreases or jumps, a group is not a number as required) is WL_EINVAL with the line in
@@ -67,9 +71,5 @@ void wl_mark_regex_start(struct wl_mark_regex *r, int64_t t_ns); /* gives the de
 int wl_mark_regex_line(struct wl_mark_regex *r, int64_t t_ns, const char *line, size_t n,
                        struct wl_err *e) WL_MUST_CHECK;
 void wl_mark_regex_end(struct wl_mark_regex *r, int64_t t_ns, bool ok);
-
-/* Expressions that no line has matched so far: one sentence each, with a line that they miss by the case of letters
- * alone. Empty: each has matched. Of checkpoints nothing is said, as a job need not save one. */
-struct wl_strs wl_mark_regex_unmatched(const struct wl_mark_regex *r, struct wl_arena *a);
 
 #endif
