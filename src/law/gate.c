@@ -225,9 +225,6 @@ static void decide(struct wl_gate_result *r, struct wl_arena *a)
 
 /* ---- all of them ---- */
 
-/* Of a configuration without any setting. */
-static const char *title_of(const char *key) { return *key ? key : "all runs"; }
-
 static bool has(const struct side *s, const char *key)
 {
     for (size_t i = 0; i < s->n; i++)
@@ -247,7 +244,7 @@ static void note_missing(const struct side *of, const struct side *in, const cha
 {
     for (size_t i = 0; i < of->n; i++)
         if (is_first(of, i) && !has(in, of->v[i].key))
-            wl_strs_add(a, &r->notes, wl_strf(a, "%s is not in %s and was not compared", title_of(of->v[i].key), name));
+            wl_strs_add(a, &r->notes, wl_strf(a, "%s is not in %s and was not compared", of->v[i].key, name));
 }
 
 static void add_check(struct wl_gate_result *r, const struct side *base, const struct side *now, const char *key,
@@ -291,7 +288,7 @@ int wl_gate_compare(const struct wl_observations *base, const struct wl_observat
             e, WL_EINVAL,
             "no configuration is in both %s (%s) and %s (%s): --by names the columns that tell configurations "
             "apart",
-            base->source, title_of(sides[0].v[0].key), now->source, title_of(sides[1].v[0].key));
+            base->source, sides[0].v[0].key, now->source, sides[1].v[0].key);
     decide(out, a);
     return 0;
 }
