@@ -209,6 +209,7 @@ def hostile_clients():
                 expect(packet == b"" or c.receive().startswith(ERROR), f"{packet[:60]}")
                 expect(c.is_over(), f"{packet[:60]}: ended")
         expect(m.watts() == BACK, f"nothing is set: {m.watts()}")
+        expect(wait_until(lambda: not m.sessions(), 30), "their sessions end")
         devices = os.listdir(f"/proc/{m.service.pid}/fd")
         idle = [Client(m, A) for _ in range(3)]  # as many as a user may have, silent
         with Client(m, A) as c:
