@@ -63,6 +63,12 @@ def paused(m):
         kill(pid, signal.SIGCONT)
 
 
+def descriptors(m):
+    """Those of the service while nobody is connected: what has started it has ended."""
+    soon(lambda: not m.sessions(), "nobody is connected", m)
+    return {int(fd) for fd in os.listdir(f"/proc/{m.service.pid}/fd")}
+
+
 def cpu_s(pid):
     with open(f"/proc/{pid}/stat", encoding="ascii") as f:
         fields = f.read().rsplit(")", 1)[1].split()
@@ -190,13 +196,6 @@ def slow_and_partial():
         served(m, "slow clients")
 
 
-def descriptors_of(m):
-    """What the service has open between clients: not while it starts, when it has a process that restores."""
-    served(m, "the first")
-    soon(lambda: not m.sessions(), "no process is left", m)
-    return {int(fd) for fd in os.listdir(f"/proc/{m.service.pid}/fd")}
-
-
 def many_clients():
     """The service has room for 64 clients; it says so to further ones, and it recovers."""
     def connect(user):
@@ -211,17 +210,17 @@ def many_clients():
         return s
 
     with rig(sessions=4) as m:
-        descriptors = descriptors_of(m)
+        before = descriptors(m)
         os.setgroups([GROUP])
         clients = [connect(user) for user in range(61200, 61217) for _ in range(4)]
         soon(lambda: len(m.sessions()) == 64, "64 sessions", m)
         for s in clients[-4:]:
             said = s.recv(1000).decode()
             expect(said == f"{REFUSED}unavailable\nthe cap service has 64 clients, its maximum\n", said)
-        soon(lambda: {int(fd) for fd in os.listdir(f"/proc/{m.service.pid}/fd")} == descriptors, "descriptors do not add up", m)
+        soon(lambda: len(os.listdir(f"/proc/{m.service.pid}/fd")) == len(before), "descriptors do not add up", m)
         for s in clients:
             s.close()
-        soon(lambda: not m.sessions(), "all sessions end", m)
+        expect(descriptors(m) == before, "all sessions end")
         served(m, "after all")
 
 
@@ -235,9 +234,9 @@ def no_descriptors():
     """Out of descriptors the service tries again now and then, and goes on."""
     with rig() as m:
         most = resource.prlimit(m.service.pid, resource.RLIMIT_NOFILE)
-        used = descriptors_of(m)
-        unused = [n for n in range(1000) if n not in used]
         for left in (0, 1):  # none for accept(), none for the pipe of a process
+            used = descriptors(m)
+            unused = [n for n in range(1000) if n not in used]
             before = turns(m.service.pid)
             resource.prlimit(m.service.pid, resource.RLIMIT_NOFILE, (unused[left], most[1]))
             with Client(m, A) as c:
@@ -246,7 +245,7 @@ def no_descriptors():
                 expect(not m.sessions() and turns(m.service.pid) - before < 50, f"{left}: waits: {turns(m.service.pid) - before} times\n{m.said()}")
                 resource.prlimit(m.service.pid, resource.RLIMIT_NOFILE, most)
                 said = c.receive()
-                expect(said.startswith(OK), f"{left}: served: {said}\n{m.said()}")
+                expect(said.startswith(OK), f"{left}: served: {said}")
             restored(m, "served")
         expect(m.said().count("has to wait") == 1, m.said())
 
