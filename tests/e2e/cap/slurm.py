@@ -1,139 +1,20 @@
 """Caps under a real Slurm of two nodes on this machine: slurm.py WATTLAW FAKE_NVML_LIBRARY
 
-Two slurmd act as nodes; each has its own fake GPUs, journals and guards. The daemons listen on free ports of the loopback
-interface, with their own munged, key, configuration and spool: a Slurm of this machine is not touched, and nothing is left
-afterwards. Skipped if Slurm is not installed or the user is not root."""
-import contextlib
+Two slurmd act as nodes (../slurm/slurm_rig.py); each has its own fake GPUs, journals and guards. Skipped if Slurm is not
+installed or the user is not root."""
 import os
-import shutil
 import signal
-import socket
 import subprocess
 import sys
-import tempfile
 import time
 
 from nodes import Cluster, expect, wattlaw
-from rig import PATIENCE_S, kill, wait_until
+from rig import kill, wait_until
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "slurm"))
+import slurm_rig  # noqa: E402  pylint: disable=wrong-import-position
 
 SKIP = 77
-STARTS = 3  # another process may take a port before the daemon does
-NEEDED = ("munged", "slurmctld", "slurmd", "srun", "sbatch", "sinfo")
-
-
-def skip(why):
-    print("SKIP:", why)
-    sys.exit(SKIP)
-
-
-def free_ports(n):
-    held = [socket.create_server(("127.0.0.1", 0)) for _ in range(n)]
-    ports = [s.getsockname()[1] for s in held]
-    for s in held:
-        s.close()
-    return ports
-
-
-class Slurm:
-    """munged, slurmctld and two slurmd in a folder, separate from the system's."""
-
-    def __init__(self):
-        self.folder = tempfile.mkdtemp(prefix="wattlaw-slurm-")
-        self.started = []
-        for name in ("state", "n1", "n2"):
-            os.mkdir(os.path.join(self.folder, name))
-        with open(self.path("munge.key"), "wb") as f:
-            f.write(os.urandom(1024))
-        os.chmod(self.path("munge.key"), 0o400)
-        ctld, n1, n2 = free_ports(3)
-        with open(self.path("slurm.conf"), "w", encoding="ascii") as f:
-            f.write(f"""ClusterName=wattlaw
-SlurmctldHost=localhost
-SlurmctldPort={ctld}
-AuthType=auth/munge
-AuthInfo=socket={self.path("munge")}
-SlurmUser=root
-SlurmdUser=root
-StateSaveLocation={self.path("state")}
-SlurmdSpoolDir={self.folder}/%n
-SlurmctldPidFile={self.path("ctld.pid")}
-SlurmdPidFile={self.folder}/slurmd-%n.pid
-SlurmctldLogFile={self.path("ctld.log")}
-SlurmdLogFile={self.folder}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-ReturnToService=2
-MpiDefault=none
-CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
-JobCompType=jobcomp/none
-AccountingStorageType=accounting_storage/none
-MessageTimeout=60
-SlurmdParameters=config_overrides
-NodeName=n1 NodeHostname=localhost Port={n1} CPUs=2 RealMemory=1000
-NodeName=n2 NodeHostname=localhost Port={n2} CPUs=2 RealMemory=1000
-PartitionName=main Nodes=n1,n2 Default=YES MaxTime=INFINITE State=UP
-""")
-        self.env = {**os.environ, "SLURM_CONF": self.path("slurm.conf")}
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def run(self, *command):
-        with open(self.path("daemons.log"), "ab") as log:
-            self.started.append(subprocess.Popen(command, env=self.env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                                                 start_new_session=True))
-
-    def __enter__(self):
-        self.run("munged", "--foreground", "--force", "--socket", self.path("munge"), "--key-file", self.path("munge.key"),
-                 "--pid-file", self.path("munge.pid"), "--log-file", self.path("munge.log"), "--seed-file", self.path("seed"))
-        wait_until(lambda: os.path.exists(self.path("munge")) or self.one_has_ended())
-        self.run("slurmctld", "-D", "-c")
-        for node in ("n1", "n2"):
-            self.run("slurmd", "-D", "-N", node)
-        wait_until(lambda: self.idle() or self.one_has_ended())
-        if not self.idle():
-            why = self.tail("daemons.log") + self.tail("ctld.log")
-            self.__exit__()
-            raise RuntimeError(f"Slurm does not start: {why}")
-        return self
-
-    def idle(self):
-        return self.ask("sinfo", "-h", "-t", "idle", "-o", "%D") == "2"
-
-    def one_has_ended(self):
-        return any(p.poll() is not None for p in self.started)
-
-    def ask(self, *command):
-        return subprocess.run(command, env=self.env, text=True, capture_output=True, check=False).stdout.strip()
-
-    def tail(self, name):
-        with contextlib.suppress(OSError), open(self.path(name), encoding="utf-8", errors="replace") as f:
-            return f.read()[-600:]
-        return ""
-
-    def __exit__(self, *_):
-        if not self.one_has_ended():
-            self.ask("scancel", "--full", "--user=root")
-            wait_until(lambda: not self.ask("squeue", "-h"))  # steps outlive their slurmd
-        for p in reversed(self.started):
-            p.terminate()
-        for p in self.started:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                p.wait(PATIENCE_S / 10)
-            p.kill()
-            p.wait()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-
-def started():
-    for attempt in range(STARTS):
-        try:
-            return Slurm().__enter__()
-        except RuntimeError as why:
-            print(f"attempt {attempt + 1}: {why}", flush=True)
-    sys.exit("no Slurm")
 
 
 def prepare(f, slurm, job, ranks=2):
@@ -223,12 +104,11 @@ def a_batch_job_that_is_cancelled(slurm):
 
 
 def main():
-    missing = [p for p in NEEDED if not shutil.which(p)]
-    if missing:
-        skip(f"{', '.join(missing)} not installed (Debian: slurm-wlm munge)")
-    if os.geteuid() != 0:
-        skip("slurmd needs root")
-    slurm = started()
+    why = slurm_rig.why_not(separate=False)
+    if why:
+        print("SKIP:", why)
+        sys.exit(SKIP)
+    slurm = slurm_rig.started(2, separate=False)
     try:
         for test in (caps_of_a_sweep_under_srun, a_node_that_refuses_under_srun, an_srun_that_is_killed, a_step_that_is_cancelled,
                      a_batch_job_that_is_cancelled):
@@ -236,7 +116,7 @@ def main():
             test(slurm)
             print(f"ok      {test.__name__} ({time.monotonic() - began:.1f} s)", flush=True)
     finally:
-        slurm.__exit__()
+        slurm.stop()
 
 
 main()

@@ -15,7 +15,7 @@ import sys
 import time
 import traceback
 
-import rig as slurm_rig
+import slurm_rig
 
 SKIP = 77
 PATIENCE_S = 150
@@ -168,10 +168,10 @@ def cancelled_stays_cancelled(rig):
     c = Campaign(rig, "cancelled", f"{toy} epochs=2 ms=60000 workers={{workers}}", "workers = 1,2")
     p = c.start("sweep", c.ini, "--quiet")
     c.until(lambda: sum(os.path.getsize(n) > 0 for n in c.names("runs/*/marks")) == 2, "both have marked that they run")
-    contains(c.run("cancel", "store", "1"), "1 job cancelled")
-    contains(c.run("cancel", "store", "7", status=1), "run 7 has no job in the queue")
+    contains(c.run("cancel", c.ini, "1"), "1 job cancelled")
+    contains(c.run("cancel", c.ini, "7", status=1), "run 7 has no job in the queue")
     c.until(lambda: c.rows("SELECT count(*) FROM run WHERE status = 'failed'") == [(1,)], "one is closed")
-    c.run("cancel", "store")
+    c.run("cancel", c.ini)
     out = " ".join(p.communicate(timeout=PATIENCE_S))
     check(p.returncode == 1 and out.count("was cancelled") >= 2, out)
     check(c.rows("SELECT status, count(*), sum(error LIKE '%was cancelled%') FROM run GROUP BY status") == [("failed", 2, 2)],
@@ -257,7 +257,7 @@ def refusals_are_said(rig):
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=PATIENCE_S)
     contains(err, "PartitionTimeLimit", "stays in the queue")
-    c.run("cancel", "store")
+    c.run("cancel", c.ini)
     c.until(lambda: not rig.ask("squeue", "-h", "-p", "short"), "gone")
     contains(c.sweep(status=1), "was cancelled")
 

@@ -1,7 +1,8 @@
-"""A real Slurm of many nodes on this machine. By hand, as root: rig.py FOLDER NODES, then `export SLURM_CONF=FOLDER/slurm.conf`
+"""A real Slurm of many nodes on this machine. By hand, as root: slurm_rig.py FOLDER NODES, then `export SLURM_CONF=FOLDER/slurm.conf`
 
 Real nodes share neither host name nor /tmp nor /dev/shm nor a boot: each slurmd, and so each of its jobs, is in namespaces of its
-own with those, and its fake GPUs have UUIDs of their own. The daemons have their own munged, key, ports and spools in FOLDER,
+own with those, and its fake GPUs have UUIDs of their own. Tests whose nodes share files and tell themselves apart by the
+environment ask for nodes without namespaces (`separate=False`). The daemons have their own munged, key, ports and spools in FOLDER,
 which has to be outside of /tmp and /dev/shm: a Slurm of this machine is not touched. Packages: slurm-wlm, munge.
 """
 import contextlib
@@ -33,7 +34,6 @@ SlurmctldLogFile={folder}/ctld.log
 SlurmdLogFile={folder}/slurmd-%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
-TaskProlog={folder}/task-prolog
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SchedulerParameters=bf_interval=2,batch_sched_delay=0,sched_interval=2
@@ -59,13 +59,15 @@ echo "export WATTLAW_FAKE_NVML=gpus=2;board=${n#n};power=200"
 """
 
 
-def why_not():
+def why_not(separate=True):
     """Why no rig can be started here; None: one can."""
     missing = [name for name in NEEDED if not shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin")]
     if missing:
         return f"{', '.join(missing)}: not installed"
     if os.geteuid() != 0:
-        return "nodes with namespaces of their own need root"
+        return "slurmd, and namespaces of its own, need root"
+    if not separate:
+        return None
     tried = subprocess.run(["unshare", "--uts", "--mount", "--ipc", "mount", "-t", "tmpfs", "tmpfs", "/tmp"], capture_output=True,
                            text=True, check=False)
     return f"no namespaces here: {tried.stderr.strip()}" if tried.returncode else None
@@ -80,9 +82,11 @@ def free_ports(n):
 
 
 class Rig:
-    """munged, slurmctld and the slurmd of `nodes` nodes with two CPUs each; the last two are in a partition of their own."""
+    """munged, slurmctld and the slurmd of `nodes` nodes with two CPUs each; of separate ones the last two are in a partition of
+    their own."""
 
-    def __init__(self, nodes=8, folder=None, more=""):
+    def __init__(self, nodes=8, folder=None, more="", separate=True):
+        self.separate = separate
         self.nodes = [f"n{i + 1}" for i in range(nodes)]
         self.folder = folder or tempfile.mkdtemp(prefix="wattlaw-slurm-", dir="/var/tmp")
         os.makedirs(self.path("state"), exist_ok=True)
@@ -94,7 +98,11 @@ class Rig:
             os.makedirs(self.path(n), exist_ok=True)
             self.write(f"{n}.boot", f"{uuid.uuid4()}\n".encode())
         self.write("hosts", ("127.0.0.1 localhost " + " ".join(self.nodes) + "\n").encode())
-        for name, members, more_of in (("main", self.nodes[:-2], "Default=YES"), ("spare", self.nodes[-2:], ""), ("short", self.nodes[:1], "MaxTime=1")):
+        partitions = [("main", self.nodes, "Default=YES")]
+        if separate:
+            partitions = [("main", self.nodes[:-2], "Default=YES"), ("spare", self.nodes[-2:], ""), ("short", self.nodes[:1], "MaxTime=1")]
+            lines.append(f"TaskProlog={self.path('task-prolog')}")
+        for name, members, more_of in partitions:
             lines.append(f"PartitionName={name} Nodes={','.join(members)} State=UP {more_of}")
         self.write("slurm.conf", (CONF.format(port=port, folder=self.folder) + more + "\n".join(lines) + "\n").encode())
         self.env = {**os.environ, "SLURM_CONF": self.path("slurm.conf"), "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
@@ -117,6 +125,9 @@ class Rig:
         self.run("ctld", "slurmctld", "-D", *options)
 
     def start_node(self, node):
+        if not self.separate:
+            self.run(node, "slurmd", "-D", "-N", node)
+            return
         boot = self.path(f"{node}.boot")
         script = (f"hostname {node} && mount -t tmpfs -o size=256m tmpfs /tmp && mount -t tmpfs -o size=64m tmpfs /dev/shm && "
                   f"mount --bind {boot} /proc/sys/kernel/random/boot_id && mount --bind {self.path('hosts')} /etc/hosts && "
@@ -130,7 +141,7 @@ class Rig:
         self.start_controller("-c")
         for node in self.nodes:
             self.start_node(node)
-        self.wait(lambda: len(self.ask("sinfo", "-h", "-N", "-p", "main,spare", "-t", "idle", "-o", "%N").split()) == len(self.nodes), "all nodes")
+        self.wait(lambda: len(set(self.ask("sinfo", "-h", "-N", "-t", "idle", "-o", "%N").split())) == len(self.nodes), "all nodes")
         return self
 
     def wait(self, condition, what):
@@ -144,7 +155,7 @@ class Rig:
     def kill(self, name, sig=signal.SIGKILL):
         """Ends a daemon; of a node also all of its jobs, as a machine that loses its power."""
         p = self.daemons.pop(name)
-        if name in self.nodes:
+        if name in self.nodes and self.separate:
             for pid in self.processes_of(p.pid):
                 with contextlib.suppress(OSError):
                     os.kill(pid, signal.SIGKILL)
@@ -178,7 +189,15 @@ class Rig:
             return f.read()[-600:]
         return ""
 
+    def end_jobs(self):
+        """Of nodes without namespaces: steps outlive their slurmd."""
+        self.ask("scancel", "--full", "--user=root")
+        with contextlib.suppress(RuntimeError):
+            self.wait(lambda: not self.ask("squeue", "-h"), "the end of all jobs")
+
     def stop(self):
+        if not self.separate:
+            self.end_jobs()
         for node in [n for n in self.nodes if n in self.daemons]:
             self.kill(node)
         for name in list(self.daemons):
@@ -192,10 +211,10 @@ class Rig:
         self.stop()
 
 
-def started(nodes=8, attempts=3):
+def started(nodes=8, attempts=3, separate=True):
     """A rig; another process may take one of its ports before its daemon does."""
     for attempt in range(attempts):
-        rig = Rig(nodes)
+        rig = Rig(nodes, separate=separate)
         try:
             return rig.start()
         except RuntimeError as why:
