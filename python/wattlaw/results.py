@@ -42,11 +42,13 @@ class Table(list):
         return pandas.DataFrame(list(self), columns=self.columns)
 
     def _repr_html_(self):
-        head = "".join("<th>%s</th>" % html.escape(key) for key in self.columns)
-        body = "".join("<tr>%s</tr>" % "".join("<td>%s</td>" % _cell(row[key]) for key in self.columns)
-                       for row in self[:SHOWN])
+        """The first rows, without columns that have no value in any row."""
+        columns = [key for key in self.columns if any(row[key] is not None for row in self)]
+        head = "".join("<th>%s</th>" % html.escape(key) for key in columns)
+        body = "".join("<tr>%s</tr>" % "".join("<td>%s</td>" % _cell(row[key]) for key in columns) for row in self[:SHOWN])
         rest = "<p>%d more rows</p>" % (len(self) - SHOWN) if len(self) > SHOWN else ""
-        return "<table><thead><tr>%s</tr></thead><tbody>%s</tbody></table>%s" % (head, body, rest)
+        table = "<table><thead><tr>%s</tr></thead><tbody>%s</tbody></table>" % (head, body)
+        return '<div style="overflow-x: auto">%s</div>%s' % (table, rest)
 
 
 def _cell(value):
@@ -168,6 +170,8 @@ class Results:
     def _repr_html_(self):
         said, figures = self._page()
         parts = ["<h3>%s</h3>" % html.escape(said["title"])]
+        warned = "\n".join(said["warnings"])
+        said["choice"] = [line for line in said["choice"] if line.rstrip(".") not in warned]  # a note on it is a warning, too
         for name in ("choice", "findings", "warnings"):
             lines = "".join("<li>%s</li>" % html.escape(line) for line in said[name])
             parts += ["<h4>%s</h4><ul>%s</ul>" % (name.capitalize(), lines)] if lines else []

@@ -14,6 +14,7 @@ import xml.dom.minidom
 SOURCE, WATTLAW = sys.argv[1], os.path.abspath(sys.argv[2])
 sys.path.insert(0, os.path.join(SOURCE, "python"))
 import wattlaw  # noqa: E402
+from wattlaw import results  # noqa: E402
 
 JOB = """
 import sys, time
@@ -92,6 +93,18 @@ def answers(path):
         check(wattlaw.open(f.name).fit()["rows"]["read"] == 2)
 
 
+def options():
+    """Keywords as the command's options."""
+    given = results._options({"by": "a,b", "exclude_busy": True, "all": False, "map": None, "at": ["workers=4", "workers=8"], "drop_epochs": 0})
+    check(given == ["--by=a,b", "--exclude-busy", "--at=workers=4", "--at=workers=8", "--drop-epochs=0"], given)
+
+
+def long_tables():
+    page = results.Table({"n": n, "nothing": None, "once": n or None} for n in range(results.SHOWN + 5))._repr_html_()
+    check(page.count("<tr>") == results.SHOWN + 1 and "5 more rows" in page, page[-80:])
+    check("nothing" not in page and page.count("<td>-</td>") == 1, page)  # without a value in any row; in one row
+
+
 def pages(path, folder):
     lab = wattlaw.open(path)
     said = lab.report(os.path.join(folder, "out"), formats=["html", "csv"])
@@ -101,6 +114,8 @@ def pages(path, folder):
     for name, text in figures.items():
         check(xml.dom.minidom.parseString(text).documentElement.tagName == "svg", name)
     page = lab._repr_html_()
+    items = [item.split("</li>")[0].rstrip(".") for item in page.split("<li>")[1:]]
+    check(not any(a != b and a in b for a in items for b in items), "said twice", items)
     check(page.count("<svg") == len(figures) and "&lt;b&gt;toy" in page and "<b>toy" not in page, page[:400])
     table = lab.runs()._repr_html_()
     check(table.count("<tr>") == 4 and "&lt;b&gt;toy" in table and "<b>toy" not in table, table[:400])
@@ -135,6 +150,8 @@ def errors(path, folder):
 
 def main():
     os.environ["WATTLAW_PROGRAM"] = WATTLAW
+    options()
+    long_tables()
     for module in ("wattlaw.results", "wattlaw.program", "json", "subprocess"):  # marks load nothing that they do not need
         code = "import sys; sys.path.insert(0, sys.argv[1]); import wattlaw; sys.exit(sys.argv[2] in sys.modules)"
         check(subprocess.run([sys.executable, "-S", "-c", code, os.path.join(SOURCE, "python"), module], check=False).returncode == 0, module)
