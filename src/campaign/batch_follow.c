@@ -117,7 +117,7 @@ static int stopped(const struct follower *f, struct wl_err *e)
 {
     return wl_fail(e, WL_EINTR, "stopped by the user; %zu job%s stay%s in the queue (wattlaw cancel %s cancels them)",
                    f->waiting + f->running, f->waiting + f->running == 1 ? "" : "s",
-                   f->waiting + f->running == 1 ? "s" : "", f->s->out->store);
+                   f->waiting + f->running == 1 ? "s" : "", f->s->x->path);
 }
 
 /* As many as may be in the queue, in the order of the plan. */

@@ -82,7 +82,12 @@ static int slurm_cancel(const struct wl_experiment *x, const struct wl_strs *job
     char *text;
     (void)x;
     wl_strs_add(a, &words, "scancel");
-    for (size_t i = 0; i < jobs->n; i++) wl_strs_add(a, &words, jobs->v[i]);
+    for (size_t i = 0; i < jobs->n; i++) {
+        const char *id = jobs->v[i]; /* from a file: it is not an option, either */
+        if (!*id || id[strspn(id, "0123456789_")])
+            return wl_fail(e, WL_EINVAL, "'%s': expected the id of a job of Slurm, such as 4711", id);
+        wl_strs_add(a, &words, id);
+    }
     return wl_batch_program(wl_strs_argv(&words, a), &text, a, e);
 }
 

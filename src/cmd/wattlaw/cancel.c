@@ -2,16 +2,18 @@
 #include "campaign/campaign.h"
 #include "cmd/wattlaw/store.h"
 
+#include <string.h>
+
 struct options {
-    const char *campaign;
+    struct wl_strs set;
 };
 
 static const struct wl_opt rows[] = {
-    { .name = "campaign",
-      .type = WL_STR,
-      .offset = offsetof(struct options, campaign),
-      .unit = "NAME",
-      .help = "name of the campaign of the store (default: its only one)" },
+    { .name = "set",
+      .type = WL_LINES,
+      .offset = offsetof(struct options, set),
+      .unit = "SECTION.KEY=VALUE",
+      .help = "override a key of the experiment, as in the sweep that submitted the jobs (default: none)" },
     WL_OPT_END,
 };
 
@@ -25,28 +27,16 @@ static int read_runs(const struct wl_strs *words, struct wl_ints *runs, struct w
     return 0;
 }
 
-static const struct wl_campaign_row *find(const struct wl_campaign_rows *campaigns, int64_t id)
+static int cancel(const struct wl_experiment *x, const struct wl_ints *runs, struct wl_arena *a, struct wl_err *e)
 {
-    for (size_t i = 0; i < campaigns->n; i++)
-        if (campaigns->v[i].id == id) return &campaigns->v[i];
-    return campaigns->n == 1 ? &campaigns->v[0] : NULL;
-}
-
-static int cancel(struct wl_store *s, const struct options *o, const struct wl_ints *runs, struct wl_arena *a,
-                  struct wl_err *e)
-{
-    struct wl_campaign_rows campaigns;
-    struct wl_experiment x;
-    int64_t id;
+    struct wl_store *s;
+    char *path;
+    int64_t campaign;
     size_t n;
-    int rc = wl_cmd_campaign_find(s, o->campaign, &id, a, e);
-    if (rc == 0) rc = wl_store_campaigns(s, &campaigns, a, e);
-    if (rc < 0) return rc;
-    const struct wl_campaign_row *row = find(&campaigns, id);
-    if (!row)
-        return wl_fail(e, WL_EUSAGE, "%s has %zu campaigns: expected --campaign NAME", wl_store_path(s), campaigns.n);
-    rc = wl_experiment_parse(wl_store_path(s), row->experiment ? row->experiment : "", NULL, &x, a, e);
-    if (rc == 0) rc = wl_batch_cancel(&x, s, row->id, runs, &n, a, e);
+    int rc = wl_store_find(x->campaign.store, &path, a, e);
+    if (rc == 0) rc = wl_store_open(&s, path, WL_STORE_WRITE, a, e);
+    if (rc == 0) rc = wl_cmd_campaign_find(s, x->campaign.name, &campaign, a, e);
+    if (rc == 0) rc = wl_batch_cancel(x, s, campaign, runs, &n, a, e);
     if (rc < 0) return rc;
     wl_print(
         "%zu job%s cancelled; the next wattlaw sweep counts their runs as failed, and --retry-failed repeats them\n", n,
@@ -54,28 +44,37 @@ static int cancel(struct wl_store *s, const struct options *o, const struct wl_i
     return WL_EXIT_OK;
 }
 
+static bool is_store(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return wl_is_dir(name) || (dot && wl_str_eq(dot, ".db"));
+}
+
+/* The experiment is that of the user's file: a store may come from anybody, and its commands are not run. */
 static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
+    const struct options *o = options;
+    struct wl_experiment x;
     struct wl_ints runs;
-    struct wl_store *s;
-    char *path;
-    if (rest->args.n == 0) return wl_fail(e, WL_EUSAGE, "expected the STORE of a campaign");
+    if (rest->args.n == 0) return wl_fail(e, WL_EUSAGE, "expected the experiment file of a campaign");
+    if (is_store(rest->args.v[0]))
+        return wl_fail(e, WL_EUSAGE, "%s: expected the experiment file of the sweep, not its store", rest->args.v[0]);
     int rc = read_runs(&rest->args, &runs, a, e);
-    if (rc == 0) rc = wl_store_find(rest->args.v[0], &path, a, e);
-    if (rc == 0) rc = wl_store_open(&s, path, WL_STORE_WRITE, a, e);
-    return rc < 0 ? rc : cancel(s, options, &runs, a, e);
+    if (rc == 0) rc = wl_experiment_read(rest->args.v[0], &o->set, &x, a, e);
+    return rc < 0 ? rc : cancel(&x, &runs, a, e);
 }
 
 const struct wl_cmd wl_cmd_cancel = {
     .name = "cancel",
-    .usage = "[options] STORE [RUN...]",
+    .usage = "[options] FILE.ini [RUN...]",
     .help = "cancel jobs of a campaign in the queue of its batch system",
-    .more =
-        "STORE is a .db file or the folder of a campaign; without RUNs all of its jobs are cancelled. Their runs stay\n"
-        "cancelled. Runs that were not submitted yet are not affected: a wattlaw sweep that follows submits them.\n"
-        "\n"
-        "    wattlaw cancel lab1\n"
-        "    wattlaw cancel lab1 12 17",
+    .more = "FILE.ini is the experiment file of the sweep; without RUNs all jobs of its campaign are cancelled. Their "
+            "runs\n"
+            "stay cancelled. Runs that were not submitted yet are not affected: a wattlaw sweep that follows submits "
+            "them.\n"
+            "\n"
+            "    wattlaw cancel lab1.ini\n"
+            "    wattlaw cancel lab1.ini 12 17",
     .options = rows,
     .options_size = sizeof(struct options),
     .run = run,

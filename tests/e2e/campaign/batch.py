@@ -1,6 +1,7 @@
 """Runs as jobs of a batch system that a site's own commands reach, and every way in which such a job can end."""
 
 import glob
+import sqlite3
 
 from harness import *
 
@@ -98,15 +99,20 @@ def a_batch_system_that_does_not_answer(bench):
     check(states(bench, "down") == [("done", 1)], states(bench, "down"))
 
 
+def forget_job(bench, outcome):
+    """The batch system no longer knows its only job, once that has ended so and nothing writes its state."""
+    file = bench.path("site", "1.site")
+    bench.wait_until("ended", lambda: os.path.exists(file) and open(file, encoding="ascii").read() == outcome)
+    for name in glob.glob(file + "*"):
+        os.remove(name)
+
+
 def a_job_that_vanishes(bench):
     ini = experiment(bench, "vanished", "toy epochs=1 ms=20", launch="retries = 1")
-    site_file = bench.path("site", "1.site")
     text = open(ini, encoding="utf-8").read().replace(f"submit {{script}}", "submit /dev/null")
     bench.write("vanished.ini", text)
     bench.run("sweep", ini, "--detach", "--quiet")
-    bench.wait_until("ended", lambda: os.path.exists(site_file) and open(site_file, encoding="ascii").read() == "done")
-    for name in glob.glob(site_file + "*"):
-        os.remove(name)
+    forget_job(bench, "done")
     r = bench.run("sweep", ini, "--detach", "--quiet", "--json")
     check(json.loads(r.stdout)["in_queue"] == 1, r.stdout)
     row = bench.rows("vanished/wattlaw.db", "SELECT state, outcome FROM submission")
@@ -120,11 +126,14 @@ def a_cancelled_job_that_is_forgotten(bench):
     bench.wait_until("it runs", marks(bench, "gone"))
     bench.run("sweep", ini, "--detach", "--quiet")
     contains(bench.run("status", "gone").stdout, "1 running in jobs")
-    contains(bench.run("cancel", "gone").stdout, "1 job cancelled")
-    site_file = bench.path("site", "1.site")
-    bench.wait_until("ended", lambda: open(site_file, encoding="ascii").read() == "cancelled")
-    for name in glob.glob(site_file + "*"):
-        os.remove(name)
+    contains(bench.run("cancel", "gone", status=2).stderr, "gone: expected the experiment file of the sweep, not its store")
+    with sqlite3.connect(bench.path("gone", "wattlaw.db")) as db:  # what a store says is not run
+        db.execute("INSERT INTO experiment(campaign, created_wall_ns, version, text) SELECT campaign, created_wall_ns + 1, version, "
+                   "replace(text, 'cancel_command = ', 'cancel_command = touch pwned; ') FROM experiment")
+    check(bench.rows("gone/wattlaw.db", "SELECT count(*) FROM experiment WHERE text LIKE '%cancel_command = touch pwned%'") == [(1,)])
+    contains(bench.run("cancel", "gone.ini").stdout, "1 job cancelled")
+    check(not os.path.exists(bench.path("pwned")), "a command of the store was run")
+    forget_job(bench, "cancelled")
     contains(bench.run("sweep", ini, "--quiet", status=1).stdout, "was cancelled")
     check(states(bench, "gone") == [("failed", 1)], states(bench, "gone"))
     contains(bench.run("logs", "gone", "1").stdout, "==> the job", "interrupted")
@@ -138,7 +147,8 @@ def what_cannot_be_salvaged_is_in_nobodys_way(bench):
     bench.run("sweep", ini, "--detach", "--quiet")
     bench.wait_until("its shard", lambda: glob.glob(bench.path("salvage", "shards", "*.done.*")))
     trial = os.path.basename(glob.glob(bench.path("salvage", "shards", "*"))[0])[:16]
-    for name in glob.glob(bench.path("salvage", "shards", "*")) + glob.glob(bench.path("site", "*")):
+    forget_job(bench, "done")
+    for name in glob.glob(bench.path("salvage", "shards", "*")):
         os.remove(name)
     left = bench.path("disk", f"wattlaw-jobs-{os.geteuid()}", f"{trial}.r1.1_site")
     os.mkdir(left)
@@ -170,7 +180,7 @@ def what_a_launcher_needs(bench):
     contains(bench.run("sweep", ini, "--stop-at", "1h", status=2).stderr, "--stop-at: not with launcher = command")
     contains(bench.run("sweep", ini, "--set", "launch.launcher=local", "--detach", status=2).stderr, "--detach: not with launcher = local")
     contains(bench.run("job", "--folder", ".", "--experiment", "keys.ini", "--trial", "0" * 16, status=1).stderr, "has no trial 0000")
-    contains(bench.run("cancel", status=2).stderr, "expected the STORE")
+    contains(bench.run("cancel", status=2).stderr, "expected the experiment file")
     contains(bench.run("logs", "bad", "9", status=1).stderr, "no run 9")
 
 

@@ -23,6 +23,20 @@ static int teardown(void **state)
     return 0;
 }
 
+/* A store from somebody else may hold any id. */
+static void an_option_is_not_the_id_of_a_job(void **state)
+{
+    static const char *const ids[] = { "", "--user=root", "4711 --user=root", "n1", "4711;x" };
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(ids); i++) {
+        struct wl_strs jobs = { 0 };
+        struct wl_err e;
+        wl_strs_add(a, &jobs, ids[i]);
+        assert_int_equal(wl_batch_slurm.cancel(NULL, &jobs, a, &e), WL_EINVAL);
+        assert_non_null(strstr(e.msg, "expected the id of a job of Slurm"));
+    }
+}
+
 static void a_shard_name_is_read_back(void **state)
 {
     (void)state;
@@ -121,9 +135,13 @@ int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        TEST(a_shard_name_is_read_back), TEST(other_names_are_refused),
-        TEST(names_of_files_are_plain),  TEST(tokens_differ),
-        TEST(states_have_names),         TEST(directives_are_what_the_keys_say),
+        TEST(an_option_is_not_the_id_of_a_job),
+        TEST(a_shard_name_is_read_back),
+        TEST(other_names_are_refused),
+        TEST(names_of_files_are_plain),
+        TEST(tokens_differ),
+        TEST(states_have_names),
+        TEST(directives_are_what_the_keys_say),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
