@@ -64,7 +64,8 @@ def paused(m):
 
 
 def descriptors(m):
-    """Those of the service while nobody is connected: what has started it has ended."""
+    """Those of the service while nobody is connected. It has served a client, so its start, with a process that restores, is over."""
+    served(m, "a first client")
     soon(lambda: not m.sessions(), "nobody is connected", m)
     return {int(fd) for fd in os.listdir(f"/proc/{m.service.pid}/fd")}
 
