@@ -11,7 +11,7 @@ TUNED = {"ATEN_CPU_CAPABILITY": "avx512", "GLIBC_TUNABLES": "glibc.malloc.hugetl
          "MALLOC_TRIM_THRESHOLD_": "68719476736"}
 UNTUNED = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")  # a machine's settings that the tuned environment lacks
 WAITING = {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "5000"}  # as wattlaw-train has it
-OWN, ALONE = "wattlaw", "wattlaw, two alone"
+OWN, ALONE, EARLIER = "wattlaw", "wattlaw, two alone", "wattlaw, earlier build"
 DIE_WITH_PARENT = ["setpriv", "--pdeathsig", "KILL"]  # a stopped process would not notice that its stdin was closed
 
 
@@ -125,7 +125,7 @@ def peers(pythons, model, on, compiled):
 class Contest:
     """The contestants of a row, in memory side by side."""
 
-    def __init__(self, binary, pythons, row, only, compiled):
+    def __init__(self, binary, pythons, row, only, compiled, earlier=None):
         self.contestants = []
         model, precision, batch, on = row
         threads, ranks = (on[1:], "1") if on[0] == "t" else ("1", on[1:])
@@ -135,6 +135,8 @@ class Contest:
             self.add(OWN, [binary, *shape, threads, ranks], own_env)
             if ranks == "2":
                 self.add(ALONE, [binary, *shape, "1", "1"], own_env, processes=2)
+            if earlier:
+                self.add(EARLIER, [earlier, *shape, threads, ranks], own_env)
             for name, python, how, tuned in peers(pythons, model, on, compiled):
                 if not all(word in name.split() for word in only):
                     continue

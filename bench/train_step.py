@@ -12,7 +12,7 @@ rotates; the first round is dropped. bert128 and bert512 are BERT-base on sequen
 fourcastnet720 FourCastNet on 20 channels of 360 x 720 and 720 x 1440 points. Each --python is a peer, named by the
 version of its PyTorch, in its default environment and in a tuned one (huge pages, freed memory kept, AVX-512 kernels,
 the optimizer in one pass), with plain images and with channels_last, or with the networks of torch_bert.py and
-torch_fourcastnet.py. The best one counts. --compiled adds torch.compile, as a column of its own.
+torch_fourcastnet.py. The best one counts. --compiled adds torch.compile, as a column of its own. --earlier adds a build of an earlier commit.
 
 Rows take time: --only "tuned channels_last" keeps the peers whose names hold all these words, and rows of one name in
 several files are put together, each ratio taken within its run. With --require the exit status is 1 where a target is
@@ -40,7 +40,8 @@ def machine():
 
 def measure(args, row):
     """One row: a dictionary for the JSON file."""
-    contest = train_alternate.Contest(args.binary, args.python, row, args.only.split(), args.compiled)
+    contest = train_alternate.Contest(args.binary, args.python, row, args.only.split(), args.compiled,
+                                      args.earlier)
     with contest:
         for turn in range(args.rounds):
             contest.round(turn)
@@ -82,6 +83,7 @@ def main():
     parser.add_argument("--on", default=PLACES)
     parser.add_argument("--only", default="", metavar="WORDS")
     parser.add_argument("--compiled", action="store_true")
+    parser.add_argument("--earlier", metavar="PATH", help="bench_train_step of an earlier build, another contestant")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--json", metavar="FILE", help="append the rows, a line of JSON each")
     parser.add_argument("--clock", choices=("wall", "cpu"), default="wall")
