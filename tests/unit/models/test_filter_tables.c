@@ -1,12 +1,14 @@
 /* SchNet with its filters by a table (docs/adr/155) in trainings: several micro-batches, several ranks, a checkpoint in
  * between. The table follows from parameters and batch alone, so a resumed training has the bits of one that was not
- * interrupted, and ranks give what one gives that accumulates their shards. With `long` as the argument: at full size
- * predictions and gradients are those of exact filters, at first and after 2,000 updates. */
+ * interrupted, and ranks give what one gives that accumulates their shards. A molecule's energy and its slope by a
+ * distance are continuous across nodes. With `long` as the argument: at full size predictions and gradients are those of
+ * exact filters, at first and after 2,000 updates. */
 #include "molecules.h"
 #include "nn/checkpoint/checkpoint.h"
 #include "ranks.h"
 #include "workloads.h"
 
+#include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -181,18 +183,18 @@ static void test_resumed_has_the_same_bits(void **state)
     free_found(resumed, 1, sizeof *resumed);
 }
 
-/* ---- full size ---- */
+/* ---- predictions ---- */
 
-static struct net full(bool exact, struct wl_arena *a)
+static struct net predicting(const char *size, bool exact, struct wl_arena *a)
 {
     struct net n;
     struct wl_err e = { 0 };
     const struct wl_plan_opts opts = { .threads = 2, .seed = SEED, .keep_values = true };
-    if (open_net(&n, "full", exact, opts, NULL, a, &e)) fail_msg("%s", e.msg);
+    if (open_net(&n, size, exact, opts, NULL, a, &e)) fail_msg("%s", e.msg);
     return n;
 }
 
-static void train_full(struct net *n)
+static void train_once(struct net *n)
 {
     struct wl_err e = { 0 };
     if (wl_plan_train(n->plan, true, true, NULL, &e)) fail_msg("%s", e.msg);
@@ -204,6 +206,57 @@ static float *energies(struct net *n)
     assert_int_equal(wl_plan_value(n->plan, n->io.prediction, y, NULL), 0);
     return y;
 }
+
+/* Of the first molecule, with its first pair at distance d. */
+static double energy_at(struct net *n, float d)
+{
+    float *distance = wl_plan_input(n->plan, n->io.distance);
+    distance[0] = d;
+    train_once(n);
+    return (double)energies(n)[0];
+}
+
+/* Around a node, where one polynomial ends and the next begins. */
+struct crossing {
+    double energy, step;  /* its step is over two units in the last place of the distance */
+    double before, after; /* slope of the energy by the distance: the force along it */
+};
+
+static const float BY = .012f; /* angstrom; a cell is .026 */
+
+static struct crossing cross(struct net *n, float node)
+{
+    const float below = nextafterf(node, 0), above = nextafterf(node, INFINITY);
+    const double e[] = { energy_at(n, node - BY), energy_at(n, below), energy_at(n, above), energy_at(n, node + BY) };
+    return (struct crossing) { e[1], e[2] - e[1], (e[1] - e[0]) / (double)(below - (node - BY)),
+                               (e[3] - e[2]) / (double)(node + BY - above) };
+}
+
+/* But for the rounding of energies, which are sums over atoms. */
+static void test_energies_and_forces_are_continuous(void **state)
+{
+    (void)state;
+    enum { FIRST = 40, LAST = 150, CELLS = 8 * 24 }; /* 25 Gaussians */
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct net n[] = { predicting("tiny", false, a), predicting("tiny", true, a) };
+    double rounding = 0, largest = 0, jump = 0, off = 0;
+    for (int i = 0; i < 2; i++) fill(&n[i], 0);
+    assert_true(energy_at(&n[0], 1) != energy_at(&n[1], 1) || energy_at(&n[0], 2) != energy_at(&n[1], 2));
+    for (int k = FIRST; k < LAST; k += 7) {
+        const float node = (float)(k * wl_schnet.cutoff("tiny") / CELLS);
+        const struct crossing table = cross(&n[0], node), exact = cross(&n[1], node);
+        rounding = fmax(rounding, fabs(exact.energy) * (double)FLT_EPSILON);
+        largest = fmax(largest, fabs(exact.before));
+        jump = fmax(jump, fabs(table.step));
+        off = fmax(off, fabs((table.after - table.before) - (exact.after - exact.before)));
+    }
+    print_message("energies step by %.1e (rounding %.1e), forces by %.1e of %.1e\n", jump, rounding, off, largest);
+    if (!(largest > .1 && jump <= 8 * rounding && off <= 16 * rounding / (double)BY))
+        fail_msg("across nodes energies step by %g, and forces by %g of %g", jump, off, largest);
+    wl_arena_free(a);
+}
+
+/* ---- full size ---- */
 
 /* On molecules and targets that the training has not seen. */
 static void compare_full(struct net *table, struct net *exact, int updates)
@@ -217,7 +270,7 @@ static void compare_full(struct net *table, struct net *exact, int updates)
     }
     for (int i = 0; i < 2; i++) {
         fill(nets[i], SHARDS - 1);
-        train_full(nets[i]);
+        train_once(nets[i]);
     }
     const double y = distance(energies(table), energies(exact), MOLECULES);
     double worst = 0;
@@ -242,11 +295,11 @@ static void test_full_size_is_near_exact_filters(void **state)
     (void)state;
     enum { LONG = 2000 };
     struct wl_arena *a = wl_arena_new(NULL);
-    struct net table = full(false, a), exact = full(true, a);
+    struct net table = predicting("full", false, a), exact = predicting("full", true, a);
     compare_full(&table, &exact, 0);
     for (int u = 0; u < LONG; u++) {
         fill(&table, u % (SHARDS - 1));
-        train_full(&table);
+        train_once(&table);
         assert_int_equal(wl_plan_update(table.plan, 1e-3, NULL), 0);
     }
     compare_full(&table, &exact, LONG);
@@ -256,7 +309,8 @@ static void test_full_size_is_near_exact_filters(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_ranks_equal_one_that_accumulates),
-                                        cmocka_unit_test(test_resumed_has_the_same_bits) };
+                                        cmocka_unit_test(test_resumed_has_the_same_bits),
+                                        cmocka_unit_test(test_energies_and_forces_are_continuous) };
     const struct CMUnitTest long_tests[] = { cmocka_unit_test(test_full_size_is_near_exact_filters) };
     if (!make_temp_dir(folder, "filter-tables")) return 1;
     if (argc > 1 && !strcmp(argv[1], "long")) return cmocka_run_group_tests(long_tests, NULL, NULL);
