@@ -56,6 +56,18 @@ def _open():
     return _fd
 
 
+def redirect(path):
+    """Marks go to this file from now on, in this process and in those that it starts; None: nowhere. `measure` does this."""
+    global _fd
+    if _fd is not None and _fd >= 0:
+        os.close(_fd)
+    _fd = None
+    if path is None:
+        os.environ.pop("WATTLAW_MARKS", None)
+    else:
+        os.environ["WATTLAW_MARKS"] = path
+
+
 def enabled():
     """Are marks written? Use it to spare work that is needed for marks only."""
     return (_open() if _fd is None else _fd) >= 0
@@ -178,7 +190,10 @@ def metric(name, value, epoch=None):
 
 
 def __getattr__(name):
-    """wattlaw.open and what else reads results is loaded when it is used: marks need none of it."""
+    """wattlaw.open, wattlaw.measure and what belongs to them are loaded when they are used: marks need none of it."""
+    if name == "measure":
+        from wattlaw.measuring import measure
+        return measure
     if name in ("open", "Results", "Table"):
         from wattlaw import results
         return getattr(results, name)

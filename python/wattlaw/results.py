@@ -57,7 +57,7 @@ def _cell(value):
     return html.escape("%.5g" % value if isinstance(value, float) else str(value))
 
 
-def _options(options):
+def options_as_words(options):
     """by="a", all=True, at=[1, 2] as --by a --all --at 1 --at 2; None and False: not given."""
     words = []
     for key, value in options.items():
@@ -125,7 +125,7 @@ class Results:
 
     def answer(self, command, **options):
         """What `wattlaw COMMAND --json` prints about it; options as in fit()."""
-        return program.answer(command, *_options(options), self._place())
+        return program.answer(command, *options_as_words(options), self._place())
 
     def fit(self, **options):
         """Scaling laws. Options are those of the command: by="workload,local_batch" is --by workload,local_batch,

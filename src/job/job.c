@@ -8,6 +8,7 @@
  * found too (mpirun puts each rank into its own group). If the guard is killed, wattlaw inherits them; if both are,
  * what is left is in the job's cgroup, if it has one. docs/adr/060, 064 */
 #include "job/job.h"
+#include "job/attached.h"
 #include "job/cgroup.h"
 #include "job/guard.h"
 #include "job/kill.h"
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 struct wl_job {
+    struct wl_attached *attached; /* NULL: there is a command under a guard, which all the rest is about */
     pid_t guard;
     int requests, events; /* our ends of the pipes */
     bool started, reaped;
@@ -106,9 +108,17 @@ int wl_job_prepare(struct wl_job **out, const struct wl_job_spec *spec, struct w
     return 0;
 }
 
+int wl_job_attach(struct wl_job **out, const struct wl_job_attach *spec, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_job *job = wl_new(a, struct wl_job);
+    *job = (struct wl_job) { .guard = spec->pid, .requests = -1, .events = -1, .a = a };
+    *out = job;
+    return wl_attached_open(&job->attached, spec, a, e);
+}
+
 pid_t wl_job_pid(const struct wl_job *job) { return job->guard; }
 
-int wl_job_fd(const struct wl_job *job) { return job->events; }
+int wl_job_fd(const struct wl_job *job) { return job->attached ? wl_attached_fd(job->attached) : job->events; }
 
 static void send_request(struct wl_job *job, enum wl_guard_request_kind what, int sig)
 {
@@ -129,6 +139,11 @@ static int read_event(struct wl_job *job, struct wl_guard_event *n, struct wl_er
 int wl_job_start(struct wl_job *job, int64_t *started_ns, struct wl_err *e)
 {
     struct wl_guard_event n;
+    if (job->attached) {
+        *started_ns = wl_now_ns();
+        wl_attached_start(job->attached);
+        return 0;
+    }
     job->n_others = wl_kill_set_list(&(struct wl_kill_set) { .root = getpid() }, &job->others, job->a);
     job->started = true;
     prctl(PR_SET_CHILD_SUBREAPER, 1); /* if the guard is killed, its processes become our children */
@@ -143,6 +158,10 @@ int wl_job_start(struct wl_job *job, int64_t *started_ns, struct wl_err *e)
 int wl_job_reap(struct wl_job *job, struct wl_job_exit *out, struct wl_err *e)
 {
     struct wl_guard_event n;
+    if (job->attached) {
+        wl_attached_end(job->attached, out);
+        return 0;
+    }
     int rc = read_event(job, &n, e);
     if (rc == 0) prctl(PR_SET_CHILD_SUBREAPER, 0); /* a daemon that a measured command leaves must not become ours */
     release(job);
@@ -152,9 +171,18 @@ int wl_job_reap(struct wl_job *job, struct wl_job_exit *out, struct wl_err *e)
     return 0;
 }
 
-void wl_job_signal(struct wl_job *job, int sig) { send_request(job, WL_GUARD_REQUEST_SIGNAL, sig); }
+void wl_job_signal(struct wl_job *job, int sig)
+{
+    if (job->attached)
+        wl_attached_stop(job->attached, sig);
+    else
+        send_request(job, WL_GUARD_REQUEST_SIGNAL, sig);
+}
 
 void wl_job_stop(struct wl_job *job, bool now)
 {
-    send_request(job, now ? WL_GUARD_REQUEST_KILL : WL_GUARD_REQUEST_STOP, 0);
+    if (job->attached)
+        wl_attached_stop(job->attached, SIGTERM);
+    else
+        send_request(job, now ? WL_GUARD_REQUEST_KILL : WL_GUARD_REQUEST_STOP, 0);
 }

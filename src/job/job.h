@@ -40,6 +40,7 @@ struct wl_job_exit {
     int leftovers; /* processes that outlived the command and were ended */
     int stuck;     /* processes that SIGKILL did not end in time (WL_KILL_TIMEOUT_NS); they are left running */
     char survivors[WL_KILL_TEXT_SIZE]; /* these, and why: wl_kill_describe */
+    char failed[WL_KILL_TEXT_SIZE];    /* of a process that ran already: why what was measured failed; "": it did not */
 };
 
 struct wl_job;
@@ -53,6 +54,18 @@ pid_t wl_job_pid(const struct wl_job *job);
 
 /* Starts the command. WL_ENOENT, WL_EPERM as wl_process_spawn. */
 int wl_job_start(struct wl_job *job, int64_t *started_ns, struct wl_err *e) WL_MUST_CHECK;
+
+/* In the place of a command a process that runs already, and that is not ours: neither it nor its children get any
+ * signal, and they may live on. wl_job_start only begins, wl_job_stop and wl_job_signal only end the measuring. */
+struct wl_job_attach {
+    pid_t pid;
+    int control; /* a socket to the program that asked, which ends the measured part by the line "end", or "failed WHY";
+                  * its end, or that of the process, without such a line is a failure. -1: the process is measured until
+                  * it ends or we are stopped */
+    const char *greeting; /* sent to it by wl_job_start */
+};
+int wl_job_attach(struct wl_job **out, const struct wl_job_attach *spec, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
 
 /* Readable when the command and everything that it started has ended: then call wl_job_reap, once. WL_EJOB: the guard
  * was killed, so the command's exit status is unknown; what was left of the job has been ended here. */

@@ -73,9 +73,18 @@ static void keep_python_from_buffering(const struct wl_run_command *t, struct wl
     if (t->n_pumps && !getenv(name)) wl_strs_add(t->a, env, wl_strf(t->a, "%s=1", name));
 }
 
+static int attach_job(struct wl_run_command *t, struct wl_err *e)
+{
+    const struct wl_job_attach spec = { .pid = t->opts->attach,
+                                        .control = t->opts->control,
+                                        .greeting = wl_strf(t->a, "started %s\n", t->marks_path) };
+    return wl_job_attach(&t->job, &spec, t->a, e);
+}
+
 static int prepare_job(struct wl_run_command *t, struct wl_err *e)
 {
     const struct wl_run_opts *opts = t->opts;
+    if (opts->attach) return attach_job(t, e);
     struct wl_strs *env = wl_new(t->a, struct wl_strs);
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_MARKS=%s", t->marks_path));
     wl_strs_add(t->a, env, wl_strf(t->a, "WATTLAW_RUN_DIR=%s", t->dir));
@@ -219,6 +228,7 @@ static void close_output(struct wl_run_command *t, bool started)
 static const char *failure(const struct wl_run_command *t)
 {
     const struct wl_process_result *x = &t->end.exit;
+    if (*t->end.failed) return t->end.failed;
     if (t->timed_out) return wl_strf(t->a, "took longer than %g s and was stopped", t->opts->timeout_s);
     if (x->signal) return wl_strf(t->a, "ended by signal %d (%s)", x->signal, strsignal(x->signal));
     return wl_strf(t->a, "exit status %d", x->status);

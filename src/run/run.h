@@ -75,6 +75,8 @@ struct wl_run_watch {
 
 struct wl_run_opts {
     char *const *argv;
+    pid_t attach;              /* a process that runs already is measured, whose command line argv is; 0: argv is run */
+    int control;               /* of struct wl_job_attach; with `attach` */
     const char *workload;      /* its name where neither its trial nor its start mark gives one; NULL: none */
     const struct wl_strs *env; /* NAME=value, added to ours and to WATTLAW_MARKS and WATTLAW_RUN_DIR; NULL: none */
     const char *cwd;           /* NULL: ours */

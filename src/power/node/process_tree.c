@@ -19,6 +19,7 @@ struct member {
 
 struct wl_process_tree {
     DIR *dir;
+    pid_t self; /* no member, although a process that started us may be: what we use is counted apart */
     pid_t jobs[WL_PROCESS_TREE_JOBS]; /* root processes */
     size_t n_jobs;
     pid_t searched_to; /* the latest pid that was looked at */
@@ -48,6 +49,7 @@ int wl_process_tree_open(struct wl_process_tree **out, const char *root, struct 
     t->dir = opendir(path);
     if (!t->dir) return wl_fail_errno(e, "%s", path);
     wl_defer(a, close_dir, t->dir);
+    t->self = getpid();
     t->members = wl_new_array(a, struct member, MAX_MEMBERS);
     t->tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
     t->page_bytes = (double)sysconf(_SC_PAGESIZE);
@@ -124,7 +126,7 @@ static enum verdict consider(struct wl_process_tree *t, pid_t pid)
     struct facts f;
     if (find(t, pid)) return OURS;
     if (!read_facts(t, pid, &f)) return NOT_OURS;
-    if (!is_job(t, pid) && !is_job(t, f.group) && !find(t, f.parent)) return NOT_OURS;
+    if (!is_job(t, pid) && (pid == t->self || (!is_job(t, f.group) && !find(t, f.parent)))) return NOT_OURS;
     if (t->n == MAX_MEMBERS) {
         t->full = true;
         return OURS;

@@ -22,7 +22,8 @@ struct wl_process_tree_sum {
 int wl_process_tree_open(struct wl_process_tree **out, const char *root, struct wl_arena *a,
                          struct wl_err *e) WL_MUST_CHECK;
 
-/* Looks for processes of the tree: process `job`, its descendants and its process group. last_pid is the latest pid of
+/* Looks for processes of the tree: process `job`, its descendants and its process group, but for this
+ * process and its own, unless it is `job`. last_pid is the latest pid of
  * the kernel (from /proc/loadavg, 0: not known): nothing is done until it changes, and only newer pids are looked at. A
  * process that is found late loses nothing: its CPU time counts from its start. A new `job` is added to the earlier
  * ones. No allocation. */

@@ -95,7 +95,7 @@ def answers(path):
 
 def options():
     """Keywords as the command's options."""
-    given = results._options({"by": "a,b", "exclude_busy": True, "all": False, "map": None, "at": ["workers=4", "workers=8"], "drop_epochs": 0})
+    given = results.options_as_words({"by": "a,b", "exclude_busy": True, "all": False, "map": None, "at": ["workers=4", "workers=8"], "drop_epochs": 0})
     check(given == ["--by=a,b", "--exclude-busy", "--at=workers=4", "--at=workers=8", "--drop-epochs=0"], given)
 
 

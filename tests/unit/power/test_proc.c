@@ -65,6 +65,23 @@ static void the_tree_follows_parents_and_groups(void **state)
     assert_int_equal(sum_of(t, 100, 105).processes, 5);
 }
 
+/* A process may have started us to measure it. */
+static void we_and_our_processes_are_no_part_of_a_job(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_process_tree *t;
+    const int self = (int)getpid();
+    put_process(f, (struct process) { 100, "python", 1, 100, 40, 0, 1000 });
+    put_process(f, (struct process) { self, "wattlaw", 100, self, 900, 0, 1001 });
+    put_process(f, (struct process) { self + 1, "guard", self, self, 9000, 0, 1002 });
+    assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
+    const struct wl_process_tree_sum sum = sum_of(t, 100, 0);
+    assert_int_equal(sum.processes, 1);
+    assert_near(sum.cpu_s, 50 * tick_s(), 1e-9);
+    assert_int_equal(wl_process_tree_open(&t, f->dir, f->a, &f->e), 0);
+    assert_int_equal(sum_of(t, self, 0).processes, 2); /* what `doctor` asks for */
+}
+
 static void cpu_time_of_ended_processes_is_kept(void **state)
 {
     struct fixture *f = *state;
@@ -334,6 +351,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         WITH_FIXTURE(the_tree_follows_parents_and_groups),
+        WITH_FIXTURE(we_and_our_processes_are_no_part_of_a_job),
         WITH_FIXTURE(cpu_time_of_ended_processes_is_kept),
         WITH_FIXTURE(several_root_processes_are_one_job),
         WITH_FIXTURE(processes_after_a_pid_wrap_are_found),

@@ -3,6 +3,7 @@
 #include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/cap_plan.h"
 #include "cmd/wattlaw/footprint.h"
+#include "cmd/wattlaw/measure/attach.h"
 #include "cmd/wattlaw/measure/summary.h"
 #include "cmd/wattlaw/rules.h"
 #include "cmd/wattlaw/stop_at.h"
@@ -27,6 +28,7 @@ struct options {
     struct wl_footprint footprint;
     struct wl_strs stop_at;
     const char *training;
+    struct wl_measure_attach attach;
     struct wl_run_limits *limits; /* from stop_at; NULL: none */
 };
 
@@ -42,6 +44,7 @@ static const struct wl_opt rows[] = {
       .offset = offsetof(struct options, name),
       .unit = "NAME",
       .help = "name of the workload in tables (default: from the start mark, else the command's name)" },
+    WL_MEASURE_ATTACH_OPT_ROWS(struct options, attach),
     WL_POWER_OPT_ROWS(struct options, power),
     WL_MARK_REGEX_OPT_ROWS(struct options, regex),
 #define SETTING_CAP(member, option, unit_, kind, grid, help_, ...) \
@@ -217,6 +220,16 @@ static void discard_plan(struct wl_store *s, int64_t run)
     (void)rc; /* the reason of the refusal is reported instead */
 }
 
+/* Of a process that runs already wattlaw neither sees the output nor may stop it. */
+static int check_attached(const struct options *o, struct wl_err *e)
+{
+    if (o->attach.pid && (o->limits || wl_mark_regex_is_set(&o->regex)))
+        return wl_fail(e, WL_EUSAGE, "--attach: %s",
+                       o->limits ? "--stop-at would have to stop a process that wattlaw did not start"
+                                 : "expressions and --log need the output of a command that wattlaw runs");
+    return 0;
+}
+
 /* A wattlaw below the launcher sees a part of the job's energy, and stops a part of its processes. */
 static int check_limits(const struct options *o, const struct wl_local_ranks *ranks, struct wl_err *e)
 {
@@ -361,10 +374,14 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 {
     struct options *o = options;
     char **command = rest->command;
+    int rc = wl_measure_attach_open(&o->attach, &command, a, e);
+    if (rc < 0) return rc;
     if (o->training && !*o->training) return wl_fail(e, WL_EUSAGE, "--training: the name is empty");
     if (o->cap_dry_run) return cap_dry_run(o, a, e);
     struct wl_signals *signals;
     struct wl_run_opts how = { .argv = command,
+                               .attach = (pid_t)o->attach.pid,
+                               .control = (int)o->attach.control,
                                .workload = command ? wl_command_name(command, a) : NULL,
                                .pass_through = true,
                                .grace_s = o->grace_s,
@@ -376,9 +393,11 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
                                .cap_opts = &o->cap_opts,
                                .training = o->training,
                                .node_wait_s = o->node_wait_s };
-    int kept = -1, rc = check_command(command, e);
+    int kept = -1;
+    rc = o->attach.pid ? 0 : check_command(command, e);
     if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
     if (rc == 0) rc = open_limits(o, &how, a, e);
+    if (rc == 0) rc = check_attached(o, e);
     if (rc == 0) rc = wl_sampler_cpu_check(&o->power, a, e);
     if (rc == 0) rc = wl_signals_open(&signals, true, a, e);
     if (rc == 0 && o->json) rc = wl_out_redirect(&kept, e);
@@ -389,7 +408,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
 
 const struct wl_cmd wl_cmd_measure = {
     .name = "measure",
-    .usage = "[options] -- COMMAND...",
+    .usage = "[options] -- COMMAND... | --attach PID",
     .help = "run a command and measure its time, energy, utilisation and epochs",
     .more =
         "The exit status is the command's own (128 + n: ended by signal n; 127: command not found), or 124 if it was\n"
