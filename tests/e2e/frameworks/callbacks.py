@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""The callbacks of python/wattlaw under the frameworks themselves, as PyPI has them today: callbacks.py SOURCE WATTLAW
+"""The callbacks of python/wattlaw under the frameworks themselves, as PyPI has them today, and the examples that use them: callbacks.py SOURCE
+WATTLAW
 
 Exit status 0: passed, 1: failed, 77: the frameworks could not be installed."""
+import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -12,7 +15,7 @@ from environment import environment
 
 HERE, SOURCE, WATTLAW = os.path.dirname(os.path.abspath(__file__)), os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
 
-PACKAGES = ["torch==2.13.0", "numpy", "transformers", "accelerate", "lightning", "keras", "pandas"]
+PACKAGES = ["torch==2.13.0", "numpy", "transformers", "accelerate", "lightning", "keras", "pandas", "nbclient", "nbformat", "ipykernel"]
 
 
 def check(condition, *what):
@@ -93,11 +96,36 @@ def keras(env, folder):
     check(said.split() == ["2", "80", "True", "tiny", "True"], said)
 
 
+def examples(env, folder):
+    for name, samples in (("train_lightning", 20000), ("train_hf", 400)):
+        store = os.path.join(folder, name + ".db")
+        done = subprocess.run(["python3", os.path.join(SOURCE, "examples", name + ".py"), store], cwd=folder, env=env, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, timeout=900, check=False)
+        check(done.returncode == 0 and "<wattlaw run 1: " in done.stdout, done.stdout[-3000:])
+        shown = json.loads(subprocess.run([WATTLAW, "show", "--json", "--run", "1", store], stdout=subprocess.PIPE, check=True).stdout)
+        check(shown["status"] == "done" and [e["samples"] for e in shown["epochs"]] == [samples] * len(shown["epochs"]) and shown["epochs"], shown)
+
+
+def notebook(env, folder):
+    """Each cell runs, tables and the report's figures are shown."""
+    for name in ("notebook.ipynb", "huber2025"):
+        path = os.path.join(SOURCE, "examples", name)
+        shutil.copytree(path, os.path.join(folder, name)) if os.path.isdir(path) else shutil.copy(path, folder)
+    code = ("import json, nbclient, nbformat; book = nbformat.read('notebook.ipynb', 4); nbclient.NotebookClient(book, timeout=300).execute();"
+            "print(json.dumps([[output.get('data', {}) for output in cell.outputs] for cell in book.cells if cell.cell_type == 'code']))")
+    done = subprocess.run(["python3", "-c", code], cwd=folder, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=900, check=False)
+    check(done.returncode == 0, done.stderr[-3000:])
+    outputs = json.loads(done.stdout)
+    check(len(outputs) == 7 and outputs[1][0]["text/plain"].startswith("<wattlaw run 1: "), outputs[:2])
+    check(outputs[2][0]["text/html"].count("<tr>") == 4 and "<table" in outputs[3][0]["text/html"], outputs[2:4])
+    check("local_batch 32" in outputs[5][0]["text/plain"] and outputs[6][0]["text/html"].count("<svg") >= 3, outputs[5])
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         env = environment(folder, PACKAGES)
         env.update(PYTHONPATH=os.path.join(SOURCE, "python"), WATTLAW_PROGRAM=WATTLAW)
-        for test in (transformers, lightning, keras):
+        for test in (transformers, lightning, keras, examples, notebook):
             test(env, folder)
             print(test.__name__ + ": passed", flush=True)
 
