@@ -5,11 +5,9 @@
  *     jobs/experiment-HASH.ini        an expanded experiment, named after its text
  *     jobs/NAME.sh                    the script of a run; NAME is LABEL.TRIAL.rREPEAT
  *     jobs/NAME.TOKEN.JOB.out         what the script of a submission printed
- *     jobs/array.rREPEAT.TOKEN.sh     a job array, each of whose tasks is the script of a run; in place of TOKEN a number
- *                                     where --dry-run wrote it
- *     jobs/array.rREPEAT.TOKEN.ARRAY_TASK.out
- *     shards/TRIAL.rREPEAT.JOB.STATUS.CRC.db
- * TRIAL is the hash of the trial's settings, 16 hexadecimal digits; TOKEN is drawn for each submission.
+ *     jobs/array.rREPEAT.TOKEN.sh     a job array, each of whose tasks is the script of a run; in place of TOKEN a
+ * number where --dry-run wrote it jobs/array.rREPEAT.TOKEN.ARRAY_TASK.out shards/TRIAL.rREPEAT.JOB.STATUS.CRC.db TRIAL
+ * is the hash of the trial's settings, 16 hexadecimal digits; TOKEN is drawn for each submission.
  */
 #ifndef WL_CAMPAIGN_BATCH_H
 #define WL_CAMPAIGN_BATCH_H
@@ -191,7 +189,7 @@ struct wl_batch_open {
 struct wl_batch_queue {
     struct wl_sweep *s;
     const struct wl_batch_site *site; /* NULL: not known */
-    struct wl_run_rows runs; /* of the campaign */
+    struct wl_run_rows runs;          /* of the campaign */
     struct wl_trial_rows trials;
     struct wl_submission_rows submissions;
     struct wl_batch_open *open;

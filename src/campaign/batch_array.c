@@ -71,8 +71,9 @@ static const char *array_text(const struct wl_batch_scripts *s, const struct wl_
     struct wl_text t = WL_TEXT(a);
     const char *path = wl_shell_quote(a, (char *[]) { (char *)array->script, NULL });
     wl_text_addf(&t, "#!/bin/bash\n%s", s->batch->directives(array, a));
-    wl_text_addf(&t, "# campaign %s, repeat %lld: each task is the script of a run. One of them again, any number of times:\n",
-                 s->x->campaign.name, (long long)repeat);
+    wl_text_addf(
+        &t, "# campaign %s, repeat %lld: each task is the script of a run. One of them again, any number of times:\n",
+        s->x->campaign.name, (long long)repeat);
     wl_text_addf(&t, "#     sbatch --array=TASK %s\n", path);
     wl_text_addf(&t, "cd %s || exit 1\n",
                  wl_shell_quote(a, (char *[]) { wl_path_join(a, s->folder, WL_BATCH_JOBS_FOLDER), NULL }));

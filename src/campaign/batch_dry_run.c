@@ -50,9 +50,9 @@ static int write_arrays(struct dry_run *d, size_t most, struct wl_err *e)
     int64_t repeat = 0, number = 0;
     int rc = 0;
     for (size_t i = 0; i < n; i++)
-        items[i] = (struct wl_batch_item) { s->grid.runs[i].repeat,
-                                            wl_batch_needs(d->scripts.batch, &d->requests[i], s->a),
-                                            d->requests[i].time_limit_s };
+        items[i] =
+            (struct wl_batch_item) { s->grid.runs[i].repeat, wl_batch_needs(d->scripts.batch, &d->requests[i], s->a),
+                                     d->requests[i].time_limit_s };
     const size_t groups = wl_batch_array_split(items, n, most, group, s->a);
     for (size_t g = 0; g < groups && rc == 0; g++) {
         size_t m = 0;

@@ -10,12 +10,11 @@
 int wl_batch_scripts_open(const struct wl_sweep *sweep, struct wl_batch_scripts *s, struct wl_err *e)
 {
     const char *text = sweep->x->expanded, *jobs = wl_path_join(sweep->a, sweep->folder, WL_BATCH_JOBS_FOLDER);
-    *s = (struct wl_batch_scripts) {
-        .x = sweep->x,
-        .batch = sweep->launcher->batch,
-        .folder = sweep->folder,
-        .experiment = wl_strf(sweep->a, "%s/experiment-%016llx.ini", jobs, (unsigned long long)wl_hash_fnv1a(text))
-    };
+    *s = (struct wl_batch_scripts) { .x = sweep->x,
+                                     .batch = sweep->launcher->batch,
+                                     .folder = sweep->folder,
+                                     .experiment = wl_strf(sweep->a, "%s/experiment-%016llx.ini", jobs,
+                                                           (unsigned long long)wl_hash_fnv1a(text)) };
     int rc = wl_mkdirs(jobs, e);
     if (rc == 0) rc = wl_mkdirs(wl_path_join(sweep->a, sweep->folder, WL_BATCH_SHARDS_FOLDER), e);
     if (rc < 0 || wl_is_file(s->experiment)) return rc;
@@ -74,8 +73,7 @@ static const char *script_text(const struct wl_batch_scripts *s, const char *has
     if (s->batch->directives) wl_text_add(&t, s->batch->directives(r, a));
     wl_text_addf(&t, "# campaign %s: %s, repeat %lld. Can be submitted again: a finished run is not repeated.\n",
                  s->x->campaign.name, r->trial->label, (long long)repeat);
-    if (r->why_limit)
-        wl_text_addf(&t, "# time limit %s: %s\n", wl_human_time(a, r->time_limit_s), r->why_limit);
+    if (r->why_limit) wl_text_addf(&t, "# time limit %s: %s\n", wl_human_time(a, r->time_limit_s), r->why_limit);
     wl_text_add(&t, "trap : TERM INT HUP USR1 # wattlaw gets these signals too, and this script has to outlive it\n");
     if (getcwd(here, sizeof here)) wl_text_addf(&t, "cd %s || exit 1\n", wl_shell_quote(a, (char *[]) { here, NULL }));
     if (setup) wl_text_addf(&t, "%s\n", setup);

@@ -48,8 +48,7 @@ static const char *slurm_directives(const struct wl_batch_request *r, struct wl_
     if (r->time_limit_s > 0) directive(&t, "time", time_text(r->time_limit_s, a));
     if (k->exclusive) wl_text_add(&t, "#SBATCH --exclusive\n");
     directive(&t, "exclude", r->exclude_nodes);
-    if (k->signal_before_s > 0)
-        directive(&t, "signal", wl_strf(a, "B:USR1@%.0f", ceil(k->signal_before_s)));
+    if (k->signal_before_s > 0) directive(&t, "signal", wl_strf(a, "B:USR1@%.0f", ceil(k->signal_before_s)));
     directive(&t, "array", r->tasks);
     if (k->sbatch_options) wl_text_addf(&t, "#SBATCH %s\n", k->sbatch_options);
     return t.s;
@@ -166,14 +165,21 @@ static void read_lines(const struct listing *l, char *text)
     for (char *line; (line = strsep(&text, "\n"));) read_line(l, line);
 }
 
-/* One call for all jobs of the user, each task of an array on a line of its own; ended ones stay listed for MinJobAge (300 s). */
+/* One call for all jobs of the user, each task of an array on a line of its own; ended ones stay listed for MinJobAge
+ * (300 s). */
 static int ask_squeue(const struct listing *l, struct wl_err *e)
 {
     char *text, *user = wl_strf(l->a, "%u", (unsigned)geteuid());
-    char *argv[] = {
-        (char *)"squeue",         (char *)"-h", (char *)"-r", (char *)"-t", (char *)"all", (char *)"-u", user,
-        (char *)"-o", (char *)"%i|%T|%r|%N|%j", NULL
-    };
+    char *argv[] = { (char *)"squeue",
+                     (char *)"-h",
+                     (char *)"-r",
+                     (char *)"-t",
+                     (char *)"all",
+                     (char *)"-u",
+                     user,
+                     (char *)"-o",
+                     (char *)"%i|%T|%r|%N|%j",
+                     NULL };
     int rc = wl_batch_program(argv, &text, l->a, e);
     if (rc == 0) read_lines(l, text);
     return rc;

@@ -60,8 +60,8 @@ static int write_scripts(struct wl_batch_submitter *b, struct package *p, struct
     int rc = 0;
     for (size_t k = 0; k < p->n && rc == 0; k++) {
         const struct wl_settings set = wl_sweep_trial_settings(s->x, p->v[k].request.trial, a);
-        rc = wl_batch_script_write(&b->scripts, wl_batch_trial_hash(&set, a), p->v[k].repeat, token, &p->v[k].request, a,
-                                   e);
+        rc = wl_batch_script_write(&b->scripts, wl_batch_trial_hash(&set, a), p->v[k].repeat, token, &p->v[k].request,
+                                   a, e);
         requests[k] = p->v[k].request;
     }
     p->request = requests[0];
@@ -183,8 +183,8 @@ bool wl_batch_stop_requested(const struct wl_batch_submitter *b)
 int wl_batch_stopped(const struct wl_batch_submitter *b, struct wl_err *e)
 {
     const size_t n = b->waiting + b->running;
-    return wl_fail(e, WL_EINTR, "stopped by the user; %zu job%s stay%s in the queue (wattlaw cancel %s cancels them)", n,
-                   n == 1 ? "" : "s", n == 1 ? "s" : "", b->s->x->path);
+    return wl_fail(e, WL_EINTR, "stopped by the user; %zu job%s stay%s in the queue (wattlaw cancel %s cancels them)",
+                   n, n == 1 ? "" : "s", n == 1 ? "s" : "", b->s->x->path);
 }
 
 static int64_t array_most(const struct wl_batch_submitter *b)
@@ -268,8 +268,7 @@ int wl_batch_ask_site(struct wl_batch_submitter *b, struct wl_err *e)
     b->asked = true;
     const double asked_s = x->launch.batch.time_limit_s;
     if (site->time_limit_s > 0 && asked_s > site->time_limit_s)
-        wl_log(WL_WARN, "campaign",
-               "[launch] time_limit = %s is above the limit of partition %s: the jobs ask for %s",
+        wl_log(WL_WARN, "campaign", "[launch] time_limit = %s is above the limit of partition %s: the jobs ask for %s",
                wl_human_time(a, asked_s), site->partition, wl_human_time(a, site->time_limit_s));
     return 0;
 }

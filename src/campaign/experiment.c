@@ -364,16 +364,15 @@ static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
  */
 static bool may_change(const char *section, const char *line)
 {
-    static const char *const keys[] = { "campaign.name",         "campaign.repeats",      "campaign.order",
-                                        "campaign.store",        "data.prepare",          "launch.timeout",
-                                        "launch.grace",          "launch.oversubscribe",  "measure.rules",
-                                        "launch.launcher",       "launch.account",        "launch.qos",
-                                        "launch.time_limit",     "launch.sbatch_options", "launch.setup",
-                                        "launch.wattlaw",        "launch.local_dir",      "launch.max_in_queue",
-                                        "launch.max_nodes",      "launch.retries",        "launch.poll",
-                                        "launch.submit_command", "launch.states_command", "launch.cancel_command",
-                                        "launch.job_variable",   "launch.time_margin",    "launch.signal_before",
-                                        "launch.array" };
+    static const char *const keys[] = {
+        "campaign.name",       "campaign.repeats",      "campaign.order",        "campaign.store",
+        "data.prepare",        "launch.timeout",        "launch.grace",          "launch.oversubscribe",
+        "measure.rules",       "launch.launcher",       "launch.account",        "launch.qos",
+        "launch.time_limit",   "launch.sbatch_options", "launch.setup",          "launch.wattlaw",
+        "launch.local_dir",    "launch.max_in_queue",   "launch.max_nodes",      "launch.retries",
+        "launch.poll",         "launch.submit_command", "launch.states_command", "launch.cancel_command",
+        "launch.job_variable", "launch.time_margin",    "launch.signal_before",  "launch.array"
+    };
     if (wl_str_eq(section, "sweep")) return true;
     size_t n = strlen(section), key = strcspn(line, " ");
     if (wl_str_eq(section, "measure") && wl_footprint_has_key(line, key)) return true;

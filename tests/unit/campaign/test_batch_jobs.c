@@ -46,7 +46,7 @@ static void the_key_array(void **state)
 static void equal_jobs_of_a_repeat_are_an_array(void **state)
 {
     (void)state;
-    const struct wl_batch_item v[] = { { 1, "2 nodes", 600 }, { 1, "1 node", 600 },  { 1, "2 nodes", 900 },
+    const struct wl_batch_item v[] = { { 1, "2 nodes", 600 }, { 1, "1 node", 600 },   { 1, "2 nodes", 900 },
                                        { 1, "1 node", 0 },    { 1, "2 nodes", 2400 }, { 2, "2 nodes", 600 },
                                        { 1, "1 node", 0 },    { 2, "2 nodes", 600 } };
     const size_t expected[] = { 0, 1, 0, 2, 3, 4, 2, 4 };
@@ -90,7 +90,9 @@ static void arrays_keep_the_order_of_repeats(void **state)
     assert_int_equal(wl_grid_make(&x, &elsewhere, &g, a, &e), 0);
     assert_int_equal(g.n_runs, N);
     for (size_t i = 0; i < N; i++) {
-        struct wl_batch_request r = { .x = &x, .trial = &g.trials[g.runs[i].trial], .nodes = 1, .name = "n", .output = "o" };
+        struct wl_batch_request r = {
+            .x = &x, .trial = &g.trials[g.runs[i].trial], .nodes = 1, .name = "n", .output = "o"
+        };
         v[i] = (struct wl_batch_item) { g.runs[i].repeat, wl_batch_needs(&wl_batch_slurm, &r, a), 600 };
     }
     const size_t groups = wl_batch_array_split(v, N, 100, group, a);
@@ -120,7 +122,9 @@ static void an_array_asks_for_its_tasks(void **state)
     (void)state;
     struct wl_experiment x = { .launch.batch = { .signal_before_s = 119.5 } };
     const struct wl_trial t = { .workers = 1, .threads = 1 };
-    const struct wl_batch_request r = { .x = &x, .trial = &t, .name = "n", .output = "o", .nodes = 1, .tasks = "0-9%4" };
+    const struct wl_batch_request r = {
+        .x = &x, .trial = &t, .name = "n", .output = "o", .nodes = 1, .tasks = "0-9%4"
+    };
     const char *text = wl_batch_slurm.directives(&r, a);
     assert_non_null(strstr(text, "#SBATCH --array=0-9%4\n"));
     assert_non_null(strstr(text, "#SBATCH --signal=B:USR1@120\n"));
@@ -134,8 +138,7 @@ static void the_law_of_the_durations(void **state)
     struct wl_batch_took v[12];
     size_t n = 0;
     for (int w = 1; w <= 8; w *= 2)
-        for (int b = 16; b <= 64; b *= 2)
-            v[n++] = (struct wl_batch_took) { w, b, 1000 * pow(w, -0.8) * pow(b, -0.3) };
+        for (int b = 16; b <= 64; b *= 2) v[n++] = (struct wl_batch_took) { w, b, 1000 * pow(w, -0.8) * pow(b, -0.3) };
     assert_float_equal(wl_batch_law_s(v, n, 4, 32, a), 1000 * pow(4, -0.8) * pow(32, -0.3), 1e-6);
     assert_float_equal(wl_batch_law_s(v, n, 3, 50, a), 1000 * pow(3, -0.8) * pow(50, -0.3), 1e-6);
     assert_true(isnan(wl_batch_law_s(v, n, 16, 32, a))); /* beyond what was measured */
@@ -262,10 +265,11 @@ static void times_of_slurm(void **state)
     static const struct {
         const char *text;
         double s;
-    } times[] = { { "1:00", 60 },           { "30", 1800 },         { "2:03:04", 7384 }, { "1-00:00:00", 86400 },
-                  { "3-12", 302400 },       { "1-02:03", 93780 },   { "infinite", 0 },   { "n/a", 0 },
-                  { "UNLIMITED", 0 },       { "", 0 },              { "1:2:3:4", 0 },    { "x-1:00:00", 0 },
-                  { "-1:00:00", 0 },        { "1:00 or so", 0 } };
+    } times[] = {
+        { "1:00", 60 },       { "30", 1800 },     { "2:03:04", 7384 }, { "1-00:00:00", 86400 }, { "3-12", 302400 },
+        { "1-02:03", 93780 }, { "infinite", 0 },  { "n/a", 0 },        { "UNLIMITED", 0 },      { "", 0 },
+        { "1:2:3:4", 0 },     { "x-1:00:00", 0 }, { "-1:00:00", 0 },   { "1:00 or so", 0 }
+    };
     for (size_t i = 0; i < WL_COUNT(times); i++)
         if (wl_batch_slurm_time_s(times[i].text) != times[i].s)
             fail_msg("'%s': %g s, not %g s", times[i].text, wl_batch_slurm_time_s(times[i].text), times[i].s);
@@ -274,11 +278,13 @@ static void times_of_slurm(void **state)
 static void what_a_site_allows(void **state)
 {
     (void)state;
-    static const char lines[] = "main*|infinite|30:00\nshort|1:00|n/a\nshort|1:00|n/a\nlong|7-00:00:00|1:00:00\nshorter|30|n/a\n";
+    static const char lines[] =
+        "main*|infinite|30:00\nshort|1:00|n/a\nshort|1:00|n/a\nlong|7-00:00:00|1:00:00\nshorter|30|n/a\n";
     struct wl_batch_site site = { 0 };
     wl_batch_slurm_read_config("MaxArraySize            = 100\nMaxJobCount             = 20000\n", &site, a);
     assert_int_equal(site.array_max, 100);
-    wl_batch_slurm_read_config("MaxArraySize = 1001\nSchedulerParameters     = bf_interval=2,max_array_tasks=50,x\n", &site, a);
+    wl_batch_slurm_read_config("MaxArraySize = 1001\nSchedulerParameters     = bf_interval=2,max_array_tasks=50,x\n",
+                               &site, a);
     assert_int_equal(site.array_max, 50);
     wl_batch_slurm_read_partitions(wl_strdup(a, lines), NULL, &site, a);
     assert_string_equal(site.partition, "main");
@@ -312,13 +318,13 @@ static void states_of_slurm(void **state)
     static const struct {
         const char *line;
         enum wl_batch_state expected;
-    } jobs[] = { { "PENDING|Priority|", WL_BATCH_WAITING },     { "RUNNING|None|n1", WL_BATCH_RUNNING },
-                 { "COMPLETING|None|n1", WL_BATCH_RUNNING },    { "COMPLETED|None|n1", WL_BATCH_DONE },
+    } jobs[] = { { "PENDING|Priority|", WL_BATCH_WAITING },        { "RUNNING|None|n1", WL_BATCH_RUNNING },
+                 { "COMPLETING|None|n1", WL_BATCH_RUNNING },       { "COMPLETED|None|n1", WL_BATCH_DONE },
                  { "FAILED|NonZeroExitCode|n1", WL_BATCH_FAILED }, { "OUT_OF_MEMORY|OutOfMemory|n1", WL_BATCH_FAILED },
-                 { "TIMEOUT|TimeLimit|n1", WL_BATCH_TIMEOUT },  { "PREEMPTED|None|n1", WL_BATCH_LOST },
-                 { "NODE_FAIL|NodeDown|n1", WL_BATCH_LOST },    { "BOOT_FAIL|None|n1", WL_BATCH_LOST },
-                 { "REQUEUED|None|", WL_BATCH_WAITING },        { "REQUEUE_HOLD|JobHeldAdmin|", WL_BATCH_WAITING },
-                 { "CANCELLED|None|n1", WL_BATCH_CANCELLED },   { "DEADLINE|DeadLine|", WL_BATCH_FAILED } };
+                 { "TIMEOUT|TimeLimit|n1", WL_BATCH_TIMEOUT },     { "PREEMPTED|None|n1", WL_BATCH_LOST },
+                 { "NODE_FAIL|NodeDown|n1", WL_BATCH_LOST },       { "BOOT_FAIL|None|n1", WL_BATCH_LOST },
+                 { "REQUEUED|None|", WL_BATCH_WAITING },           { "REQUEUE_HOLD|JobHeldAdmin|", WL_BATCH_WAITING },
+                 { "CANCELLED|None|n1", WL_BATCH_CANCELLED },      { "DEADLINE|DeadLine|", WL_BATCH_FAILED } };
     enum { N = WL_COUNT(jobs) };
     struct wl_batch_job v[N];
     struct wl_text t = WL_TEXT(a);
@@ -340,10 +346,13 @@ static void states_of_slurm(void **state)
 static void tasks_are_found_by_their_token(void **state)
 {
     (void)state;
-    struct wl_batch_job v[] = { { .token = "aaa_0" }, { .token = "aaa_10" }, { .token = "aa_0" }, { .token = "aaa" },
-                                { .token = "bbb" } };
+    struct wl_batch_job v[] = {
+        { .token = "aaa_0" }, { .token = "aaa_10" }, { .token = "aa_0" }, { .token = "aaa" }, { .token = "bbb" }
+    };
     struct wl_err e;
-    stand_in("squeue", "8_0|PENDING|None||lab.array.r1.aaa\n8_10|RUNNING|None|n2|lab.array.r1.aaa\n9|RUNNING|None|n3|lab.r1.bbb", 0);
+    stand_in("squeue",
+             "8_0|PENDING|None||lab.array.r1.aaa\n8_10|RUNNING|None|n2|lab.array.r1.aaa\n9|RUNNING|None|n3|lab.r1.bbb",
+             0);
     stand_in("sacct", "", 1);
     assert_int_equal(wl_batch_slurm.states(NULL, v, WL_COUNT(v), a, &e), 0);
     assert_string_equal(v[0].id, "8_0");
@@ -370,7 +379,8 @@ static void a_full_queue_is_no_failure(void **state)
     static const char *const full[] = {
         "sbatch: error: QOSMaxSubmitJobPerUserLimit\nsbatch: error: Batch job submission failed: Job violates "
         "accounting/QOS policy (job submit limit, user's size and/or time limits)",
-        "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS "
+        "sbatch: error: AssocMaxSubmitJobLimit\nsbatch: error: Batch job submission failed: Job violates "
+        "accounting/QOS "
         "policy (job submit limit, user's size and/or time limits)",
         "sbatch: error: QOSGrpSubmitJobsLimit\nsbatch: error: Batch job submission failed: Job violates accounting/QOS "
         "policy (job submit limit, user's size and/or time limits)",
@@ -383,10 +393,11 @@ static void a_full_queue_is_no_failure(void **state)
                             1, &e),
                      WL_EINVAL);
     /* a policy that is not about the number of jobs */
-    assert_int_equal(submit("sbatch: error: AssocMaxWallDurationPerJobLimit\nsbatch: error: Batch job submission failed: "
-                            "Job violates accounting/QOS policy",
-                            1, &e),
-                     WL_EINVAL);
+    assert_int_equal(
+        submit("sbatch: error: AssocMaxWallDurationPerJobLimit\nsbatch: error: Batch job submission failed: "
+               "Job violates accounting/QOS policy",
+               1, &e),
+        WL_EINVAL);
 }
 
 /* sbatch itself would wait for two minutes. */
@@ -395,10 +406,11 @@ static void sbatch_does_not_sleep(void **state)
     (void)state;
     struct wl_err e;
     const int64_t begin_ns = wl_now_ns();
-    assert_int_equal(submit("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\nEND\nexec 2>&1\n"
-                            "sleep 30\ncat <<'END'\n4711",
-                            0, &e),
-                     WL_EPERM);
+    assert_int_equal(
+        submit("sbatch: error: Slurm temporarily unable to accept job, sleeping and retrying\nEND\nexec 2>&1\n"
+               "sleep 30\ncat <<'END'\n4711",
+               0, &e),
+        WL_EPERM);
     assert_non_null(strstr(e.msg, "sleeping and retrying"));
     assert_true(wl_now_ns() - begin_ns < 20 * WL_NS_PER_S);
 }
