@@ -159,15 +159,15 @@ static void too_few_points_are_no_law(void **state)
     assert_true(isnan(wl_batch_law_s(diagonal, 4, 2, 32, a))); /* workers and batch cannot be told apart */
 }
 
-/* A queue with the runs of three trials of 2, 4 and 8 workers. */
+/* A queue with the runs of four trials of 2, 4, 8 and 16 workers. */
 static struct wl_batch_queue queue_of(struct wl_experiment *x, const struct wl_batch_site *site)
 {
     struct wl_sweep *s = wl_new(a, struct wl_sweep);
     s->x = x;
     struct wl_batch_queue q = { .s = s, .site = site };
-    q.trials = (struct wl_trial_rows) { .v = wl_new_array(a, struct wl_trial_row, 3), .n = 3 };
-    q.runs = (struct wl_run_rows) { .v = wl_new_array(a, struct wl_run_row, 3), .n = 3 };
-    for (int i = 0; i < 3; i++) {
+    q.trials = (struct wl_trial_rows) { .v = wl_new_array(a, struct wl_trial_row, 4), .n = 4 };
+    q.runs = (struct wl_run_rows) { .v = wl_new_array(a, struct wl_run_row, 4), .n = 4 };
+    for (int i = 0; i < 4; i++) {
         q.trials.v[i] = (struct wl_trial_row) { .id = 10 + i, .set = wl_settings_none };
         q.trials.v[i].set.workers = 2 << i;
         q.runs.v[i] = (struct wl_run_row) { .id = 100 + i, .trial = 10 + i, .repeat = 1, .status = WL_RUN_PLANNED };
@@ -225,9 +225,9 @@ static void other_settings_are_another_law(void **state)
     (void)state;
     struct wl_experiment x = experiment_of(3600);
     struct wl_batch_queue q = queue_of(&x, NULL);
-    for (int i = 0; i < 3; i++) q.runs.v[i].status = WL_RUN_DONE, q.runs.v[i].time_s = 100;
-    assert_true(limit_of(&q, 11).s < 3600);
+    for (int i = 0; i < 4; i++) q.runs.v[i].status = WL_RUN_DONE, q.runs.v[i].time_s = 100;
     q.runs.v[1].status = WL_RUN_PLANNED;
+    assert_true(limit_of(&q, 11).s < 3600);
     q.trials.v[1].set.power_cap_w = 150;
     assert_float_equal(limit_of(&q, 11).s, 3600, 0);
 }
@@ -351,7 +351,7 @@ static void tasks_are_found_by_their_token(void **state)
     };
     struct wl_err e;
     stand_in("squeue",
-             "8_0|PENDING|None||lab.array.r1.aaa\n8_10|RUNNING|None|n2|lab.array.r1.aaa\n9|RUNNING|None|n3|lab.r1.bbb",
+             "8_10|RUNNING|None|n2|lab.array.r1.aaa\n8_0|PENDING|None||lab.array.r1.aaa\n9|RUNNING|None|n3|lab.r1.bbb",
              0);
     stand_in("sacct", "", 1);
     assert_int_equal(wl_batch_slurm.states(NULL, v, WL_COUNT(v), a, &e), 0);
