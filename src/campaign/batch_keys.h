@@ -49,7 +49,7 @@ struct wl_batch_keys {
     { .name = "exclusive", .type = WL_FLAG, .offset = offsetof(holder, at.exclusive), .def = "no",                     \
       .help = "slurm: share the nodes of a job with no other job" },                                                   \
     { .name = "time-limit", .type = WL_DURATION, .offset = offsetof(holder, at.time_limit_s), .def = "0", .min = 0,    \
-      .max = 1e8, .unit = "s", .help = "time limit of a job without finished runs to predict it from, doubled when it is reached; 0: the site's" }, \
+      .max = 1e8, .unit = "s", .help = "time limit of a job whose duration no finished run predicts, doubled for a run whose job reaches the limit; 0: the site's" }, \
     { .name = "time-margin", .type = WL_REAL, .offset = offsetof(holder, at.time_margin), .def = "2", .min = 0,        \
       .max = 100, .help = "factor from the duration that finished runs predict to the time limit of a job; 0: always time_limit" }, \
     { .name = "signal-before", .type = WL_DURATION, .offset = offsetof(holder, at.signal_before_s), .def = "0",        \

@@ -156,7 +156,7 @@ static void too_few_points_are_no_law(void **state)
     const double s = wl_batch_law_s(v, 4, 2, NAN, a);
     assert_true(s > 50 && s < 60);
     const struct wl_batch_took diagonal[] = { { 1, 16, 9 }, { 2, 32, 8 }, { 4, 64, 7 }, { 8, 128, 6 } };
-    assert_true(isnan(wl_batch_law_s(diagonal, 4, 2, 32, a))); /* workers and batch cannot be told apart */
+    assert_true(isnan(wl_batch_law_s(diagonal, 4, 2, 32, a))); /* workers and batch cannot be separated */
 }
 
 /* A queue with the runs of four trials of 2, 4, 8 and 16 workers. */
