@@ -201,6 +201,15 @@ int wl_batch_queue_read(struct wl_batch_queue *q, struct wl_arena *a, struct wl_
 /* Asks the batch system for all of them, and stores what is new. *changed: something was. */
 int wl_batch_queue_update(struct wl_batch_queue *q, bool *changed, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- batch_nodes.c -------------------------------------------------------------------------------------------- */
+
+/* The names in a list of nodes as Slurm writes them: "n[1-4,07],login". */
+struct wl_strs wl_batch_nodes_expand(const char *list, struct wl_arena *a);
+
+/* Nodes that have failed twice, comma-separated: each is the only one that two jobs ended by NODE_FAIL or BOOT_FAIL
+ * have in common. Of several nodes the batch system does not say which one failed. NULL: none. */
+const char *wl_batch_failed_nodes(const struct wl_submission_rows *rows, struct wl_arena *a);
+
 /* ---- batch_limit.c: time limits of jobs ----------------------------------------------------------------------- */
 
 /* A finished run; batch NAN: it has none. */

@@ -11,27 +11,6 @@ static const double FULL_RETRY_S = 60;
 /* With arrays, jobs are submitted once a quarter of the places in the queue is free: single ones would be no arrays. */
 enum { ARRAY_SHARE = 4 };
 
-/* ---- which nodes not ---- */
-
-/* Nodes that have failed twice under jobs of one node: of larger ones the batch system does not say which node it was.
- */
-static const char *failed_nodes(const struct wl_batch_queue *q, struct wl_arena *a)
-{
-    struct wl_text list = WL_TEXT(a);
-    for (size_t i = 0; i < q->submissions.n; i++) {
-        const struct wl_submission_row *row = &q->submissions.v[i];
-        int before = 0;
-        if (!row->nodes || row->n_nodes != 1 || !row->why || !strstr(row->why, "_FAIL")) continue;
-        for (size_t k = 0; k < i; k++) {
-            const struct wl_submission_row *other = &q->submissions.v[k];
-            before +=
-                other->n_nodes == 1 && other->why && strstr(other->why, "_FAIL") && wl_str_eq(other->nodes, row->nodes);
-        }
-        if (before == 1) wl_text_addf(&list, "%s%s", list.n ? "," : "", row->nodes);
-    }
-    return list.n ? list.s : NULL;
-}
-
 /* ---- one call of the batch system ---- */
 
 /* A job to submit: planned run i. */
@@ -209,7 +188,7 @@ static size_t choose(const struct wl_batch_submitter *b, const struct wl_batch_q
 {
     const struct wl_sweep *s = b->s;
     const struct wl_batch_limits *limits = wl_batch_limits_new(q, a);
-    const char *exclude = failed_nodes(q, a);
+    const char *exclude = wl_batch_failed_nodes(&q->submissions, a);
     const int64_t max_nodes = s->x->launch.batch.max_nodes;
     int64_t nodes = q->n_nodes;
     size_t n = 0;

@@ -300,6 +300,54 @@ static void what_a_site_allows(void **state)
     assert_true(site.time_limit_s == 0 && !site.partition);
 }
 
+/* ---- nodes that fail ---- */
+
+static void lists_of_nodes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *list, *nodes;
+    } lists[] = { { "n1", "n1" },
+                  { "n[1-3]", "n1 n2 n3" },
+                  { "n[08-10,12],login", "n08 n09 n10 n12 login" },
+                  { "a[1,3]-ib,b2", "a1-ib a3-ib b2" },
+                  { "", "" },
+                  { "n[", "n[" },
+                  { "n[]", "" },
+                  { "n[x-y]", "" },
+                  { "n[3-1]", "" },
+                  { "n[99999999999]", "" } };
+    for (size_t i = 0; i < WL_COUNT(lists); i++) {
+        struct wl_strs nodes = wl_batch_nodes_expand(lists[i].list, a);
+        const char *text = nodes.n ? wl_shell_quote(a, wl_strs_argv(&nodes, a)) : "";
+        if (!wl_str_eq(text, lists[i].nodes) && !wl_str_eq(lists[i].list, "n["))
+            fail_msg("'%s': '%s', not '%s'", lists[i].list, text, lists[i].nodes);
+    }
+    assert_int_equal(wl_batch_nodes_expand("n[1-999999999]", a).n, 100000);
+}
+
+static const char *failed(const char *const *ends, size_t n)
+{
+    struct wl_submission_rows rows = { .v = wl_new_array(a, struct wl_submission_row, n / 2), .n = n / 2 };
+    for (size_t i = 0; i < n / 2; i++)
+        rows.v[i] = (struct wl_submission_row) { .nodes = ends[2 * i], .why = ends[2 * i + 1] };
+    return wl_batch_failed_nodes(&rows, a);
+}
+
+static void a_node_that_fails_twice_is_excluded(void **state)
+{
+    (void)state;
+#define FAILED(...) failed((const char *const[]) { __VA_ARGS__ }, WL_COUNT(((const char *const[]) { __VA_ARGS__ })))
+    assert_null(FAILED("n1", "NODE_FAIL"));
+    assert_null(FAILED("n1", "NODE_FAIL", "n2", "NODE_FAIL"));
+    assert_string_equal(FAILED("n1", "NODE_FAIL", "n1", "BOOT_FAIL", "n1", "NODE_FAIL"), "n1");
+    assert_null(FAILED("n1", "FAILED", "n1", "TIMEOUT", "n1", "PREEMPTED"));
+    assert_null(FAILED("n1", NULL, NULL, "NODE_FAIL"));
+    assert_null(FAILED("n[1-4]", "NODE_FAIL", "n[1-4]", "NODE_FAIL")); /* any of the four */
+    assert_string_equal(FAILED("n[1-4]", "NODE_FAIL", "n[4-7]", "NODE_FAIL"), "n4");
+    assert_string_equal(FAILED("n[1-2]", "NODE_FAIL", "n2", "NODE_FAIL", "n[1,3]", "NODE_FAIL"), "n2,n1");
+}
+
 /* A program of Slurm in the PATH that prints this. */
 static void stand_in(const char *name, const char *output, int status)
 {
@@ -432,6 +480,8 @@ int main(void)
         TEST(a_reached_limit_is_doubled_up_to_the_partitions),
         TEST(times_of_slurm),
         TEST(what_a_site_allows),
+        TEST(lists_of_nodes),
+        TEST(a_node_that_fails_twice_is_excluded),
         TEST(states_of_slurm),
         TEST(tasks_are_found_by_their_token),
         TEST(a_full_queue_is_no_failure),
