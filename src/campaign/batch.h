@@ -58,6 +58,7 @@ struct wl_batch_job {
     enum wl_batch_state state;
     const char *why;   /* in the batch system's words; NULL: nothing to say */
     const char *nodes; /* NULL: none, or not known */
+    bool array_listed; /* the batch system lists the array that it is a task of, or other tasks of that */
 };
 
 struct wl_batch {

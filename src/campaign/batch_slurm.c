@@ -141,6 +141,16 @@ static struct wl_batch_job *job_of(const struct listing *l, const char *id, cons
     return NULL;
 }
 
+/* A task that is cancelled while it waits has no line of its own any more, but its array has. */
+static void note_array(const struct listing *l, const char *id)
+{
+    const size_t n = strcspn(id, "_");
+    for (size_t i = 0; i < l->n; i++) {
+        struct wl_batch_job *job = &l->v[i];
+        if (job->id && strncmp(job->id, id, n) == 0 && job->id[n] == '_') job->array_listed = true;
+    }
+}
+
 /* "4711|RUNNING|None|n[1-2]|NAME"; a name may hold anything, and comes last. */
 static void read_line(const struct listing *l, char *line)
 {
@@ -151,6 +161,7 @@ static void read_line(const struct listing *l, char *line)
         if (!field[i] || (i < NAME && !line)) return;
     }
     struct wl_batch_job *job = job_of(l, field[ID], field[NAME]);
+    note_array(l, field[ID]);
     if (!job) return;
     char *state = wl_strndup(l->a, field[STATE], strcspn(field[STATE], " +")); /* sacct: "CANCELLED by 1000" */
     job->id = wl_strdup(l->a, field[ID]);
@@ -212,7 +223,10 @@ static int slurm_states(const struct wl_experiment *x, struct wl_batch_job *v, s
 {
     const struct listing l = { v, n, a };
     (void)x;
-    for (size_t i = 0; i < n; i++) v[i].state = WL_BATCH_UNKNOWN;
+    for (size_t i = 0; i < n; i++) {
+        v[i].state = WL_BATCH_UNKNOWN;
+        v[i].array_listed = false;
+    }
     int rc = ask_squeue(&l, e);
     return rc ? rc : ask_sacct(&l, e);
 }

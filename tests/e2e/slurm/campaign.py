@@ -305,6 +305,21 @@ def arrays_are_independent_tasks(rig):
     check(len(said) == 3 and sum("done already" in text for text in said) == 2 and touched(c) == 8, said)
 
 
+def a_task_is_cancelled_while_it_waits(rig):
+    """Slurm forgets such a task at once."""
+    c = Campaign(rig, "waits", f"{toy} epochs=1 ms=20", "workers = 1\nbatch = 1,2,3", 1, "array = yes\nsbatch_options = --hold\nenv = B={batch}")
+    p = c.start("sweep", c.ini, "--quiet")
+    c.until(lambda: c.rows("SELECT count(job) FROM submission") == [(3,)], "they wait")
+    array = c.rows("SELECT job FROM submission")[0][0].split("_")[0]
+    rig.ask("scancel", f"{array}_1")
+    c.until(lambda: c.rows("SELECT count(*) FROM run WHERE error LIKE '%was cancelled'") == [(1,)], "one is closed")
+    rig.ask("scontrol", "release", array)
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 1 and "2 of 3 runs" in out + err, out, err)
+    check(c.rows("SELECT job, outcome FROM submission ORDER BY id") == [(f"{array}_{i}", "cancelled" if i == 1 else "done") for i in range(3)],
+          c.rows("SELECT * FROM submission"))
+
+
 def large_arrays_are_split(rig):
     """MaxArraySize is 100."""
     c = Campaign(rig, "split", "true", "workers = 1,2\nbatch = " + ",".join(map(str, range(120))), 1, "array = yes\nmax_in_queue = 7\nenv = B={batch} W={workers}")
@@ -479,7 +494,7 @@ def a_full_queue_is_waited_for(_):
 TESTS = [a_node_that_fails_twice_is_excluded, everything_once_though_all_are_killed, a_killed_job_leaves_what_it_has, cancelled_stays_cancelled,
          refusals_are_said, scripts_can_be_submitted_by_hand, failures_are_facts, detached, bad_shards_are_named_and_left,
          two_nodes_are_one_run, a_full_disk_on_a_node, arrays_are_independent_tasks, a_limit_on_submitted_jobs_is_waited_for,
-         a_signal_before_the_limit, limits_are_predicted, large_arrays_are_split]
+         a_task_is_cancelled_while_it_waits, a_signal_before_the_limit, limits_are_predicted, large_arrays_are_split]
 
 
 LONG = [a_reached_time_limit_is_doubled, slurm_itself_sends_the_signal, hundreds_of_jobs, a_requeued_task, a_full_queue_is_waited_for]

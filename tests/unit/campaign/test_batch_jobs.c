@@ -411,6 +411,24 @@ static void tasks_are_found_by_their_token(void **state)
     assert_string_equal(v[4].id, "9");
 }
 
+/* squeue then lists the other tasks, or the array alone. */
+static void a_task_may_leave_the_queue_before_its_array(void **state)
+{
+    (void)state;
+    struct wl_batch_job v[] = { { .id = "23_1", .token = "t_1" },
+                                { .id = "2_1", .token = "u_1" },
+                                { .id = "24_1", .token = "w_1" },
+                                { .id = "25_1", .token = "x_1" },
+                                { .id = "25", .token = "y" } };
+    struct wl_err e;
+    stand_in("squeue", "23|CANCELLED|None||lab.array.r1.t\n24_0|PENDING|None||lab.array.r1.w", 0);
+    stand_in("sacct", "", 1);
+    assert_int_equal(wl_batch_slurm.states(NULL, v, WL_COUNT(v), a, &e), 0);
+    for (size_t i = 0; i < WL_COUNT(v); i++) assert_int_equal(v[i].state, WL_BATCH_UNKNOWN);
+    assert_true(v[0].array_listed && v[2].array_listed);
+    assert_false(v[1].array_listed || v[3].array_listed || v[4].array_listed);
+}
+
 static int submit(const char *answer, int status, struct wl_err *e)
 {
     const struct wl_batch_request r = { .script = "x.sh" };
@@ -484,6 +502,7 @@ int main(void)
         TEST(a_node_that_fails_twice_is_excluded),
         TEST(states_of_slurm),
         TEST(tasks_are_found_by_their_token),
+        TEST(a_task_may_leave_the_queue_before_its_array),
         TEST(a_full_queue_is_no_failure),
         TEST(sbatch_does_not_sleep),
     };
