@@ -243,7 +243,8 @@ int wl_batch_ask_site(struct wl_batch_submitter *b, struct wl_err *e)
     struct wl_batch_site *site = &b->site;
     struct wl_arena *a = b->s->a;
     int rc = b->asked || !batch->site ? 0 : batch->site(x, site, a, e);
-    if (rc < 0 || b->asked) return rc;
+    if (rc == WL_EUNAVAIL || b->asked) return rc;
+    if (rc < 0) wl_log(WL_WARN, "campaign", "what the site allows is not known: %s", e->msg);
     b->asked = true;
     const double asked_s = x->launch.batch.time_limit_s;
     if (site->time_limit_s > 0 && asked_s > site->time_limit_s)

@@ -111,7 +111,7 @@ def check_order(c):
 def everything_once_though_all_are_killed(rig):
     """The login process dies at any instant, the controller restarts: each run is made once."""
     c = Campaign(rig, "once", f"{toy} epochs=2 ms=300 workers={{workers}} touch={rig.path('once', 'ended')}", "workers = 1,2\nbatch = 1,2,3", 2,
-                 "env = BATCH={batch}\nmax_in_queue = 8")
+                 "env = BATCH={batch}\nmax_in_queue = 8\narray = 2")
     dice = random.Random(5)
     for i in range(6):
         p = c.start("sweep", c.ini, "--quiet")
@@ -128,7 +128,9 @@ def everything_once_though_all_are_killed(rig):
             down.communicate()
     text = c.sweep()
     contains(text, "12 of 12 runs")
-    check(check_order(c) == sorted(check_order(c)), "in the order of the plan:", check_order(c))
+    check_order(c)
+    kinds = c.rows("SELECT sum(job LIKE '%!_%' ESCAPE '!') > 0, sum(job NOT LIKE '%!_%' ESCAPE '!') > 0 FROM submission")
+    check(kinds == [(1, 1)], "arrays and single jobs:", c.rows("SELECT job FROM submission"))
     check(c.rows("SELECT status, count(*), count(DISTINCT trial || ' ' || repeat) FROM run GROUP BY status") == [("done", 12, 12)],
           c.rows("SELECT * FROM run"))
     check(touched(c) == 12, "no finished run is repeated:", touched(c))
@@ -165,6 +167,8 @@ def detached(rig):
     c.until(lambda: len(c.names("shards/*.done.*")) == 3, "three shards without any wattlaw on the login node")
     contains(c.sweep("--detach"), "3 of 4 runs", "1 job in the queue, 0 runs not submitted")
     contains(c.sweep(), "4 of 4 runs")
+    order = c.rows("SELECT r.position FROM submission s JOIN run r ON r.id = s.run ORDER BY s.id")
+    check(order == sorted(order), "in the order of the plan:", order)
 
 
 def failures_are_facts(rig):
@@ -373,10 +377,10 @@ def limits_are_predicted(rig):
     check(short.rows("SELECT time_limit_s FROM submission") == [(60,)], "never above it")
 
 
-def warned_of_its_limit(rig, name, launch):
+def warned_of_its_limit(rig, name, launch, start="", workers=1):
     again = rig.path(name, "again")
-    return Campaign(rig, name, f"sh -c 'test -e {again} && exec {toy} epochs=1 ms=20; exec {toy} epochs=600 ms=100 trap=20'",
-                    launch="signal_before = 30s\n" + launch)
+    return Campaign(rig, name, f"{start} sh -c 'test -e {again} && exec {toy} epochs=1 ms=20; exec {toy} epochs=600 ms=100 trap=20'",
+                    f"workers = {workers}", launch="signal_before = 30s\n" + launch)
 
 
 def a_signal_before_the_limit(rig):
@@ -384,13 +388,15 @@ def a_signal_before_the_limit(rig):
     sends it; it is sent here at once."""
     c = warned_of_its_limit(rig, "warned", "time_limit = 1m")
     short = warned_of_its_limit(rig, "warned-short", "partition = short\ntime_limit = 1m")
-    sweeps = [(x, x.start("sweep", x.ini, "--quiet")) for x in (c, short)]
+    nodes = warned_of_its_limit(rig, "warned-nodes", "workers_per_node = 2\ntime_limit = 1m", "srun -N {nodes} -n {workers} --overlap {measure}", 4)
+    sweeps = [(x, x.start("sweep", x.ini, "--quiet")) for x in (c, short, nodes)]
     for x, _ in sweeps:
-        x.until(lambda x=x: any("epoch-end" in open(n, encoding="ascii").read() for n in x.names("runs/*/marks")), "it trains")
+        x.until(lambda x=x: sum("epoch-end" in open(n, encoding="ascii").read() for n in glob.glob(x.path("store/runs/**/marks"), recursive=True))
+                >= (2 if x == nodes else 1), "it trains")
         contains(open(x.names("jobs/*.sh")[0], encoding="utf-8").read(), "#SBATCH --signal=B:USR1@30\n")
         with open(x.path("again"), "w", encoding="ascii"):
             rig.ask("scancel", "--batch", "--signal=USR1", x.rows("SELECT job FROM submission")[0][0])
-    (out, err), (short_out, short_err) = [p.communicate(timeout=PATIENCE_S) for _, p in sweeps]
+    (out, err), (short_out, short_err), (nodes_out, nodes_err) = [p.communicate(timeout=PATIENCE_S) for _, p in sweeps]
     check(sweeps[0][1].returncode == 0, out, err)
     check(c.rows("SELECT status, attempt FROM run ORDER BY id") == [("interrupted", 1), ("done", 2)], c.rows("SELECT * FROM run"))
     contains(c.rows("SELECT error FROM run WHERE id = 1")[0][0], "reached its time limit of 60.0 s")
@@ -400,6 +406,10 @@ def a_signal_before_the_limit(rig):
     check(c.rows("SELECT count(*) > 0 FROM epoch WHERE run = 1") == [(1,)], "and its epochs")
     check(sweeps[1][1].returncode == 1, short_out, short_err)
     contains(short.rows("SELECT error FROM run")[0][0], "reached its time limit of 60.0 s, the longest that partition short allows")
+    check(sweeps[2][1].returncode == 0, nodes_out, nodes_err)
+    check(nodes.rows("SELECT status, (SELECT count(*) FROM node n WHERE n.run = r.id) FROM run r ORDER BY id") == [("interrupted", 2), ("done", 2)],
+          "what both nodes have measured is kept:", nodes.rows("SELECT * FROM run"))
+    check(nodes.rows("SELECT count(*) > 0 FROM epoch WHERE run = 1") == [(1,)], "and their epochs")
 
 
 def two_nodes_are_one_run(rig):
@@ -436,7 +446,8 @@ def a_reached_time_limit_is_doubled(rig):
 
 
 def hundreds_of_jobs(rig):
-    c = Campaign(rig, "many", f"{toy} epochs=1 ms=20 workers={{workers}} touch={rig.path('many', 'ended')}", "workers = 1,2", 150)
+    c = Campaign(rig, "many", f"{toy} epochs=1 ms=20 workers={{workers}} touch={rig.path('many', 'ended')}",
+                 "workers = 1,2\nbatch = " + ",".join(map(str, range(75))), 2, "array = 20\nenv = B={batch}")
     dice = random.Random(7)
     for _ in range(12):
         p = c.start("sweep", c.ini, "--quiet")
