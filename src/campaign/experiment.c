@@ -264,6 +264,9 @@ static int check_job_keys(struct reader *r, struct wl_err *e)
     if (k->signal_before_s > 0 && !slurm)
         return wl_fail(e, WL_EINVAL, "%s: [launch] signal_before: only launcher = slurm sends such a signal",
                        location_of(r, "launch", "signal_before"));
+    if (k->signal_before_s > 0 && k->time_limit_s > 0 && k->signal_before_s >= k->time_limit_s)
+        return wl_fail(e, WL_EINVAL, "%s: [launch] signal_before = %g s: expected less than time_limit, %g s",
+                       location_of(r, "launch", "signal_before"), k->signal_before_s, k->time_limit_s);
     return 0;
 }
 

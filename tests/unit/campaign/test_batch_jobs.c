@@ -130,6 +130,19 @@ static void an_array_asks_for_its_tasks(void **state)
     assert_non_null(strstr(text, "#SBATCH --signal=B:USR1@120\n"));
 }
 
+/* The command would be warned as soon as it starts. */
+static void a_signal_after_the_start(void **state)
+{
+    (void)state;
+    const char *const text = "[campaign]\nname = c\n[launch]\nlauncher = slurm\ncommand = toy\ntime_limit = 2m\n"
+                             "signal_before = ";
+    struct wl_experiment x;
+    struct wl_err e;
+    assert_int_equal(wl_experiment_parse("c.ini", wl_strf(a, "%s119s", text), NULL, &x, a, &e), 0);
+    assert_int_equal(wl_experiment_parse("c.ini", wl_strf(a, "%s2m", text), NULL, &x, a, &e), WL_EINVAL);
+    assert_string_equal(e.msg, "c.ini:7: [launch] signal_before = 120 s: expected less than time_limit, 120 s");
+}
+
 /* ---- time limits ---- */
 
 static void the_law_of_the_durations(void **state)
@@ -491,6 +504,7 @@ int main(void)
         TEST(arrays_keep_the_order_of_repeats),
         TEST(tasks_have_numbers),
         TEST(an_array_asks_for_its_tasks),
+        TEST(a_signal_after_the_start),
         TEST(the_law_of_the_durations),
         TEST(too_few_points_are_no_law),
         TEST(limits_are_predicted),
