@@ -501,6 +501,22 @@ def a_full_queue_is_waited_for(_):
         check(touched(c) == 9 and time.monotonic() - begin < 100, touched(c), time.monotonic() - begin)
 
 
+def a_preempted_task_is_attempted_again(_):
+    rig = slurm_rig.Rig(3, more="PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nPartitionName=urgent Nodes=n1 PriorityTier=9\n")
+    with rig:
+        waits = first_attempt_waits(rig, "preempted")[7:-1]
+        c = Campaign(rig, "preempted", f"sh -c 'test {{batch}} = 1 || exit 0; {waits}'", "workers = 1\nbatch = 1,2", 1, "array = yes")
+        p = c.start("sweep", c.ini, "--quiet")
+        until_it_waits(c)
+        c.until(lambda: c.rows("SELECT count(*) FROM run WHERE status = 'done'") == [(1,)], "the other is done")
+        with open(c.path("again"), "w", encoding="ascii"):
+            rig.ask("sbatch", "--partition=urgent", "--exclusive", "--output=/dev/null", "--wrap", "sleep 2")
+        out, err = p.communicate(timeout=PATIENCE_S)
+        check(p.returncode == 0, out, err)
+        check(c.rows("SELECT status, attempt FROM run ORDER BY attempt, status") == [("done", 1), ("interrupted", 1), ("done", 2)], c.rows("SELECT * FROM run"))
+        contains(c.rows("SELECT error FROM run WHERE status = 'interrupted'")[0][0], "was lost: PREEMPTED")
+
+
 # The longest first; each has a campaign of its own, and they share the eight nodes.
 TESTS = [a_node_that_fails_twice_is_excluded, everything_once_though_all_are_killed, a_killed_job_leaves_what_it_has, cancelled_stays_cancelled,
          refusals_are_said, scripts_can_be_submitted_by_hand, failures_are_facts, detached, bad_shards_are_named_and_left,
@@ -508,7 +524,8 @@ TESTS = [a_node_that_fails_twice_is_excluded, everything_once_though_all_are_kil
          a_task_is_cancelled_while_it_waits, a_signal_before_the_limit, limits_are_predicted, large_arrays_are_split]
 
 
-LONG = [a_reached_time_limit_is_doubled, slurm_itself_sends_the_signal, hundreds_of_jobs, a_requeued_task, a_full_queue_is_waited_for]
+LONG = [a_reached_time_limit_is_doubled, slurm_itself_sends_the_signal, hundreds_of_jobs, a_requeued_task, a_full_queue_is_waited_for,
+        a_preempted_task_is_attempted_again]
 
 
 def attempt(test, rig):
