@@ -146,19 +146,20 @@ static int ms_until(int64_t deadline_ns)
     return left_ns > 0 ? (int)(left_ns / (WL_NS_PER_S / 1000)) + 1 : 0;
 }
 
-/* Reads to the end of the file or the deadline (0: none); keeps at most `max` bytes. */
-static void read_output(int fd, int64_t deadline_ns, size_t max, struct wl_text *to)
+/* Reads to the end of the file, the deadline (0: none) or the text `until`, true; keeps at most `max` bytes. */
+static bool read_output(int fd, int64_t deadline_ns, const struct wl_process_run *run, struct wl_text *to)
 {
     char buf[4096];
     for (;;) {
         struct pollfd coming = { .fd = fd, .events = POLLIN };
         int ready = poll(&coming, 1, deadline_ns ? ms_until(deadline_ns) : FOREVER);
-        if (ready == 0) return;
+        if (ready == 0) return false;
         ssize_t n = ready < 0 ? -1 : read(fd, buf, sizeof buf);
         if (n < 0 && errno == EINTR) continue;
-        if (n <= 0) return;
-        size_t room = to->n < max ? max - to->n : 0;
+        if (n <= 0) return false;
+        size_t room = to->n < run->max ? run->max - to->n : 0;
         wl_text_addn(to, buf, (size_t)n < room ? (size_t)n : room);
+        if (run->until && strstr(to->s, run->until)) return true;
     }
 }
 
@@ -194,9 +195,13 @@ int wl_process_run(const struct wl_process_run *run, char **text, struct wl_proc
     struct wl_text t = WL_TEXT(a);
     int rc = start_piped(run, &pid, &fd, e);
     if (rc < 0) return rc;
-    read_output(fd, deadline_ns, run->max, &t);
+    const bool seen = read_output(fd, deadline_ns, run, &t);
     close(fd);
     if (text) *text = t.s;
+    if (seen) {
+        rc = wait_or_kill(run, pid, wl_now_ns(), out, e);
+        return rc == WL_EHUNG ? rc : wl_fail(e, WL_EINTR, "%s: was killed when it said '%s'", run->argv[0], run->until);
+    }
     return limited ? wait_or_kill(run, pid, deadline_ns, out, e) : wl_process_wait(pid, true, &done, out, e);
 }
 

@@ -37,10 +37,11 @@ struct wl_process_run {
     size_t max;        /* bytes of output to collect; the rest is read and dropped */
     bool merge_stderr; /* stderr is collected too; false: it goes to ours */
     double timeout_s;  /* 0: none. With one, the command has a process group of its own */
+    const char *until; /* with a timeout: text of the output at which it is killed; NULL: none */
 };
 
 /* Runs a command to its end and collects its stdout; `text` may be NULL. WL_EIO: timed out and killed with its group;
- * WL_EHUNG: could not be killed. */
+ * WL_EINTR: killed at its `until`; WL_EHUNG: could not be killed. */
 int wl_process_run(const struct wl_process_run *run, char **text, struct wl_process_result *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 

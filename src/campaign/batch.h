@@ -5,8 +5,9 @@
  *     jobs/experiment-HASH.ini        an expanded experiment, named after its text
  *     jobs/NAME.sh                    the script of a run; NAME is LABEL.TRIAL.rREPEAT
  *     jobs/NAME.TOKEN.JOB.out         what the script of a submission printed
- *     shards/TRIAL.rREPEAT.JOB.STATUS.CRC.db
- * TRIAL is the hash of the trial's settings, 16 hexadecimal digits; TOKEN is drawn for each submission.
+ *     jobs/array.rREPEAT.TOKEN.sh     a job array, each of whose tasks is the script of a run; in place of TOKEN a
+ * number where --dry-run wrote it jobs/array.rREPEAT.TOKEN.ARRAY_TASK.out shards/TRIAL.rREPEAT.JOB.STATUS.CRC.db TRIAL
+ * is the hash of the trial's settings, 16 hexadecimal digits; TOKEN is drawn for each submission.
  */
 #ifndef WL_CAMPAIGN_BATCH_H
 #define WL_CAMPAIGN_BATCH_H
@@ -39,35 +40,63 @@ struct wl_batch_request {
     const char *script, *output;
     int64_t nodes;
     double time_limit_s;       /* 0: the site's */
+    const char *why_limit;     /* what the limit comes from; NULL: it is the site's */
     const char *exclude_nodes; /* comma-separated; NULL: none */
+    const char *tasks;         /* of a job array, in Slurm's words: "0-9%4"; NULL: one job */
+};
+
+/* What a site allows; 0 and NULL: no limit, or not known. */
+struct wl_batch_site {
+    int64_t array_max; /* tasks of one job array */
+    const char *partition;
+    double time_limit_s, default_limit_s; /* of a job in this partition */
 };
 
 struct wl_batch_job {
     const char *id;    /* NULL: not known; set where the name is found */
-    const char *token; /* the end of its name */
+    const char *token; /* the end of its name; of a task of an array with _ and its number */
     enum wl_batch_state state;
     const char *why;   /* in the batch system's words; NULL: nothing to say */
     const char *nodes; /* NULL: none, or not known */
+    bool array_listed; /* the batch system lists the array that it is a task of, or other tasks of that */
 };
 
 struct wl_batch {
     /* Lines that the script begins with: "#SBATCH ..."; NULL: none. */
     const char *(*directives)(const struct wl_batch_request *r, struct wl_arena *a);
-    /* WL_EUNAVAIL: no answer, and the job may have been accepted. WL_EPERM: not now, a limit of the queue is reached.
-     * Others: refused. */
+    /* (optional) What the site allows for jobs of this experiment. WL_EUNAVAIL: no answer. */
+    int (*site)(const struct wl_experiment *x, struct wl_batch_site *out, struct wl_arena *a, struct wl_err *e);
+    /* Of a job array *job is the id of the array. WL_EUNAVAIL: no answer, and the job may have been accepted. WL_EPERM:
+     * not now, a limit of the queue is reached. Others: refused. */
     int (*submit)(const struct wl_batch_request *r, const char **job, struct wl_arena *a, struct wl_err *e);
     /* Sets state, why and nodes of n jobs. WL_EUNAVAIL: no answer. */
     int (*states)(const struct wl_experiment *x, struct wl_batch_job *v, size_t n, struct wl_arena *a,
                   struct wl_err *e);
     int (*cancel)(const struct wl_experiment *x, const struct wl_strs *jobs, struct wl_arena *a, struct wl_err *e);
     /* The id of the job that this process is in; NULL: none. */
-    const char *(*environment)(const struct wl_experiment *x);
+    const char *(*environment)(const struct wl_experiment *x, struct wl_arena *a);
 };
 extern const struct wl_batch wl_batch_slurm, wl_batch_command;
+
+/* ---- batch_slurm_site.c: what a site's Slurm allows ----------------------------------------------------------- */
+
+int wl_batch_slurm_site(const struct wl_experiment *x, struct wl_batch_site *out, struct wl_arena *a, struct wl_err *e);
+
+/* Seconds of a time of Slurm: "30", "1:30", "2:00:00", "1-12:00:00", minutes where it is one number; 0: "infinite",
+ * "n/a" or another text. */
+double wl_batch_slurm_time_s(const char *text);
+
+/* Reads the answers of `scontrol show config` and of `sinfo -h -o %P|%l|%L`. `partition` NULL: the default one. */
+void wl_batch_slurm_read_config(const char *config, struct wl_batch_site *out, struct wl_arena *a);
+void wl_batch_slurm_read_partitions(char *lines, const char *partition, struct wl_batch_site *out, struct wl_arena *a);
 
 /* batch_program.c: runs a program of the batch system and collects what it prints. WL_EUNAVAIL: no answer in time, or
  * one that says that the controller cannot be reached; WL_EINVAL: it failed, with its own words. */
 int wl_batch_program(char *const *argv, char **text, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* The same for one that submits. WL_EPERM: the batch system takes no more jobs for now (sbatch itself would try for
+ * two minutes, and is killed between two of its attempts). */
+int wl_batch_program_submit(char *const *argv, char **text, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* After WL_EUNAVAIL: may the batch system have heard the question, so that only its answer is missing? */
 bool wl_batch_may_be_sent(const struct wl_err *e);
@@ -102,19 +131,51 @@ const char *wl_batch_output_find(const char *folder, const struct wl_submission_
 
 /* ---- batch_script.c ----------------------------------------------------------------------------------------- */
 
-/* Writes the experiment's text, and the script of the request, whose name, script and output it sets. */
+/* What the scripts of a campaign have in common; from wl_batch_scripts_open, which writes the experiment's text. */
 struct wl_batch_scripts {
     const struct wl_experiment *x;
     const struct wl_batch *batch;
     const char *folder;     /* of the campaign, absolute */
-    const char *experiment; /* path of its text; from wl_batch_scripts_open on */
+    const char *experiment; /* path of its text */
 };
-int wl_batch_scripts_open(struct wl_batch_scripts *s, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_batch_scripts_open(const struct wl_sweep *sweep, struct wl_batch_scripts *s, struct wl_err *e) WL_MUST_CHECK;
+
+/* Writes the script of the request, whose name, script and output it sets; a text to a path. */
 int wl_batch_script_write(const struct wl_batch_scripts *s, const char *hash, int64_t repeat, const char *token,
                           struct wl_batch_request *r, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_batch_script_store(const char *path, const char *text, struct wl_err *e) WL_MUST_CHECK;
 
 /* 12 hexadecimal digits. */
 const char *wl_batch_token(struct wl_arena *a);
+
+/* ---- batch_array.c: equal jobs as the tasks of one array ------------------------------------------------------ */
+
+/* The key array: *most is the most tasks of an array, 0: no arrays. false: another text. */
+bool wl_batch_array_parse(const char *text, int64_t *most);
+
+/* A job to submit, in the order of the plan. */
+struct wl_batch_item {
+    int64_t repeat;
+    const char *needs; /* what it asks the batch system for, its time limit apart */
+    double time_limit_s;
+};
+
+/* Puts each of n jobs into a group of at most `most`: group[i], numbered in the order of their first jobs. Returns how
+ * many. A group is of one repeat and of equal needs, and its longest time limit is less than twice its shortest: what a
+ * group has in common may decide its place in the queue, so that groups of several repeats would undo their order. */
+size_t wl_batch_array_split(const struct wl_batch_item *v, size_t n, size_t most, size_t *group, struct wl_arena *a);
+
+/* The needs of a job. */
+const char *wl_batch_needs(const struct wl_batch *batch, const struct wl_batch_request *r, struct wl_arena *a);
+
+/* Writes the script of an array of n jobs, whose own scripts are written, and sets name, script, output, tasks and the
+ * limit of *out; the rest of it is that of the jobs. */
+int wl_batch_array_write(const struct wl_batch_scripts *s, const struct wl_batch_request *v, size_t n, int64_t repeat,
+                         const char *token, struct wl_batch_request *out, struct wl_arena *a,
+                         struct wl_err *e) WL_MUST_CHECK;
+
+/* "3" in the token "5c1f0e8a9b3d_3" or the id "4711_3" of a task; NULL: not a task's. */
+const char *wl_batch_task(const char *token_or_id);
 
 /* ---- batch_queue.c: the campaign's jobs as the store has them ----------------------------------------------- */
 
@@ -128,7 +189,8 @@ struct wl_batch_open {
 
 struct wl_batch_queue {
     struct wl_sweep *s;
-    struct wl_run_rows runs; /* of the campaign */
+    const struct wl_batch_site *site; /* NULL: not known */
+    struct wl_run_rows runs;          /* of the campaign */
     struct wl_trial_rows trials;
     struct wl_submission_rows submissions;
     struct wl_batch_open *open;
@@ -139,6 +201,68 @@ int wl_batch_queue_read(struct wl_batch_queue *q, struct wl_arena *a, struct wl_
 
 /* Asks the batch system for all of them, and stores what is new. *changed: something was. */
 int wl_batch_queue_update(struct wl_batch_queue *q, bool *changed, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- batch_nodes.c -------------------------------------------------------------------------------------------- */
+
+/* The names in a list of nodes as Slurm writes them: "n[1-4,07],login". */
+struct wl_strs wl_batch_nodes_expand(const char *list, struct wl_arena *a);
+
+/* Nodes that have failed twice, comma-separated: each is the only one that two jobs ended by NODE_FAIL or BOOT_FAIL
+ * have in common. Of several nodes the batch system does not say which one failed. NULL: none. */
+const char *wl_batch_failed_nodes(const struct wl_submission_rows *rows, struct wl_arena *a);
+
+/* ---- batch_limit.c: time limits of jobs ----------------------------------------------------------------------- */
+
+/* A finished run; batch NAN: it has none. */
+struct wl_batch_took {
+    double workers, batch, time_s;
+};
+
+/* The duration that a power law in workers and batch gives for these; NAN: they lie outside of what was measured, or
+ * that is less than two settings more than axes that vary. */
+double wl_batch_law_s(const struct wl_batch_took *v, size_t n, double workers, double batch, struct wl_arena *a);
+
+/* The finished runs of the queue. */
+struct wl_batch_limits;
+struct wl_batch_limits *wl_batch_limits_new(const struct wl_batch_queue *q, struct wl_arena *a);
+
+/* The limit of the next job of a trial, and what it comes from; 0 and NULL: the site's default. */
+struct wl_batch_limit {
+    double s;
+    const char *why;
+};
+struct wl_batch_limit wl_batch_limit_of(const struct wl_batch_limits *l, int64_t trial);
+
+/* The limit that a job had; NAN: not known. `site` may be NULL. */
+double wl_batch_asked_limit_s(const struct wl_batch_site *site, const struct wl_submission_row *row);
+
+/* ---- batch_submit.c ------------------------------------------------------------------------------------------- */
+
+/* Submits the runs of the plan that have no job. */
+struct wl_batch_submitter {
+    struct wl_sweep *s;
+    struct wl_batch_scripts scripts;
+    struct wl_batch_site site;
+    size_t waiting, running, missing; /* runs in the queue; without a job */
+    size_t room;                      /* jobs that the site takes; SIZE_MAX: no limit was met */
+    int64_t full_ns;                  /* when it was met */
+    bool full;                        /* that it took no more jobs was said */
+    bool asked;                       /* `site` is known */
+};
+
+/* Asks for `site`, once. A time_limit above that of the partition is said. */
+int wl_batch_ask_site(struct wl_batch_submitter *b, struct wl_err *e) WL_MUST_CHECK;
+
+/* As many as may be in the queue, in the order of the plan. WL_EINTR: the user asked to stop. */
+int wl_batch_submit_missing(struct wl_batch_submitter *b, const struct wl_batch_queue *q, bool *changed,
+                            struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Is the run planned, and without a job? */
+bool wl_batch_is_missing(const struct wl_batch_queue *q, int64_t run);
+
+/* Does the user ask to stop? Then what is said. */
+bool wl_batch_stop_requested(const struct wl_batch_submitter *b);
+int wl_batch_stopped(const struct wl_batch_submitter *b, struct wl_err *e);
 
 /* ---- batch_collect.c ---------------------------------------------------------------------------------------- */
 
@@ -154,12 +278,14 @@ int wl_batch_collect(struct wl_batch_collector *c, struct wl_batch_queue *q, siz
 /* Closes runs whose job has ended and left no shard for a while. *closed: how many. */
 int wl_batch_settle(struct wl_batch_queue *q, size_t *closed, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* ---- batch_dry_run.c ------------------------------------------------------------------------------------------ */
+
+/* Writes the scripts of all runs of the grid, and of the arrays that they form. */
+int wl_batch_write_scripts(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- batch_follow.c ----------------------------------------------------------------------------------------- */
 
 /* The whole of a campaign whose launcher is a batch system: codes of wl_sweep_run. */
 int wl_batch_run(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
-
-/* Writes the scripts of all runs that are to be made. */
-int wl_batch_write_scripts(struct wl_sweep *s, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

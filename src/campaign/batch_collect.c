@@ -27,16 +27,26 @@ static struct batch_end ended(enum wl_run_status status, const char *error)
     return (struct batch_end) { status, error };
 }
 
-static struct batch_end end_by_outcome(const struct wl_submission_row *row, struct wl_arena *a)
+/* What the site allows is not raised. */
+static struct batch_end end_by_time(const struct wl_batch_queue *q, const struct wl_submission_row *row,
+                                    struct wl_arena *a)
+{
+    const double limit_s = wl_batch_asked_limit_s(q->site, row);
+    const char *text = wl_strf(a, "%s reached its time limit%s%s", job_text(row, a), isnan(limit_s) ? "" : " of ",
+                               isnan(limit_s) ? "" : wl_human_time(a, limit_s));
+    if (!q->site || !(q->site->time_limit_s > 0) || !(limit_s >= q->site->time_limit_s))
+        return ended(WL_RUN_INTERRUPTED, text);
+    return ended(WL_RUN_FAILED, wl_strf(a, "%s, the longest that partition %s allows", text, q->site->partition));
+}
+
+static struct batch_end end_by_outcome(const struct wl_batch_queue *q, const struct wl_submission_row *row,
+                                       struct wl_arena *a)
 {
     const char *job = job_text(row, a), *why = row->why ? row->why : "no reason is known";
     switch (wl_batch_state_find(row->outcome)) {
     case WL_BATCH_FAILED: return ended(WL_RUN_FAILED, wl_strf(a, "%s failed: %s", job, why));
     case WL_BATCH_CANCELLED: return ended(WL_RUN_FAILED, wl_strf(a, "%s was cancelled", job));
-    case WL_BATCH_TIMEOUT:
-        return ended(WL_RUN_INTERRUPTED,
-                     wl_strf(a, "%s reached its time limit%s%s", job, isnan(row->time_limit_s) ? "" : " of ",
-                             isnan(row->time_limit_s) ? "" : wl_human_time(a, row->time_limit_s)));
+    case WL_BATCH_TIMEOUT: return end_by_time(q, row, a);
     case WL_BATCH_LOST: return ended(WL_RUN_INTERRUPTED, wl_strf(a, "%s was lost: %s", job, why));
     case WL_BATCH_DONE: return ended(WL_RUN_INTERRUPTED, wl_strf(a, "%s ended and left no complete shard", job));
     default: return ended(WL_RUN_INTERRUPTED, wl_strf(a, "%s has vanished from the batch system", job));
@@ -164,6 +174,16 @@ static bool is_too_early(const struct taking *t)
     return t->row.status != WL_RUN_DONE && t->submitted && !t->submitted->ended;
 }
 
+/* A command that was warned of its time limit ends before the batch system sees any limit reached: for that the job has
+ * failed by itself. */
+static void note_time_limit(const struct taking *t)
+{
+    const bool warned = t->row.status == WL_RUN_INTERRUPTED && wl_run_was_warned(t->row.error);
+    if (!t->submitted || !warned || wl_batch_state_find(t->submitted->row.outcome) != WL_BATCH_FAILED) return;
+    t->submitted->row.outcome = wl_batch_state_names[WL_BATCH_TIMEOUT];
+    t->submitted->row.why = "signal_before";
+}
+
 static int record_shard(struct taking *t, int64_t run, struct wl_err *e)
 {
     int64_t id;
@@ -215,7 +235,7 @@ static struct wl_shard_take take_of(const struct taking *t)
         take.error = end.error;
         return take;
     }
-    const struct batch_end end = limit_attempts(t->q->s, t->run, end_by_outcome(&t->submitted->row, t->a), t->a);
+    const struct batch_end end = limit_attempts(t->q->s, t->run, end_by_outcome(t->q, &t->submitted->row, t->a), t->a);
     take.status = end.status;
     take.error = end.error;
     return take;
@@ -246,6 +266,7 @@ static int take_shard(struct taking *t, size_t *taken, struct wl_err *e)
     if (!why) why = find_run(t);
     if (why) return leave(t, why);
     if (is_too_early(t)) return 0;
+    note_time_limit(t);
     int rc = wl_store_begin(s->store, e);
     if (rc == 0) rc = write_run(t, &result, e);
     if (rc == 0) rc = wl_store_commit(s->store, e);
@@ -309,7 +330,7 @@ int wl_batch_collect(struct wl_batch_collector *c, struct wl_batch_queue *q, siz
 static int close_run(struct wl_batch_queue *q, struct wl_batch_open *o, struct wl_run_result *out, struct wl_arena *a,
                      struct wl_err *e)
 {
-    const struct batch_end as = limit_attempts(q->s, o->run, end_by_outcome(&o->row, a), a);
+    const struct batch_end as = limit_attempts(q->s, o->run, end_by_outcome(q, &o->row, a), a);
     const char *output = wl_batch_output_find(q->s->folder, &o->row, NULL, a);
     const char *said = output ? wl_file_tail(output, LOG_TAIL_BYTES, a) : "";
     const bool slurm = q->s->launcher == &wl_launcher_slurm;

@@ -103,8 +103,9 @@ static int command_cancel(const struct wl_experiment *x, const struct wl_strs *j
     return run_line(x->launch.batch.cancel_command, "cancel_command", &values, &text, a, e);
 }
 
-static const char *command_environment(const struct wl_experiment *x)
+static const char *command_environment(const struct wl_experiment *x, struct wl_arena *a)
 {
+    (void)a;
     const char *variable = x->launch.batch.job_variable, *id = variable ? getenv(variable) : NULL;
     return id && *id ? id : NULL;
 }

@@ -248,7 +248,7 @@ static const char *job_id(const struct wl_experiment *x, struct wl_arena *a)
 {
     const struct wl_launcher *launcher;
     const char *id = wl_launcher_find(x->launch.launcher, &launcher, NULL) == 0 && launcher->batch
-                         ? launcher->batch->environment(x)
+                         ? launcher->batch->environment(x, a)
                          : NULL;
     return id ? id : wl_strf(a, "by-hand-%s-%d", wl_host_name(a), (int)getpid());
 }

@@ -10,6 +10,9 @@ struct wl_batch_keys {
     int64_t gpus_per_node, workers_per_node;
     bool exclusive;
     double time_limit_s;
+    double time_margin;         /* of a predicted limit over the predicted duration; 0: no limit is predicted */
+    double signal_before_s;     /* the command is warned so long before its limit; 0: it is not */
+    const char *array;          /* yes, no or the most tasks of one array */
     const char *sbatch_options; /* words */
     /* its script */
     const char *setup;     /* a line of shell before wattlaw */
@@ -46,7 +49,13 @@ struct wl_batch_keys {
     { .name = "exclusive", .type = WL_FLAG, .offset = offsetof(holder, at.exclusive), .def = "no",                     \
       .help = "slurm: share the nodes of a job with no other job" },                                                   \
     { .name = "time-limit", .type = WL_DURATION, .offset = offsetof(holder, at.time_limit_s), .def = "0", .min = 0,    \
-      .max = 1e8, .unit = "s", .help = "time limit of a job, doubled for a run whose job reaches the limit; 0: the site's" },      \
+      .max = 1e8, .unit = "s", .help = "time limit of a job whose duration no finished run predicts, doubled for a run whose job reaches the limit; 0: the site's" }, \
+    { .name = "time-margin", .type = WL_REAL, .offset = offsetof(holder, at.time_margin), .def = "2", .min = 0,        \
+      .max = 100, .help = "factor from the duration that finished runs predict to the time limit of a job; 0: always time_limit" }, \
+    { .name = "signal-before", .type = WL_DURATION, .offset = offsetof(holder, at.signal_before_s), .def = "0",        \
+      .min = 0, .max = 65535, .unit = "s", .help = "slurm: send the command SIGUSR1 so long before its job's time limit; 0: never" }, \
+    { .name = "array", .type = WL_STR, .offset = offsetof(holder, at.array), .def = "no", .unit = "yes|no|N",          \
+      .help = "slurm: submit equal jobs of a repeat as one job array, of at most N tasks" },                           \
     { .name = "sbatch-options", .type = WL_STR, .offset = offsetof(holder, at.sbatch_options), .unit = "OPTIONS",      \
       .help = "slurm: further options of sbatch, as --mem=0 --hint=nomultithread (default: none)" },                   \
     { .name = "setup", .type = WL_STR, .offset = offsetof(holder, at.setup), .unit = "SHELL",                          \
@@ -58,7 +67,7 @@ struct wl_batch_keys {
     { .name = "local-dir", .type = WL_STR, .offset = offsetof(holder, at.local_dir), .unit = "FOLDER",                 \
       .help = "folder on the disk of a node in which a job measures (default: TMPDIR, /tmp or /dev/shm)" },            \
     { .name = "max-in-queue", .type = WL_INT, .offset = offsetof(holder, at.max_in_queue), .def = "100", .min = 1,     \
-      .max = 1e5, .help = "maximum number of jobs of the campaign in the queue, running ones included" },              \
+      .max = 1e5, .help = "maximum number of jobs of the campaign in the queue, running ones and array tasks included" },              \
     { .name = "max-nodes", .type = WL_INT, .offset = offsetof(holder, at.max_nodes), .def = "0", .min = 0,             \
       .max = 1e6, .help = "maximum number of nodes of all jobs in the queue; 0: no limit" },                           \
     { .name = "retries", .type = WL_INT, .offset = offsetof(holder, at.retries), .def = "5", .min = 0, .max = 100,     \

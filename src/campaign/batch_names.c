@@ -76,7 +76,8 @@ bool wl_batch_shard_parse(const char *name, struct wl_batch_shard_name *out, str
 
 /* ---- outputs ---- */
 
-/* "jobs/NAME.TOKEN.%j.out": what is before and after the id. Without "%j" the token alone distinguishes it. */
+/* "jobs/NAME.TOKEN.%j.out", of task 3 of an array "jobs/NAME.TOKEN.%j_3.out": what is before and after the id. Without
+ * "%j" the token alone distinguishes it. */
 const char *wl_batch_output_find(const char *folder, const struct wl_submission_row *row, const char **job,
                                  struct wl_arena *a)
 {
@@ -95,7 +96,8 @@ const char *wl_batch_output_find(const char *folder, const struct wl_submission_
         const size_t n = strlen(names.v[i]);
         if (n <= before + after || strncmp(names.v[i], base, before) != 0) continue;
         if (!wl_str_eq(names.v[i] + n - after, id + 2)) continue;
-        if (job) *job = wl_strndup(a, names.v[i] + before, n - before - after);
+        const char *number = wl_strndup(a, names.v[i] + before, n - before - after), *task = wl_batch_task(row->token);
+        if (job) *job = task ? wl_strf(a, "%s_%s", number, task) : number;
         return wl_path_join(a, dir, names.v[i]);
     }
     return NULL;

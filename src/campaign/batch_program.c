@@ -37,16 +37,37 @@ bool wl_batch_may_be_sent(const struct wl_err *e)
     return true;
 }
 
-int wl_batch_program(char *const *argv, char **text, struct wl_arena *a, struct wl_err *e)
+/* sbatch.c of Slurm: "Slurm job queue full, sleeping and retrying" at MaxJobCount, and then up to 15 more attempts. */
+static const char sleeping[] = "sleeping and retrying";
+
+static int run_program(char *const *argv, const char *until, char **text, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_process_result end;
     if (!wl_process_find_program(argv[0], a))
         return wl_fail(e, WL_ENOENT, "%s: command not found: is the batch system's software in PATH?", argv[0]);
-    const struct wl_process_run run = { .argv = argv, .max = OUTPUT_MAX, .merge_stderr = true, .timeout_s = TIMEOUT_S };
+    const struct wl_process_run run = {
+        .argv = argv, .max = OUTPUT_MAX, .merge_stderr = true, .timeout_s = TIMEOUT_S, .until = until
+    };
     int rc = wl_process_run(&run, text, &end, a, e);
+    if (rc == WL_EINTR) return wl_fail(e, WL_EPERM, "%s", wl_str_strip(a, *text));
     if (rc < 0) return wl_fail(e, WL_EUNAVAIL, "%s: no answer (%s)", argv[0], wl_strdup(a, e->msg));
     if (end.status == 0) return 0;
     const char *said = wl_str_strip(a, *text);
     return wl_fail(e, is_unreachable(said) ? WL_EUNAVAIL : WL_EINVAL, "%s: exit status %d: %s", argv[0], end.status,
                    *said ? said : "no message");
+}
+
+int wl_batch_program(char *const *argv, char **text, struct wl_arena *a, struct wl_err *e)
+{
+    return run_program(argv, NULL, text, a, e);
+}
+
+int wl_batch_program_submit(char *const *argv, char **text, struct wl_arena *a, struct wl_err *e)
+{
+    /* A limit on submitted jobs is reached, which sbatch names: later the same job is accepted. */
+    static const char *const limits[] = { "MaxSubmitJob", "SubmitJobs", "MaxJobCount", "job queue full" };
+    int rc = run_program(argv, sleeping, text, a, e);
+    for (size_t i = 0; i < WL_COUNT(limits) && rc == WL_EINVAL; i++)
+        if (strcasestr(e->msg, limits[i])) rc = e->code = WL_EPERM;
+    return rc;
 }

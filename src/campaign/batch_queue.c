@@ -72,6 +72,17 @@ static enum wl_batch_state state_by_output(const char *path, const char **why, s
     return WL_BATCH_UNKNOWN;
 }
 
+/* A waiting task that leaves the queue without a start was cancelled. */
+static enum wl_batch_state state_of_unlisted(const struct wl_batch_queue *q, const struct wl_batch_open *o,
+                                             const char **why, struct wl_arena *a)
+{
+    const char *output = wl_batch_output_find(q->s->folder, &o->row, NULL, a);
+    if (output || !o->job.array_listed || !wl_str_eq(o->row.state, WL_SUBMISSION_WAITING))
+        return state_by_output(output, why, a);
+    *why = "CANCELLED";
+    return WL_BATCH_CANCELLED;
+}
+
 static void end_row(struct wl_submission_row *row, enum wl_batch_state outcome, const char *why)
 {
     if (row->cancelled && outcome != WL_BATCH_DONE) outcome = WL_BATCH_CANCELLED;
@@ -115,7 +126,7 @@ static void judge(const struct wl_batch_queue *q, struct wl_batch_open *o, struc
     }
     if (!row->job) row->job = job->id;
     if (job->nodes) row->nodes = job->nodes;
-    if (state == WL_BATCH_UNKNOWN) state = state_by_output(wl_batch_output_find(q->s->folder, row, NULL, a), &why, a);
+    if (state == WL_BATCH_UNKNOWN) state = state_of_unlisted(q, o, &why, a);
     if (state == WL_BATCH_WAITING || state == WL_BATCH_RUNNING) {
         row->state = wl_batch_state_names[state];
         row->why = why;

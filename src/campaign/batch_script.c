@@ -7,12 +7,16 @@
 
 /* The text that determines the trials; its name is its content, so that a script that waits for weeks finds the one
  * that it was made for. */
-int wl_batch_scripts_open(struct wl_batch_scripts *s, struct wl_arena *a, struct wl_err *e)
+int wl_batch_scripts_open(const struct wl_sweep *sweep, struct wl_batch_scripts *s, struct wl_err *e)
 {
-    const char *text = s->x->expanded, *jobs = wl_path_join(a, s->folder, WL_BATCH_JOBS_FOLDER);
-    s->experiment = wl_strf(a, "%s/experiment-%016llx.ini", jobs, (unsigned long long)wl_hash_fnv1a(text));
+    const char *text = sweep->x->expanded, *jobs = wl_path_join(sweep->a, sweep->folder, WL_BATCH_JOBS_FOLDER);
+    *s = (struct wl_batch_scripts) { .x = sweep->x,
+                                     .batch = sweep->launcher->batch,
+                                     .folder = sweep->folder,
+                                     .experiment = wl_strf(sweep->a, "%s/experiment-%016llx.ini", jobs,
+                                                           (unsigned long long)wl_hash_fnv1a(text)) };
     int rc = wl_mkdirs(jobs, e);
-    if (rc == 0) rc = wl_mkdirs(wl_path_join(a, s->folder, WL_BATCH_SHARDS_FOLDER), e);
+    if (rc == 0) rc = wl_mkdirs(wl_path_join(sweep->a, sweep->folder, WL_BATCH_SHARDS_FOLDER), e);
     if (rc < 0 || wl_is_file(s->experiment)) return rc;
     wl_tempfile_clean(jobs);
     return wl_file_write(s->experiment, text, strlen(text), e);
@@ -44,6 +48,21 @@ static const char *job_command(const struct wl_batch_scripts *s, const char *has
     return wl_strf(a, "%s%s%s", container ? container : "", container ? " " : "", wl_shell_quote(a, argv));
 }
 
+/* A shell does not see a signal while it waits for a command in its foreground. In the background, bash has a command
+ * ignore SIGINT, so that Ctrl-C becomes SIGTERM. */
+static void add_command(struct wl_text *t, const char *command, bool warned)
+{
+    if (!warned) {
+        wl_text_addf(t, "%s\nstatus=$?\n", command);
+        return;
+    }
+    wl_text_addf(t, "%s &\njob=$!\n", command);
+    wl_text_add(t, "trap 'kill -USR1 $job' USR1 # the time limit is near: wattlaw forwards it to the command\n"
+                   "trap 'kill -TERM $job' INT\n"
+                   "wait $job\nstatus=$?\n"
+                   "while kill -0 $job 2>/dev/null; do wait $job; status=$?; done\n");
+}
+
 static const char *script_text(const struct wl_batch_scripts *s, const char *hash, int64_t repeat,
                                const struct wl_batch_request *r, struct wl_arena *a)
 {
@@ -54,29 +73,34 @@ static const char *script_text(const struct wl_batch_scripts *s, const char *has
     if (s->batch->directives) wl_text_add(&t, s->batch->directives(r, a));
     wl_text_addf(&t, "# campaign %s: %s, repeat %lld. Can be submitted again: a finished run is not repeated.\n",
                  s->x->campaign.name, r->trial->label, (long long)repeat);
-    wl_text_add(&t, "trap : TERM INT HUP # wattlaw gets these signals too, and this script has to outlive it\n");
+    if (r->why_limit) wl_text_addf(&t, "# time limit %s: %s\n", wl_human_time(a, r->time_limit_s), r->why_limit);
+    wl_text_add(&t, "trap : TERM INT HUP USR1 # wattlaw gets these signals too, and this script has to outlive it\n");
     if (getcwd(here, sizeof here)) wl_text_addf(&t, "cd %s || exit 1\n", wl_shell_quote(a, (char *[]) { here, NULL }));
     if (setup) wl_text_addf(&t, "%s\n", setup);
-    wl_text_addf(&t, "%s\nstatus=$?\n", command);
+    add_command(&t, command, s->x->launch.batch.signal_before_s > 0);
     wl_text_add(&t, "# ended by a signal: what it has measured is stored by another wattlaw\n");
     wl_text_addf(&t, "[ $status -lt 128 ] || %s --salvage\nexit $status\n", command);
     return t.s;
 }
 
+int wl_batch_script_store(const char *path, const char *text, struct wl_err *e)
+{
+    struct wl_atomic_file file;
+    int rc = wl_atomic_file_open(&file, path, WL_ATOMIC_FILE_INTERNAL_MANY, e);
+    if (rc == 0) rc = wl_atomic_file_write(&file, text, strlen(text), e);
+    if (rc == 0) rc = wl_atomic_file_commit(&file, e);
+    if (rc < 0) wl_atomic_file_discard(&file);
+    return rc;
+}
+
 int wl_batch_script_write(const struct wl_batch_scripts *s, const char *hash, int64_t repeat, const char *token,
                           struct wl_batch_request *r, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_atomic_file file;
     const char *name = wl_batch_run_name(r->trial, hash, repeat, a);
     const char *jobs = wl_path_join(a, s->folder, WL_BATCH_JOBS_FOLDER);
     r->x = s->x;
     r->name = wl_strf(a, "%s.%s.%s", s->x->campaign.name, wl_batch_run_name(r->trial, NULL, repeat, a), token);
     r->script = wl_strf(a, "%s/%s.sh", jobs, name);
     r->output = wl_strf(a, "%s/%s.%s%s.out", jobs, name, token, s->batch->directives ? ".%j" : "");
-    const char *text = script_text(s, hash, repeat, r, a);
-    int rc = wl_atomic_file_open(&file, r->script, WL_ATOMIC_FILE_INTERNAL_MANY, e);
-    if (rc == 0) rc = wl_atomic_file_write(&file, text, strlen(text), e);
-    if (rc == 0) rc = wl_atomic_file_commit(&file, e);
-    if (rc < 0) wl_atomic_file_discard(&file);
-    return rc;
+    return wl_batch_script_store(r->script, script_text(s, hash, repeat, r, a), e);
 }

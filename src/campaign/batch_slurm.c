@@ -3,6 +3,7 @@
 #include "campaign/batch.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -47,17 +48,10 @@ static const char *slurm_directives(const struct wl_batch_request *r, struct wl_
     if (r->time_limit_s > 0) directive(&t, "time", time_text(r->time_limit_s, a));
     if (k->exclusive) wl_text_add(&t, "#SBATCH --exclusive\n");
     directive(&t, "exclude", r->exclude_nodes);
+    if (k->signal_before_s > 0) directive(&t, "signal", wl_strf(a, "B:USR1@%.0f", ceil(k->signal_before_s)));
+    directive(&t, "array", r->tasks);
     if (k->sbatch_options) wl_text_addf(&t, "#SBATCH %s\n", k->sbatch_options);
     return t.s;
-}
-
-/* A limit on submitted jobs is reached, which sbatch names: later the same job is accepted. */
-static bool is_full(const char *text)
-{
-    static const char *const limits[] = { "MaxSubmitJob", "SubmitJobs", "MaxJobCount" };
-    for (size_t i = 0; i < WL_COUNT(limits); i++)
-        if (strcasestr(text, limits[i])) return true;
-    return false;
 }
 
 /* "4711" or "4711;cluster" in the last line. */
@@ -65,8 +59,7 @@ static int slurm_submit(const struct wl_batch_request *r, const char **job, stru
 {
     char *text;
     char *argv[] = { (char *)"sbatch", (char *)"--parsable", (char *)r->script, NULL };
-    int rc = wl_batch_program(argv, &text, a, e);
-    if (rc == WL_EINVAL && is_full(e->msg)) return e->code = WL_EPERM;
+    int rc = wl_batch_program_submit(argv, &text, a, e);
     if (rc < 0) return rc;
     const char *answer = wl_str_strip(a, text), *line = strrchr(answer, '\n');
     line = line ? line + 1 : answer;
@@ -91,10 +84,13 @@ static int slurm_cancel(const struct wl_experiment *x, const struct wl_strs *job
     return wl_batch_program(wl_strs_argv(&words, a), &text, a, e);
 }
 
-static const char *slurm_environment(const struct wl_experiment *x)
+/* Of a task "4711_3", as squeue names it: SLURM_JOB_ID has a number that only the task itself knows. */
+static const char *slurm_environment(const struct wl_experiment *x, struct wl_arena *a)
 {
     (void)x;
-    const char *id = getenv("SLURM_JOB_ID");
+    const char *id = getenv("SLURM_JOB_ID"), *array = getenv("SLURM_ARRAY_JOB_ID");
+    const char *task = getenv("SLURM_ARRAY_TASK_ID");
+    if (id && array && task) return wl_strf(a, "%s_%s", array, task);
     return id && *id ? id : NULL;
 }
 
@@ -131,13 +127,28 @@ struct listing {
     struct wl_arena *a;
 };
 
-/* The job of a line: by its id, else by the token at the end of its name. */
+/* The job of a line: by its id, else by the token at the end of its name, which all tasks of an array have. */
 static struct wl_batch_job *job_of(const struct listing *l, const char *id, const char *name)
 {
-    const char *dot = strrchr(name, '.');
-    for (size_t i = 0; i < l->n; i++)
-        if (l->v[i].id ? wl_str_eq(l->v[i].id, id) : dot && wl_str_eq(l->v[i].token, dot + 1)) return &l->v[i];
+    const char *dot = strrchr(name, '.'), *task = wl_batch_task(id);
+    for (size_t i = 0; i < l->n; i++) {
+        const char *token = l->v[i].token, *of = wl_batch_task(token);
+        const size_t n = of ? (size_t)(of - token - 1) : strlen(token);
+        if (l->v[i].id && wl_str_eq(l->v[i].id, id)) return &l->v[i];
+        if (l->v[i].id || !dot || !wl_str_eq(of, task)) continue;
+        if (strlen(dot + 1) == n && strncmp(dot + 1, token, n) == 0) return &l->v[i];
+    }
     return NULL;
+}
+
+/* A task that is cancelled while it waits has no line of its own any more, but its array has. */
+static void note_array(const struct listing *l, const char *id)
+{
+    const size_t n = strcspn(id, "_");
+    for (size_t i = 0; i < l->n; i++) {
+        struct wl_batch_job *job = &l->v[i];
+        if (job->id && strncmp(job->id, id, n) == 0 && job->id[n] == '_') job->array_listed = true;
+    }
 }
 
 /* "4711|RUNNING|None|n[1-2]|NAME"; a name may hold anything, and comes last. */
@@ -150,6 +161,7 @@ static void read_line(const struct listing *l, char *line)
         if (!field[i] || (i < NAME && !line)) return;
     }
     struct wl_batch_job *job = job_of(l, field[ID], field[NAME]);
+    note_array(l, field[ID]);
     if (!job) return;
     char *state = wl_strndup(l->a, field[STATE], strcspn(field[STATE], " +")); /* sacct: "CANCELLED by 1000" */
     job->id = wl_strdup(l->a, field[ID]);
@@ -164,14 +176,21 @@ static void read_lines(const struct listing *l, char *text)
     for (char *line; (line = strsep(&text, "\n"));) read_line(l, line);
 }
 
-/* One call for all jobs of the user; ended ones stay listed for MinJobAge (300 s). */
+/* One call for all jobs of the user, each task of an array on a line of its own; ended ones stay listed for MinJobAge
+ * (300 s). */
 static int ask_squeue(const struct listing *l, struct wl_err *e)
 {
     char *text, *user = wl_strf(l->a, "%u", (unsigned)geteuid());
-    char *argv[] = {
-        (char *)"squeue",         (char *)"-h", (char *)"-t", (char *)"all", (char *)"-u", user, (char *)"-o",
-        (char *)"%i|%T|%r|%N|%j", NULL
-    };
+    char *argv[] = { (char *)"squeue",
+                     (char *)"-h",
+                     (char *)"-r",
+                     (char *)"-t",
+                     (char *)"all",
+                     (char *)"-u",
+                     user,
+                     (char *)"-o",
+                     (char *)"%i|%T|%r|%N|%j",
+                     NULL };
     int rc = wl_batch_program(argv, &text, l->a, e);
     if (rc == 0) read_lines(l, text);
     return rc;
@@ -192,7 +211,7 @@ static int ask_sacct(const struct listing *l, struct wl_err *e)
                      (char *)"-X",
                      (char *)"-j",
                      ids.s,
-                     (char *)"--format=JobIDRaw,State,Reason,NodeList,JobName",
+                     (char *)"--format=JobID,State,Reason,NodeList,JobName",
                      NULL };
     int rc = wl_batch_program(argv, &text, l->a, e);
     if (rc == 0) read_lines(l, text);
@@ -204,12 +223,16 @@ static int slurm_states(const struct wl_experiment *x, struct wl_batch_job *v, s
 {
     const struct listing l = { v, n, a };
     (void)x;
-    for (size_t i = 0; i < n; i++) v[i].state = WL_BATCH_UNKNOWN;
+    for (size_t i = 0; i < n; i++) {
+        v[i].state = WL_BATCH_UNKNOWN;
+        v[i].array_listed = false;
+    }
     int rc = ask_squeue(&l, e);
     return rc ? rc : ask_sacct(&l, e);
 }
 
 const struct wl_batch wl_batch_slurm = { .directives = slurm_directives,
+                                         .site = wl_batch_slurm_site,
                                          .submit = slurm_submit,
                                          .states = slurm_states,
                                          .cancel = slurm_cancel,

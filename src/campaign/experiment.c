@@ -1,4 +1,5 @@
 /* Reads an experiment file and --set into the keys, and checks what the option rows cannot express. */
+#include "campaign/batch.h"
 #include "campaign/internal.h"
 
 #include <ctype.h>
@@ -245,6 +246,30 @@ static int check_site_commands(struct reader *r, struct wl_err *e)
     return 0;
 }
 
+/* What the option rows cannot express, and what other batch systems than Slurm are not asked for. */
+static int check_job_keys(struct reader *r, struct wl_err *e)
+{
+    const struct wl_batch_keys *k = &r->x->launch.batch;
+    const bool slurm = wl_str_eq(r->x->launch.launcher, "slurm");
+    int64_t most;
+    if (k->time_margin > 0 && k->time_margin < 1)
+        return wl_fail(e, WL_EINVAL, "%s: [launch] time_margin = %g: expected 0 or at least 1",
+                       location_of(r, "launch", "time_margin"), k->time_margin);
+    if (!wl_batch_array_parse(k->array, &most))
+        return wl_fail(e, WL_EINVAL, "%s: [launch] array = '%s': expected yes, no or a number of tasks from 2 on",
+                       location_of(r, "launch", "array"), k->array);
+    if (most && !slurm)
+        return wl_fail(e, WL_EINVAL, "%s: [launch] array: only launcher = slurm has job arrays",
+                       location_of(r, "launch", "array"));
+    if (k->signal_before_s > 0 && !slurm)
+        return wl_fail(e, WL_EINVAL, "%s: [launch] signal_before: only launcher = slurm sends such a signal",
+                       location_of(r, "launch", "signal_before"));
+    if (k->signal_before_s > 0 && k->time_limit_s > 0 && k->signal_before_s >= k->time_limit_s)
+        return wl_fail(e, WL_EINVAL, "%s: [launch] signal_before = %g s: expected less than time_limit, %g s",
+                       location_of(r, "launch", "signal_before"), k->signal_before_s, k->time_limit_s);
+    return 0;
+}
+
 /* A job of several nodes whose command does not measure each of them would give the energy of the first one. */
 static int check_batch(struct reader *r, struct wl_err *e)
 {
@@ -262,7 +287,8 @@ static int check_batch(struct reader *r, struct wl_err *e)
                        "%s: [launch] command starts jobs of up to %lld nodes and measures the first one alone: put "
                        "{measure} after its launcher, as in srun -N {nodes} -n {workers} {measure} ...",
                        location_of(r, "launch", "command"), (long long)most);
-    return check_site_commands(r, e);
+    int rc = check_job_keys(r, e);
+    return rc ? rc : check_site_commands(r, e);
 }
 
 /* The command of the reference workloads. Ranks on one machine need no mpirun. Workers are pinned, so that one worker
@@ -341,15 +367,15 @@ static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
  */
 static bool may_change(const char *section, const char *line)
 {
-    static const char *const keys[] = { "campaign.name",         "campaign.repeats",      "campaign.order",
-                                        "campaign.store",        "data.prepare",          "launch.timeout",
-                                        "launch.grace",          "launch.oversubscribe",  "measure.rules",
-                                        "launch.launcher",       "launch.account",        "launch.qos",
-                                        "launch.time_limit",     "launch.sbatch_options", "launch.setup",
-                                        "launch.wattlaw",        "launch.local_dir",      "launch.max_in_queue",
-                                        "launch.max_nodes",      "launch.retries",        "launch.poll",
-                                        "launch.submit_command", "launch.states_command", "launch.cancel_command",
-                                        "launch.job_variable" };
+    static const char *const keys[] = {
+        "campaign.name",       "campaign.repeats",      "campaign.order",        "campaign.store",
+        "data.prepare",        "launch.timeout",        "launch.grace",          "launch.oversubscribe",
+        "measure.rules",       "launch.launcher",       "launch.account",        "launch.qos",
+        "launch.time_limit",   "launch.sbatch_options", "launch.setup",          "launch.wattlaw",
+        "launch.local_dir",    "launch.max_in_queue",   "launch.max_nodes",      "launch.retries",
+        "launch.poll",         "launch.submit_command", "launch.states_command", "launch.cancel_command",
+        "launch.job_variable", "launch.time_margin",    "launch.signal_before",  "launch.array"
+    };
     if (wl_str_eq(section, "sweep")) return true;
     size_t n = strlen(section), key = strcspn(line, " ");
     if (wl_str_eq(section, "measure") && wl_footprint_has_key(line, key)) return true;

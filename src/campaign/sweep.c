@@ -3,6 +3,7 @@
 #include "campaign/batch.h"
 #include "campaign/budget.h"
 
+#include <signal.h>
 #include <string.h>
 
 /* ---- before the first run ---- */
@@ -150,7 +151,8 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
 static bool is_stop_requested(const struct wl_sweep *s)
 {
     bool from_terminal;
-    return s->opts->signals && wl_signals_next(s->opts->signals, &from_terminal);
+    const int sig = s->opts->signals ? wl_signals_next(s->opts->signals, &from_terminal) : 0;
+    return sig && sig != SIGUSR1 && sig != SIGUSR2; /* those warn a command of its time limit: none runs */
 }
 
 static int run_all(struct wl_sweep *s, struct wl_err *e)

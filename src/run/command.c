@@ -129,10 +129,19 @@ int wl_run_command_start(struct wl_run_command *t, struct wl_err *e)
 
 /* ---- while it runs ---- */
 
+/* What batch systems send before a time limit, so that a training can write a checkpoint. */
+static bool is_warning(int sig) { return sig == SIGUSR1 || sig == SIGUSR2; }
+
 static void on_signals(struct wl_run_command *t)
 {
     bool from_terminal;
     for (int sig; (sig = wl_signals_next(t->opts->signals, &from_terminal));) {
+        if (is_warning(sig) && !t->opts->pass_through) {
+            t->warned = true;
+            wl_log(WL_WARN, "campaign", "the time limit is near (signal %d): the command gets the signal", sig);
+            wl_job_signal(t->job, sig);
+            continue;
+        }
         bool second = t->stop_signal != 0;
         if (!second) t->stop_signal = sig;
         if (!t->opts->pass_through)
@@ -225,6 +234,10 @@ static void close_output(struct wl_run_command *t, bool started)
     if (started) warn_without_steps(t);
 }
 
+static const char warned_text[] = "the command was warned of its time limit";
+
+bool wl_run_was_warned(const char *error) { return error && wl_str_starts(error, warned_text); }
+
 static const char *failure(const struct wl_run_command *t)
 {
     const struct wl_process_result *x = &t->end.exit;
@@ -248,6 +261,11 @@ static enum wl_run_status status_of(const struct wl_run_command *t, const char *
                t->end.stuck > 1 ? "es" : "", t->end.survivors);
     if (t->abandoned) {
         *error = "stopped: the sweep that started it has died";
+        return WL_RUN_INTERRUPTED;
+    }
+    /* nor has one that wrote a checkpoint and exited cleanly */
+    if (t->warned && !t->timed_out) {
+        *error = wl_strf(t->a, "%s, and it ended (%s)", warned_text, failure(t));
         return WL_RUN_INTERRUPTED;
     }
     /* a job that exits cleanly when it is stopped has not finished its work */

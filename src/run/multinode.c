@@ -132,7 +132,7 @@ static int finish(struct multinode_run *m, struct wl_err *e)
 {
     struct wl_run_result *out = m->out;
     struct wl_err why;
-    bool begun = !find_failed_node(m) && m->out->status != WL_RUN_INTERRUPTED;
+    bool begun = !find_failed_node(m) && (m->out->status != WL_RUN_INTERRUPTED || m->command.warned);
     const char *log_tail = wl_run_command_log_tail(&m->command, out->status);
     if (begun) query_slurm(m);
     struct wl_shard_merge_job job = {

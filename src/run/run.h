@@ -144,6 +144,10 @@ struct wl_run_result {
 int wl_run_measure(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,
                    struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Is this the error of a run whose command was warned of a time limit (SIGUSR1 or SIGUSR2) and ended? It is interrupted
+ * whatever the exit status: a checkpoint is not the end of a training. Not with pass_through. */
+bool wl_run_was_warned(const char *error);
+
 /* The same for a command whose ranks measure themselves ({measure}): their nodes set caps, sample and store; here the
  * command is supervised, and the nodes' shards become the run. */
 int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,

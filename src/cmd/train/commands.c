@@ -7,8 +7,8 @@
     "Trains with one worker by default; --workers N starts N on this machine, mpirun -np N or srun on any nodes.\n" \
     "An update takes workers x local batch x accumulation samples; the last incomplete global batch of an epoch\n"  \
     "is dropped. The order of samples depends on the seed and the epoch, not on the number of workers.\n\n"         \
-    "SIGINT, SIGTERM and SIGHUP end the training after the current update, with a checkpoint if --checkpoint-dir\n" \
-    "is given.\n\n"                                                                                                 \
+    "SIGINT, SIGTERM, SIGHUP and SIGUSR1 end the training after the current update, with a checkpoint if\n"         \
+    "--checkpoint-dir is given.\n\n"                                                                                \
     "example\n"
 
 struct command_context {

@@ -16,6 +16,7 @@ void wl_cmd_train_signals_catch(void)
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGUSR1, &act, NULL);
     /* A terminal that closes sends SIGHUP several times; nohup ignores it. */
     struct sigaction before;
     act.sa_flags = SA_RESTART;

@@ -3,7 +3,8 @@
 
 #include <stdbool.h>
 
-/* Makes SIGINT and SIGTERM ask for a stop; a second one ends the process at once. SIGHUP asks for a stop however often
+/* Makes SIGINT, SIGTERM and SIGUSR1 (batch systems send it before a time limit) ask for a stop; a second one ends the
+ * process at once. SIGHUP asks for a stop however often
  * it comes, unless it is ignored. */
 void wl_cmd_train_signals_catch(void);
 

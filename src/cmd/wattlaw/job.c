@@ -55,7 +55,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
         wl_print("%d measurement%s salvaged\n", n, n == 1 ? "" : "s");
         return WL_EXIT_OK;
     }
-    int rc = wl_signals_open(&signals, false, a, e);
+    int rc = wl_signals_open(&signals, true, a, e);
     if (rc < 0) return rc;
     job.signals = signals;
     rc = wl_batch_job_run(&job, &r, a, e);

@@ -82,6 +82,26 @@ def ends_that_are_not_the_runs_own(bench):
     contains(bench.run("sweep", ini, "--quiet", "--retry-failed").stdout, "1 of 1 runs")
 
 
+def a_command_that_was_warned_has_not_ended_its_work(bench):
+    """SIGUSR1 announces the time limit: what exits cleanly then has written a checkpoint."""
+    command = f"sh -c 'test -e {bench.path('go')} && exit 0; trap \"exit 0\" USR1; touch {bench.path('trapped')}; while :; do sleep .02; done'"
+    ini = experiment(bench, "warned", command, launch="time_limit = 10m")
+    p = bench.start("sweep", ini, "--quiet")
+    bench.wait_until("it runs", lambda: os.path.exists(bench.path("trapped")))
+    bench.wait_until("its id is known", lambda: bench.rows("warned/wattlaw.db", "SELECT count(*) FROM submission WHERE job IS NOT NULL") == [(1,)])
+    bench.write("go", "")
+    job = subprocess.run(["pgrep", "-P", bench.read("site", "1.site.pid")], text=True, capture_output=True, check=True).stdout
+    os.kill(int(job), signal.SIGUSR1)
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 0, out, err)
+    check(states(bench, "warned") == [("interrupted", 1), ("done", 2)], states(bench, "warned"))
+    limits = bench.rows("warned/wattlaw.db", "SELECT time_limit_s, outcome FROM submission ORDER BY id")
+    check(limits == [(600, "timeout"), (1200, "done")], limits)
+    contains(bench.rows("warned/wattlaw.db", "SELECT message FROM log WHERE run = 2 AND message LIKE 'time limit%'")[0][0],
+             "time limit 20m00s: 2 times the limit of 10m00s, which was reached")
+    os.remove(bench.path("go"))
+
+
 def a_batch_system_that_does_not_answer(bench):
     ini = experiment(bench, "down", "toy epochs=1 ms=20")
     bench.write("site/down", "")
@@ -177,6 +197,10 @@ def what_a_launcher_needs(bench):
              "states_command: {job} is not a placeholder: expected {jobs}")
     contains(bench.run("sweep", ini, "--set", "launch.workers_per_node=2", "--set", "sweep.workers=4", "--set",
                        "launch.command=toy {workers}", "--dry-run", status=1).stderr, "put {measure} after its launcher")
+    for value, said in (("array=yes", "only launcher = slurm has job arrays"), ("signal_before=2m", "only launcher = slurm sends such a signal"),
+                        ("array=some", "array = 'some': expected yes, no or a number of tasks from 2 on"),
+                        ("time_margin=0.5", "time_margin = 0.5: expected 0 or at least 1")):
+        contains(bench.run("sweep", ini, "--set", f"launch.{value}", "--dry-run", status=1).stderr, said)
     contains(bench.run("sweep", ini, "--stop-at", "1h", status=2).stderr, "--stop-at: not with launcher = command")
     contains(bench.run("sweep", ini, "--set", "launch.launcher=local", "--detach", status=2).stderr, "--detach: not with launcher = local")
     contains(bench.run("job", "--folder", ".", "--experiment", "keys.ini", "--trial", "0" * 16, status=1).stderr, "has no trial 0000")
@@ -184,6 +208,6 @@ def what_a_launcher_needs(bench):
     contains(bench.run("logs", "bad", "9", status=1).stderr, "no run 9")
 
 
-main([a_campaign_through_a_site, ends_that_are_not_the_runs_own, a_batch_system_that_does_not_answer, a_job_that_vanishes, a_cancelled_job_that_is_forgotten,
+main([a_campaign_through_a_site, ends_that_are_not_the_runs_own, a_command_that_was_warned_has_not_ended_its_work, a_batch_system_that_does_not_answer, a_job_that_vanishes, a_cancelled_job_that_is_forgotten,
       what_cannot_be_salvaged_is_in_nobodys_way,
       what_a_launcher_needs])

@@ -26,7 +26,7 @@ class Campaign:
     """An experiment in a folder of its own, and its store."""
 
     def __init__(self, rig, name, command, sweep="workers = 1", repeats=1, launch="", launcher="slurm"):
-        self.rig, self.folder = rig, rig.path(name)
+        self.rig, self.folder, self.env = rig, rig.path(name), rig.env
         os.mkdir(self.folder)
         self.ini = self.path("exp.ini")
         with open(self.ini, "w", encoding="ascii") as f:
@@ -38,7 +38,7 @@ class Campaign:
         return os.path.join(self.folder, *names)
 
     def start(self, *args):
-        return subprocess.Popen([wattlaw, *args], cwd=self.folder, env=self.rig.env, text=True, stdout=subprocess.PIPE,
+        return subprocess.Popen([wattlaw, *args], cwd=self.folder, env=self.env, text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
 
     def run(self, *args, status=0):
@@ -97,10 +97,21 @@ def touched(c):
     return 0
 
 
+def check_order(c):
+    """Jobs are submitted in the order of the plan: repeat after repeat, each in an order of its own, so that a drift of the machine does not
+    look like scaling."""
+    order = c.rows("SELECT r.repeat, r.position, r.trial FROM submission s JOIN run r ON r.id = s.run WHERE r.attempt = 1 AND s.state <> 'refused' "
+                   "GROUP BY r.id ORDER BY min(s.id)")
+    check([o[0] for o in order] == sorted(o[0] for o in order), "repeat after repeat:", order)
+    repeats = [[o[2] for o in order if o[0] == repeat] for repeat in (1, 2)]
+    check(repeats[0] != repeats[1] and sorted(repeats[0]) == sorted(repeats[1]), "each in its own order:", repeats)
+    return [o[1] for o in order]
+
+
 def everything_once_though_all_are_killed(rig):
     """The login process dies at any instant, the controller restarts: each run is made once."""
     c = Campaign(rig, "once", f"{toy} epochs=2 ms=300 workers={{workers}} touch={rig.path('once', 'ended')}", "workers = 1,2\nbatch = 1,2,3", 2,
-                 "env = BATCH={batch}\nmax_in_queue = 8")
+                 "env = BATCH={batch}\nmax_in_queue = 8\narray = 2")
     dice = random.Random(5)
     for i in range(6):
         p = c.start("sweep", c.ini, "--quiet")
@@ -117,6 +128,9 @@ def everything_once_though_all_are_killed(rig):
             down.communicate()
     text = c.sweep()
     contains(text, "12 of 12 runs")
+    check_order(c)
+    kinds = c.rows("SELECT sum(job LIKE '%!_%' ESCAPE '!') > 0, sum(job NOT LIKE '%!_%' ESCAPE '!') > 0 FROM submission")
+    check(kinds == [(1, 1)], "arrays and single jobs:", c.rows("SELECT job FROM submission"))
     check(c.rows("SELECT status, count(*), count(DISTINCT trial || ' ' || repeat) FROM run GROUP BY status") == [("done", 12, 12)],
           c.rows("SELECT * FROM run"))
     check(touched(c) == 12, "no finished run is repeated:", touched(c))
@@ -153,6 +167,8 @@ def detached(rig):
     c.until(lambda: len(c.names("shards/*.done.*")) == 3, "three shards without any wattlaw on the login node")
     contains(c.sweep("--detach"), "3 of 4 runs", "1 job in the queue, 0 runs not submitted")
     contains(c.sweep(), "4 of 4 runs")
+    order = c.rows("SELECT r.position FROM submission s JOIN run r ON r.id = s.run ORDER BY s.id")
+    check(order == sorted(order), "in the order of the plan:", order)
 
 
 def failures_are_facts(rig):
@@ -251,7 +267,7 @@ def refusals_are_said(rig):
     c = Campaign(rig, "refused", "true", launch="partition = nowhere")
     contains(c.sweep(status=1), "was refused", "invalid partition", "jobs/")
     check(c.rows("SELECT status FROM run") == [("planned",)] and c.rows("SELECT state FROM submission") == [("refused",)], "nothing runs")
-    c = Campaign(rig, "too-long", "true", launch="partition = short\ntime_limit = 10m")
+    c = Campaign(rig, "too-long", "true", launch="partition = short\nsbatch_options = --time=10")
     p = c.start("sweep", c.ini, "--quiet")
     c.until(lambda: c.rows("SELECT count(*) FROM submission WHERE why LIKE '%TimeLimit%'") == [(1,)], "the reason is stored")
     p.send_signal(signal.SIGINT)
@@ -260,6 +276,140 @@ def refusals_are_said(rig):
     c.run("cancel", c.ini)
     c.until(lambda: not rig.ask("squeue", "-h", "-p", "short"), "gone")
     contains(c.sweep(status=1), "was cancelled")
+
+
+def arrays_are_independent_tasks(rig):
+    """One task fails, one is cancelled by hand, one by wattlaw; the others are none the wiser."""
+    ended = rig.path("array", "ended")
+    c = Campaign(rig, "array", f"sh -c 'test {{batch}} = 4 && exec sleep 600; exec {toy} epochs=1 ms=20 fail_if={{batch}}:2 touch={ended}'",
+                 "workers = 1\nbatch = 1,2,3,4,5", 2, "array = yes\nmax_in_queue = 20")
+    p = c.start("sweep", c.ini, "--quiet")
+    sleepers = ("SELECT s.job, s.run FROM submission s JOIN run r ON r.id = s.run JOIN trial t ON t.id = r.trial WHERE t.key LIKE '%batch%4%' "
+                "AND s.state = 'running' ORDER BY r.repeat")
+    c.until(lambda: len(c.rows(sleepers) or []) == 2, "both sleep")
+    (by_hand, _), (_, run) = c.rows(sleepers)
+    rig.ask("scancel", by_hand)
+    contains(c.run("cancel", c.ini, str(run)), "1 job cancelled")
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 1 and out.count("was cancelled") == 2 and out.count("exit status 7") == 2, out, err)
+    check(c.rows("SELECT status, count(*), max(attempt) FROM run GROUP BY status ORDER BY 1") == [("done", 6, 1), ("failed", 4, 1)],
+          c.rows("SELECT * FROM run"))
+    arrays = c.rows("SELECT r.repeat, count(*), count(DISTINCT substr(s.job, 1, instr(s.job, '_') - 1)), group_concat(substr(s.job, instr(s.job, '_') + 1)) "
+                    "FROM submission s JOIN run r ON r.id = s.run GROUP BY r.repeat")
+    check(arrays == [(1, 5, 1, "0,1,2,3,4"), (2, 5, 1, "0,1,2,3,4")], arrays)
+    check(check_order(c) == sorted(check_order(c)), check_order(c))
+    contains(c.run("logs", "store", str(run)), "==> the job")
+    check(touched(c) == 8, touched(c))
+    contains(c.sweep(status=1), "6 of 10 runs")
+    script = c.names("jobs/array.r1.*.sh")[0]
+    task = c.rows("SELECT min(substr(s.job, instr(s.job, '_') + 1)) FROM submission s JOIN run r ON r.id = s.run WHERE r.repeat = 1 AND r.status = 'done'")[0][0]
+    for _ in range(2):
+        rig.ask("sbatch", "--wait", f"--array={task}", script)
+    said = [open(n, encoding="utf-8").read() for n in c.names(f"jobs/array.r1.*_{task}.out")]
+    check(len(said) == 3 and sum("done already" in text for text in said) == 2 and touched(c) == 8, said)
+
+
+def a_task_is_cancelled_while_it_waits(rig):
+    """Slurm forgets such a task at once."""
+    c = Campaign(rig, "waits", f"{toy} epochs=1 ms=20", "workers = 1\nbatch = 1,2,3", 1, "array = yes\nsbatch_options = --hold\nenv = B={batch}")
+    p = c.start("sweep", c.ini, "--quiet")
+    c.until(lambda: c.rows("SELECT count(job) FROM submission") == [(3,)], "they wait")
+    array = c.rows("SELECT job FROM submission")[0][0].split("_")[0]
+    rig.ask("scancel", f"{array}_1")
+    c.until(lambda: c.rows("SELECT count(*) FROM run WHERE error LIKE '%was cancelled'") == [(1,)], "one is closed")
+    rig.ask("scontrol", "release", array)
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 1 and "2 of 3 runs" in out + err, out, err)
+    check(c.rows("SELECT job, outcome FROM submission ORDER BY id") == [(f"{array}_{i}", "cancelled" if i == 1 else "done") for i in range(3)],
+          c.rows("SELECT * FROM submission"))
+
+
+def large_arrays_are_split(rig):
+    """MaxArraySize is 100."""
+    c = Campaign(rig, "split", "true", "workers = 1,2\nbatch = " + ",".join(map(str, range(120))), 1, "array = yes\nmax_in_queue = 7\nenv = B={batch} W={workers}")
+    contains(c.sweep("--dry-run"), "scripts in")
+    tasks = [re.search(r"--array=(\S+)\n", open(n, encoding="utf-8").read()).group(1) for n in c.names("jobs/array.*.sh")]
+    check(sorted(tasks) == ["0-19%7", "0-19%7", "0-99%7", "0-99%7"], tasks)
+    alone = subprocess.run(["bash", c.names("jobs/array.*.sh")[0]], env=rig.env, capture_output=True, text=True, check=False)
+    check(alone.returncode == 1 and "not a task of this array" in alone.stderr, alone)
+
+
+SBATCH = """#!/bin/sh
+# A site's limit on the submitted jobs of an association, as slurmdbd has it.
+for script; do :; done
+new=$(sed -n 's/^#SBATCH --array=0-\\([0-9]*\\)%.*/\\1/p' "$script")
+echo call >>{folder}/calls
+if [ $(( $(squeue -h -r -t PD,R,CG -o %j | grep -c '^limited\\.') + ${{new:-0}} + 1 )) -gt 3 ]; then
+    echo "sbatch: error: AssocMaxSubmitJobLimit" >&2
+    echo "sbatch: error: Batch job submission failed: Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)" >&2
+    exit 1
+fi
+exec {sbatch} "$@"
+"""
+
+
+def a_limit_on_submitted_jobs_is_waited_for(rig):
+    c = Campaign(rig, "limited", f"{toy} epochs=1 ms=1000 touch={rig.path('limited', 'ended')}", "workers = 1\nbatch = 1,2,3,4,5,6,7", 1,
+                 "array = yes\nenv = B={batch}")
+    os.mkdir(c.path("bin"))
+    with open(c.path("bin", "sbatch"), "w", encoding="ascii") as f:
+        f.write(SBATCH.format(folder=c.folder, sbatch=shutil.which("sbatch")))
+    os.chmod(c.path("bin", "sbatch"), 0o755)
+    c.env = {**rig.env, "PATH": c.path("bin") + ":" + rig.env["PATH"]}
+    text = c.sweep()
+    contains(text, "7 of 7 runs", "waiting for room in the queue", "AssocMaxSubmitJobLimit")
+    check(touched(c) == 7 and c.rows("SELECT count(*) FROM run") == [(7,)], touched(c))
+    calls = open(c.path("calls"), encoding="ascii").read().count("\n")
+    check(calls <= 12, "sbatch is not called in a loop:", calls)
+    check(c.rows("SELECT count(*) > 0 FROM submission WHERE job LIKE '%!_2' ESCAPE '!'") == [(1,)], "as large an array as there was room for")
+
+
+def limits_are_predicted(rig):
+    c = Campaign(rig, "predicted", f"{toy} epochs=1 ms=20", repeats=2, launch="time_limit = 10m\nmax_in_queue = 1")
+    short = Campaign(rig, "clamped", f"{toy} epochs=1 ms=20", launch="partition = short\ntime_limit = 10m")
+    contains(c.sweep(), "2 of 2 runs")
+    limits = c.rows("SELECT time_limit_s FROM submission ORDER BY id")
+    check(limits[0] == (600,) and 120 < limits[1][0] < 180, limits)
+    said = [m for (m,) in c.rows("SELECT message FROM log WHERE message LIKE 'time limit%' ORDER BY run")]
+    contains(said[0], "the key time_limit")
+    contains(said[1], "2 times", "the longest of 1 finished run of these settings")
+    contains(short.sweep(), "time_limit = 10m00s is above the limit of partition short: the jobs ask for 60.0 s", "1 of 1 runs")
+    check(short.rows("SELECT time_limit_s FROM submission") == [(60,)], "never above it")
+
+
+def warned_of_its_limit(rig, name, launch, start="", workers=1):
+    again = rig.path(name, "again")
+    return Campaign(rig, name, f"{start} sh -c 'test -e {again} && exec {toy} epochs=1 ms=20; exec {toy} epochs=600 ms=100 trap=20'",
+                    f"workers = {workers}", launch="signal_before = 30s\n" + launch)
+
+
+def a_signal_before_the_limit(rig):
+    """The command ends at the signal that Slurm sends before the time limit: it did not end its work. `scancel --batch` is how Slurm
+    sends it; it is sent here at once."""
+    c = warned_of_its_limit(rig, "warned", "time_limit = 1m")
+    short = warned_of_its_limit(rig, "warned-short", "partition = short\ntime_limit = 1m")
+    nodes = warned_of_its_limit(rig, "warned-nodes", "workers_per_node = 2\ntime_limit = 1m", "srun -N {nodes} -n {workers} --overlap {measure}", 4)
+    sweeps = [(x, x.start("sweep", x.ini, "--quiet")) for x in (c, short, nodes)]
+    for x, _ in sweeps:
+        x.until(lambda x=x: sum("epoch-end" in open(n, encoding="ascii").read() for n in glob.glob(x.path("store/runs/**/marks"), recursive=True))
+                >= (2 if x == nodes else 1), "it trains")
+        contains(open(x.names("jobs/*.sh")[0], encoding="utf-8").read(), "#SBATCH --signal=B:USR1@30\n")
+        with open(x.path("again"), "w", encoding="ascii"):
+            rig.ask("scancel", "--batch", "--signal=USR1", x.rows("SELECT job FROM submission")[0][0])
+    (out, err), (short_out, short_err), (nodes_out, nodes_err) = [p.communicate(timeout=PATIENCE_S) for _, p in sweeps]
+    check(sweeps[0][1].returncode == 0, out, err)
+    check(c.rows("SELECT status, attempt FROM run ORDER BY id") == [("interrupted", 1), ("done", 2)], c.rows("SELECT * FROM run"))
+    contains(c.rows("SELECT error FROM run WHERE id = 1")[0][0], "reached its time limit of 60.0 s")
+    check(c.rows("SELECT time_limit_s, outcome FROM submission ORDER BY id") == [(60, "timeout"), (120, "done")], c.rows("SELECT * FROM submission"))
+    contains(c.rows("SELECT message FROM log WHERE run = 2 AND message LIKE 'time limit%'")[0][0], "2 times the limit of 60.0 s, which was reached")
+    check(c.rows("SELECT count(*) > 0 FROM sample s JOIN channel c ON c.id = s.channel WHERE c.run = 1") == [(1,)], "its readings are kept")
+    check(c.rows("SELECT count(*) > 0 FROM epoch WHERE run = 1") == [(1,)], "and its epochs")
+    check(sweeps[1][1].returncode == 1, short_out, short_err)
+    contains(short.rows("SELECT error FROM run")[0][0], "reached its time limit of 60.0 s, the longest that partition short allows")
+    check(sweeps[2][1].returncode == 0, nodes_out, nodes_err)
+    check(nodes.rows("SELECT status, (SELECT count(*) FROM node n WHERE n.run = r.id) FROM run r ORDER BY id") == [("interrupted", 2), ("done", 2)],
+          "what both nodes have measured is kept:", nodes.rows("SELECT * FROM run"))
+    check(nodes.rows("SELECT count(*) > 0 FROM epoch WHERE run = 1") == [(1,)], "and their epochs")
 
 
 def two_nodes_are_one_run(rig):
@@ -296,7 +446,8 @@ def a_reached_time_limit_is_doubled(rig):
 
 
 def hundreds_of_jobs(rig):
-    c = Campaign(rig, "many", f"{toy} epochs=1 ms=20 workers={{workers}} touch={rig.path('many', 'ended')}", "workers = 1,2", 150)
+    c = Campaign(rig, "many", f"{toy} epochs=1 ms=20 workers={{workers}} touch={rig.path('many', 'ended')}",
+                 "workers = 1,2\nbatch = " + ",".join(map(str, range(75))), 2, "array = 20\nenv = B={batch}")
     dice = random.Random(7)
     for _ in range(12):
         p = c.start("sweep", c.ini, "--quiet")
@@ -308,13 +459,73 @@ def hundreds_of_jobs(rig):
     check(c.rows("SELECT count(*), count(DISTINCT trial || ' ' || repeat) FROM run") == [(300, 300)], "each once")
 
 
+def slurm_itself_sends_the_signal(rig):
+    """Slurm looks twice a minute, and sends it up to a minute early."""
+    c = Campaign(rig, "itself", f"sh -c 'test -e {rig.path('itself', 'again')} && exit 0; exec {toy} epochs=6000 ms=100 trap=20'",
+                 launch="time_limit = 2m\nsignal_before = 30s")
+    p = c.start("sweep", c.ini, "--quiet")
+    c.until(lambda: c.names("runs/*/marks"), "it runs")
+    with open(c.path("again"), "w", encoding="ascii"):
+        out, err = p.communicate(timeout=2 * PATIENCE_S)
+    check(p.returncode == 0, out, err)
+    check(c.rows("SELECT status, attempt, exit_status FROM run ORDER BY id") == [("interrupted", 1, 21), ("done", 2, 0)], c.rows("SELECT * FROM run"))
+    check(c.rows("SELECT outcome, why FROM submission ORDER BY id")[0] == ("timeout", "signal_before"), c.rows("SELECT * FROM submission"))
+
+
+def a_requeued_task(rig):
+    """Slurm starts it again under its id; the other one has ended long before."""
+    c = Campaign(rig, "requeued", f"sh -c 'test {{batch}} = 1 || exit 0; {first_attempt_waits(rig, 'requeued')[7:-1]}'", "workers = 1\nbatch = 1,2",
+                 1, "array = yes\nsbatch_options = --requeue")
+    p = c.start("sweep", c.ini, "--quiet")
+    until_it_waits(c)
+    c.until(lambda: c.rows("SELECT count(*) FROM submission WHERE state = 'ended'") == [(1,)], "the other has ended")
+    job = c.rows("SELECT job FROM submission WHERE state <> 'ended'")[0][0]
+    with open(c.path("again"), "w", encoding="ascii"):
+        rig.ask("scontrol", "requeue", job)
+    c.until(lambda: rig.ask("squeue", "-h", "-r", "-j", job, "-o", "%T") == "PENDING", "it waits again")
+    rig.ask("scontrol", "update", f"jobid={job}", "starttime=now")
+    out, err = p.communicate(timeout=2 * PATIENCE_S)
+    check(p.returncode == 0, out, err)
+    check(c.rows("SELECT status, attempt FROM run") == [("done", 1), ("done", 1)], c.rows("SELECT * FROM run"))
+
+
+def a_full_queue_is_waited_for(_):
+    """MaxJobCount counts jobs that have ended, too, for MinJobAge; sbatch would sleep for two minutes."""
+    rig = slurm_rig.Rig(3, more="MaxJobCount=6\nMinJobAge=2\n")
+    with rig:
+        c = Campaign(rig, "full-queue", f"{toy} epochs=1 ms=200 touch={rig.path('full-queue', 'ended')}", "workers = 1\nbatch = 1,2,3,4,5,6,7,8,9", 1,
+                     "array = yes\nenv = B={batch}")
+        begin = time.monotonic()
+        text = c.sweep()
+        contains(text, "9 of 9 runs", "waiting for room in the queue")
+        check(touched(c) == 9 and time.monotonic() - begin < 100, touched(c), time.monotonic() - begin)
+
+
+def a_preempted_task_is_attempted_again(_):
+    rig = slurm_rig.Rig(3, more="PreemptType=preempt/partition_prio\nPreemptMode=CANCEL\nPartitionName=urgent Nodes=n1 PriorityTier=9\n")
+    with rig:
+        waits = first_attempt_waits(rig, "preempted")[7:-1]
+        c = Campaign(rig, "preempted", f"sh -c 'test {{batch}} = 1 || exit 0; {waits}'", "workers = 1\nbatch = 1,2", 1, "array = yes")
+        p = c.start("sweep", c.ini, "--quiet")
+        until_it_waits(c)
+        c.until(lambda: c.rows("SELECT count(*) FROM run WHERE status = 'done'") == [(1,)], "the other is done")
+        with open(c.path("again"), "w", encoding="ascii"):
+            rig.ask("sbatch", "--partition=urgent", "--exclusive", "--output=/dev/null", "--wrap", "sleep 2")
+        out, err = p.communicate(timeout=PATIENCE_S)
+        check(p.returncode == 0, out, err)
+        check(c.rows("SELECT status, attempt FROM run ORDER BY attempt, status") == [("done", 1), ("interrupted", 1), ("done", 2)], c.rows("SELECT * FROM run"))
+        contains(c.rows("SELECT error FROM run WHERE status = 'interrupted'")[0][0], "was lost: PREEMPTED")
+
+
 # The longest first; each has a campaign of its own, and they share the eight nodes.
 TESTS = [a_node_that_fails_twice_is_excluded, everything_once_though_all_are_killed, a_killed_job_leaves_what_it_has, cancelled_stays_cancelled,
          refusals_are_said, scripts_can_be_submitted_by_hand, failures_are_facts, detached, bad_shards_are_named_and_left,
-         two_nodes_are_one_run, a_full_disk_on_a_node]
+         two_nodes_are_one_run, a_full_disk_on_a_node, arrays_are_independent_tasks, a_limit_on_submitted_jobs_is_waited_for,
+         a_task_is_cancelled_while_it_waits, a_signal_before_the_limit, limits_are_predicted, large_arrays_are_split]
 
 
-LONG = [a_reached_time_limit_is_doubled, hundreds_of_jobs]
+LONG = [a_reached_time_limit_is_doubled, slurm_itself_sends_the_signal, hundreds_of_jobs, a_requeued_task, a_full_queue_is_waited_for,
+        a_preempted_task_is_attempted_again]
 
 
 def attempt(test, rig):

@@ -47,6 +47,7 @@ SlurmdParameters=config_overrides
 SlurmdTimeout=10
 TreeWidth=16
 MaxJobCount=20000
+MaxArraySize=100
 """
 
 # What a job's environment must not have from the machine that submitted it, and what each node has of its own.

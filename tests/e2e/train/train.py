@@ -153,11 +153,11 @@ def resume():
 
 
 def interrupt():
-    """SIGTERM, SIGINT and the SIGHUPs of a closed terminal stop after the update, with a checkpoint within the epoch; resuming from it is exact."""
+    """SIGTERM, SIGINT, SIGUSR1 and the SIGHUPs of a closed terminal stop after the update, with a checkpoint within the epoch; resuming from it is exact."""
     images()
     common = [*TINY, "--local-batch", 4, "--workers", 2, "--checkpoint-keep", 99]
     whole = done(*common, "--epochs", 3)
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
         folder, marks = f"{WORK}/{number.name}", f"{WORK}/{number.name}.marks"
         args = [*common, "--epochs", 500, "--checkpoint-dir", folder, "--checkpoint-every", 0]
         p = subprocess.Popen([TRAIN, *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
