@@ -97,7 +97,7 @@ static int read_entries(struct reading *r, struct wl_err *e)
     if (rc) return rc;
     if (unzGetGlobalInfo64(r->zip, &global) != UNZ_OK || global.number_entry != r->n)
         return wl_fail(e, WL_EINVAL, "%s: a damaged archive: its list of files is cut off", r->path);
-    qsort(r->v, r->n, sizeof *r->v, by_name);
+    if (r->n) qsort(r->v, r->n, sizeof *r->v, by_name);
     for (size_t i = 1; i < r->n; i++)
         if (strcmp(r->v[i - 1].name, r->v[i].name) == 0) return refuse(r, r->v[i].name, "is in the archive twice", e);
     return 0;

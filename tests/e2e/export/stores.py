@@ -17,6 +17,7 @@ def make_store(path, *statements):
     with open(FIXTURE, encoding="utf-8") as file, sqlite3.connect(path) as db:
         db.executescript(file.read())
         marks = [(1, 1200000000, 0, "phase-begin", "name=load"), (1, 1400000000, 0, "phase-end", "name=load"),
+                 (1, 1450000000, 0, "phase-end", "name=load"),  # had ended
                  (1, 1300000000, 0, "phase-begin", "name=input"), (1, 1500000000, 0, "phase-end", "name=input"),
                  (1, 2200000000, 1, "phase-begin", "name=load"), (1, 2300000000, 1, "phase-end", "name=load"),
                  (1, 2900000000, 0, "phase-begin", "name=cut")]  # has no end
