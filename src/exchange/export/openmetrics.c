@@ -16,8 +16,8 @@ struct metrics {
     FILE *to;
     const struct wl_run_data *of; /* [n] */
     size_t n;
-    const char **campaign; /* [n] */
-    struct wl_arena *arena;
+    const char **campaign;   /* [n] */
+    struct wl_arena *sample; /* of the labels of the next sample, which ends it */
 };
 
 /* ---- labels ---- */
@@ -70,33 +70,35 @@ static struct labels labels_of_run(const struct wl_run_data *d, struct wl_arena 
 
 /* ---- samples ---- */
 
-static void begin(const struct metrics *m, const char *name, const char *unit, const char *help)
+static void begin(struct metrics *m, const char *name, const char *unit, const char *help)
 {
     fprintf(m->to, "# HELP wattlaw_%s %s\n# TYPE wattlaw_%s gauge\n", name, help, name);
     if (unit) fprintf(m->to, "# UNIT wattlaw_%s %s\n", name, unit);
 }
 
-static void sample(const struct metrics *m, const char *name, const struct labels *l, double value)
+static void sample(struct metrics *m, const char *name, const struct labels *l, double value)
 {
     char number[WL_NUMBER_MAX];
     if (isfinite(value)) fprintf(m->to, "wattlaw_%s{%s} %s\n", name, l->text.s, wl_number_shortest(value, number));
+    wl_arena_free(m->sample);
+    m->sample = wl_arena_new(NULL);
 }
 
 /* ---- families ---- */
 
-static void put_info(const struct metrics *m)
+static void put_info(struct metrics *m)
 {
     begin(m, "run_info", NULL, "What a run was: its campaign, machine, settings and how it ended. Always 1.");
     for (size_t i = 0; i < m->n; i++) {
         const struct wl_run_row *r = m->of[i].run;
-        struct labels l = labels_of_run(&m->of[i], m->arena);
-        const struct wl_settings_values set = wl_settings_values(&r->set, m->arena);
-        add_label(&l, "campaign", m->campaign[i], m->arena);
-        add_label(&l, "status", wl_run_status_names[r->status], m->arena);
-        add_label(&l, "host", r->host, m->arena);
-        add_label(&l, "repeat", wl_strf(m->arena, "%lld", (long long)r->repeat), m->arena);
-        add_label(&l, "version", r->version, m->arena);
-        for (size_t k = 0; k < set.n; k++) add_label(&l, set.v[k].name, set.v[k].value, m->arena);
+        struct labels l = labels_of_run(&m->of[i], m->sample);
+        const struct wl_settings_values set = wl_settings_values(&r->set, m->sample);
+        add_label(&l, "campaign", m->campaign[i], m->sample);
+        add_label(&l, "status", wl_run_status_names[r->status], m->sample);
+        add_label(&l, "host", r->host, m->sample);
+        add_label(&l, "repeat", wl_strf(m->sample, "%lld", (long long)r->repeat), m->sample);
+        add_label(&l, "version", r->version, m->sample);
+        for (size_t k = 0; k < set.n; k++) add_label(&l, set.v[k].name, set.v[k].value, m->sample);
         sample(m, "run_info", &l, 1);
     }
 }
@@ -132,22 +134,22 @@ static const struct {
       utilization, false },
 };
 
-static void put_run_families(const struct metrics *m)
+static void put_run_families(struct metrics *m)
 {
     for (size_t k = 0; k < WL_COUNT(of_runs); k++) {
         begin(m, of_runs[k].name, of_runs[k].unit, of_runs[k].help);
         for (size_t i = 0; i < m->n; i++) {
             const struct wl_run_row *r = m->of[i].run;
-            struct labels l = labels_of_run(&m->of[i], m->arena);
+            struct labels l = labels_of_run(&m->of[i], m->sample);
             if (of_runs[k].energy)
-                add_label(&l, "provenance", wl_run_data_provenance(r->estimated, r->simulated), m->arena);
+                add_label(&l, "provenance", wl_run_data_provenance(r->estimated, r->simulated), m->sample);
             sample(m, of_runs[k].name, &l, of_runs[k].value(r));
         }
     }
 }
 
 /* Values that the workload reported, of the whole run or, under another name, of an epoch. */
-static void put_metrics(const struct metrics *m, bool of_epochs)
+static void put_metrics(struct metrics *m, bool of_epochs)
 {
     const char *name = of_epochs ? "epoch_metric" : "run_metric";
     begin(m, name, NULL,
@@ -157,31 +159,31 @@ static void put_metrics(const struct metrics *m, bool of_epochs)
         for (size_t k = 0; k < m->of[i].metrics.n; k++) {
             const struct wl_metric_row *v = &m->of[i].metrics.v[k];
             if (isnan(v->epoch) == of_epochs) continue;
-            struct labels l = labels_of_run(&m->of[i], m->arena);
-            if (of_epochs) add_label(&l, "epoch", wl_strf(m->arena, "%.0f", v->epoch), m->arena);
-            add_label(&l, "metric", v->name, m->arena);
+            struct labels l = labels_of_run(&m->of[i], m->sample);
+            if (of_epochs) add_label(&l, "epoch", wl_strf(m->sample, "%.0f", v->epoch), m->sample);
+            add_label(&l, "metric", v->name, m->sample);
             sample(m, name, &l, v->value);
         }
 }
 
 enum epoch_value { DURATION, ENERGY, SAMPLES };
 
-static void put_epoch(const struct metrics *m, const char *name, const struct wl_run_data *d,
-                      const struct wl_epoch_row *v, enum epoch_value what)
+static void put_epoch(struct metrics *m, const char *name, const struct wl_run_data *d, const struct wl_epoch_row *v,
+                      enum epoch_value what)
 {
-    struct labels l = labels_of_run(d, m->arena);
-    add_label(&l, "epoch", wl_strf(m->arena, "%lld", (long long)v->epoch), m->arena);
+    struct labels l = labels_of_run(d, m->sample);
+    add_label(&l, "epoch", wl_strf(m->sample, "%lld", (long long)v->epoch), m->sample);
     double value = what == DURATION ? v->time_s : v->samples;
     if (what == ENERGY) {
         const struct wl_amount energy = wl_run_data_epoch_energy(d, v->epoch);
         value = energy.value;
         add_label(&l, "provenance", wl_run_data_provenance(energy.from & WL_ESTIMATED, energy.from & WL_SIMULATED),
-                  m->arena);
+                  m->sample);
     }
     sample(m, name, &l, value);
 }
 
-static void put_epochs(const struct metrics *m)
+static void put_epochs(struct metrics *m)
 {
     static const struct {
         const char *name, *unit, *help;
@@ -199,7 +201,7 @@ static void put_epochs(const struct metrics *m)
     }
 }
 
-static void put_devices(const struct metrics *m)
+static void put_devices(struct metrics *m)
 {
     begin(m, "device_energy_joules", "joules",
           "Energy of a device over a run, by scope and method; counted: part of the energy of the run.");
@@ -208,47 +210,53 @@ static void put_devices(const struct metrics *m)
             const struct wl_energy_row *v = &m->of[i].energies.v[k];
             const struct wl_device_row *device = wl_run_data_device(&m->of[i], v->device);
             if (!isnan(v->epoch)) continue;
-            struct labels l = labels_of_run(&m->of[i], m->arena);
-            add_label(&l, "host", device ? device->host : NULL, m->arena);
-            add_label(&l, "device", device ? device->uuid : NULL, m->arena);
-            add_label(&l, "scope", v->scope, m->arena);
-            add_label(&l, "method", v->method, m->arena);
-            add_label(&l, "counted", v->chosen ? "true" : "false", m->arena);
-            add_label(&l, "provenance", wl_run_data_provenance(v->estimated, v->simulated), m->arena);
+            struct labels l = labels_of_run(&m->of[i], m->sample);
+            add_label(&l, "host", device ? device->host : NULL, m->sample);
+            add_label(&l, "device", device ? device->uuid : NULL, m->sample);
+            add_label(&l, "scope", v->scope, m->sample);
+            add_label(&l, "method", v->method, m->sample);
+            add_label(&l, "counted", v->chosen ? "true" : "false", m->sample);
+            add_label(&l, "provenance", wl_run_data_provenance(v->estimated, v->simulated), m->sample);
             sample(m, "device_energy_joules", &l, v->energy_j);
         }
 }
 
-static int find_campaigns(const struct wl_export *x, struct metrics *m, struct wl_err *e)
+static int find_campaigns(const struct wl_export *x, struct metrics *m, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_campaign_rows rows;
-    int rc = wl_store_campaigns(x->store, &rows, m->arena, e);
-    m->campaign = wl_new_array(m->arena, const char *, m->n);
+    int rc = wl_store_campaigns(x->store, &rows, a, e);
+    m->campaign = wl_new_array(a, const char *, m->n);
     for (size_t i = 0; rc == 0 && i < m->n; i++)
         for (size_t k = 0; k < rows.n; k++)
             if (rows.v[k].id == m->of[i].run->campaign) m->campaign[i] = rows.v[k].name;
     return rc;
 }
 
+static void put_all(struct metrics *m)
+{
+    m->sample = wl_arena_new(NULL);
+    put_info(m);
+    put_run_families(m);
+    put_metrics(m, false);
+    put_epochs(m);
+    put_metrics(m, true);
+    put_devices(m);
+    fputs("# EOF\n", m->to);
+    wl_arena_free(m->sample);
+}
+
 int wl_export_openmetrics(const struct wl_export *x, FILE *to, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
+    struct metrics m = { .to = to, .n = x->runs->n };
     struct wl_run_data *of;
     int rc = wl_fields_check(x->fields, (const char *const[]) { NULL }, "the format openmetrics", e);
     if (rc == 0) rc = wl_run_data_read_all(x->store, x->runs, &of, a, e);
     if (rc == 0) {
-        struct metrics m = { .to = to, .of = of, .n = x->runs->n, .arena = a };
-        rc = find_campaigns(x, &m, e);
-        if (rc == 0) {
-            put_info(&m);
-            put_run_families(&m);
-            put_metrics(&m, false);
-            put_epochs(&m);
-            put_metrics(&m, true);
-            put_devices(&m);
-            fputs("# EOF\n", to);
-        }
+        m.of = of;
+        rc = find_campaigns(x, &m, a, e);
     }
+    if (rc == 0) put_all(&m);
     wl_arena_free(a);
     return rc;
 }

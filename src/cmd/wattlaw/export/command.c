@@ -247,6 +247,7 @@ const struct wl_cmd wl_cmd_export = {
         "samples: one row per sensor reading.\n"
         "Without either word: observations as csv, csv-long, csv-wide, jsonl, md or tex; the runs that are done as\n"
         "openmetrics, zeus, github-action-benchmark, boamps or trace; the whole store as bundle.\n"
+        "Parquet and MLflow: from Python (docs/reference/exporting.md).\n"
         "\n"
         "    wattlaw export observations lab1 -o lab1.csv\n"
         "    wattlaw export samples lab1 --run 12 | gzip > run12.csv.gz\n"
