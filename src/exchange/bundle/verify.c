@@ -264,7 +264,7 @@ int wl_bundle_verify(const char *path, struct wl_bundle_check *out, struct wl_ar
         r->file_size = (uint64_t)st.st_size;
         wl_bundle_stream(&functions, f);
         r->zip = unzOpen2_64(path, &functions);
-        if (!r->zip) rc = wl_fail(e, WL_EINVAL, "%s: not a zip archive, or its end is cut off", path);
+        if (!r->zip) rc = wl_fail(e, WL_EINVAL, "%s: not a zip archive of files, or its end is cut off", path);
     }
     if (rc == 0) {
         rc = verify(r, out, a, e);
