@@ -39,6 +39,13 @@ static void add_energy(const struct wl_form *f, const struct wl_form_sum *sum, s
     const struct wl_report_footprint *p = f->g->options.footprint;
     const struct wl_amount kwh = wl_amount_times(&sum->energy, 1 / J_PER_KWH, "kWh");
     wl_form_line(to, "## 2(e) Energy consumption of the model\n");
+    if (isnan(kwh.value)) {
+        wl_form_line(to,
+                     "- Training: missing: no run has an energy (%s). Where it is not known, point 2(e) allows an "
+                     "estimate from the computational resources above",
+                     wl_form_runs(f));
+        return;
+    }
     wl_form_line(to, "- Training, devices: %s (%s)", amount(&kwh, f->arena), wl_form_runs(f));
     for (size_t i = 0; i < sum->without.n; i++)
         wl_form_line(to, "- Missing in this sum: run %s, which has no energy", sum->without.v[i]);
@@ -61,7 +68,7 @@ static void add_energy(const struct wl_form *f, const struct wl_form_sum *sum, s
 int wl_form_ai_act(const struct wl_form *f, struct wl_text *to, struct wl_err *e)
 {
     const struct wl_form_sum sum = wl_form_sum(f);
-    if (isnan(sum.energy.value)) return wl_fail(e, WL_EINVAL, "%s: no run has an energy", f->g->source);
+    (void)e;
     wl_form_line(to, "# Regulation (EU) 2024/1689, Annex XI, Section 1, point 2\n");
     wl_form_line(to, "Model: %s. The other points of the Annex are the provider's to write.\n", wl_form_workloads(f));
     add_resources(f, &sum, to);
