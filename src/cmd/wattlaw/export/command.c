@@ -164,7 +164,8 @@ static int export_store(const struct job *j, FILE *to, struct wl_err *e)
     if (!j->o->out)
         return wl_fail(e, WL_EUSAGE, "--format %s needs the name of a file: --out NAME.zip", j->format->name);
     int rc = wl_cmd_store_open(j->store, &s, j->arena, e);
-    return rc ? rc : j->format->store(s, &j->o->fields, to, j->arena, e);
+    if (rc == 0) rc = j->format->store(s, &j->o->fields, to, j->arena, e);
+    return rc == WL_EIO ? wl_err_prefix(e, "%s", j->o->out) : rc;
 }
 
 /* ---- where to ---- */
