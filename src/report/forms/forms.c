@@ -11,12 +11,13 @@
 static const struct {
     const char *name;
     wl_form_writer *write;
+    bool adds_up; /* the runs of one model: one of them can be chosen, and several workloads are not one model */
     const char *fields[4];
 } forms[] = {
-    { "proposal", wl_form_proposal, { NULL } },
-    { "model-card", wl_form_model_card, { "training_type", "geographical_location", NULL } },
-    { "ai-act", wl_form_ai_act, { "floating_point_operations", NULL } },
-    { "artifact", wl_form_artifact, { "contribution", "artifact_url", "license", NULL } },
+    { "proposal", wl_form_proposal, false, { NULL } },
+    { "model-card", wl_form_model_card, true, { "training_type", "geographical_location", NULL } },
+    { "ai-act", wl_form_ai_act, true, { "floating_point_operations", NULL } },
+    { "artifact", wl_form_artifact, false, { "contribution", "artifact_url", "license", NULL } },
 };
 
 /* ---- the runs of a form ---- */
@@ -217,6 +218,13 @@ struct wl_report_table *wl_form_scaling_table(const struct wl_form *f, const str
     return t;
 }
 
+static bool is_one_model(const struct wl_form *f)
+{
+    for (size_t i = 1; i < f->runs.n; i++)
+        if (!wl_str_eq(f->runs.v[i].set.workload, f->runs.v[0].set.workload)) return false;
+    return true;
+}
+
 int wl_report_form(const char *form, struct wl_store *store, const struct wl_report_options *options,
                    const struct wl_strs *fields, struct wl_text *to, struct wl_arena *a, struct wl_err *e)
 {
@@ -225,6 +233,8 @@ int wl_report_form(const char *form, struct wl_store *store, const struct wl_rep
     size_t k = 0;
     while (k < WL_COUNT(forms) && strcmp(forms[k].name, form) != 0) k++;
     WL_CHECK(k < WL_COUNT(forms));
+    if (options->run && !forms[k].adds_up)
+        return wl_fail(e, WL_EUSAGE, "--run: the form %s compares runs; leave out --run", form);
     int rc = wl_fields_check(fields, forms[k].fields, wl_strf(a, "the form %s", form), e);
     if (rc == 0) rc = wl_report_data_load(&g, store, NULL, options, a, e);
     if (rc) return rc;
@@ -233,5 +243,10 @@ int wl_report_form(const char *form, struct wl_store *store, const struct wl_rep
         return wl_fail(e, WL_ENOENT, "%s: no run %lld", g.source, (long long)options->run);
     if (f.runs.n == 0 || g.observations.n == 0)
         return wl_fail(e, WL_EJOB, "%s has no finished run to report; wattlaw show lists the reasons", g.source);
+    if (forms[k].adds_up && !is_one_model(&f))
+        return wl_fail(
+            e, WL_EINVAL,
+            "%s: the runs are of several workloads (%s), which are not one model: choose with --run or --campaign",
+            g.source, wl_form_workloads(&f));
     return forms[k].write(&f, to, e);
 }

@@ -82,6 +82,10 @@ def wrong_use_is_refused(program):
                              (["--field", "a=b", "lab.db"], "--form"), (["--form=proposal", "o.csv"], "needs a store")]:
         check(words in program.run("report", *arguments, status=2), arguments)
     check("no run 77" in form(program, "ai-act", "--run=77", status=1))
+    check("compares runs" in form(program, "proposal", "--run=1", status=2))
+    for name in ("ai-act", "model-card"):
+        check("several workloads" in form(program, name, "--carbon=1", "--carbon-source=x", store="nasty.db", status=1))
+    check("runs 1 to 2" in form(program, "ai-act", "--campaign=lab1") and "lab" in form(program, "ai-act", "--campaign=lab", status=1))
 
 
 def main():

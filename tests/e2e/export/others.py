@@ -42,6 +42,10 @@ def promtool(program, folder):
         done = subprocess.run([os.path.join(folder, "prometheus/usr/bin/promtool"), "check", "metrics"], input=text, capture_output=True, text=True,
                               check=False)
         check(done.returncode == 0 and not done.stderr, store, done.stdout, done.stderr)
+    broken = subprocess.run([os.path.join(folder, "prometheus/usr/bin/promtool"), "check", "metrics"], input=text.replace('"}', "}", 1),
+                            capture_output=True, text=True, check=False)
+    check(broken.returncode != 0, "promtool refuses nothing")
+    print("promtool:", os.path.basename(package[0]))
     return True
 
 
