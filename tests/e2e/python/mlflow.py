@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""wattlaw.mlflow against a server that keeps what it is told and can fail: mlflow.py SOURCE WATTLAW
+"""wattlaw.mlflow against a server that keeps what it gets and can fail: mlflow.py SOURCE WATTLAW
 
 The real server is that of tests/e2e/export/others.py; here are failures and limits, which that one does not show on request."""
 import http.server
