@@ -8,6 +8,8 @@
 #define WL_BUNDLE_CRATE    "ro-crate-metadata.json"
 #define WL_BUNDLE_MANIFEST "manifest-sha256.txt" /* as sha256sum writes it; lists all other files */
 
+#define WL_BUNDLE_BYTES_MAX 4000000000u /* of all files together; of an archive: 2^32 - 1 */
+
 struct wl_bundle_file {
     const char *name; /* in the archive: a relative path of letters, digits, "._-" and slashes */
     const char *path; /* where its content is on disk; NULL: `text` */
@@ -29,7 +31,8 @@ struct wl_bundle {
 };
 
 /* Writes crate and manifest after the files, in the order of names. The same files give the same bytes, whenever and
- * wherever. `to` is at the beginning of a regular file. WL_EUNAVAIL: built without minizip. */
+ * wherever. `to` is at the beginning of a regular file. WL_EUNAVAIL: built without minizip; WL_EINVAL: more than
+ * WL_BUNDLE_BYTES_MAX. */
 int wl_bundle_write(const struct wl_bundle *b, FILE *to, struct wl_err *e) WL_MUST_CHECK;
 
 /* What was found in an archive. */

@@ -51,11 +51,19 @@ static int add_text(struct writing *w, struct wl_sha256 *sum, const char *text, 
     return rc;
 }
 
-/* Above 4 GB less some, the entry has to say from its beginning that its sizes take 64 bits. */
-static bool is_large(const struct wl_bundle_file *f)
+/* Readers of minizip 1.1, Debian's among them, take the sizes of larger files for 4 GiB - 1 (verify.c). */
+static int check_sizes(const struct wl_bundle *b, struct wl_err *e)
 {
-    struct stat st;
-    return f->path ? stat(f->path, &st) == 0 && st.st_size > 0xf0000000LL : f->n > 0xf0000000u;
+    uint64_t total = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        struct stat st;
+        const char *path = b->files[i].path;
+        if (path && stat(path, &st)) return wl_fail_errno(e, "%s: cannot read", path);
+        total += path ? (uint64_t)st.st_size : b->files[i].n;
+        if (total > WL_BUNDLE_BYTES_MAX)
+            return wl_fail(e, WL_EINVAL, "%s: the files of a bundle have at most 4 GB together", b->files[i].name);
+    }
+    return 0;
 }
 
 static int add_file(struct writing *w, const struct wl_bundle_file *f, struct wl_err *e)
@@ -66,7 +74,7 @@ static int add_file(struct writing *w, const struct wl_bundle_file *f, struct wl
     wl_sha256_init(&sum);
     if (zipOpenNewFileInZip4_64(w->zip, f->name, &info, NULL, 0, NULL, 0, NULL, Z_DEFLATED, Z_BEST_COMPRESSION, 0,
                                 -MAX_WBITS, DEF_MEM_LEVEL, Z_DEFAULT_STRATEGY, NULL, 0, MADE_BY_UNIX, UTF8_NAMES,
-                                is_large(f)) != ZIP_OK)
+                                0) != ZIP_OK)
         return wl_fail(e, WL_EIO, "cannot write to the archive: is the disk full?");
     int rc = f->path ? add_stream(w, &sum, f->path, e) : add_text(w, &sum, f->text, f->n, e);
     if (zipCloseFileInZip(w->zip) != ZIP_OK && rc == 0)
@@ -125,6 +133,7 @@ int wl_bundle_write(const struct wl_bundle *b, FILE *to, struct wl_err *e)
     int rc = 0;
     if (fstat(fileno(to), &st) || !S_ISREG(st.st_mode))
         rc = wl_fail(e, WL_EINVAL, "a bundle is written to a regular file, which --out names");
+    if (rc == 0) rc = check_sizes(b, e);
     if (rc == 0 && !(w->zip = zipOpen2_64("bundle", APPEND_STATUS_CREATE, NULL, &functions)))
         rc = wl_fail(e, WL_EIO, "cannot begin an archive");
     if (rc == 0) {

@@ -177,6 +177,10 @@ def bombs_are_refused(program):
     huge[central + 24:central + 28] = (0x7fffffff).to_bytes(4, "little")
     open(path, "wb").write(huge)
     check("more than compression can give" in program.run("verify", "bomb.zip", status=1))
+    large = bytearray(data)
+    large[central + 24:central + 28] = (0xffffffff).to_bytes(4, "little")  # the size is in a 64-bit extra field, which may say anything
+    open(path, "wb").write(large)
+    check("larger than 4 GiB" in program.run("verify", "bomb.zip", status=1))
     secret = bytearray(data)
     secret[central + 8] |= 1
     open(path, "wb").write(secret)

@@ -96,6 +96,35 @@ static void manifests_are_read(void **state)
     wl_arena_free(a);
 }
 
+/* Before a byte is written: the sizes are enough. */
+static void larger_bundles_are_refused(void **state)
+{
+    (void)state;
+    const struct wl_strs authors = { 0 };
+    struct wl_bundle_file files[] = { { .name = "a", .text = "", .n = WL_BUNDLE_BYTES_MAX, .type = "text/plain" },
+                                      { .name = "b", .text = "x", .n = 1, .type = "text/plain" } };
+    const struct wl_bundle b = { .name = "n",
+                                 .description = "d",
+                                 .author = &authors,
+                                 .published = "2026-01-01",
+                                 .version = "0",
+                                 .files = files,
+                                 .n = 2 };
+    struct wl_err e = { 0 };
+    FILE *f = tmpfile();
+    assert_non_null(f);
+    int rc = wl_bundle_write(&b, f, &e);
+    if (rc == WL_EUNAVAIL) skip(); /* built without minizip */
+    assert_int_equal(rc, WL_EINVAL);
+    assert_non_null(strstr(e.msg, "b: the files of a bundle have at most 4 GB together"));
+    fseek(f, 0, SEEK_END);
+    assert_int_equal(ftell(f), 0);
+    files[0].n = 0;
+    if (wl_bundle_write(&b, f, &e)) fail_msg("%s", e.msg);
+    assert_true(ftell(f) > 0);
+    fclose(f);
+}
+
 static void fields_are_names_with_values(void **state)
 {
     (void)state;
@@ -124,7 +153,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sha256_of_the_standards_examples), cmocka_unit_test(sha256_does_not_depend_on_the_pieces),
         cmocka_unit_test(names_that_stay_inside_are_safe),  cmocka_unit_test(manifests_are_read),
-        cmocka_unit_test(fields_are_names_with_values),
+        cmocka_unit_test(larger_bundles_are_refused),       cmocka_unit_test(fields_are_names_with_values),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
