@@ -60,7 +60,7 @@ static const char *why_refused(struct reading *r, const char *name, const unz_fi
     if (info->flag & 1) return "is encrypted";
     if (info->compression_method != 0 && info->compression_method != Z_DEFLATED) return "has an unknown compression";
     if (info->uncompressed_size >= UINT32_MAX || info->compressed_size >= UINT32_MAX)
-        return "is larger than 4 GiB, as no file of a bundle is";
+        return "is larger than 4 GiB, the limit of a bundle";
     if (info->uncompressed_size > (uint64_t)info->compressed_size * DEFLATE_RATIO)
         return "expands to more than compression can give";
     r->packed += info->compressed_size;
