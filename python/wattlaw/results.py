@@ -41,6 +41,17 @@ class Table(list):
             raise ImportError("Table.frame() needs pandas (pip install pandas); the table itself is a list of rows") from e
         return pandas.DataFrame(list(self), columns=self.columns)
 
+    def to_parquet(self, path):
+        """Writes the same as a Parquet file; needs pyarrow. A column without any value has the type float64. An existing
+        file is replaced when the new one is complete."""
+        arrow, parquet = _arrow()
+        arrays = [_array(arrow, [row[key] for row in self]) for key in self.columns]
+        path = os.fspath(path)
+        with tempfile.TemporaryDirectory(prefix=".wattlaw-", dir=os.path.dirname(path) or ".") as folder:
+            whole = os.path.join(folder, "table")
+            parquet.write_table(arrow.table(arrays, names=self.columns), whole)
+            os.replace(whole, path)
+
     def _repr_html_(self):
         """The first rows, without columns that have no value in any row."""
         columns = [key for key in self.columns if any(row[key] is not None for row in self)]
@@ -49,6 +60,27 @@ class Table(list):
         rest = "<p>%d more rows</p>" % (len(self) - SHOWN) if len(self) > SHOWN else ""
         table = "<table><thead><tr>%s</tr></thead><tbody>%s</tbody></table>" % (head, body)
         return '<div style="overflow-x: auto">%s</div>%s' % (table, rest)
+
+
+def _arrow():
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as e:
+        raise ImportError("to_parquet() needs pyarrow (pip install pyarrow); wattlaw export writes CSV and JSON Lines without it") from e
+    return pyarrow, pyarrow.parquet
+
+
+def _array(arrow, values):
+    """A column: numbers where all are, else texts."""
+    known = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in known) and known:
+        return arrow.array(values, type=arrow.bool_())
+    if all(isinstance(value, int) and not isinstance(value, bool) for value in known) and known:
+        return arrow.array(values, type=arrow.int64())
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in known):
+        return arrow.array([None if value is None else float(value) for value in values], type=arrow.float64())
+    return arrow.array([None if value is None else str(value) for value in values], type=arrow.string())
 
 
 def _cell(value):
@@ -122,6 +154,22 @@ class Results:
         text = program.output("export", *self._campaign, "--run=%d" % run, "samples", self._place())
         reader = csv.DictReader(io.StringIO(text.decode("utf-8"), newline=""))
         return Table(map(_sample, reader), reader.fieldnames)
+
+    def to_parquet(self, folder, samples=True):
+        """Writes runs.parquet, epochs.parquet and, of the runs that have begun, samples.parquet to `folder`, which is made
+        where it is missing. Needs pyarrow. Returns the paths."""
+        _arrow()
+        os.makedirs(folder, exist_ok=True)
+        runs = self.runs()
+        tables = {"runs": runs, "epochs": self.epochs()}
+        if samples:
+            parts = [self.samples(row["run"]) for row in runs if row["status"] != "planned"]
+            tables["samples"] = Table((row for part in parts for row in part), parts[0].columns if parts else [])
+        paths = []
+        for name, table in tables.items():
+            paths.append(os.path.join(os.fspath(folder), name + ".parquet"))
+            table.to_parquet(paths[-1])
+        return paths
 
     def answer(self, command, **options):
         """What `wattlaw COMMAND --json` prints about it; options as in fit()."""

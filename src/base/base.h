@@ -11,6 +11,7 @@
 #include "base/crc.h"
 #include "base/csv.h"
 #include "base/err.h"
+#include "base/fields.h"
 #include "base/file.h"
 #include "base/fold.h"
 #include "base/half.h"

@@ -180,6 +180,21 @@ const char *wl_opt_description(const struct wl_opt *o, struct wl_arena *a)
 
 static void put_text(void *to, const char *s, size_t n) { wl_text_addn(to, s, n); }
 
+/* Adds choices to the `used` columns of a line; where it ends they go on in the next one, after a "|". */
+static void add_choices(struct wl_text *to, const char *choices, size_t used, size_t width)
+{
+    enum { HANG = 4 };
+    for (size_t n; *choices; choices += n, used += n) {
+        n = strcspn(choices, "|");
+        n += choices[n] == '|';
+        if (used > HANG && used + n > width) {
+            wl_text_addf(to, "\n%*s", HANG, "");
+            used = HANG;
+        }
+        wl_text_addn(to, choices, n);
+    }
+}
+
 /* An option that is too long for its column has its description on the next line. On a narrow terminal all have. */
 void wl_opts_help(const struct wl_opt *rows, struct wl_text *to, size_t width)
 {
@@ -190,9 +205,12 @@ void wl_opts_help(const struct wl_opt *rows, struct wl_text *to, size_t width)
         struct wl_fold fold = { .above = INDENT + (size_t)column + 2 };
         struct wl_text left = WL_TEXT(a);
         if (o->letter) wl_text_addf(&left, "-%c, ", o->letter);
-        wl_text_addf(&left, "--%s%s%s%s", wl_opt_is_on(o) ? "[no-]" : "", o->name, o->type == WL_FLAG ? "" : " ",
-                     wl_opt_value_word(o, a));
-        const char *help = wl_opt_description(o, a);
+        const char *word = wl_opt_value_word(o, a), *help = wl_opt_description(o, a);
+        wl_text_addf(&left, "--%s%s%s", wl_opt_is_on(o) ? "[no-]" : "", o->name, o->type == WL_FLAG ? "" : " ");
+        if (o->type == WL_CHOICE)
+            add_choices(&left, word, INDENT + left.n, width);
+        else
+            wl_text_add(&left, word);
         const char *row = left.n > (size_t)column
                               ? wl_strf(a, "%*s%s\n%*s%s\n", INDENT, "", left.s, INDENT + column + 2, "", help)
                               : wl_strf(a, "%*s%-*s  %s\n", INDENT, "", column, left.s, help);

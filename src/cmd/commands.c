@@ -46,11 +46,11 @@ enum wl_value_kind wl_cmd_value_kind(const struct wl_opt *o)
 const char *wl_cmd_argument_words(const struct wl_cmd *c, struct wl_arena *a)
 {
     for (const char *word = c->usage; *word;) {
-        const size_t n = strcspn(word, " ");
-        size_t letters = 0;
+        const size_t n = strcspn(word, " "), optional = *word == '[' && memchr(word, '|', n); /* "[a|b]" */
+        size_t letters = optional;
         while (letters < n && (islower((unsigned char)word[letters]) || word[letters] == '|')) letters++;
-        if (letters == n && n > 1) {
-            char *words = wl_strndup(a, word, n);
+        if (letters + optional == n && n > 1) {
+            char *words = wl_strndup(a, word + optional, n - 2 * optional);
             for (char *s = words; *s; s++)
                 if (*s == '|') *s = ' ';
             return words;

@@ -2,10 +2,9 @@
 #ifndef WL_EXCHANGE_EXCHANGE_H
 #define WL_EXCHANGE_EXCHANGE_H
 
+#include "exchange/bundle/bundle.h"
 #include "exchange/dcgm/dcgm.h"
-#include "store/read.h"
-
-#include <stdio.h>
+#include "exchange/export/export.h"
 
 /* Reads a CSV file with a header into an observation table.
  *
@@ -19,17 +18,5 @@
  * excludes those it cannot use (such as a negative time), with a note. */
 int wl_obs_read_csv(const char *path, const struct wl_strs *map, struct wl_observations *out, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
-
-/* Writes the canonical columns, then the extra ones; missing values are empty fields. Numbers have enough digits to be
- * read back exactly. */
-void wl_obs_write_csv(const struct wl_observations *obs, FILE *to);
-
-/* JSON Lines: one object per row, without missing fields. */
-void wl_obs_write_jsonl(const struct wl_observations *obs, FILE *to);
-
-/* Writes every reading of these runs as CSV in long form, one line per reading:
- * run,host,device,sensor,quantity,unit,scope,variant,estimated,simulated,t_s,value
- * t_s counts from the start of the run; a reading that failed has an empty value. */
-int wl_samples_write_csv(struct wl_store *s, const struct wl_run_rows *runs, FILE *to, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

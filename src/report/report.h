@@ -39,6 +39,7 @@ struct wl_report_options {
     const char *work;    /* of times and energies, as in wl_law_per_work; NULL: epochs */
     int64_t drop_epochs; /* first epochs of a run that the law excludes */
     const struct wl_planner_plan *plan; /* shown beside the measurements, its first machine; NULL: none */
+    bool undated;                       /* does not say when it is written: the same store gives the same bytes */
     struct wl_progress *progress;       /* started by the caller; NULL: none */
 };
 

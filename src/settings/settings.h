@@ -110,4 +110,19 @@ const char *wl_settings_merge_extra(const char *first, const char *second, struc
  * campaign. */
 char *wl_settings_key(const struct wl_settings *set, struct wl_arena *a);
 
+/* Those that are known as named values for readers, in the order of the observation table, with the members of `extra`.
+ * Numbers are texts in "%.15g". */
+struct wl_settings_value {
+    const char *name, *value;
+    bool number;
+};
+struct wl_settings_values {
+    struct wl_settings_value *v;
+    size_t n, cap;
+};
+struct wl_settings_values wl_settings_values(const struct wl_settings *set, struct wl_arena *a);
+
+/* The same as text: "resnet50 workers=2 local_batch=16". */
+char *wl_settings_text(const struct wl_settings *set, struct wl_arena *a);
+
 #endif

@@ -100,4 +100,8 @@ int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observ
 int wl_store_observations_of(struct wl_store *s, int64_t campaign, const char *metric, struct wl_observations *out,
                              struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* A consistent copy of the file, without what is not stored yet, as a single file at `path`, which does not exist or is
+ * empty. The same store gives the same bytes. */
+int wl_store_copy(struct wl_store *s, const char *path, struct wl_err *e) WL_MUST_CHECK;
+
 #endif

@@ -32,7 +32,11 @@ READERS = [
     ["fit", "--response", "energy_j"], ["energy"], ["energy", "--json"], ["energy", "--target", "val_top1=0.2"],
     ["compare", "--factor", "hardware"], ["compare", "--factor", "local_batch", "--json"],
     ["predict", "--at", "workers=16", "--force"], ["export", "observations"], ["export", "observations", "--format", "jsonl"],
-    ["export", "samples", "--run", "1"], ["audit"], ["report"], ["report", "--formats", "html,tex,md"],
+    ["export", "samples", "--run", "1"], ["export", "samples", "--format", "csv-wide"], ["export", "--format=csv-long"], ["export", "--format=tex"],
+    ["export", "--format=openmetrics"], ["export", "--format=trace"], ["export", "--format=zeus"], ["export", "--format=github-action-benchmark"],
+    ["export", "--format=boamps", "--run", "1", "--field", "task.taskFamily=f", "--field", "task.dataset.dataType=text", "--field",
+     "infrastructure.infraType=other"], ["export", "--format=bundle", "--out", "b.zip"], ["report", "--form", "proposal"],
+    ["report", "--form", "model-card", "--country", "DE"], ["report", "--form", "ai-act"], ["report", "--form", "artifact"], ["audit"], ["report"], ["report", "--formats", "html,tex,md"],
     ["report", "--work", "tokens"], ["show", "--training", "gpt"], ["show", "--training", "gpt", "--json"], ["recommend"],
     ["recommend", "--json"], ["fit", "--work", "tokens"], ["fit", "--exclude-busy"], ["compare", SAME],
     ["compare", SAME, "--fail-if", "energy>3%", "--undecided", "pass", "--markdown"],
@@ -115,7 +119,7 @@ def run(line, folder):
 def finding(program, command, store, out, counts):
     front = 2 if command[0] == "export" else 1
     line = [program, *command[:front], store, *command[front:]]
-    if command[0] == "report":
+    if command[0] == "report" and "--form" not in command:
         line += ["--out", out]
     try:
         done = run(line, os.path.dirname(out))

@@ -25,20 +25,14 @@ extern const struct wl_cmd wl_cmd_sweep;
 extern const struct wl_cmd wl_cmd_show;
 extern const struct wl_cmd wl_cmd_status;
 extern const struct wl_cmd wl_cmd_tune;
+extern const struct wl_cmd wl_cmd_verify;
 
 const struct wl_cmd *const wl_commands[] = {
-    &wl_cmd_doctor,     &wl_cmd_measure,
-    &wl_cmd_sweep,      &wl_cmd_tune,
-    &wl_cmd_status,     &wl_cmd_show,
-    &wl_cmd_logs,       &wl_cmd_cancel,
-    &wl_cmd_fit,        &wl_cmd_compare,
-    &wl_cmd_energy,     &wl_cmd_predict,
-    &wl_cmd_plan,       &wl_cmd_recommend,
-    &wl_cmd_audit,      &wl_cmd_report,
-    &wl_cmd_export,     &wl_cmd_import,
-    &wl_cmd_merge,      &wl_cmd_rebuild,
-    &wl_cmd_restore,    &wl_cmd_setup,
-    &wl_cmd_serve_caps, &wl_cmd_job,
-    &wl_cmd_demo,
-    NULL,
+    &wl_cmd_doctor,  &wl_cmd_measure,   &wl_cmd_sweep,  &wl_cmd_tune,
+    &wl_cmd_status,  &wl_cmd_show,      &wl_cmd_logs,   &wl_cmd_cancel,
+    &wl_cmd_fit,     &wl_cmd_compare,   &wl_cmd_energy, &wl_cmd_predict,
+    &wl_cmd_plan,    &wl_cmd_recommend, &wl_cmd_audit,  &wl_cmd_report,
+    &wl_cmd_export,  &wl_cmd_import,    &wl_cmd_verify, &wl_cmd_merge,
+    &wl_cmd_rebuild, &wl_cmd_restore,   &wl_cmd_setup,  &wl_cmd_serve_caps,
+    &wl_cmd_job,     &wl_cmd_demo,      NULL,
 };

@@ -4,15 +4,16 @@
 #include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/store.h"
 #include "planner/planner.h"
+#include "report/forms/forms.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 struct report_options {
-    const char *out, *campaign, *plan, *work;
+    const char *out, *campaign, *plan, *work, *form;
     bool open;
-    struct wl_strs formats, map;
+    struct wl_strs formats, map, fields;
     int64_t run, drop_epochs;
     struct wl_reals at;
     struct wl_footprint footprint;
@@ -71,6 +72,18 @@ static const struct wl_opt report_rows[] = {
       .help = "plan file whose times and powers are shown next to the measured ones, before and after a fit (default: "
               "none)" },
     WL_FOOTPRINT_OPT_ROWS(struct report_options, footprint),
+    { .name = "form",
+      .type = WL_CHOICE,
+      .offset = offsetof(struct report_options, form),
+      .choices = WL_REPORT_FORMS,
+      .help =
+          "print a form to hand in instead of writing the page: scaling evidence, a model card's emissions, the energy "
+          "part of the EU AI Act's Annex XI, an artifact description (default: none)" },
+    { .name = "field",
+      .type = WL_LINES,
+      .offset = offsetof(struct report_options, fields),
+      .unit = "NAME=VALUE",
+      .help = "fact that a form asks for and no measurement holds (default: none)" },
     { .name = "open",
       .type = WL_FLAG,
       .offset = offsetof(struct report_options, open),
@@ -150,12 +163,10 @@ static double intensity_of_run(void *data, int64_t run)
     return rc < 0 ? NAN : g_per_kwh;
 }
 
-/* NULL: neither carbon nor cost was requested. */
-static const struct wl_report_footprint *footprint_of(const struct wl_footprint *f, struct wl_store *s,
-                                                      struct wl_arena *a)
+static const struct wl_report_footprint *footprint_or_pue(const struct wl_footprint *f, struct wl_store *s,
+                                                          struct wl_arena *a)
 {
     bool carbon = wl_footprint_has_carbon(f);
-    if (!carbon && isnan(f->price)) return NULL;
     struct footprint_context *p = wl_new(a, struct footprint_context);
     struct wl_report_footprint *out = wl_new(a, struct wl_report_footprint);
     *p = (struct footprint_context) { f, s, a };
@@ -173,26 +184,58 @@ static const struct wl_report_footprint *footprint_of(const struct wl_footprint 
     return out;
 }
 
+/* NULL: neither carbon nor cost was requested. */
+static const struct wl_report_footprint *footprint_of(const struct wl_footprint *f, struct wl_store *s,
+                                                      struct wl_arena *a)
+{
+    return wl_footprint_has_carbon(f) || !isnan(f->price) ? footprint_or_pue(f, s, a) : NULL;
+}
+
 /* ---- the document ---- */
+
+/* Opens the store, and fills in its campaign, carbon and cost. */
+static int open_store(struct report_options *o, const char *given, struct wl_report_options *what,
+                      struct wl_store **store, char **path, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs notes = { 0 };
+    if (o->map.n) return wl_fail(e, WL_EUSAGE, "--map renames columns of a CSV file; %s is a store", given);
+    int rc = wl_store_find(given, path, a, e);
+    if (rc == 0) rc = wl_store_open(store, *path, WL_STORE_READ, a, e);
+    if (rc == 0) rc = wl_cmd_campaign_find(*store, o->campaign, &what->campaign, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_of_store(&o->footprint, *store, what->campaign, &notes, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
+    if (rc == 0) what->footprint = footprint_of(&o->footprint, *store, a);
+    for (size_t i = 0; i < notes.n; i++) wl_log(WL_WARN, "report", "%s", notes.v[i]);
+    return rc;
+}
 
 static int build_of_store(struct report_options *o, const char *given, struct wl_report_options *what,
                           struct wl_document **d, char **dir, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_store *store;
-    struct wl_strs notes = { 0 };
     char *path;
-    if (o->map.n) return wl_fail(e, WL_EUSAGE, "--map renames columns of a CSV file; %s is a store", given);
-    int rc = wl_store_find(given, &path, a, e);
-    if (rc == 0) rc = wl_store_open(&store, path, WL_STORE_READ, a, e);
-    if (rc == 0) rc = wl_cmd_campaign_find(store, o->campaign, &what->campaign, a, e);
-    if (rc == 0) rc = wl_cmd_footprint_of_store(&o->footprint, store, what->campaign, &notes, a, e);
-    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
-    if (rc == 0) what->footprint = footprint_of(&o->footprint, store, a);
+    int rc = open_store(o, given, what, &store, &path, a, e);
     if (rc == 0) rc = wl_report_build(d, store, what, a, e);
-    if (rc) return rc;
-    for (size_t i = 0; i < notes.n; i++) wl_log(WL_WARN, "report", "%s", notes.v[i]);
-    *dir = wl_path_join(a, wl_path_dir(a, path), "report");
-    return 0;
+    if (rc == 0) *dir = wl_path_join(a, wl_path_dir(a, path), "report");
+    return rc;
+}
+
+/* Forms are of a store: a CSV file has no runs to trace numbers to. */
+static int print_form(struct report_options *o, const char *given, struct wl_report_options *what, struct wl_arena *a,
+                      struct wl_err *e)
+{
+    struct wl_store *store;
+    struct wl_text text = WL_TEXT(a);
+    char *path;
+    if (o->out || o->json || o->open || o->plan)
+        return wl_fail(e, WL_EUSAGE, "--form prints to stdout: leave out --out, --json, --open and --plan");
+    if (!wl_analysis_is_store(given) && wl_is_file(given))
+        return wl_fail(e, WL_EUSAGE, "--form needs a store: %s is a table without runs", given);
+    int rc = open_store(o, given, what, &store, &path, a, e);
+    if (rc == 0) what->footprint = footprint_or_pue(&o->footprint, store, a);
+    if (rc == 0) rc = wl_report_form(o->form, store, what, &o->fields, &text, a, e);
+    if (rc == 0) wl_print_text(WL_STDOUT, text.s);
+    return rc ? rc : WL_EXIT_OK;
 }
 
 /* lab.csv -> lab-report, next to it. */
@@ -234,6 +277,8 @@ static int run_report(void *options, const struct wl_opts_args *rest, struct wl_
     if (o->at.n > 2) return wl_fail(e, WL_EUSAGE, "--at: expected one or two worker counts, not %zu", o->at.n);
 
     const char *given = rest->args.v[0];
+    if (o->form) return print_form(o, given, &what, a, e);
+    if (o->fields.n) return wl_fail(e, WL_EUSAGE, "--field: only with --form");
     struct wl_planner_plan plan;
     struct wl_document *d;
     struct wl_document_files written;
@@ -273,7 +318,8 @@ const struct wl_cmd wl_cmd_report = {
             "    wattlaw report quickstart-results\n"
             "    wattlaw report quickstart-results --formats html,pdf,tex --out paper\n"
             "    wattlaw report examples/huber2025/resnet50.csv --out huber\n"
-            "    wattlaw report lab1 --pue 1.3 --carbon-csv DE_2026_hourly.csv --price 0.25",
+            "    wattlaw report lab1 --pue 1.3 --carbon-csv DE_2026_hourly.csv --price 0.25\n"
+            "    wattlaw report lab1 --form model-card --run 12 --country DE --pue 1.3",
     .options = report_rows,
     .options_size = sizeof(struct report_options),
     .run = run_report,

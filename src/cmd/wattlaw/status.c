@@ -189,7 +189,7 @@ static void print_failed(const struct campaign_status *st, struct wl_arena *a)
     if (st->n_failed) wl_fprint_in(WL_STDOUT, WL_BAD, "  failed\n");
     for (size_t i = 0; i < st->n_failed; i++) {
         const struct wl_run_row *r = st->failed[i];
-        wl_print("    run %lld, %s repeat %lld: %s\n", (long long)r->id, wl_cmd_settings_text(&r->set, a),
+        wl_print("    run %lld, %s repeat %lld: %s\n", (long long)r->id, wl_settings_text(&r->set, a),
                  (long long)r->repeat, wl_cmd_run_end(r, a));
         struct wl_strs lines = wl_str_split(a, r->log_tail ? r->log_tail : "", '\n');
         for (size_t k = 0; k < lines.n; k++)
@@ -210,8 +210,8 @@ static void print_skipped(const struct campaign_status *st, struct wl_arena *a)
             same++;
         }
         if (before) continue;
-        wl_print("    %s: %s\n",
-                 same > 1 ? wl_strf(a, "%zu trials", same) : wl_cmd_settings_text(&st->skipped[i]->set, a), reason);
+        wl_print("    %s: %s\n", same > 1 ? wl_strf(a, "%zu trials", same) : wl_settings_text(&st->skipped[i]->set, a),
+                 reason);
     }
 }
 

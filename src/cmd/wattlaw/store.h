@@ -14,20 +14,7 @@ int wl_cmd_store_open(const struct wl_opts_args *rest, struct wl_store **out, st
 int wl_cmd_campaign_find(struct wl_store *s, const char *name, int64_t *id, struct wl_arena *a,
                          struct wl_err *e) WL_MUST_CHECK;
 
-/* The settings of a run as named values, in the order of the observation table, with the members of `extra`. Unset ones
- * are left out. Numbers are texts in "%.15g". */
-struct wl_cmd_setting {
-    const char *name, *value;
-    bool number;
-};
-struct wl_cmd_settings {
-    struct wl_cmd_setting *v;
-    size_t n, cap;
-};
-struct wl_cmd_settings wl_cmd_settings(const struct wl_settings *set, struct wl_arena *a);
-
-/* The settings as text, "resnet50 workers=2 local_batch=16", and as members of a JSON object. */
-char *wl_cmd_settings_text(const struct wl_settings *set, struct wl_arena *a);
+/* The settings as members of a JSON object. */
 void wl_cmd_settings_json(const struct wl_settings *set, struct wl_json *object);
 
 /* Add the cooldown of a run, and Slurm's energy accounting, to its object, if there are any. */

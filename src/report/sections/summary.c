@@ -182,7 +182,9 @@ void wl_report_add_facts(const struct wl_report_data *g, struct wl_document *d)
     wl_document_fact(d, "power sensors", power_sensor_timing(g));
     sampling_facts(g, d);
     wl_document_fact(d, "measured with wattlaw", join(&versions, ", ", 4, g->arena));
-    wl_document_fact(d, "report written", wl_strf(g->arena, "%s by wattlaw " WL_VERSION, date(wl_wall_ns(), g->arena)));
+    if (!g->options.undated)
+        wl_document_fact(d, "report written",
+                         wl_strf(g->arena, "%s by wattlaw " WL_VERSION, date(wl_wall_ns(), g->arena)));
 }
 
 /* ---- warnings ---- */

@@ -130,6 +130,13 @@ def frames(path):
     check(list(frame.columns) == table.columns and len(frame) == 3 and math.isclose(frame["time_s"].sum(), sum(r["time_s"] for r in table)))
 
 
+def parquet(path, folder):
+    """The files themselves are read by tests/e2e/export/others.py."""
+    if importlib.util.find_spec("pyarrow") is None:
+        raised(ImportError, lambda: wattlaw.open(path).to_parquet(os.path.join(folder, "p")), "pip install pyarrow")
+        check(not os.path.exists(os.path.join(folder, "p")), "a folder that nothing was written to")
+
+
 def errors(path, folder):
     lab = wattlaw.open(path)
     error = raised(wattlaw.ProgramError, lambda: lab.fit(nonsense=1), "unknown option --nonsense")
@@ -161,6 +168,7 @@ def main():
         for test in (runs, epochs, samples, answers, frames):
             test(path)
         pages(path, folder)
+        parquet(path, folder)
         errors(path, folder)
     print("results: passed")
 

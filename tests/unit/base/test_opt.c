@@ -260,6 +260,28 @@ static void help_names_every_row(void **state)
     wl_arena_free(a);
 }
 
+/* Choices wider than the screen are folded between two of them; where they fit there is no blank. */
+static void help_folds_choices(void **state)
+{
+    (void)state;
+    static const struct wl_opt wide[] = { { .name = "format",
+                                            .type = WL_CHOICE,
+                                            .choices =
+                                                "first-of-all|second-of-all|third-of-all|fourth-of-all|fifth-of-all",
+                                            .help = "format of the output" },
+                                          WL_OPT_END };
+    struct wl_arena *a = wl_arena_new(NULL);
+    for (size_t width = 40; width <= 120; width += 5) {
+        struct wl_text text = WL_TEXT(a);
+        wl_opts_help(wide, &text, width);
+        for (const char *line = text.s; *line; line = strchr(line, '\n') + 1)
+            if (strcspn(line, "\n") > width) fail_msg("wider than %zu columns:\n%s", width, text.s);
+        assert_null(strstr(text.s, "| "));
+        assert_non_null(strstr(text.s, "fifth-of-all"));
+    }
+    wl_arena_free(a);
+}
+
 /* "--" ends the options and is nobody's value, unless it is written with '='. */
 static void the_end_of_options_is_never_a_value(void **state)
 {
@@ -319,6 +341,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(values_round_trip_through_ini_and_json, setup, teardown),
         cmocka_unit_test_setup_teardown(values_round_trip_through_words, setup, teardown),
         cmocka_unit_test(help_names_every_row),
+        cmocka_unit_test(help_folds_choices),
     };
     return cmocka_run_group_tests_name("opt", tests, NULL, NULL);
 }

@@ -26,7 +26,7 @@ static void line_in(enum wl_style style, const char *name, const char *value)
 /* What the run was; one screen leaves out where its files are. */
 static void print_origin(const struct wl_run_row *r, bool shortened, struct wl_arena *a)
 {
-    line("settings", wl_cmd_settings_text(&r->set, a));
+    line("settings", wl_settings_text(&r->set, a));
     if (!shortened || r->attempt > 1)
         line("repeat", wl_strf(a, "%lld%s", (long long)r->repeat,
                                r->attempt > 1 ? wl_strf(a, ", attempt %lld", (long long)r->attempt) : ""));

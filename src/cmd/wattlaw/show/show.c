@@ -57,7 +57,7 @@ struct setting_names {
     size_t n, cap, number_cap;
 };
 
-static void add_names(struct setting_names *names, const struct wl_cmd_settings *set, struct wl_arena *a)
+static void add_names(struct setting_names *names, const struct wl_settings_values *set, struct wl_arena *a)
 {
     for (size_t i = 0; i < set->n; i++) {
         size_t k = 0;
@@ -72,7 +72,7 @@ static void add_names(struct setting_names *names, const struct wl_cmd_settings 
     }
 }
 
-static const char *value_of(const struct wl_cmd_settings *set, const char *name)
+static const char *value_of(const struct wl_settings_values *set, const char *name)
 {
     for (size_t i = 0; i < set->n; i++)
         if (strcmp(set->v[i].name, name) == 0) return set->v[i].value;
@@ -135,7 +135,7 @@ static enum wl_style style_of(const struct wl_run_row *r)
     return r->load.busy || r->flag ? WL_CAUTION : WL_PLAIN;
 }
 
-static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_cmd_settings *set,
+static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_settings_values *set,
                     const struct wl_span_row *steps, const struct setting_names *names, struct wl_arena *a)
 {
     const double measured[] = { r->util_pct, r->input_pct, r->achieved[WL_CAP_CLOCK], r->power_capped_pct };
@@ -220,9 +220,9 @@ static void print_runs(struct wl_store *s, const struct wl_run_rows *runs, bool 
     static const char *const spare[] = { "input %", "clock MHz", "throttled %", "epochs done",
                                          "repeat",  "util %",    "power W" };
     struct setting_names names = { 0 };
-    struct wl_cmd_settings *sets = wl_new_array(a, struct wl_cmd_settings, runs->n);
+    struct wl_settings_values *sets = wl_new_array(a, struct wl_settings_values, runs->n);
     for (size_t i = 0; i < runs->n; i++) {
-        sets[i] = wl_cmd_settings(&runs->v[i].set, a);
+        sets[i] = wl_settings_values(&runs->v[i].set, a);
         add_names(&names, &sets[i], a);
     }
     struct wl_table t = wl_table_new(a);

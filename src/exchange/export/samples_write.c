@@ -1,4 +1,4 @@
-#include "exchange/exchange.h"
+#include "exchange/export/export.h"
 
 #include <math.h>
 

@@ -1,16 +1,11 @@
-#include "exchange/exchange.h"
+#include "exchange/export/export.h"
+#include "exchange/export/number.h"
 
 #include <math.h>
 
-/* All columns: the canonical ones, then the extra ones. */
-struct columns {
-    struct wl_obs_column *v;
-    size_t n;
-};
-
-static struct columns all_columns(const struct wl_observations *obs, struct wl_arena *a)
+struct wl_obs_columns wl_obs_columns(const struct wl_observations *obs, struct wl_arena *a)
 {
-    struct columns out = { 0 };
+    struct wl_obs_columns out = { 0 };
     size_t canonical = 0;
     while (wl_obs_names[canonical]) canonical++;
     out.v = wl_new_array(a, struct wl_obs_column, canonical + obs->n_extra);
@@ -19,28 +14,17 @@ static struct columns all_columns(const struct wl_observations *obs, struct wl_a
     return out;
 }
 
-/* The shortest decimal that reads back as the same double. */
-static const char *shortest(double value, char *buf, size_t size)
-{
-    for (int digits = 15; digits <= 17; digits++) {
-        double back;
-        snprintf(buf, size, "%.*g", digits, value);
-        if (wl_str_to_real(buf, &back) == 0 && back == value) break;
-    }
-    return buf;
-}
-
 static void put_field(struct wl_text *line, const struct wl_obs_column *c, size_t row)
 {
-    char number[32];
+    char number[WL_NUMBER_MAX];
     if (c->text && c->text[row]) wl_csv_put(line, c->text[row]);
-    if (c->real && !isnan(c->real[row])) wl_text_add(line, shortest(c->real[row], number, sizeof number));
+    if (c->real && !isnan(c->real[row])) wl_text_add(line, wl_number_shortest(c->real[row], number));
 }
 
 void wl_obs_write_csv(const struct wl_observations *obs, FILE *to)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct columns columns = all_columns(obs, a);
+    struct wl_obs_columns columns = wl_obs_columns(obs, a);
     struct wl_text line = WL_TEXT(a);
     for (size_t c = 0; c < columns.n; c++) {
         if (c) wl_text_add(&line, ",");
@@ -61,7 +45,7 @@ void wl_obs_write_csv(const struct wl_observations *obs, FILE *to)
 void wl_obs_write_jsonl(const struct wl_observations *obs, FILE *to)
 {
     struct wl_arena *columns_arena = wl_arena_new(NULL);
-    struct columns columns = all_columns(obs, columns_arena);
+    struct wl_obs_columns columns = wl_obs_columns(obs, columns_arena);
     for (size_t row = 0; row < obs->n && !ferror(to); row++) {
         struct wl_arena *a = wl_arena_new(NULL);
         struct wl_json *object = wl_json_root_object(a);
