@@ -1,0 +1,70 @@
+/* Measurements of other tools, read from their files into a store. docs/reference/importing.md, docs/adr/164.
+ *
+ * A format is a row of one table (formats.c): it says by which content a file is recognised and reads it line by line. What
+ * it reads goes into one of two sinks: readings of devices over time (series.h) become a run with channels and samples,
+ * rows of a table of results (table.h) become a run each. Both count what they take and what they leave, with the reason
+ * (report.h). Nothing is stored before all of it is read: one transaction, which a message or a signal undoes. */
+#ifndef WL_EXCHANGE_IMPORT_IMPORT_H
+#define WL_EXCHANGE_IMPORT_IMPORT_H
+
+#include "exchange/import/format.h"
+#include "exchange/import/lines.h"
+#include "exchange/import/report.h"
+#include "exchange/import/series.h"
+#include "exchange/import/table.h"
+#include "store/store.h"
+
+/* What the user asked for. Texts and lists may be NULL, times WL_NO_NS: not given. */
+struct wl_import_opts {
+    const char *as;                 /* name of the format; NULL: the one whose content it is */
+    const struct wl_strs *columns;  /* of a file without a header */
+    const char *timezone;           /* of local times: "Europe/Berlin", "+02:00"; NULL: UTC, with a note */
+    const char *dates;              /* order of dates of which two readings make sense: "dmy" or "mdy" */
+    const char *host;               /* of devices of which the file does not name one */
+    const struct wl_strs *gpus;     /* only these: UUIDs or UUID prefixes, HOST, HOST:NUMBER */
+    const struct wl_strs *uuids;    /* of GPU 0, 1, ..., for files that only number them */
+    int64_t from_ns, to_ns;         /* only this time */
+    int64_t start_ns, period_ns;    /* time of the first reading, and interval, of a file without times */
+    bool each;                      /* each file is a run of its own; else all series of a call form one */
+    const struct wl_settings *set;  /* of the runs: the workload's name, workers and so on */
+};
+
+/* A run that was imported or, with a dry run, would have been. */
+struct wl_import_run {
+    int64_t run;            /* in the store; 0: dry run */
+    const char *label;      /* of a file with several: "round 1"; NULL: none */
+    const char *hosts;      /* "n1", "n1 and 3 more", "unknown" */
+    int64_t from_ns, to_ns; /* since 1970, or since the start where `undated` */
+    bool undated;           /* the file has no dates */
+    double period_s;        /* usual time between two readings; NAN: a row of a table */
+    size_t devices, readings;
+    const char *why_no_energy; /* NULL: it has one, or was not stored */
+    const struct wl_import_channel *channels; /* [n_channels]; a row of a table has none */
+    size_t n_channels;
+    const struct wl_import_device *device; /* [devices] */
+};
+
+/* One call of `wattlaw import`. Readers call the functions of report.h, series.h and table.h with it and read no member but
+ * those marked. */
+struct wl_import {
+    const struct wl_import_opts *opts;     /* for readers */
+    const struct wl_import_format *format; /* of the file that is read; for readers */
+    struct wl_lines *in;                   /* the file that is read; for readers */
+    struct wl_arena *a;                    /* of the call; for readers */
+    struct wl_store *store;                /* NULL: dry run */
+    struct wl_import_report report;
+    struct wl_series *series; /* series.c */
+    struct wl_import_source *sources; /* the files, read so far (source.h) */
+    size_t n_sources, sources_cap;
+    struct wl_import_run *runs; /* finished */
+    size_t n_runs, runs_cap;
+};
+
+/* Reads the files and folders (whose files of this format are taken, and the others named) and stores what they hold; with
+ * store NULL nothing is stored. WL_EINVAL, and nothing stored: a file is of no format, of several, or has no
+ * measurements, or none of its lines can be read; the message names what was looked for. A file that is in the store
+ * already, over the same time, is left out, with a note that names the run. */
+int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *opts, struct wl_store *store,
+                    struct wl_import *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+#endif
