@@ -27,6 +27,9 @@ struct wl_import_report {
     const char *tool;              /* and its version, as the file says: "perun 0.9.1"; NULL: it does not */
 };
 
+/* Counts n more of a kind; the text is copied. */
+void wl_import_count(struct wl_import_counts *list, const char *what, size_t n, struct wl_arena *a);
+
 struct wl_import;
 
 /* The line that was read last is left out: the message follows "FILE:LINE: ". */
