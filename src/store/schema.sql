@@ -141,9 +141,9 @@ CREATE TABLE source(
   format          TEXT NOT NULL,          -- as of --as: nvidia-smi, perun ...
   tool            TEXT,                   -- that measured, with its version, as far as the file says: "perun 0.9.1"
   path            TEXT NOT NULL,          -- absolute, when it was imported
-  part            TEXT NOT NULL,          -- of the file: '' all, "round 1", "from=... gpus=..."
+  part            TEXT NOT NULL,          -- of the file: '' all, "round 1", "job 13077565"
   bytes           INTEGER NOT NULL,
-  crc             INTEGER NOT NULL,       -- CRC-32C: with `bytes` the content, which is imported once
+  crc             INTEGER NOT NULL,       -- CRC-32C of the content and of what was selected of it; with `bytes`: imported once
   version         TEXT NOT NULL          -- of wattlaw
 ) STRICT;
 CREATE INDEX source_by_run ON source(run);

@@ -44,9 +44,8 @@ int wl_store_has_source_of_size(struct wl_store *s, int64_t bytes, struct wl_err
     return wl_sql_find(s, "SELECT id FROM source WHERE bytes = ?1 LIMIT 1", SQL(sql_int(bytes)), &found, e);
 }
 
-int wl_store_find_source(struct wl_store *s, int64_t bytes, int64_t crc, const char *part, int64_t *run,
-                         struct wl_err *e)
+int wl_store_find_source(struct wl_store *s, int64_t bytes, int64_t crc, int64_t *run, struct wl_err *e)
 {
-    return wl_sql_find(s, "SELECT run FROM source WHERE bytes = ?1 AND crc = ?2 AND part = ?3 LIMIT 1",
-                       SQL(sql_int(bytes), sql_int(crc), sql_text(part)), run, e);
+    return wl_sql_find(s, "SELECT run FROM source WHERE bytes = ?1 AND crc = ?2 ORDER BY run LIMIT 1",
+                       SQL(sql_int(bytes), sql_int(crc)), run, e);
 }

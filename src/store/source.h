@@ -10,7 +10,7 @@ struct wl_source_row {
     const char *format;
     const char *tool; /* "perun 0.9.1"; NULL: the file does not say */
     const char *path, *part;
-    int64_t bytes, crc; /* of the content, whatever its path */
+    int64_t bytes, crc; /* of the content, and of what was selected of it: its identity, whatever its path */
     const char *version;
 };
 struct wl_source_rows {
@@ -28,8 +28,7 @@ int wl_store_add_source(struct wl_store *s, const struct wl_source_row *row, str
 /* Is there a file of this size? Only then its content has to be compared. 1 yes, 0 no. */
 int wl_store_has_source_of_size(struct wl_store *s, int64_t bytes, struct wl_err *e) WL_MUST_CHECK;
 
-/* The run that this part of this content is: 1 with *run, or 0. */
-int wl_store_find_source(struct wl_store *s, int64_t bytes, int64_t crc, const char *part, int64_t *run,
-                         struct wl_err *e) WL_MUST_CHECK;
+/* The first run that was imported from this content: 1 with *run, or 0. */
+int wl_store_find_source(struct wl_store *s, int64_t bytes, int64_t crc, int64_t *run, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -29,6 +29,14 @@ struct wl_import_opts {
     const struct wl_settings *set;  /* of the runs: the workload's name, workers and so on */
 };
 
+/* A file. */
+struct wl_import_source {
+    const char *path; /* absolute */
+    const struct wl_import_format *format;
+    int64_t bytes;
+    uint32_t crc; /* CRC-32C of its content, then of wl_import_selection */
+};
+
 /* A run that was imported or, with a dry run, would have been. */
 struct wl_import_run {
     int64_t run;            /* in the store; 0: dry run */
@@ -42,6 +50,7 @@ struct wl_import_run {
     const struct wl_import_channel *channels; /* [n_channels]; a row of a table has none */
     size_t n_channels;
     const struct wl_import_device *device; /* [devices] */
+    size_t first_source, n_sources;        /* its files; none: the row of a table says itself what it is from */
 };
 
 /* One call of `wattlaw import`. Readers call the functions of report.h, series.h and table.h with it and read no member but
@@ -54,8 +63,9 @@ struct wl_import {
     struct wl_store *store;                /* NULL: dry run */
     struct wl_import_report report;
     struct wl_series *series; /* series.c */
-    struct wl_import_source *sources; /* the files, read so far (source.h) */
+    struct wl_import_source *sources; /* the files, the one that is read last */
     size_t n_sources, sources_cap;
+    const struct wl_strs *paths; /* as given */
     struct wl_import_run *runs; /* finished */
     size_t n_runs, runs_cap;
 };
@@ -66,5 +76,13 @@ struct wl_import {
  * already, over the same time, is left out, with a note that names the run. */
 int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *opts, struct wl_store *store,
                     struct wl_import *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* ---- for sinks ---- */
+
+/* What the options select of a file: "" all, so that a part of a file is not taken for all of it. */
+const char *wl_import_selection(const struct wl_import *im, struct wl_arena *a);
+
+/* The call as a command, for the run's row. */
+const char *wl_import_command(const struct wl_import *im);
 
 #endif

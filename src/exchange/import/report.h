@@ -17,7 +17,7 @@ struct wl_import_counts {
 };
 
 struct wl_import_report {
-    size_t lines;                  /* read, of all files */
+    size_t taken;                  /* readings and rows, of all files */
     struct wl_strs rejected;       /* the first lines that were left out: "FILE:12: ..." */
     size_t n_rejected;             /* of all */
     struct wl_import_counts missing;     /* readings without a value: "power_w: [N/A]" */
