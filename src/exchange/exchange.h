@@ -3,6 +3,7 @@
 #define WL_EXCHANGE_EXCHANGE_H
 
 #include "exchange/dcgm/dcgm.h"
+#include "exchange/import/import.h"
 #include "store/read.h"
 
 #include <stdio.h>

@@ -27,6 +27,7 @@ struct wl_import_opts {
     int64_t start_ns, period_ns;    /* time of the first reading, and interval, of a file without times */
     bool each;                      /* each file is a run of its own; else all series of a call form one */
     const struct wl_settings *set;  /* of the runs: the workload's name, workers and so on */
+    bool named;                     /* --name was given; else the workload's name in `set` is that of a file */
 };
 
 /* A file. */
@@ -66,6 +67,8 @@ struct wl_import {
     struct wl_import_source *sources; /* the files, the one that is read last */
     size_t n_sources, sources_cap;
     const struct wl_strs *paths; /* as given */
+    int64_t known_run;           /* in the store, that one of the files is already; 0: none is */
+    size_t n_left_out;           /* files of folders */
     struct wl_import_run *runs; /* finished */
     size_t n_runs, runs_cap;
 };

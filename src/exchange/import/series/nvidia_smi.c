@@ -58,7 +58,7 @@ struct reader {
     struct wl_zone zone;
     struct column column[COLUMNS];
     int n_columns, time, uuid, index, bus, name, driver; /* -1: none */
-    char first[64];                                      /* name of the first column, of a header that is repeated */
+    struct wl_slice head; /* the latest header, which loops of nvidia-smi repeat */
     struct gpu *gpus;
     size_t n_gpus, gpus_cap, hint;
     struct wl_import_ticks ticks;
@@ -109,7 +109,6 @@ static void set_header(struct reader *r, const struct wl_slice *names, int n)
     r->n_columns = n;
     r->time = r->uuid = r->index = r->bus = r->name = r->driver = -1;
     for (int i = 0; i < n; i++) set_column(r, i, names[i]);
-    snprintf(r->first, sizeof r->first, "%.*s", (int)names[0].n, names[0].s);
     r->n_gpus = 0; /* their channels are by column */
 }
 
@@ -292,6 +291,18 @@ static int first_header(struct reader *r, const struct wl_slice *v, int n, bool 
     return 0;
 }
 
+/* A header below the first one: the same again, or another query's. */
+static bool is_header(struct reader *r, struct wl_slice line, const struct wl_slice *v, int n)
+{
+    if (v[0].n == 0 || (v[0].s[0] >= '0' && v[0].s[0] <= '9')) return false;
+    if (line.n == r->head.n && memcmp(line.s, r->head.s, line.n) == 0) return true;
+    if (known_names(v, n) < 2) return false;
+    report_columns(r);
+    set_header(r, v, n);
+    r->head = wl_slice_of(wl_slice_text(line, r->a));
+    return true;
+}
+
 static int read_lines(struct reader *r, struct wl_err *e)
 {
     struct wl_slice line, v[COLUMNS];
@@ -306,11 +317,8 @@ static int read_lines(struct reader *r, struct wl_err *e)
         rc = 0;
         if (r->n_columns == 0)
             rc = first_header(r, v, n, &is_row, e);
-        else if (wl_slice_eq(v[0], r->first) && known_names(v, n) >= 2) {
-            report_columns(r);
-            set_header(r, v, n);
+        else if (is_header(r, line, v, n))
             is_row = false;
-        }
         if (rc == 0 && is_row) rc = read_row(r, v, n, e);
         if (rc < 0) return rc;
     }
