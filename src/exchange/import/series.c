@@ -46,6 +46,7 @@ int wl_series_device(struct wl_import *im, const struct wl_import_device *device
         .number = d.number ? wl_strdup(s->a, d.number) : NULL,
         .model = d.model ? wl_strdup(s->a, d.model) : NULL,
         .driver = d.driver ? wl_strdup(s->a, d.driver) : NULL,
+        .split = d.split,
     };
     return (int)s->n_devices++;
 }
@@ -187,8 +188,8 @@ static int add_missing(struct wl_import *im, struct wl_series_channel *c, int64_
                        struct wl_err *e)
 {
     if (!place(im, c, t_ns)) return 0;
-    c->last_ns = t_ns > c->last_ns ? t_ns : c->last_ns;
-    count_missing(c, why);
+    c->last_ns = t_ns;
+    if (why) count_missing(c, why);
     return hold(im, c, t_ns, NAN, e);
 }
 
@@ -215,7 +216,7 @@ int wl_series_add(struct wl_import *im, int channel, int64_t t_ns, double value,
     c->n++;
     c->sum += value;
     c->latest = value;
-    c->last_ns = t_ns > c->last_ns ? t_ns : c->last_ns;
+    c->last_ns = t_ns;
     return hold(im, c, t_ns, value, e);
 }
 

@@ -12,6 +12,7 @@ struct wl_import_device {
     const char *host;   /* NULL: --host, or "unknown" */
     const char *number; /* in the tool's order */
     const char *model, *driver;
+    bool split; /* into MIG instances, of all of which its power and energy are */
 };
 
 /* A quantity of a device, in the names and units of src/power. */
@@ -40,6 +41,7 @@ int wl_series_channel(struct wl_import *im, int device, const struct wl_import_q
 /* A reading. t_ns: since 1970. A value that is NAN is stored as missing; wl_series_missing says why. Negative energies and
  * powers, shares above 100 % and numbers beyond 1e15 are missing too, as sentinels. */
 int wl_series_add(struct wl_import *im, int channel, int64_t t_ns, double value, struct wl_err *e) WL_MUST_CHECK;
+/* why: static; NULL: a note has said it. */
 int wl_series_missing(struct wl_import *im, int channel, int64_t t_ns, const char *why, struct wl_err *e) WL_MUST_CHECK;
 
 /* The readings that follow are of another run, of this label: "round 1". The first call names the first run. */

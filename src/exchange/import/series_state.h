@@ -14,7 +14,7 @@ enum {
 struct wl_series_channel {
     struct wl_import_channel pub;
     double least, most;              /* values beyond are missing */
-    int64_t last_ns;                 /* latest time; INT64_MIN: none */
+    int64_t last_ns;                 /* time of the previous reading; INT64_MIN: none */
     size_t n;                        /* values */
     double first, latest, sum;       /* of the values, unwrapped */
     double last, rate;               /* of a counter: its latest value as read, and growth per second */
@@ -39,7 +39,7 @@ struct wl_series {
     struct wl_series_channel *channels;
     size_t n_channels, channels_cap;
     size_t n_unwanted, n_outside; /* readings of devices, and of times, that were not asked for */
-    size_t n_back;                /* readings that are earlier than one before them */
+    size_t n_back;                /* readings that are earlier than the one before them */
     const char *first_back;       /* where the first of them is */
     int n_steps_kept;             /* channels with steps */
     int64_t run;                  /* in the store; 0: not yet */

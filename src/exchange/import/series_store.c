@@ -15,6 +15,7 @@ static int add_device(struct wl_import *im, const struct wl_import_device *d, in
     int64_t number;
     wl_json_add_str(info, "uuid", d->uuid);
     if (d->driver) wl_json_add_str(info, "driver", d->driver);
+    if (d->split) wl_json_add_str(info, "mig", "on");
     bool numbered = d->number && wl_str_to_int(d->number, &number) == 0;
     struct wl_device_row row = { .host = d->host,
                                  .uuid = wl_strf(im->series->a, "%s:%s", im->format->name, d->uuid),
@@ -147,7 +148,8 @@ static void summarise(struct wl_import *im, struct wl_import_run *run)
     if (s->n_unwanted) wl_import_pass_over(im, "readings of devices that --gpus leaves out", s->n_unwanted);
     if (s->n_outside) wl_import_pass_over(im, "readings outside of --from and --to", s->n_outside);
     if (s->n_back)
-        wl_import_note(im, "%zu readings are earlier than one before them, the first at %s: a clock that was set back",
+        wl_import_note(im, "%zu readings are earlier than the one before them, the first at %s, as where a clock was set "
+                           "back or files overlap; of one instant the first reading counts",
                        s->n_back, s->first_back);
     if (s->undated) wl_import_note(im, "the file has no dates: times count from its start; --start gives one");
 }
