@@ -251,6 +251,16 @@ static void print_dry_run(const struct import *im, size_t i)
     if (run->n_channels) print_channels(run, im->a);
 }
 
+static void print_passed_over(const struct wl_import_counts *list, struct wl_arena *a)
+{
+    enum { LISTED = 8 };
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < list->n && i < LISTED; i++)
+        wl_text_addf(&t, "%s%s (%zu)", i ? ", " : "", list->v[i].what, list->v[i].n);
+    if (list->n > LISTED) wl_text_addf(&t, " and %zu more", list->n - LISTED);
+    if (list->n) wl_log(WL_INFO, "import", "not imported: %s", t.s);
+}
+
 static void print_report(const struct import *im)
 {
     const struct wl_import_report *r = &im->im.report;
@@ -258,8 +268,7 @@ static void print_report(const struct import *im)
     for (size_t i = 0; i < r->missing.n; i++)
         wl_log(WL_WARN, "import", "%s: %s missing", r->missing.v[i].what,
                r->missing.v[i].n == 1 ? "1 reading is" : wl_strf(im->a, "%zu readings are", r->missing.v[i].n));
-    for (size_t i = 0; i < r->passed_over.n; i++)
-        wl_log(WL_INFO, "import", "not imported: %s (%zu)", r->passed_over.v[i].what, r->passed_over.v[i].n);
+    print_passed_over(&r->passed_over, im->a);
     if (r->duplicates) wl_log(WL_WARN, "import", "%zu readings repeat an instant: left out", r->duplicates);
     for (size_t i = 0; i < r->rejected.n; i++) wl_log(WL_WARN, "import", "left out: %s", r->rejected.v[i]);
     if (r->n_rejected > r->rejected.n)

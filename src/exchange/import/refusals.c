@@ -24,7 +24,9 @@ static bool is_hdf5(const struct wl_import_head *h, struct wl_arena *a)
 static bool is_counter_list(const struct wl_import_head *h, struct wl_arena *a)
 {
     const char *line = wl_import_head_line(h, a);
-    return line && wl_str_starts(line, "DCGM_") && (strstr(line, ", gauge,") || strstr(line, ", counter,"));
+    if (!line || !wl_str_starts(line, "DCGM_")) return false;
+    const struct wl_strs fields = wl_str_split(a, line, ',');
+    return fields.n >= 3 && (wl_str_eq(fields.v[1], "gauge") || wl_str_eq(fields.v[1], "counter"));
 }
 
 static bool is_nvml_mock(const struct wl_import_head *h, struct wl_arena *a)

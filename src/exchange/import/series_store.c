@@ -158,7 +158,7 @@ static int check(const struct wl_import *im, const struct wl_import_run *run, st
 {
     size_t values = 0;
     for (size_t i = 0; i < im->series->n_channels; i++) values += im->series->channels[i].n;
-    const char *where = run->label ? run->label : im->in->path;
+    const char *where = run->label ? run->label : im->sources[run->first_source].path;
     if (values == 0 && im->report.missing.n)
         return wl_fail(e, WL_EINVAL, "%s: no reading has a value: %s", where, im->report.missing.v[0].what);
     if (values == 0) return wl_fail(e, WL_EINVAL, "%s: no reading is left", where);

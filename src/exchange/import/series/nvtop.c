@@ -52,7 +52,7 @@ static int read_snapshot(struct reader *r, const char *text, struct wl_err *e)
     int rc = wl_import_tick(r->im, &r->ticks, true, &t_ns, e);
     for (size_t i = 0; i < wl_json_size(root) && rc == 0; i++) {
         const struct wl_json *gpu = wl_json_at(root, i);
-        char uuid[32], number[16];
+        char uuid[32], number[24];
         snprintf(number, sizeof number, "%zu", i);
         snprintf(uuid, sizeof uuid, "gpu%zu", i);
         const struct wl_import_device d = { .uuid = uuid, .number = number, .model = wl_json_str(wl_json_get(gpu, "device_name")) };
