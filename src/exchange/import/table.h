@@ -20,6 +20,16 @@ struct wl_table_energy {
     const char *why; /* why energy_j is NAN */
 };
 
+/* Readings of a device's power during a row. */
+struct wl_table_series {
+    const char *host;           /* NULL: the row's */
+    const char *uuid, *scope;   /* as of an energy */
+    const char *variant;        /* "average", "driver" ... */
+    const int64_t *t_ns;        /* [n] since 1970, increasing */
+    const double *power_w;      /* [n] */
+    size_t n;
+};
+
 /* A row. Numbers may be NAN, times WL_NO_NS, texts NULL: missing. Begin from wl_table_row_none. */
 struct wl_table_row {
     const char *part; /* names the row in its file, for people: "window 3 (150 W)", "job 13077565" */
@@ -33,6 +43,11 @@ struct wl_table_row {
     size_t n_epochs;
     const struct wl_metric_row *metrics;
     size_t n_metrics;
+    /* With these the energies of the row and of its epochs are those of the readings, and `energies` is empty; start_ns and the
+     * times of the epochs are known. */
+    const struct wl_table_series *series;
+    size_t n_series;
+    double period_s; /* usual time between two of them */
     /* Of a row without epochs: what a law reads as its observation. */
     double steps, samples, tokens; /* of all workers, in steps_s */
     double steps_s;                /* NAN: all of time_s */

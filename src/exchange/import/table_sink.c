@@ -16,6 +16,7 @@ const struct wl_table_row wl_table_row_none = {
     },
     .start_ns = WL_NO_NS,
     .time_s = NAN,
+    .period_s = NAN,
     .steps = NAN,
     .samples = NAN,
     .tokens = NAN,
@@ -77,6 +78,11 @@ static const char *content_of(const struct wl_import *im, const struct wl_table_
         wl_text_addf(&t, " energy %lld %s %s", (long long)x->epoch, x->host ? x->host : "", x->uuid);
         add_real(&t, "j", x->energy_j);
     }
+    for (size_t i = 0; i < row->n_series; i++) {
+        const struct wl_table_series *x = &row->series[i];
+        wl_text_addf(&t, " series %s %s %zu", x->host ? x->host : "", x->uuid, x->n);
+        if (x->n) add_real(&t, "last", x->power_w[x->n - 1]);
+    }
     for (size_t i = 0; i < row->n_epochs; i++) add_real(&t, wl_strf(a, "epoch%lld", (long long)row->epochs[i].epoch),
                                                         row->epochs[i].time_s);
     for (size_t i = 0; i < row->n_metrics; i++) add_real(&t, row->metrics[i].name, row->metrics[i].value);
@@ -85,16 +91,16 @@ static const char *content_of(const struct wl_import *im, const struct wl_table_
 
 /* ---- storing ---- */
 
-static const char *host_of(const struct wl_import *im, const struct wl_table_row *row, const struct wl_table_energy *x)
+static const char *host_of(const struct wl_import *im, const struct wl_table_row *row, const char *of_device)
 {
-    return x && x->host ? x->host : row->host ? row->host : im->opts->host ? im->opts->host : "unknown";
+    return of_device ? of_device : row->host ? row->host : im->opts->host ? im->opts->host : "unknown";
 }
 
 static int add_energy(struct wl_import *im, const struct wl_table_row *row, const struct wl_table_energy *x,
                       struct wl_energy_row *out, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_device_row device = { .host = host_of(im, row, x),
+    struct wl_device_row device = { .host = host_of(im, row, x->host),
                                     .uuid = wl_strf(a, "%s:%s", im->format->name, x->uuid),
                                     .sensor = im->format->name,
                                     .number = NAN,
@@ -115,6 +121,65 @@ static int add_energy(struct wl_import *im, const struct wl_table_row *row, cons
                                     .why = isnan(x->energy_j) ? x->why : NULL };
     int rc = wl_store_add_device(im->store, &device, &out->device, e);
     wl_arena_free(a);
+    return rc;
+}
+
+/* Epochs and metrics as marks, from which they are derived. */
+static int add_marks(struct wl_import *im, const struct wl_table_row *row, int64_t run, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_mark_row *marks = wl_new_array(a, struct wl_mark_row, 2 * row->n_epochs + row->n_metrics);
+    const int64_t stop_ns = row->start_ns + llround(row->time_s * WL_NS_PER_S);
+    size_t n = 0;
+    for (size_t i = 0; i < row->n_epochs; i++) {
+        const struct wl_epoch_row *x = &row->epochs[i];
+        const char *epoch = wl_strf(a, "epoch=%lld", (long long)x->epoch);
+        marks[n++] = (struct wl_mark_row) { x->begin_ns, 0, "epoch-begin", epoch };
+        if (!isnan(x->samples)) epoch = wl_strf(a, "%s samples=%.0f", epoch, x->samples);
+        marks[n++] = (struct wl_mark_row) { x->end_ns, 0, "epoch-end", epoch };
+    }
+    for (size_t i = 0; i < row->n_metrics; i++) {
+        const struct wl_metric_row *x = &row->metrics[i];
+        const char *epoch = isnan(x->epoch) ? "" : wl_strf(a, " epoch=%.0f", x->epoch);
+        marks[n++] = (struct wl_mark_row) { stop_ns, 0, "metric", wl_strf(a, "name=%s value=%.17g%s", x->name, x->value, epoch) };
+    }
+    return wl_store_add_marks(im->store, run, marks, n, e);
+}
+
+static int add_series(struct wl_import *im, const struct wl_table_row *row, const struct wl_table_series *x, int64_t run,
+                      struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_device_row device = { .host = host_of(im, row, x->host),
+                                    .uuid = wl_strf(a, "%s:%s", im->format->name, x->uuid),
+                                    .sensor = im->format->name,
+                                    .number = NAN };
+    struct wl_channel_row channel = { .run = run,
+                                      .quantity = "power_w",
+                                      .unit = "W",
+                                      .scope = x->scope,
+                                      .variant = x->variant,
+                                      .update_s = NAN,
+                                      .window_s = NAN,
+                                      .delay_s = NAN,
+                                      .power_limit_w = NAN };
+    struct wl_sample_row *samples = wl_new_array(a, struct wl_sample_row, x->n);
+    int64_t id = 0;
+    int rc = wl_store_add_device(im->store, &device, &channel.device, e);
+    if (rc == 0) rc = wl_store_add_channel(im->store, &channel, &id, e);
+    for (size_t i = 0; i < x->n; i++) samples[i] = (struct wl_sample_row) { id, x->t_ns[i], x->power_w[i] };
+    return rc < 0 ? rc : wl_store_add_samples(im->store, samples, x->n, e);
+}
+
+/* The derived rows of a row with readings. */
+static int derive(struct wl_import *im, const struct wl_table_row *row, struct wl_import_run *run, struct wl_derived *out,
+                  struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_derive_opts opts = { run->from_ns, run->to_ns, row->period_s, NAN, NAN, NAN };
+    int rc = add_marks(im, row, run->run, a, e);
+    for (size_t i = 0; i < row->n_series && rc == 0; i++) rc = add_series(im, row, &row->series[i], run->run, a, e);
+    if (rc == 0) rc = wl_derive(im->store, run->run, &opts, out, NULL, a, e);
+    for (size_t i = 0; rc == 0 && i < out->n_energies; i++)
+        if (out->energies[i].chosen && isnan(out->energies[i].epoch) && isnan(out->energies[i].energy_j))
+            run->why_no_energy = wl_strdup(im->a, out->energies[i].why ? out->energies[i].why : "unknown");
     return rc;
 }
 
@@ -176,6 +241,11 @@ static int store_source(struct wl_import *im, const struct wl_table_row *row, in
     return wl_store_add_source(im->store, &source, e);
 }
 
+static const char *first_host(const struct wl_table_row *row)
+{
+    return row->n_energies ? row->energies[0].host : row->n_series ? row->series[0].host : NULL;
+}
+
 static int store_row(struct wl_import *im, const struct wl_table_row *row, const struct wl_settings *set,
                      struct wl_import_run *run, struct wl_arena *a, struct wl_err *e)
 {
@@ -188,7 +258,7 @@ static int store_row(struct wl_import *im, const struct wl_table_row *row, const
                                   .n_energies = row->n_energies,
                                   .metrics = row->metrics,
                                   .n_metrics = row->n_metrics };
-    struct wl_run_begin begin = { .host = host_of(im, row, row->n_energies ? &row->energies[0] : NULL),
+    struct wl_run_begin begin = { .host = host_of(im, row, first_host(row)),
                                   .boot_id = "import",
                                   .command = wl_import_command(im),
                                   .version = WL_VERSION,
@@ -201,7 +271,9 @@ static int store_row(struct wl_import *im, const struct wl_table_row *row, const
         derived.spans = &span;
         derived.n_spans = 1;
     }
+    if (row->n_series) end.sampling_asked_s = end.sampling_period_s = row->period_s;
     int rc = wl_run_plan(im->store, "import", set, &run->run, e);
+    if (rc == 0 && row->n_series) rc = derive(im, row, run, &derived, a, e);
     for (size_t i = 0; i < row->n_energies && rc == 0; i++) rc = add_energy(im, row, &row->energies[i], &energies[i], e);
     if (rc == 0) rc = wl_store_run_begin(im->store, run->run, &begin, e);
     return rc < 0 ? rc : wl_store_run_end(im->store, run->run, &end, &derived, e);
@@ -221,7 +293,7 @@ static int is_known(struct wl_import *im, const char *content, struct wl_err *e)
 
 static size_t devices_of(const struct wl_table_row *row)
 {
-    size_t n = 0;
+    size_t n = row->n_series;
     for (size_t i = 0; i < row->n_energies; i++) n += !row->energies[i].epoch && !row->energies[i].part;
     return n;
 }
@@ -235,12 +307,12 @@ static struct wl_import_run describe(struct wl_import *im, const struct wl_table
         .label = wl_strdup(im->a, row->part),
         .format = im->format,
         .is_row = true,
-        .hosts = wl_strdup(im->a, host_of(im, row, row->n_energies ? &row->energies[0] : NULL)),
+        .hosts = wl_strdup(im->a, host_of(im, row, first_host(row))),
         .undated = row->start_ns == WL_NO_NS,
         .from_ns = row->start_ns == WL_NO_NS ? 0 : row->start_ns,
         .period_s = NAN,
         .devices = devices_of(row),
-        .why_no_energy = isnan(energy_j) ? wl_strdup(im->a, why) : NULL,
+        .why_no_energy = isnan(energy_j) && !row->n_series ? wl_strdup(im->a, why) : NULL,
     };
     run.to_ns = run.from_ns + ns_of(row->time_s);
     return run;
