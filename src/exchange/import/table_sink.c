@@ -251,13 +251,16 @@ static int store_row(struct wl_import *im, const struct wl_table_row *row, const
 {
     struct wl_energy_row *energies = wl_new_array(a, struct wl_energy_row, row->n_energies);
     struct wl_span_row span;
+    struct wl_load_row load = wl_load_none;
+    load.why = "the file does not say";
     struct wl_derived derived = { .actual = wl_settings_none,
                                   .epochs = row->epochs,
                                   .n_epochs = row->n_epochs,
                                   .energies = energies,
                                   .n_energies = row->n_energies,
                                   .metrics = row->metrics,
-                                  .n_metrics = row->n_metrics };
+                                  .n_metrics = row->n_metrics,
+                                  .load = &load };
     struct wl_run_begin begin = { .host = host_of(im, row, first_host(row)),
                                   .boot_id = "import",
                                   .command = wl_import_command(im),
@@ -298,11 +301,20 @@ static size_t devices_of(const struct wl_table_row *row)
     return n;
 }
 
-static struct wl_import_run describe(struct wl_import *im, const struct wl_table_row *row)
+static struct wl_settings keep_settings(const struct wl_settings *set, struct wl_arena *a)
 {
-    bool estimated;
+    struct wl_settings kept = *set;
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        const char *text = r->type == WL_SETTING_TEXT ? wl_setting_string(r, set) : NULL;
+        if (text) wl_setting_set_string(r, &kept, wl_strdup(a, text));
+    }
+    kept.extra = set->extra ? wl_strdup(a, set->extra) : NULL;
+    return kept;
+}
+
+static struct wl_import_run describe(struct wl_import *im, const struct wl_table_row *row, const struct wl_settings *set)
+{
     const char *why;
-    const double energy_j = energy_of(row, &estimated, &why);
     struct wl_import_run run = {
         .label = wl_strdup(im->a, row->part),
         .format = im->format,
@@ -312,8 +324,10 @@ static struct wl_import_run describe(struct wl_import *im, const struct wl_table
         .from_ns = row->start_ns == WL_NO_NS ? 0 : row->start_ns,
         .period_s = NAN,
         .devices = devices_of(row),
-        .why_no_energy = isnan(energy_j) && !row->n_series ? wl_strdup(im->a, why) : NULL,
+        .set = keep_settings(set, im->a),
     };
+    run.energy_j = energy_of(row, &run.estimated, &why);
+    if (isnan(run.energy_j) && !row->n_series) run.why_no_energy = wl_strdup(im->a, why);
     run.to_ns = run.from_ns + ns_of(row->time_s);
     return run;
 }
@@ -343,7 +357,7 @@ int wl_table_add(struct wl_import *im, const struct wl_table_row *row, struct wl
     int rc = is_known(im, content, e);
     if (rc == 0) {
         const struct wl_settings set = settings_of(im, row);
-        struct wl_import_run run = describe(im, row);
+        struct wl_import_run run = describe(im, row, &set);
         if (im->store) rc = store_row(im, row, &set, &run, a, e);
         if (rc == 0 && im->store) rc = store_source(im, row, run.run, content, e);
         if (rc == 0) {
