@@ -1,3 +1,5 @@
+#include "exchange/import/series.h"
+
 #include "exchange/import/series_state.h"
 
 #include <math.h>
