@@ -169,12 +169,6 @@ static int read_rows(struct import *im, struct wl_err *e)
     return rc;
 }
 
-static const char *format_of(const struct import *im, const struct wl_import_run *run)
-{
-    const struct wl_import *i = &im->im;
-    return i->n_sources ? i->sources[run->n_sources ? run->first_source : 0].format->name : "";
-}
-
 static double duration_s(const struct wl_import_run *run) { return (double)(run->to_ns - run->from_ns) / WL_NS_PER_S; }
 
 /* ---- text ---- */
@@ -204,7 +198,7 @@ static void print_run(const struct import *im, size_t i)
     const struct wl_amount energy = wl_cmd_run_energy(row), power = wl_cmd_run_power(row);
     const double time_s = run->n_channels ? row->time_s : duration_s(run);
     wl_print("run %lld in %s%s%s: %s, from %s\n", (long long)run->run, wl_store_path(im->store), run->label ? ", " : "",
-             run->label ? run->label : "", what_text(run, time_s, a), format_of(im, run));
+             run->label ? run->label : "", what_text(run, time_s, a), run->format->name);
     if (isnan(energy.value))
         wl_print("no energy: %s; see wattlaw show --run %lld\n", run->why_no_energy ? run->why_no_energy : "unknown",
                  (long long)run->run);
@@ -247,7 +241,7 @@ static void print_dry_run(const struct import *im, size_t i)
 {
     const struct wl_import_run *run = &im->im.runs[i];
     wl_print("%s%s%s: %s, from %s; nothing is stored\n", "not stored", run->label ? ", " : "", run->label ? run->label : "",
-             what_text(run, duration_s(run), im->a), format_of(im, run));
+             what_text(run, duration_s(run), im->a), run->format->name);
     if (run->n_channels) print_channels(run, im->a);
 }
 
@@ -332,7 +326,7 @@ static void add_run(const struct import *im, size_t i, struct wl_json *o)
     const struct wl_import_run *run = &im->im.runs[i];
     struct wl_json *devices;
     if (run->run) wl_json_add_int(o, "run", run->run);
-    wl_json_add_str(o, "source", format_of(im, run));
+    wl_json_add_str(o, "source", run->format->name);
     wl_json_add_str(o, "label", run->label);
     wl_json_add_str(o, "started", run->undated || run->from_ns == WL_NO_NS ? NULL : wl_clock_iso(im->a, run->from_ns));
     wl_json_add_real(o, "time_s", im->rows ? im->rows[i].time_s : duration_s(run));

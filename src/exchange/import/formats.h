@@ -9,5 +9,7 @@ extern const struct wl_import_format wl_import_nvidia_smi, wl_import_dmon, wl_im
     wl_import_wattameter, wl_import_alumet, wl_import_nvtop;
 
 /* tables/ */
+extern const struct wl_import_format wl_import_zeus, wl_import_zeus_trace, wl_import_mlperf, wl_import_caraml, wl_import_codecarbon,
+    wl_import_slurm, wl_import_ear, wl_import_carbontracker;
 
 #endif

@@ -7,6 +7,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+void wl_import_add_run(struct wl_import *im, const struct wl_import_run *run)
+{
+    WL_GROW(im->a, im->runs, im->n_runs, im->runs_cap);
+    im->runs[im->n_runs++] = *run;
+}
+
 /* ---- identity of a file ---- */
 
 const char *wl_import_selection(const struct wl_import *im, struct wl_arena *a)
@@ -98,7 +104,8 @@ static int read_as(struct wl_import *im, struct wl_arena *a, struct wl_err *e)
 {
     const size_t taken = im->report.taken, rejected = im->report.n_rejected, passed = im->series->n_unwanted +
                                                                                      im->series->n_outside +
-                                                                                     im->report.duplicates;
+                                                                                     im->report.duplicates +
+                                                                                     im->n_known_rows;
     struct wl_slice rest;
     int rc = 0;
     if (im->opts->each || im->series->label) rc = wl_series_finish(im, e);
@@ -117,7 +124,7 @@ static int read_as(struct wl_import *im, struct wl_arena *a, struct wl_err *e)
     source->bytes = im->in->bytes;
     source->crc = with_selection(im, im->in->crc, a);
     if (im->report.taken > taken) return 0;
-    if (im->series->n_unwanted + im->series->n_outside + im->report.duplicates > passed) return 0;
+    if (im->series->n_unwanted + im->series->n_outside + im->report.duplicates + im->n_known_rows > passed) return 0;
     return fail_empty(im, rejected, e);
 }
 
@@ -216,9 +223,10 @@ static int note(struct wl_import *im, int64_t run, const char *level, const char
 static int store_notes(struct wl_import *im, const struct wl_import_run *run, struct wl_err *e)
 {
     const struct wl_import_report *r = &im->report;
-    const char *by = im->n_sources ? im->sources[run->n_sources ? run->first_source : 0].format->title : "another tool";
-    int rc = note(im, run->run, "info", wl_strf(im->a, "measured by %s, imported by wattlaw %s", by, WL_VERSION), e);
+    int rc = note(im, run->run, "info",
+                  wl_strf(im->a, "measured by %s, imported by wattlaw %s", run->format->title, WL_VERSION), e);
     for (size_t i = 0; i < r->notes.n && rc == 0; i++) rc = note(im, run->run, "warn", r->notes.v[i], e);
+    if (run->is_row) return rc; /* what was left out was of other rows */
     for (size_t i = 0; i < r->missing.n && rc == 0; i++)
         rc = note(im, run->run, "warn", wl_strf(im->a, "%s: %zu readings are missing", r->missing.v[i].what,
                                                 r->missing.v[i].n), e);

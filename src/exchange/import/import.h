@@ -42,6 +42,8 @@ struct wl_import_source {
 struct wl_import_run {
     int64_t run;            /* in the store; 0: dry run */
     const char *label;      /* of a file with several: "round 1"; NULL: none */
+    const struct wl_import_format *format;
+    bool is_row;            /* of a table: `channels` and `device` are empty */
     const char *hosts;      /* "n1", "n1 and 3 more", "unknown" */
     int64_t from_ns, to_ns; /* since 1970, or since the start where `undated` */
     bool undated;           /* the file has no dates */
@@ -69,6 +71,7 @@ struct wl_import {
     const struct wl_strs *paths; /* as given */
     const struct wl_import_format *as; /* of --as; NULL: by content */
     int64_t known_run;           /* in the store, that one of the files is already; 0: none is */
+    size_t n_known_rows;         /* of tables, in the store or in this call already */
     size_t n_left_out;           /* files of folders */
     struct wl_import_run *runs; /* finished */
     size_t n_runs, runs_cap;
@@ -82,6 +85,9 @@ int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *op
                     struct wl_import *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- for sinks ---- */
+
+/* Adds a run that has been read. */
+void wl_import_add_run(struct wl_import *im, const struct wl_import_run *run);
 
 /* What the options select of a file: "" all, so that a part of a file is not taken for all of it. */
 const char *wl_import_selection(const struct wl_import *im, struct wl_arena *a);

@@ -60,6 +60,18 @@ static bool is_jpwr_totals(const struct wl_import_head *h, struct wl_arena *a)
     return line && wl_str_eq(line, ",0") && wl_import_head_has(h, ":0,");
 }
 
+static bool is_train_trace(const struct wl_import_head *h, struct wl_arena *a)
+{
+    const char *line = wl_import_head_line(h, a);
+    return line && strstr(line, ",target_metric,target_epoch");
+}
+
+static bool is_mlperf_power(const struct wl_import_head *h, struct wl_arena *a)
+{
+    (void)a;
+    return wl_import_head_has(h, ":::MLLOG") && wl_import_head_has(h, "\"power_measurement_start\"");
+}
+
 static bool is_number_alone(const struct wl_import_head *h, struct wl_arena *a)
 {
     double v;
@@ -81,6 +93,8 @@ const struct wl_import_refusal wl_import_refusals[] = {
     { is_perun_tree, "the list of what is in an HDF5 file of perun, without measurements: import its CSV" },
     { is_perun_report, "perun's report for people: import the CSV or JSON of perun export" },
     { is_jpwr_totals, "the totals that jpwr computed, without times: import the power.*.csv next to it" },
+    { is_train_trace, "a training trace of the Zeus paper, which has epochs to a target and neither times nor energies" },
+    { is_mlperf_power, "the power of a node in an MLPerf run, which is read together with the result log in its folder" },
     { is_number_alone, "a single number, without a time or a unit" },
     { NULL, NULL },
 };

@@ -224,12 +224,12 @@ int wl_series_finish(struct wl_import *im, struct wl_err *e)
     if (im->series->n_channels == 0) return 0;
     summarise(im, &run);
     run.first_source = im->series->first_source;
+    run.format = im->sources[run.first_source].format;
     run.n_sources = im->n_sources - run.first_source;
     int rc = check(im, &run, e);
     if (rc == 0 && im->store) rc = store_run(im, &run, e);
     if (rc < 0) return rc;
-    WL_GROW(im->a, im->runs, im->n_runs, im->runs_cap);
-    im->runs[im->n_runs++] = run;
+    wl_import_add_run(im, &run);
     wl_series_new(im, im->n_sources);
     return 0;
 }
