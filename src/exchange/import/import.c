@@ -73,9 +73,7 @@ enum named { NAMED, IN_FOLDER };
 static int find_format(struct wl_import *im, const struct wl_import_head *head, enum named named,
                        const struct wl_import_format **format, struct wl_arena *a, struct wl_err *e)
 {
-    const struct wl_import_format *as = NULL;
-    int rc = im->opts->as ? wl_import_format_named(im->opts->as, &as, e) : 0;
-    if (rc < 0) return rc;
+    const struct wl_import_format *as = im->as;
     if (as && named == NAMED) {
         *format = as;
         return 0;
@@ -261,7 +259,8 @@ int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *op
 {
     *out = (struct wl_import) { .opts = opts, .paths = paths, .store = store, .a = a };
     wl_series_new(out, 0);
-    int rc = store ? wl_store_begin(store, e) : 0;
+    int rc = opts->as ? wl_import_format_named(opts->as, &out->as, e) : 0;
+    if (rc == 0 && store) rc = wl_store_begin(store, e);
     if (rc < 0) return rc;
     rc = read_all(out, e);
     for (size_t i = 0; i < out->n_runs && rc == 0 && store; i++) {

@@ -72,6 +72,7 @@ struct wl_import {
     struct wl_import_source *sources; /* the files, the one that is read last */
     size_t n_sources, sources_cap;
     const struct wl_strs *paths; /* as given */
+    const struct wl_import_format *as; /* of --as; NULL: by content */
     int64_t known_run;           /* in the store, that one of the files is already; 0: none is */
     size_t n_known_rows;         /* of tables, in the store or in this call already */
     size_t n_left_out;           /* files of folders */

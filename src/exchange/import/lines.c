@@ -116,7 +116,7 @@ bool wl_slice_starts(struct wl_slice s, const char *prefix)
 
 char *wl_slice_text(struct wl_slice s, struct wl_arena *a) { return wl_strndup(a, s.s, s.n); }
 
-/* The field that begins at *p, which moves behind its separator, or to NULL after the last one; false: an open quote. */
+/* The field that begins at *p, which moves after its separator, or to NULL after the last one; false: an open quote. */
 static bool next_field(const char **p, const char *end, char separator, struct wl_slice *out)
 {
     const char *s = *p;

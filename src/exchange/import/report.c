@@ -1,3 +1,5 @@
+#include "exchange/import/report.h"
+
 #include "exchange/import/import.h"
 
 void wl_import_reject(struct wl_import *im, const char *fmt, ...)

@@ -1,3 +1,5 @@
+#include "exchange/import/series.h"
+
 #include "exchange/import/series_state.h"
 
 #include <math.h>
@@ -172,8 +174,9 @@ static int place(struct wl_import *im, struct wl_series_channel *c, int64_t t_ns
         return 0;
     }
     if (c->last_ns != INT64_MIN && t_ns < c->last_ns) {
-        if (s->n_back++ == 0)
-            s->first_back = wl_strf(s->a, "%s:%lld", im->in->path, (long long)im->in->line);
+        if (s->n_back == 0) s->first_back = wl_strf(s->a, "%s:%lld", im->in->path, (long long)im->in->line);
+        s->n_back += s->back_line != im->in->line; /* once for all channels of a line */
+        s->back_line = im->in->line;
     } else if (c->last_ns != INT64_MIN) {
         keep_step(s, c, t_ns);
     }

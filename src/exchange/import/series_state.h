@@ -39,8 +39,9 @@ struct wl_series {
     struct wl_series_channel *channels;
     size_t n_channels, channels_cap;
     size_t n_unwanted, n_outside; /* readings of devices, and of times, that were not asked for */
-    size_t n_back;                /* readings that are earlier than the one before them */
-    const char *first_back;       /* where the first of them is */
+    size_t n_back;                /* lines whose readings are earlier than the ones before them, */
+    int64_t back_line;            /* the latest of them, */
+    const char *first_back;       /* and where the first one is */
     int n_steps_kept;             /* channels with steps */
     int64_t run;                  /* in the store; 0: not yet */
 };

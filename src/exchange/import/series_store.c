@@ -148,9 +148,9 @@ static void summarise(struct wl_import *im, struct wl_import_run *run)
     if (s->n_unwanted) wl_import_pass_over(im, "readings of devices that --gpus leaves out", s->n_unwanted);
     if (s->n_outside) wl_import_pass_over(im, "readings outside of --from and --to", s->n_outside);
     if (s->n_back)
-        wl_import_note(im, "%zu readings are earlier than the one before them, the first at %s, as where a clock was set "
-                           "back or files overlap; of one instant the first reading counts",
-                       s->n_back, s->first_back);
+        wl_import_note(im, "times go back, %zu time%s, first at %s, as where a clock was set back or files overlap; of "
+                           "one instant the first reading counts",
+                       s->n_back, s->n_back == 1 ? "" : "s", s->first_back);
     if (s->undated) wl_import_note(im, "the file has no dates: times count from its start; --start gives one");
 }
 

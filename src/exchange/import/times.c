@@ -6,7 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { QUARTER_S = 900, DAY_S = 86400, BACK_S = 600 };
+enum { QUARTER_S = 900, DAY_S = 86400, BACK_S = 10 };
 
 /* ---- zones ---- */
 

@@ -23,7 +23,7 @@ struct wl_zone {
 int wl_zone_open(struct wl_zone *z, const char *name, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Local seconds since 1970 to UTC. 1: one instant; 2: clocks show this time twice: the earlier one is taken unless that is
- * more than ten minutes before the previous time; 0: clocks skip it. */
+ * more than ten seconds before the previous time; 0: clocks skip it. */
 int wl_zone_utc(struct wl_zone *z, int64_t local_s, int64_t *utc_s);
 
 /* The order of the numbers of a date. */

@@ -31,7 +31,7 @@ struct reader {
     int64_t day_ns, last_of_day_ns; /* of files with times of day alone */
 };
 
-/* Both "# gpu   pwr" and "#Date       Time        gpu" begin with a number sign, which may stand alone. */
+/* Both "# gpu   pwr" and "#Date       Time        gpu" begin with a number sign, with or without a blank after it. */
 static int words_of(struct wl_slice line, struct wl_slice *v)
 {
     if (line.n && line.s[0] == '#') line.s++, line.n--;
