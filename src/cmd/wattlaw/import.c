@@ -296,7 +296,7 @@ static void add_row(const struct import *im, size_t i, struct wl_table *t)
     wl_table_cell(t, run->label);
     wl_table_cell(t, run->set.workload);
     wl_table_cell(t, run->set.hardware);
-    wl_table_workers(t, run->set.workers);
+    wl_table_int(t, run->set.workers);
     wl_table_int(t, run->set.global_batch);
     wl_table_real(t, run->set.power_cap_w, 4);
     wl_table_real(t, duration_s(run), 5);
