@@ -210,6 +210,7 @@ with Workspace(wattlaw) as p:
     want = [(round(v["metrics"]["runtime"]["value"], 5), None, scope, round(v["metrics"][f"{kind}_energy"]["value"], 4))
             for v in rounds.values() for scope, kind in (("package", "cpu"), ("gpu", "gpu"), ("dram", "dram"))]
     expect(len(got) == 6 and got == want, f"perun's JSON: {got}, not {want}", r)
+    expect([round(e, 1) for e, in p.rows("SELECT energy_j FROM total WHERE epoch = 0 ORDER BY run", "totals.db")] == [2449.5, 2297.4], "the GPUs', as of the readings", r)
     p.refused("--store", "totals.db", TOTALS, why="already imported")
     # Facts that can be checked by hand: perun's own report, and jpwr's own totals in Wh.
     energies = dict(p.rows("SELECT r.id, x.energy_j FROM run r JOIN total x ON x.run = r.id AND x.epoch = 0 JOIN source s ON s.run = r.id WHERE s.format = 'perun'"))

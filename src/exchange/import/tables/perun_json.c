@@ -32,7 +32,8 @@ static int read_round(struct wl_import *im, const struct wl_json *node, const ch
         struct wl_table_energy v = { .uuid = kinds[i].uuid, .scope = kinds[i].scope, .integral = true };
         v.energy_j = metric_of(metrics, kinds[i].energy, "J");
         v.power_w = metric_of(metrics, kinds[i].power, "W");
-        if (v.energy_j >= 0) energies[row.n_energies++] = v; /* -1: perun had none */
+        v.part = row.n_energies && i > 0 && wl_str_eq(energies[0].scope, "gpu"); /* as in runs that wattlaw measures */
+        if (v.energy_j >= 0) energies[row.n_energies++] = v;                     /* -1: perun had none */
     }
     if (version) wl_import_set_tool(im, wl_strf(im->a, "perun %s", version));
     row.part = wl_strf(im->a, "%s, round %s", run ? run : "run", id ? id : "?");
