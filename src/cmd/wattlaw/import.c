@@ -396,6 +396,13 @@ static void add_run(const struct import *im, size_t i, struct wl_json *o)
         wl_json_add_real(o, "energy_lo_j", im->rows[i].energy_lo_j);
         wl_json_add_real(o, "energy_hi_j", im->rows[i].energy_hi_j);
         wl_json_add_str(o, "why_no_energy", run->why_no_energy);
+    } else if (run->is_row) {
+        wl_json_add_real(o, "energy_j", run->energy_j);
+        wl_json_add_str(o, "why_no_energy", run->why_no_energy);
+    }
+    if (run->is_row) {
+        wl_json_add_bool(o, "estimated", run->estimated);
+        wl_cmd_settings_json(&run->set, wl_json_add_object(o, "settings"));
     }
     wl_json_add_real(o, "period_s", run->period_s);
     wl_json_add_int(o, "readings", (int64_t)run->readings);

@@ -54,6 +54,12 @@ static bool is_perun_report(const struct wl_import_head *h, struct wl_arena *a)
     return line && wl_str_eq(line, "PERUN REPORT");
 }
 
+static bool is_perun_bench(const struct wl_import_head *h, struct wl_arena *a)
+{
+    (void)a;
+    return h->text[0] == '[' && wl_import_head_has(h, "\"range\":") && wl_import_head_has(h, " - RUNTIME\"");
+}
+
 static bool is_jpwr_totals(const struct wl_import_head *h, struct wl_arena *a)
 {
     const char *line = wl_import_head_line(h, a);
@@ -92,6 +98,7 @@ const struct wl_import_refusal wl_import_refusals[] = {
     { is_geopm, "a report of GEOPM, which has means of regions and not the readings they are from" },
     { is_perun_tree, "the list of what is in an HDF5 file of perun, without measurements: import its CSV" },
     { is_perun_report, "perun's report for people: import the CSV or JSON of perun export" },
+    { is_perun_bench, "perun's means of all rounds, for github-action-benchmark: import the CSV or JSON of perun export" },
     { is_jpwr_totals, "the totals that jpwr computed, without times: import the power.*.csv next to it" },
     { is_train_trace, "a training trace of the Zeus paper, which has epochs to a target and neither times nor energies" },
     { is_mlperf_power, "the power of a node in an MLPerf run, which is read together with the result log in its folder" },

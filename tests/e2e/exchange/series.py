@@ -2,6 +2,7 @@
 
 Counts, missing readings, means, first and last times of each channel by --dry-run and of the store, and energies by the trapezoidal
 rule. The samples are other tools' own files (shared/data/formats); this file shares nothing with the readers but their names."""
+import json
 import os
 import sys
 
@@ -22,6 +23,7 @@ SAMPLES = ["nvidia-smi/query_gpu_csv.synthetic.csv", "nvidia-smi/query_gpu_csv_n
            "wattameter/nvml_wattameter.log", "wattameter/rapl_wattameter.log", "mlperf-power/spl_readme.txt", "mlperf-power/spl_unit_test.txt",
            "nvtop/snapshot_3.3.2.synthetic.json"]
 FILES = dict(zip(SAMPLES, shared_data.find(source_root, *(os.path.join("formats", name) for name in SAMPLES))))
+TOTALS, = shared_data.find(source_root, "formats/perun/ddp_demo.json")
 START = 1795168800  # 2026-11-20T10:00:00Z
 
 
@@ -199,6 +201,17 @@ with Workspace(wattlaw) as p:
             compare_energy(sample, p, run, expected)
             expect(p.rows(f"SELECT path FROM source WHERE run = {run['run']}") == [(FILES[sample],)], f"{sample}: its source", r)
         p.refused(*options, FILES[sample], why="already imported, as run")
+    # perun's JSON has the totals of the same rounds.
+    answer, r = p.imported("--store", "totals.db", TOTALS)
+    with open(TOTALS, encoding="utf-8") as f:
+        rounds = list(json.load(f)["nodes"][0].values())[0]["nodes"][0]
+    got = p.rows("SELECT round((r.stop_mono_ns - r.start_mono_ns) / 1e9, 5), r.start_wall_ns, j.scope, round(j.energy_j, 4) FROM energy j JOIN run r ON r.id = j.run "
+                 "WHERE j.epoch IS NULL ORDER BY r.id, j.scope DESC", "totals.db")
+    want = [(round(v["metrics"]["runtime"]["value"], 5), None, scope, round(v["metrics"][f"{kind}_energy"]["value"], 4))
+            for v in rounds.values() for scope, kind in (("package", "cpu"), ("gpu", "gpu"), ("dram", "dram"))]
+    expect(len(got) == 6 and got == want, f"perun's JSON: {got}, not {want}", r)
+    expect([round(e, 1) for e, in p.rows("SELECT energy_j FROM total WHERE epoch = 0 ORDER BY run", "totals.db")] == [2449.5, 2297.4], "the GPUs', as of the readings", r)
+    p.refused("--store", "totals.db", TOTALS, why="already imported")
     # Facts that can be checked by hand: perun's own report, and jpwr's own totals in Wh.
     energies = dict(p.rows("SELECT r.id, x.energy_j FROM run r JOIN total x ON x.run = r.id AND x.epoch = 0 JOIN source s ON s.run = r.id WHERE s.format = 'perun'"))
     expect([round(e, 1) for e in energies.values()] == [2449.5, 2297.4], f"perun's gpu_energy: {energies}")

@@ -13,6 +13,7 @@ struct step {
     double time_s, clock_khz, gpus;
     struct wl_table_energy *v;
     size_t n, cap, nodes;
+    size_t rejected; /* lines before it */
 };
 
 struct reader {
@@ -29,6 +30,10 @@ static int finish(struct reader *r, struct wl_err *e)
     if (!r->open) return 0;
     r->open = false;
     row.part = wl_strf(r->a, "job %s.%s", s->job, s->step);
+    if (r->t->im->report.n_rejected > s->rejected) { /* a node of it may be missing */
+        wl_import_note(r->t->im, "%s, %s: left out, since a line after its first one could not be read", r->t->im->in->path, row.part);
+        return 0;
+    }
     row.set.workload = s->name;
     row.set.nodes = (double)s->nodes;
     if (s->gpus > 0) row.set.workers = s->gpus;
@@ -95,6 +100,7 @@ static int read_row(struct reader *r, struct wl_err *e)
         r->a = wl_arena_new(t->im->a);
         *s = (struct step) { .job = wl_slice_text(job, r->a),
                              .step = wl_slice_text(step, r->a),
+                             .rejected = t->im->report.n_rejected,
                              .name = wl_table_csv_text(t, "JOBNAME", r->a),
                              .start_ns = start_s > 1e9 && start_s < 9e9 ? (int64_t)start_s * WL_NS_PER_S : WL_NO_NS };
         r->open = true;

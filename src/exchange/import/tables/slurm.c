@@ -16,6 +16,7 @@ struct job {
     double time_s, nodes, gpus;
     double steps_j, batch_j; /* NAN: none */
     size_t steps;            /* that count: those with an energy */
+    size_t rejected;         /* lines before it */
 };
 
 struct reader {
@@ -83,13 +84,18 @@ static int finish(struct reader *r, struct wl_err *e)
     row.time_s = j->time_s;
     row.energies = &energy;
     row.n_energies = 1;
+    if (r->im->report.n_rejected > j->rejected) { /* one of its steps may be missing */
+        energy.energy_j = energy.power_w = NAN;
+        energy.why = "a line of it could not be read";
+    }
     if (j->state && !wl_str_starts(j->state, "COMPLETED")) row.failed = wl_strf(r->a, "Slurm: %s", j->state);
     return wl_table_add(r->im, &row, e);
 }
 
 static void begin(struct reader *r, const char *id)
 {
-    r->now = (struct job) { .id = id, .start_ns = WL_NO_NS, .time_s = NAN, .nodes = NAN, .gpus = NAN, .steps_j = NAN, .batch_j = NAN };
+    r->now = (struct job) { .id = id, .start_ns = WL_NO_NS, .time_s = NAN, .nodes = NAN, .gpus = NAN, .steps_j = NAN, .batch_j = NAN,
+                            .rejected = r->im->report.n_rejected };
     r->open = true;
 }
 
