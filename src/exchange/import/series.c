@@ -41,6 +41,10 @@ int wl_series_device(struct wl_import *im, const struct wl_import_device *device
     if (!is_selected(im->opts->gpus, &d)) return WL_SERIES_UNWANTED;
     for (size_t i = 0; i < s->n_devices; i++)
         if (wl_str_eq(s->devices[i].uuid, d.uuid) && wl_str_eq(s->devices[i].host, d.host)) return (int)i;
+    if (s->n_devices == WL_SERIES_DEVICES) {
+        wl_import_note(im, "more than %d devices: the others are left out", WL_SERIES_DEVICES);
+        return WL_SERIES_UNWANTED;
+    }
     WL_GROW(s->a, s->devices, s->n_devices, s->devices_cap);
     s->devices[s->n_devices] = (struct wl_import_device) {
         .uuid = wl_strdup(s->a, d.uuid),
@@ -118,9 +122,8 @@ static double unwrapped(struct wl_import *im, struct wl_series_channel *c, int64
     if (value < c->last && t_ns > c->last_ns) {
         double lap = c->pub.of.wraps ? lap_of(c, t_ns, value) : 0;
         c->laps += lap;
-        if (lap > 0)
-            c->n_laps++;
-        else
+        c->n_laps += lap > 0;
+        if (lap == 0 && c->n_resets++ == 0)
             wl_import_note(im, "%s: %s decreases at %s:%lld: the counter was reset, and gives no energy of the whole run",
                            im->series->devices[c->pub.device].uuid, c->pub.of.quantity, im->in->path,
                            (long long)im->in->line);

@@ -5,7 +5,9 @@
 #include "exchange/import/import.h"
 
 enum {
-    WL_SERIES_HELD = 1024,  /* readings of a channel that are stored at once */
+    WL_SERIES_HELD = 256,     /* readings of a channel that are stored at once */
+    WL_SERIES_DEVICES = 4096, /* of a run, */
+    WL_SERIES_RUNS = 10000,   /* and runs of a call: more is a file of something else */
     WL_SERIES_REASONS = 8,  /* of missing readings of a channel */
     WL_SERIES_STEPS = 4096, /* intervals, from which the usual one is taken, */
     WL_SERIES_CHANNELS_WITH_STEPS = 64 /* of so many channels */
@@ -19,7 +21,7 @@ struct wl_series_channel {
     double first, latest, sum;       /* of the values, unwrapped */
     double last, rate;               /* of a counter: its latest value as read, and growth per second */
     double laps;                     /* what its wraps add */
-    size_t n_laps;
+    size_t n_laps, n_resets;
     struct wl_import_count why[WL_SERIES_REASONS]; /* of missing readings */
     size_t n_why;
     int64_t *steps; /* [WL_SERIES_STEPS], ns; NULL: none yet */

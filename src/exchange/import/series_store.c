@@ -222,6 +222,7 @@ int wl_series_finish(struct wl_import *im, struct wl_err *e)
 {
     struct wl_import_run run;
     if (im->series->n_channels == 0) return 0;
+    if (im->n_runs == WL_SERIES_RUNS) return wl_fail(e, WL_EINVAL, "%s: more than %d runs", im->paths->v[0], WL_SERIES_RUNS);
     summarise(im, &run);
     run.first_source = im->series->first_source;
     run.format = im->sources[run.first_source].format;

@@ -63,7 +63,7 @@ struct reader {
     size_t n_gpus, gpus_cap, hint;
     struct wl_import_ticks ticks;
     size_t first_gpu;
-    struct wl_arena *a;
+    struct wl_arena *a; /* of the latest header: names, and GPUs, whose channels are by column */
 };
 
 static const struct field *field_named(struct wl_slice name)
@@ -106,10 +106,13 @@ static void set_column(struct reader *r, int i, struct wl_slice text)
 
 static void set_header(struct reader *r, const struct wl_slice *names, int n)
 {
+    wl_arena_free(r->a);
+    r->a = wl_arena_new(r->im->a);
+    r->gpus = NULL;
+    r->n_gpus = r->gpus_cap = r->hint = 0;
     r->n_columns = n;
     r->time = r->uuid = r->index = r->bus = r->name = r->driver = -1;
     for (int i = 0; i < n; i++) set_column(r, i, names[i]);
-    r->n_gpus = 0; /* their channels are by column */
 }
 
 /* ---- rows ---- */
@@ -329,10 +332,11 @@ static int read_file(struct wl_import *im, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(im->a);
     struct reader *r = wl_new(a, struct reader);
-    *r = (struct reader) { .im = im, .a = a };
+    *r = (struct reader) { .im = im, .a = wl_arena_new(im->a) };
     int rc = wl_zone_open(&r->zone, im->opts->timezone, a, e);
     if (rc == 0) rc = read_lines(r, e);
     report_columns(r);
+    wl_arena_free(r->a);
     wl_arena_free(a);
     return rc;
 }

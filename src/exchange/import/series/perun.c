@@ -16,8 +16,7 @@ struct reader {
     int channel;                   /* of that sensor; PASSED: not imported */
     double scale;
     size_t passed_over;
-    const char *passed;
-    struct wl_arena *a;
+    char passed[TEXT];
 };
 enum { PASSED = -2, NONE = -3 };
 
@@ -68,15 +67,16 @@ static const struct sensor *sensor_of(const struct reader *r, const struct wl_sl
 }
 
 /* "CUDA:0_POWER" is of GPU 0; "cpu_0_package-0" names itself. */
-static struct wl_import_device device_of(const struct reader *r, const struct wl_slice *v, const struct sensor *s)
+static struct wl_import_device device_of(const struct reader *r, const struct wl_slice *v, const struct sensor *s,
+                                         struct wl_arena *a)
 {
     const struct wl_slice name = v[r->column[SENSOR]];
-    struct wl_import_device d = { .uuid = wl_slice_text(name, r->a), .host = wl_slice_text(v[r->column[HOST]], r->a) };
+    struct wl_import_device d = { .uuid = wl_slice_text(name, a), .host = wl_slice_text(v[r->column[HOST]], a) };
     const char *colon = memchr(name.s, ':', name.n);
     if (!*s->suffix || !colon) return d;
     size_t n = name.n - (size_t)(colon + 1 - name.s) - strlen(s->suffix);
-    d.number = wl_strndup(r->a, colon + 1, n);
-    d.uuid = wl_strf(r->a, "gpu%s", d.number);
+    d.number = wl_strndup(a, colon + 1, n);
+    d.uuid = wl_strf(a, "gpu%s", d.number);
     return d;
 }
 
@@ -86,12 +86,14 @@ static void use_sensor(struct reader *r, const struct wl_slice *v)
     double magnitude;
     r->channel = PASSED;
     if (!s || !wl_slice_real(v[r->column[MAGNITUDE]], &magnitude)) {
-        r->passed = wl_strf(r->a, "sensor %.*s", WL_QUOTE(v[r->column[SENSOR]]));
+        snprintf(r->passed, sizeof r->passed, "sensor %.*s", WL_QUOTE(v[r->column[SENSOR]]));
         return;
     }
-    const struct wl_import_device d = device_of(r, v, s);
+    struct wl_arena *a = wl_arena_new(NULL); /* files in the order of time change the sensor with each row */
+    const struct wl_import_device d = device_of(r, v, s, a);
     r->scale = magnitude * wl_import_unit(v[r->column[UNIT]], s->of.unit);
     r->channel = wl_series_channel(r->im, wl_series_device(r->im, &d), &s->of);
+    wl_arena_free(a);
 }
 
 static void report_passed(struct reader *r)
@@ -111,7 +113,9 @@ static int follow(struct reader *r, const struct wl_slice *v, struct wl_err *e)
     int rc = 0;
     if (!same_text(run, r->run) || r->channel == NONE) {
         snprintf(r->run, sizeof r->run, "%.*s", (int)run.n, run.s);
-        rc = wl_series_next_run(r->im, wl_strf(r->a, "round %s", r->run), e);
+        char label[TEXT + 8];
+        snprintf(label, sizeof label, "round %s", r->run);
+        rc = wl_series_next_run(r->im, label, e);
         if (rc == 0) wl_series_undated(r->im);
         r->key[0] = '\0';
     }
@@ -156,7 +160,7 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     struct reader *r = wl_new(a, struct reader);
     struct wl_slice line, v[COLUMNS];
     int rc;
-    *r = (struct reader) { .im = im, .channel = NONE, .a = a };
+    *r = (struct reader) { .im = im, .channel = NONE };
     wl_import_set_tool(im, "perun");
     while ((rc = wl_import_line(im, &line, e)) > 0) {
         int n = wl_slice_split(line, ',', v, COLUMNS);

@@ -16,7 +16,7 @@ struct reader {
     size_t passed_over[COLUMNS];
     const char *name[COLUMNS];
     int n_columns;
-    struct wl_arena *a;
+    struct wl_arena *a; /* of the latest header */
 };
 enum { PASSED = -2 };
 
@@ -75,6 +75,8 @@ static void report_columns(struct reader *r)
 static void read_header(struct reader *r, const struct wl_slice *v, int n)
 {
     report_columns(r);
+    wl_arena_free(r->a);
+    r->a = wl_arena_new(r->im->a);
     r->n_columns = n < COLUMNS ? n : COLUMNS;
     for (int i = 0; i < r->n_columns; i++) read_column(r, i, v[i]);
 }
@@ -128,10 +130,11 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     struct wl_arena *a = wl_arena_new(im->a);
     struct reader *r = wl_new(a, struct reader);
     r->im = im;
-    r->a = a;
+    r->a = wl_arena_new(im->a);
     int rc = wl_zone_open(&r->zone, im->opts->timezone, a, e);
     if (rc == 0) rc = read_lines(r, e);
     report_columns(r);
+    wl_arena_free(r->a);
     wl_arena_free(a);
     return rc;
 }
