@@ -51,7 +51,7 @@ static bool read_elapsed(struct wl_slice s, double *out)
     return true;
 }
 
-/* "billing=32,gres/gpu=8,node=2": the number behind a name. */
+/* "billing=32,gres/gpu=8,node=2": the number of a name. */
 static double tres(const char *text, const char *name)
 {
     double v;
