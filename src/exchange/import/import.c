@@ -223,8 +223,9 @@ static int note(struct wl_import *im, int64_t run, const char *level, const char
 static int store_notes(struct wl_import *im, const struct wl_import_run *run, struct wl_err *e)
 {
     const struct wl_import_report *r = &im->report;
-    int rc = note(im, run->run, "info",
-                  wl_strf(im->a, "measured by %s, imported by wattlaw %s", run->format->title, WL_VERSION), e);
+    int rc = run->is_log ? 0 : /* it has its own */
+                           note(im, run->run, "info",
+                                wl_strf(im->a, "measured by %s, imported by wattlaw %s", run->format->title, WL_VERSION), e);
     for (size_t i = 0; i < r->notes.n && rc == 0; i++) rc = note(im, run->run, "warn", r->notes.v[i], e);
     if (run->is_row) return rc; /* what was left out was of other rows */
     for (size_t i = 0; i < r->missing.n && rc == 0; i++)

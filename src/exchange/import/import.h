@@ -25,6 +25,7 @@ struct wl_import_opts {
     const struct wl_strs *uuids;    /* of GPU 0, 1, ..., for files that only number them */
     int64_t from_ns, to_ns;         /* only this time */
     int64_t start_ns, period_ns;    /* time of the first reading, and interval, of a file without times */
+    int64_t run;                    /* that the log of a training is of; 0: not given */
     bool each;                      /* each file is a run of its own; else all series of a call form one */
     const struct wl_settings *set;  /* of the runs: the workload's name, workers and so on */
     bool named;                     /* --name was given; else the workload's name in `set` is that of a file */
@@ -43,6 +44,7 @@ struct wl_import_run {
     int64_t run;            /* in the store; 0: dry run */
     const char *label;      /* of a file with several: "round 1"; NULL: none */
     const struct wl_import_format *format;
+    bool is_log;            /* epochs and metrics that were added to a run: `readings` values and `devices` epochs */
     bool is_row;            /* of a table: `channels` and `device` are empty, and the next ones are known */
     double energy_j;        /* sum of its energies, or NAN with why_no_energy; of a row with readings NAN in a dry run */
     bool estimated;         /* of that */
