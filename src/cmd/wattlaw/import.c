@@ -6,6 +6,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct import_options {
     const char *store, *as, *name, *timezone, *dates, *host, *from, *to, *start, *json_file;
@@ -93,6 +94,8 @@ struct import {
     struct wl_import im;
     struct wl_store *store;
     struct wl_run_row *rows; /* [im.n_runs]; NULL: dry run */
+    struct wl_progress bar;
+    double bytes, done; /* of the files that were named, where they are files */
     struct wl_arena *a;
 };
 
@@ -149,6 +152,31 @@ static int read_options(struct import *im, const struct wl_opts_args *rest, stru
     if (d->from_ns != WL_NO_NS && d->to_ns != WL_NO_NS && d->from_ns >= d->to_ns)
         return wl_fail(e, WL_EUSAGE, "--from %s is not before --to %s", o->from, o->to);
     return 0;
+}
+
+/* ---- progress ---- */
+
+static void on_block(void *ctx, size_t bytes)
+{
+    struct import *im = ctx;
+    im->done += (double)bytes;
+    if (im->bytes > 0) wl_progress_update(&im->bar, im->done, im->bytes, -1, NULL);
+}
+
+/* Of folders and pipes the length is not known. */
+static void start_progress(struct import *im)
+{
+    struct stat st;
+    for (size_t i = 0; i < im->files.n; i++) {
+        if (stat(im->files.v[i], &st) < 0 || !S_ISREG(st.st_mode)) {
+            im->bytes = 0;
+            break;
+        }
+        im->bytes += (double)st.st_size;
+    }
+    im->options.on_block = on_block;
+    im->options.ctx = im;
+    wl_progress_start(&im->bar, "import");
 }
 
 /* ---- runs of the store ---- */
@@ -374,7 +402,9 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     struct import im = { .o = o, .a = a };
     int rc = read_options(&im, rest, e);
     if (rc == 0 && !o->dry_run) rc = wl_store_open(&im.store, o->store, WL_STORE_CREATE, a, e);
+    if (rc == 0) start_progress(&im);
     if (rc == 0) rc = wl_import_files(&im.files, &im.options, im.store, &im.im, a, e);
+    wl_progress_clear(&im.bar);
     if (rc == 0) rc = read_rows(&im, e);
     if (rc < 0) return rc;
     if (!o->json) print_runs(&im);

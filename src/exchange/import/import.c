@@ -150,6 +150,8 @@ static int read_file(struct wl_import *im, const char *path, enum named named, s
         im->known_run = run ? run : im->known_run;
     }
     if (rc == 0 && known == 0) rc = wl_lines_open(&in, path, a, e);
+    in.on_block = im->opts->on_block;
+    in.ctx = im->opts->ctx;
     if (rc == 0 && known == 0) rc = wl_lines_peek(&in, WL_IMPORT_HEAD, &head, e);
     if (rc == 0 && known == 0) {
         const struct wl_import_head h = {

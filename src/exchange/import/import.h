@@ -27,6 +27,8 @@ struct wl_import_opts {
     int64_t start_ns, period_ns;    /* time of the first reading, and interval, of a file without times */
     bool each;                      /* each file is a run of its own; else all series of a call form one */
     const struct wl_settings *set;  /* of the runs: the workload's name, workers and so on */
+    void (*on_block)(void *ctx, size_t bytes); /* (optional) called for each block of a file */
+    void *ctx;
     bool named;                     /* --name was given; else the workload's name in `set` is that of a file */
 };
 

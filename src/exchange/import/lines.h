@@ -21,6 +21,8 @@ struct wl_lines {
     uint32_t crc;   /* CRC-32C of these */
     bool whole;     /* the latest line had its end: the last one of a file that was cut has none */
     bool nul;       /* the latest line holds a NUL byte */
+    void (*on_block)(void *ctx, size_t bytes); /* (optional) called for each block that was read */
+    void *ctx;
     int fd;
     char *buf; /* [cap] of which [from, to) is not returned yet */
     size_t cap, from, to;
