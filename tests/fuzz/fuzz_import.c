@@ -13,6 +13,8 @@ static void check(const struct wl_import *im)
 {
     for (size_t i = 0; i < im->n_runs; i++) {
         const struct wl_import_run *run = &im->runs[i];
+        WL_CHECK(!run->is_row || (run->from_ns >= 0 && run->to_ns > run->from_ns && run->label));
+        WL_CHECK(!run->is_row || isnan(run->energy_j) || (run->energy_j >= 0 && run->energy_j < 1e300));
         for (size_t c = 0; c < run->n_channels; c++) {
             const struct wl_import_channel *v = &run->channels[c];
             WL_CHECK(v->device < run->devices && v->missing <= v->readings);

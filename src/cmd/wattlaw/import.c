@@ -297,22 +297,83 @@ static void print_report(const struct import *im)
         wl_log(WL_WARN, "import", "and %zu more invalid lines", r->n_rejected - r->rejected.n);
 }
 
+/* ---- rows of tables of results, as text ---- */
+
+enum { LISTED_RUNS = 10 };
+
+/* What differs between rows, or is what they are for. */
+static void add_row_columns(struct wl_table *t, bool stored)
+{
+    if (stored) wl_table_column(t, "run", true);
+    wl_table_column(t, "row", false);
+    wl_table_column(t, "workload", false);
+    wl_table_column(t, "hardware", false);
+    wl_table_column(t, "workers", true);
+    wl_table_column(t, "global batch", true);
+    wl_table_column(t, "cap W", true);
+    wl_table_column(t, "time s", true);
+    wl_table_provenance_column(t);
+    wl_table_column(t, "energy J", true);
+    wl_table_column(t, "no energy", false);
+}
+
+static void add_row(const struct import *im, size_t i, struct wl_table *t)
+{
+    const struct wl_import_run *run = &im->im.runs[i];
+    if (im->store) wl_table_cellf(t, "%lld", (long long)run->run);
+    wl_table_cell(t, run->label);
+    wl_table_cell(t, run->set.workload);
+    wl_table_cell(t, run->set.hardware);
+    wl_table_int(t, run->set.workers);
+    wl_table_int(t, run->set.global_batch);
+    wl_table_real(t, run->set.power_cap_w, 4);
+    wl_table_real(t, duration_s(run), 5);
+    const struct wl_amount energy =
+        im->rows ? wl_cmd_run_energy(&im->rows[i]) :
+                   wl_amount_between(run->energy_j, NAN, NAN, "J", WL_IMPORTED | (run->estimated ? WL_ESTIMATED : WL_MEASURED));
+    wl_table_provenance(t, energy.from);
+    wl_table_amount(t, &energy, 5);
+    wl_table_cell(t, run->why_no_energy);
+    wl_table_row(t);
+}
+
+static void hide_if_empty(struct wl_table *t, size_t column)
+{
+    for (size_t i = column; i < t->cells.n; i += t->columns)
+        if (!wl_str_eq(t->cells.v[i], "-")) return;
+    t->head[column].hidden = true;
+}
+
+static void print_rows(const struct import *im)
+{
+    const size_t n = im->im.n_runs;
+    struct wl_table t = wl_table_new(im->a);
+    wl_print("%s of %s%s%s\n\n", wl_format_count(n, "run", im->a), im->im.runs[0].format->title, im->store ? " in " : "",
+             im->store ? wl_store_path(im->store) : "; nothing is stored");
+    add_row_columns(&t, im->store);
+    for (size_t i = 0; i < n && i < LISTED_RUNS; i++) add_row(im, i, &t);
+    for (size_t i = 0; i < t.columns; i++) hide_if_empty(&t, i);
+    wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));
+}
+
 static void print_runs(const struct import *im)
 {
-    enum { RUNS = 10 };
     const size_t n = im->im.n_runs;
     print_report(im);
-    for (size_t i = 0; i < n && i < RUNS; i++) {
+    bool rows = n > 0;
+    for (size_t i = 0; i < n; i++) rows = rows && im->im.runs[i].is_row;
+    if (rows) print_rows(im);
+    for (size_t i = 0; i < n && i < LISTED_RUNS && !rows; i++) {
         if (im->store)
             print_run(im, i);
         else
             print_dry_run(im, i);
     }
-    if (n > RUNS && im->store)
-        wl_print("and %zu more runs, up to run %lld: see wattlaw show %s\n", n - RUNS, (long long)im->im.runs[n - 1].run,
+    if (n > LISTED_RUNS && im->store)
+        wl_print("and %zu more runs, up to run %lld: see wattlaw show %s\n", n - LISTED_RUNS, (long long)im->im.runs[n - 1].run,
                  im->o->store);
-    else if (n > RUNS)
-        wl_print("and %zu more runs\n", n - RUNS);
+    else if (n > LISTED_RUNS)
+        wl_print("and %zu more runs\n", n - LISTED_RUNS);
 }
 
 /* ---- JSON ---- */
@@ -363,6 +424,13 @@ static void add_run(const struct import *im, size_t i, struct wl_json *o)
         wl_json_add_real(o, "energy_lo_j", im->rows[i].energy_lo_j);
         wl_json_add_real(o, "energy_hi_j", im->rows[i].energy_hi_j);
         wl_json_add_str(o, "why_no_energy", run->why_no_energy);
+    } else if (run->is_row) {
+        wl_json_add_real(o, "energy_j", run->energy_j);
+        wl_json_add_str(o, "why_no_energy", run->why_no_energy);
+    }
+    if (run->is_row) {
+        wl_json_add_bool(o, "estimated", run->estimated);
+        wl_cmd_settings_json(&run->set, wl_json_add_object(o, "settings"));
     }
     wl_json_add_real(o, "period_s", run->period_s);
     wl_json_add_int(o, "readings", (int64_t)run->readings);
@@ -420,9 +488,10 @@ const struct wl_cmd wl_cmd_import = {
             "dcgmi,\n"
             "dcgm-exporter, Prometheus, perun, jpwr, PTDaemon, WattAMeter, Alumet, nvtop) become one run with the energy "
             "of each\n"
-            "device; of a table of results each row becomes a run. What is left out is said with its line and reason. The "
-            "same file\n"
-            "is imported once. Imported runs are marked in all commands.\n"
+            "device; of a table of results (Zeus, MLPerf, CARAML, CodeCarbon, Slurm, EAR, carbontracker) each row becomes a "
+            "run. What\n"
+            "is left out is said with its line and reason. The same file is imported once. Imported runs are marked in all "
+            "commands.\n"
             "\n"
             "    wattlaw import smi.csv --timezone Europe/Berlin --name train --workers 4\n"
             "    wattlaw import --dry-run results/\n"

@@ -45,7 +45,10 @@ struct wl_import_run {
     int64_t run;            /* in the store; 0: dry run */
     const char *label;      /* of a file with several: "round 1"; NULL: none */
     const struct wl_import_format *format;
-    bool is_row;            /* of a table: `channels` and `device` are empty */
+    bool is_row;            /* of a table: `channels` and `device` are empty, and the next ones are known */
+    double energy_j;        /* sum of its energies, or NAN with why_no_energy; of a row with readings NAN in a dry run */
+    bool estimated;         /* of that */
+    struct wl_settings set; /* texts of the call's arena */
     const char *hosts;      /* "n1", "n1 and 3 more", "unknown" */
     int64_t from_ns, to_ns; /* since 1970, or since the start where `undated` */
     bool undated;           /* the file has no dates */

@@ -51,7 +51,7 @@ struct wl_table_row {
     /* Of a row without epochs: what a law reads as its observation. */
     double steps, samples, tokens; /* of all workers, in steps_s */
     double steps_s;                /* NAN: all of time_s */
-    const char *failed;            /* why the run is no observation: "aborted"; NULL: it is one */
+    const char *failed;            /* why laws must not use the run: "aborted"; NULL: they may */
 };
 extern const struct wl_table_row wl_table_row_none;
 

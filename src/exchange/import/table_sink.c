@@ -23,7 +23,10 @@ const struct wl_table_row wl_table_row_none = {
     .steps_s = NAN,
 };
 
-enum { LONGEST_S = 1000 * 365 * 86400LL }; /* of a row: what ends before the year 2262 fits into ns */
+#define LONGEST_S  1e9        /* of a row: 31 years */
+#define LAST_NS    (1LL << 62) /* of a store: the year 2116 */
+#define MOST_COUNT 1e15
+#define MOST_J     1e18
 
 /* ---- what the row is ---- */
 
@@ -43,7 +46,7 @@ static struct wl_settings settings_of(struct wl_import *im, const struct wl_tabl
 {
     const struct wl_import_opts *o = im->opts;
     struct wl_settings set = row->set;
-    if (o->named || !set.workload) set.workload = o->set->workload;
+    if (o->named || !set.workload) set.workload = o->named ? o->set->workload : wl_path_base(im->in->path);
     for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
         if (r->type == WL_SETTING_TEXT || r->type == WL_SETTING_CHOICE) continue;
         const double said = wl_setting_real(r, o->set), own = wl_setting_real(r, &set);
@@ -251,13 +254,16 @@ static int store_row(struct wl_import *im, const struct wl_table_row *row, const
 {
     struct wl_energy_row *energies = wl_new_array(a, struct wl_energy_row, row->n_energies);
     struct wl_span_row span;
+    struct wl_load_row load = wl_load_none;
+    load.why = "the file does not say";
     struct wl_derived derived = { .actual = wl_settings_none,
                                   .epochs = row->epochs,
                                   .n_epochs = row->n_epochs,
                                   .energies = energies,
                                   .n_energies = row->n_energies,
                                   .metrics = row->metrics,
-                                  .n_metrics = row->n_metrics };
+                                  .n_metrics = row->n_metrics,
+                                  .load = &load };
     struct wl_run_begin begin = { .host = host_of(im, row, first_host(row)),
                                   .boot_id = "import",
                                   .command = wl_import_command(im),
@@ -298,11 +304,20 @@ static size_t devices_of(const struct wl_table_row *row)
     return n;
 }
 
-static struct wl_import_run describe(struct wl_import *im, const struct wl_table_row *row)
+static struct wl_settings keep_settings(const struct wl_settings *set, struct wl_arena *a)
 {
-    bool estimated;
+    struct wl_settings kept = *set;
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        const char *text = r->type == WL_SETTING_TEXT ? wl_setting_string(r, set) : NULL;
+        if (text) wl_setting_set_string(r, &kept, wl_strdup(a, text));
+    }
+    kept.extra = set->extra ? wl_strdup(a, set->extra) : NULL;
+    return kept;
+}
+
+static struct wl_import_run describe(struct wl_import *im, const struct wl_table_row *row, const struct wl_settings *set)
+{
     const char *why;
-    const double energy_j = energy_of(row, &estimated, &why);
     struct wl_import_run run = {
         .label = wl_strdup(im->a, row->part),
         .format = im->format,
@@ -312,8 +327,10 @@ static struct wl_import_run describe(struct wl_import *im, const struct wl_table
         .from_ns = row->start_ns == WL_NO_NS ? 0 : row->start_ns,
         .period_s = NAN,
         .devices = devices_of(row),
-        .why_no_energy = isnan(energy_j) && !row->n_series ? wl_strdup(im->a, why) : NULL,
+        .set = keep_settings(set, im->a),
     };
+    run.energy_j = energy_of(row, &run.estimated, &why);
+    if (isnan(run.energy_j) && !row->n_series) run.why_no_energy = wl_strdup(im->a, why);
     run.to_ns = run.from_ns + ns_of(row->time_s);
     return run;
 }
@@ -327,23 +344,54 @@ static bool is_outside(struct wl_import *im, const struct wl_table_row *row)
     return outside;
 }
 
+/* A count that may be missing. */
+static bool is_count(double n) { return isnan(n) || (n >= 0 && n <= MOST_COUNT); }
+
+static bool is_time(double s) { return s > 0 && s <= LONGEST_S; }
+
+static bool is_instant(int64_t t_ns) { return t_ns == WL_NO_NS || (t_ns >= 0 && t_ns < LAST_NS - (int64_t)LONGEST_S * WL_NS_PER_S); }
+
+/* What no run can have, as of a damaged file; NULL: it is all right. */
+static const char *impossible(const struct wl_table_row *row, struct wl_arena *a)
+{
+    if (!is_time(row->time_s)) return wl_strf(a, "a time of %g s", row->time_s);
+    if (!is_instant(row->start_ns)) return "a start before 1970 or after the year 2084";
+    if (!isnan(row->steps_s) && !(row->steps_s > 0 && row->steps_s <= row->time_s)) return wl_strf(a, "steps that take %g s of %g s",
+                                                                                                  row->steps_s, row->time_s);
+    if (!is_count(row->steps) || !is_count(row->samples) || !is_count(row->tokens)) return "a number of steps, samples or tokens beyond 10^15";
+    for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
+        if (r->type == WL_SETTING_TEXT || r->type == WL_SETTING_CHOICE) continue;
+        const double v = wl_setting_real(r, &row->set);
+        const bool whole = r->type == WL_SETTING_REAL || v == floor(v);
+        if (!isnan(v) && !(v > 0 && v <= 1e9 && whole)) return wl_strf(a, "%s: %g", r->name, v);
+    }
+    for (size_t i = 0; i < row->n_energies; i++)
+        if (!isnan(row->energies[i].energy_j) && !(row->energies[i].energy_j >= 0 && row->energies[i].energy_j <= MOST_J))
+            return wl_strf(a, "an energy of %s of %g J", row->energies[i].uuid, row->energies[i].energy_j);
+    for (size_t i = 0; i < row->n_epochs; i++)
+        if (!is_time(row->epochs[i].time_s) || !is_count(row->epochs[i].samples)) return wl_strf(a, "epoch %lld", (long long)row->epochs[i].epoch);
+    return NULL;
+}
+
 int wl_table_add(struct wl_import *im, const struct wl_table_row *row, struct wl_err *e)
 {
     const char *option;
     if (option_beyond_rows(im->opts, &option))
         return wl_fail(e, WL_EUSAGE, "%s: --%s is for readings over time, and %s is a table of results", im->in->path, option,
                        im->format->name);
-    if (!(row->time_s > 0) || row->time_s > LONGEST_S / 10.0) {
-        wl_import_reject(im, "%s: a time of %g s is not that of a run", row->part, row->time_s);
-        return 0;
-    }
     if (row->start_ns != WL_NO_NS && is_outside(im, row)) return 0;
     struct wl_arena *a = wl_arena_new(im->a);
+    const char *why = impossible(row, a);
+    if (why) {
+        wl_import_reject(im, "%s: %s is not that of a run", row->part, why);
+        wl_arena_free(a);
+        return 0;
+    }
     const char *content = content_of(im, row, a);
     int rc = is_known(im, content, e);
     if (rc == 0) {
         const struct wl_settings set = settings_of(im, row);
-        struct wl_import_run run = describe(im, row);
+        struct wl_import_run run = describe(im, row, &set);
         if (im->store) rc = store_row(im, row, &set, &run, a, e);
         if (rc == 0 && im->store) rc = store_source(im, row, run.run, content, e);
         if (rc == 0) {

@@ -13,12 +13,12 @@ struct wl_table_csv {
     const char *column[WL_TABLE_COLUMNS];
     int n;         /* columns */
     int64_t rows;  /* read so far, rejected ones among them */
-    bool ragged;   /* the separator stands behind each field, the last one too: sacct -p */
+    bool ragged;   /* a separator follows each field, the last one too: sacct -p */
     struct wl_arena *a; /* of the names */
 };
 
-/* Reads the header, the first line that is no comment. `first`: a column that it must have. WL_EINVAL: it has not, or has a column
- * twice. */
+/* Reads the header, the first line that is not a comment. `first`: a column that it must have. WL_EINVAL: it is missing, or a column is
+ * there twice. */
 int wl_table_csv_open(struct wl_table_csv *t, struct wl_import *im, char separator, const char *first, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
 

@@ -16,7 +16,7 @@ static void name_from_file(struct wl_import *im, struct wl_table_row *row, struc
     if (!second || first == base || second == first + 1 || !wl_str_starts(second + 1, "gpu")) return;
     row->set.hardware = wl_strndup(a, base, (size_t)(first - base));
     row->set.workload = wl_strndup(a, first + 1, (size_t)(second - first - 1));
-    wl_import_note(im, "hardware and workload are from the names of the files, as in %s", base);
+    wl_import_note(im, "hardware and workload are from the names of the files, HARDWARE+WORKLOAD+gpu0,1.csv");
 }
 
 /* ---- windows ---- */

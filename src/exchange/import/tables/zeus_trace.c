@@ -12,7 +12,7 @@ static const char *hardware_of(struct wl_import *im, struct wl_arena *a)
     static const char prefix[] = "summary_power_";
     const char *base = wl_path_base(im->in->path), *dot = strrchr(base, '.');
     if (!wl_str_starts(base, prefix) || !dot || dot <= base + strlen(prefix)) return NULL;
-    wl_import_note(im, "the hardware is from the names of the files, as in %s", base);
+    wl_import_note(im, "the hardware is from the names of the files, summary_power_HARDWARE.csv");
     return wl_strndup(a, base + strlen(prefix), (size_t)(dot - base) - strlen(prefix));
 }
 
