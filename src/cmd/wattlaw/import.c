@@ -20,19 +20,19 @@ struct import_options {
 
 /* What wl_clock_parse takes. */
 #define TIMES "as 2026-01-31T12:00:00Z (UTC without an offset) or seconds since 1970"
-#define TEXT(name_, unit_, help_)                                                                                      \
-    {                                                                                                                  \
-        .name = #name_, .type = WL_STR, .offset = offsetof(struct import_options, name_), .unit = unit_, .help = help_ \
-    }
-#define LIST(name_, help_)                                                                               \
-    {                                                                                                    \
-        .name = #name_, .type = WL_STRS, .offset = offsetof(struct import_options, name_), .help = help_ \
-    }
-#define COUNT(option_, field_, unit_, help_)                                                                      \
-    {                                                                                                             \
-        .name = option_, .type = WL_INT, .offset = offsetof(struct import_options, field_), .def = "0", .min = 0, \
-        .max = WL_NO_MAX, .unit = unit_, .help = help_                                                            \
-    }
+#define TEXT(name_, unit_, help_) \
+    { .name = #name_, .type = WL_STR, .offset = offsetof(struct import_options, name_), .unit = unit_, .help = help_ }
+#define LIST(name_, help_) \
+    { .name = #name_, .type = WL_STRS, .offset = offsetof(struct import_options, name_), .help = help_ }
+#define COUNT(option_, field_, unit_, help_)             \
+    { .name = option_,                                   \
+      .type = WL_INT,                                    \
+      .offset = offsetof(struct import_options, field_), \
+      .def = "0",                                        \
+      .min = 0,                                          \
+      .max = WL_NO_MAX,                                  \
+      .unit = unit_,                                     \
+      .help = help_ }
 
 static const struct wl_opt import_rows[] = {
     { .name = "store",
@@ -268,8 +268,8 @@ static void print_channels(const struct wl_import_run *run, struct wl_arena *a)
 static void print_dry_run(const struct import *im, size_t i)
 {
     const struct wl_import_run *run = &im->im.runs[i];
-    wl_print("%s%s%s: %s, from %s; nothing is stored\n", "not stored", run->label ? ", " : "", run->label ? run->label : "",
-             what_text(run, duration_s(run), im->a), run->format->name);
+    wl_print("%s%s%s: %s, from %s; nothing is stored\n", "not stored", run->label ? ", " : "",
+             run->label ? run->label : "", what_text(run, duration_s(run), im->a), run->format->name);
     if (run->n_channels) print_channels(run, im->a);
 }
 
@@ -329,8 +329,9 @@ static void add_row(const struct import *im, size_t i, struct wl_table *t)
     wl_table_real(t, run->set.power_cap_w, 4);
     wl_table_real(t, duration_s(run), 5);
     const struct wl_amount energy =
-        im->rows ? wl_cmd_run_energy(&im->rows[i]) :
-                   wl_amount_between(run->energy_j, NAN, NAN, "J", WL_IMPORTED | (run->estimated ? WL_ESTIMATED : WL_MEASURED));
+        im->rows ? wl_cmd_run_energy(&im->rows[i])
+                 : wl_amount_between(run->energy_j, NAN, NAN, "J",
+                                     WL_IMPORTED | (run->estimated ? WL_ESTIMATED : WL_MEASURED));
     wl_table_provenance(t, energy.from);
     wl_table_amount(t, &energy, 5);
     wl_table_cell(t, run->why_no_energy);
@@ -348,8 +349,8 @@ static void print_rows(const struct import *im)
 {
     const size_t n = im->im.n_runs;
     struct wl_table t = wl_table_new(im->a);
-    wl_print("%s of %s%s%s\n\n", wl_format_count(n, "run", im->a), im->im.runs[0].format->title, im->store ? " in " : "",
-             im->store ? wl_store_path(im->store) : "; nothing is stored");
+    wl_print("%s of %s%s%s\n\n", wl_format_count(n, "run", im->a), im->im.runs[0].format->title,
+             im->store ? " in " : "", im->store ? wl_store_path(im->store) : "; nothing is stored");
     add_row_columns(&t, im->store);
     for (size_t i = 0; i < n && i < LISTED_RUNS; i++) add_row(im, i, &t);
     for (size_t i = 0; i < t.columns; i++) hide_if_empty(&t, i);
@@ -370,8 +371,8 @@ static void print_runs(const struct import *im)
             print_dry_run(im, i);
     }
     if (n > LISTED_RUNS && im->store)
-        wl_print("and %zu more runs, up to run %lld: see wattlaw show %s\n", n - LISTED_RUNS, (long long)im->im.runs[n - 1].run,
-                 im->o->store);
+        wl_print("and %zu more runs, up to run %lld: see wattlaw show %s\n", n - LISTED_RUNS,
+                 (long long)im->im.runs[n - 1].run, im->o->store);
     else if (n > LISTED_RUNS)
         wl_print("and %zu more runs\n", n - LISTED_RUNS);
 }
@@ -484,19 +485,21 @@ const struct wl_cmd wl_cmd_import = {
     .name = "import",
     .usage = "[options] FILE...",
     .help = "import the measurements of other tools into a store, as runs",
-    .more = "A FILE is recognised by its content; a folder stands for the files in it. Readings over time (nvidia-smi, "
-            "dcgmi,\n"
-            "dcgm-exporter, Prometheus, perun, jpwr, PTDaemon, WattAMeter, Alumet, nvtop) become one run with the energy "
-            "of each\n"
-            "device; of a table of results (Zeus, MLPerf, CARAML, CodeCarbon, Slurm, EAR, carbontracker) each row becomes a "
-            "run. What\n"
-            "is left out is said with its line and reason. The same file is imported once. Imported runs are marked in all "
-            "commands.\n"
-            "\n"
-            "    wattlaw import smi.csv --timezone Europe/Berlin --name train --workers 4\n"
-            "    wattlaw import --dry-run results/\n"
-            "    wattlaw import n1.json --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z\n"
-            "    wattlaw import bare.csv --columns index,timestamp,power.draw",
+    .more =
+        "A FILE is recognised by its content; a folder stands for the files in it. Readings over time (nvidia-smi, "
+        "dcgmi,\n"
+        "dcgm-exporter, Prometheus, perun, jpwr, PTDaemon, WattAMeter, Alumet, nvtop) become one run with the energy "
+        "of each\n"
+        "device; of a table of results (Zeus, MLPerf, CARAML, CodeCarbon, Slurm, EAR, carbontracker) each row becomes "
+        "a "
+        "run. What\n"
+        "is left out is said with its line and reason. The same file is imported once. Imported runs are marked in all "
+        "commands.\n"
+        "\n"
+        "    wattlaw import smi.csv --timezone Europe/Berlin --name train --workers 4\n"
+        "    wattlaw import --dry-run results/\n"
+        "    wattlaw import n1.json --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z\n"
+        "    wattlaw import bare.csv --columns index,timestamp,power.draw",
     .options = import_rows,
     .options_size = sizeof(struct import_options),
     .run = run,
