@@ -16,10 +16,14 @@ const char *wl_provenance_word(enum wl_provenance from)
 
 const char *wl_provenance_mark(enum wl_provenance from)
 {
-    static const char *const marks[] = {
-        "",           " (estimated)",           " (simulated)",           " (estimated, simulated)",
-        " (imported)", " (imported, estimated)", " (imported, simulated)", " (imported, estimated, simulated)"
-    };
+    static const char *const marks[] = { "",
+                                         " (estimated)",
+                                         " (simulated)",
+                                         " (estimated, simulated)",
+                                         " (imported)",
+                                         " (imported, estimated)",
+                                         " (imported, simulated)",
+                                         " (imported, estimated, simulated)" };
     return marks[from];
 }
 

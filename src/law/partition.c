@@ -53,7 +53,8 @@ static void by_setting(struct wl_law_split *s)
     }
 }
 
-/* What other tools measured (the column `source` of a store) is never in a group with what wattlaw did, and is named. */
+/* What other tools measured (the column `source` of a store) is never in a group with what wattlaw did, and is named.
+ */
 static void by_source(struct wl_law_split *s)
 {
     struct wl_obs_column column;

@@ -1,5 +1,6 @@
-/* Any bytes as a file of each format that is imported: read or refused with a message, and never two formats without one. The
- * dry run reads all that a stored one does; a store of its own would make a mutation cost ten times as much. */
+/* Any bytes as a file of each format that is imported: read or refused with a message, and never two formats without
+ * one. The dry run reads all that a stored one does; a store of its own would make a mutation cost ten times as much.
+ */
 #include "fuzz.h"
 
 #include "exchange/exchange.h"

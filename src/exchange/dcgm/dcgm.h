@@ -52,8 +52,9 @@ struct wl_dcgm {
     struct wl_strs notes;       /* missing values and their reasons */
 };
 
-/* Reads a file, whose path is for messages, and appends to *out (initially zero): the text of dcgm-exporter, one scrape or many
- * concatenated, the output of `dcgmi dmon`, or the JSON of Prometheus. WL_EINVAL: it has no DCGM field, or no times. */
+/* Reads a file, whose path is for messages, and appends to *out (initially zero): the text of dcgm-exporter, one scrape
+ * or many concatenated, the output of `dcgmi dmon`, or the JSON of Prometheus. WL_EINVAL: it has no DCGM field, or no
+ * times. */
 int wl_dcgm_read(FILE *f, const char *path, const struct wl_dcgm_opts *opts, struct wl_dcgm *out, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 

@@ -45,8 +45,8 @@ static int crc_of_file(const char *path, uint32_t *crc, struct wl_arena *a, stru
     return rc;
 }
 
-/* 1: the content is one of this call's files, or in the store as *run; 0: it is new. Its CRC is only computed where there is a
- * file of the same size. */
+/* 1: the content is one of this call's files, or in the store as *run; 0: it is new. Its CRC is only computed where
+ * there is a file of the same size. */
 static int is_known(struct wl_import *im, const char *path, int64_t *run, struct wl_arena *a, struct wl_err *e)
 {
     struct stat st;
@@ -86,7 +86,8 @@ static int find_format(struct wl_import *im, const struct wl_import_head *head, 
 static const char *without_path(const char *message, const char *path)
 {
     size_t n = strlen(path);
-    return strncmp(message, path, n) == 0 && message[n] == ':' ? message + n + 1 + strspn(message + n + 1, " ") : message;
+    return strncmp(message, path, n) == 0 && message[n] == ':' ? message + n + 1 + strspn(message + n + 1, " ")
+                                                               : message;
 }
 
 /* Nothing of a file was taken: why, by its first line that could have been. */
@@ -102,10 +103,8 @@ static int fail_empty(const struct wl_import *im, size_t rejected, struct wl_err
 
 static int read_as(struct wl_import *im, struct wl_arena *a, struct wl_err *e)
 {
-    const size_t taken = im->report.taken, rejected = im->report.n_rejected, passed = im->series->n_unwanted +
-                                                                                     im->series->n_outside +
-                                                                                     im->report.duplicates +
-                                                                                     im->n_known_rows;
+    const size_t taken = im->report.taken, rejected = im->report.n_rejected,
+                 passed = im->series->n_unwanted + im->series->n_outside + im->report.duplicates + im->n_known_rows;
     struct wl_slice rest;
     int rc = 0;
     if (im->opts->each || im->series->label) rc = wl_series_finish(im, e);
@@ -150,6 +149,8 @@ static int read_file(struct wl_import *im, const char *path, enum named named, s
         im->known_run = run ? run : im->known_run;
     }
     if (rc == 0 && known == 0) rc = wl_lines_open(&in, path, a, e);
+    in.on_block = im->opts->on_block;
+    in.ctx = im->opts->ctx;
     if (rc == 0 && known == 0) rc = wl_lines_peek(&in, WL_IMPORT_HEAD, &head, e);
     if (rc == 0 && known == 0) {
         const struct wl_import_head h = {
@@ -224,13 +225,13 @@ static int store_notes(struct wl_import *im, const struct wl_import_run *run, st
 {
     const struct wl_import_report *r = &im->report;
     int rc = run->is_log ? 0 : /* it has its own */
-                           note(im, run->run, "info",
-                                wl_strf(im->a, "measured by %s, imported by wattlaw %s", run->format->title, WL_VERSION), e);
+                 note(im, run->run, "info",
+                      wl_strf(im->a, "measured by %s, imported by wattlaw %s", run->format->title, WL_VERSION), e);
     for (size_t i = 0; i < r->notes.n && rc == 0; i++) rc = note(im, run->run, "warn", r->notes.v[i], e);
     if (run->is_row) return rc; /* what was left out was of other rows */
     for (size_t i = 0; i < r->missing.n && rc == 0; i++)
-        rc = note(im, run->run, "warn", wl_strf(im->a, "%s: %zu readings are missing", r->missing.v[i].what,
-                                                r->missing.v[i].n), e);
+        rc = note(im, run->run, "warn",
+                  wl_strf(im->a, "%s: %zu readings are missing", r->missing.v[i].what, r->missing.v[i].n), e);
     for (size_t i = 0; i < r->rejected.n && rc == 0; i++)
         rc = note(im, run->run, "warn", wl_strf(im->a, "left out: %s", r->rejected.v[i]), e);
     return rc;

@@ -30,9 +30,11 @@ static int fill(struct wl_lines *r, struct wl_err *e)
     r->from = 0;
     size_t room = r->cap - 1 - r->to;
     ssize_t n;
-    while ((n = read(r->fd, r->buf + r->to, room < BLOCK ? room : BLOCK)) < 0 && errno == EINTR) {}
+    while ((n = read(r->fd, r->buf + r->to, room < BLOCK ? room : BLOCK)) < 0 && errno == EINTR) {
+    }
     if (n < 0) return wl_fail_errno(e, "%s: cannot read", r->path);
     r->crc = wl_crc32c(r->crc, r->buf + r->to, (size_t)n);
+    if (r->on_block) r->on_block(r->ctx, (size_t)n);
     bool first = r->bytes == 0 && r->to == 0;
     r->bytes += n;
     r->to += (size_t)n;

@@ -16,11 +16,13 @@ enum { WL_LINE_MAX = 1 << 20 }; /* bytes; a longer line is an error */
 /* A file that is read. Ends of lines are LF or CRLF; a byte-order mark of UTF-8 is skipped. */
 struct wl_lines {
     const char *path;
-    int64_t line;   /* number of the latest line, from 1 */
-    int64_t bytes;  /* read so far */
-    uint32_t crc;   /* CRC-32C of these */
-    bool whole;     /* the latest line had its end: the last one of a file that was cut has none */
-    bool nul;       /* the latest line holds a NUL byte */
+    int64_t line;  /* number of the latest line, from 1 */
+    int64_t bytes; /* read so far */
+    uint32_t crc;  /* CRC-32C of these */
+    bool whole;    /* the latest line had its end: the last one of a file that was cut has none */
+    bool nul;      /* the latest line holds a NUL byte */
+    void (*on_block)(void *ctx, size_t bytes); /* (optional) called for each block that was read */
+    void *ctx;
     int fd;
     char *buf; /* [cap] of which [from, to) is not returned yet */
     size_t cap, from, to;

@@ -48,12 +48,12 @@ double wl_import_unit(struct wl_slice unit, const char *to)
     static const struct {
         const char *unit, *to;
         double scale;
-    } units[] = { { "mW", "W", 1e-3 },     { "uW", "W", 1e-6 },       { "µW", "W", 1e-6 },     { "kW", "W", 1e3 },
-                  { "mJ", "J", 1e-3 },     { "uJ", "J", 1e-6 },       { "µJ", "J", 1e-6 },     { "kJ", "J", 1e3 },
-                  { "Wh", "J", 3600 },     { "kWh", "J", 3.6e6 },     { "mWh", "J", 3.6 },     { "nJ", "J", 1e-9 },
-                  { "Hz", "MHz", 1e-6 },   { "kHz", "MHz", 1e-3 },    { "KHz", "MHz", 1e-3 },  { "GHz", "MHz", 1e3 },
-                  { "C", "°C", 1 },        { "KiB", "B", 1024 },      { "MiB", "B", 0x1p20 },  { "GiB", "B", 0x1p30 },
-                  { "kB", "B", 1e3 },      { "MB", "B", 1e6 },        { "GB", "B", 1e9 },      { "bytes", "B", 1 },
+    } units[] = { { "mW", "W", 1e-3 },   { "uW", "W", 1e-6 },    { "µW", "W", 1e-6 },    { "kW", "W", 1e3 },
+                  { "mJ", "J", 1e-3 },   { "uJ", "J", 1e-6 },    { "µJ", "J", 1e-6 },    { "kJ", "J", 1e3 },
+                  { "Wh", "J", 3600 },   { "kWh", "J", 3.6e6 },  { "mWh", "J", 3.6 },    { "nJ", "J", 1e-9 },
+                  { "Hz", "MHz", 1e-6 }, { "kHz", "MHz", 1e-3 }, { "KHz", "MHz", 1e-3 }, { "GHz", "MHz", 1e3 },
+                  { "C", "°C", 1 },      { "KiB", "B", 1024 },   { "MiB", "B", 0x1p20 }, { "GiB", "B", 0x1p30 },
+                  { "kB", "B", 1e3 },    { "MB", "B", 1e6 },     { "GB", "B", 1e9 },     { "bytes", "B", 1 },
                   { "percent", "%", 1 } };
     if (unit.n == 0 || wl_slice_eq(unit, to)) return 1;
     for (size_t i = 0; i < WL_COUNT(units); i++)

@@ -8,7 +8,13 @@ static bool is_compressed(const struct wl_import_head *h, struct wl_arena *a)
     static const struct {
         const char *bytes;
         size_t n;
-    } magic[] = { { "\x1f\x8b", 2 }, { "BZh", 3 }, { "\xfd" "7zXZ", 5 }, { "\x28\xb5\x2f\xfd", 4 }, { "PK\x03\x04", 4 } };
+    } magic[] = { { "\x1f\x8b", 2 },
+                  { "BZh", 3 },
+                  { "\xfd"
+                    "7zXZ",
+                    5 },
+                  { "\x28\xb5\x2f\xfd", 4 },
+                  { "PK\x03\x04", 4 } };
     (void)a;
     for (size_t i = 0; i < WL_COUNT(magic); i++)
         if (h->n >= magic[i].n && memcmp(h->text, magic[i].bytes, magic[i].n) == 0) return true;
@@ -93,15 +99,19 @@ const struct wl_import_refusal wl_import_refusals[] = {
     { is_blank, "the file is empty but for blanks" },
     { is_compressed, "a compressed file: unpack it first, as in zcat FILE | wattlaw import /dev/stdin" },
     { is_hdf5, "an HDF5 file, which is not read: perun export writes the same readings as CSV" },
-    { is_counter_list, "the list of fields that dcgm-exporter is to read, without measurements: import what it answers" },
+    { is_counter_list,
+      "the list of fields that dcgm-exporter is to read, without measurements: import what it answers" },
     { is_nvml_mock, "the description of a GPU for a simulated NVML, without measurements" },
     { is_geopm, "a report of GEOPM, which has means of regions and not the readings they are from" },
     { is_perun_tree, "the list of what is in an HDF5 file of perun, without measurements: import its CSV" },
     { is_perun_report, "perun's report for people: import the CSV or JSON of perun export" },
-    { is_perun_bench, "perun's means of all rounds, for github-action-benchmark: import the CSV or JSON of perun export" },
+    { is_perun_bench,
+      "perun's means of all rounds, for github-action-benchmark: import the CSV or JSON of perun export" },
     { is_jpwr_totals, "the totals that jpwr computed, without times: import the power.*.csv next to it" },
-    { is_train_trace, "a training trace of the Zeus paper, which has epochs to a target and neither times nor energies" },
-    { is_mlperf_power, "the power of a node in an MLPerf run, which is read together with the result log in its folder" },
+    { is_train_trace,
+      "a training trace of the Zeus paper, which has epochs to a target and neither times nor energies" },
+    { is_mlperf_power,
+      "the power of a node in an MLPerf run, which is read together with the result log in its folder" },
     { is_number_alone, "a single number, without a time or a unit" },
     { NULL, NULL },
 };

@@ -17,14 +17,14 @@ struct wl_import_counts {
 };
 
 struct wl_import_report {
-    size_t taken;                  /* readings and rows, of all files */
-    struct wl_strs rejected;       /* the first lines that were left out: "FILE:12: ..." */
-    size_t n_rejected;             /* of all */
+    size_t taken;                        /* readings and rows, of all files */
+    struct wl_strs rejected;             /* the first lines that were left out: "FILE:12: ..." */
+    size_t n_rejected;                   /* of all */
     struct wl_import_counts missing;     /* readings without a value: "power_w: [N/A]" */
     struct wl_import_counts passed_over; /* readable and not imported: "column pstate", "MIG instance" */
-    size_t duplicates;             /* readings of an instant that had one */
-    struct wl_strs notes;          /* what else a reader of the numbers should know; each once */
-    const char *tool;              /* and its version, as the file says: "perun 0.9.1"; NULL: it does not */
+    size_t duplicates;                   /* readings of an instant that had one */
+    struct wl_strs notes;                /* what else a reader of the numbers should know; each once */
+    const char *tool;                    /* and its version, as the file says: "perun 0.9.1"; NULL: it does not */
 };
 
 /* Counts n more of a kind; the text is copied. */

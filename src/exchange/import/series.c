@@ -104,7 +104,8 @@ static void count_missing(struct wl_series_channel *c, const char *why)
 }
 
 /* A RAPL counter has 32 bits of an energy unit of 2^-14 J or, on older and on server processors, of 2^-16 J (Intel SDM
- * volume 3B, 15.10). The lap whose rate is nearest to the usual one counts; a decrease that no lap explains is a reset. */
+ * volume 3B, 15.10). The lap whose rate is nearest to the usual one counts; a decrease that no lap explains is a reset.
+ */
 static double lap_of(const struct wl_series_channel *c, int64_t t_ns, double value)
 {
     static const double laps[] = { 0x1p32 * 0x1p-14, 0x1p32 * 0x1p-16 };
@@ -124,7 +125,8 @@ static double unwrapped(struct wl_import *im, struct wl_series_channel *c, int64
         c->laps += lap;
         c->n_laps += lap > 0;
         if (lap == 0 && c->n_resets++ == 0)
-            wl_import_note(im, "%s: %s decreases at %s:%lld: the counter was reset, and gives no energy of the whole run",
+            wl_import_note(im,
+                           "%s: %s decreases at %s:%lld: the counter was reset, and gives no energy of the whole run",
                            im->series->devices[c->pub.device].uuid, c->pub.of.quantity, im->in->path,
                            (long long)im->in->line);
     } else if (t_ns > c->last_ns && !isnan(c->last)) {

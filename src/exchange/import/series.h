@@ -32,14 +32,16 @@ struct wl_import_channel {
     double mean; /* of the values, each counted once; of a counter the difference of last and first */
 };
 
-enum { WL_SERIES_UNWANTED = -1 }; /* a device that --gpus leaves out: wl_series_add counts its readings and drops them */
+enum {
+    WL_SERIES_UNWANTED = -1
+}; /* a device that --gpus leaves out: wl_series_add counts its readings and drops them */
 
 /* The index of a device or channel, made when missing. Texts are copied. */
 int wl_series_device(struct wl_import *im, const struct wl_import_device *device);
 int wl_series_channel(struct wl_import *im, int device, const struct wl_import_quantity *of);
 
-/* A reading. t_ns: since 1970. A value that is NAN is stored as missing; wl_series_missing says why. Negative energies and
- * powers, shares above 100 % and numbers beyond 1e15 are missing too, as sentinels. */
+/* A reading. t_ns: since 1970. A value that is NAN is stored as missing; wl_series_missing says why. Negative energies
+ * and powers, shares above 100 % and numbers beyond 1e15 are missing too, as sentinels. */
 int wl_series_add(struct wl_import *im, int channel, int64_t t_ns, double value, struct wl_err *e) WL_MUST_CHECK;
 /* why: static; NULL: a note has said it. */
 int wl_series_missing(struct wl_import *im, int channel, int64_t t_ns, const char *why, struct wl_err *e) WL_MUST_CHECK;

@@ -5,22 +5,22 @@
 #include "exchange/import/import.h"
 
 enum {
-    WL_SERIES_HELD = 256,     /* readings of a channel that are stored at once */
-    WL_SERIES_DEVICES = 4096, /* of a run, */
-    WL_SERIES_RUNS = 10000,   /* and runs of a call: more is a file of something else */
-    WL_SERIES_REASONS = 8,  /* of missing readings of a channel */
-    WL_SERIES_STEPS = 4096, /* intervals, from which the usual one is taken, */
+    WL_SERIES_HELD = 256,              /* readings of a channel that are stored at once */
+    WL_SERIES_DEVICES = 4096,          /* of a run, */
+    WL_SERIES_RUNS = 10000,            /* and runs of a call: more is a file of something else */
+    WL_SERIES_REASONS = 8,             /* of missing readings of a channel */
+    WL_SERIES_STEPS = 4096,            /* intervals, from which the usual one is taken, */
     WL_SERIES_CHANNELS_WITH_STEPS = 64 /* of so many channels */
 };
 
 struct wl_series_channel {
     struct wl_import_channel pub;
-    double least, most;              /* values beyond are missing */
-    int64_t last_ns;                 /* time of the previous reading; INT64_MIN: none */
-    size_t n;                        /* values */
-    double first, latest, sum;       /* of the values, unwrapped */
-    double last, rate;               /* of a counter: its latest value as read, and growth per second */
-    double laps;                     /* what its wraps add */
+    double least, most;        /* values beyond are missing */
+    int64_t last_ns;           /* time of the previous reading; INT64_MIN: none */
+    size_t n;                  /* values */
+    double first, latest, sum; /* of the values, unwrapped */
+    double last, rate;         /* of a counter: its latest value as read, and growth per second */
+    double laps;               /* what its wraps add */
     size_t n_laps, n_resets;
     struct wl_import_count why[WL_SERIES_REASONS]; /* of missing readings */
     size_t n_why;
@@ -54,8 +54,8 @@ void wl_series_new(struct wl_import *im, size_t first_source);
 /* Stores what is held of a channel, inside of the open transaction. */
 int wl_series_flush(struct wl_import *im, struct wl_series_channel *c, struct wl_err *e) WL_MUST_CHECK;
 
-/* The run has been read: stores it with its energies, adds it to im->runs, and begins a new one without a label. WL_EINVAL: it
- * has no value, or all are of one instant. Without any channel there is no run. */
+/* The run has been read: stores it with its energies, adds it to im->runs, and begins a new one without a label.
+ * WL_EINVAL: it has no value, or all are of one instant. Without any channel there is no run. */
 int wl_series_finish(struct wl_import *im, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

@@ -1,5 +1,5 @@
-/* The readings of a run as devices, channels and samples of a store, and the energies that follow from them. The run's clock is
- * the calendar: ns since 1970. */
+/* The readings of a run as devices, channels and samples of a store, and the energies that follow from them. The run's
+ * clock is the calendar: ns since 1970. */
 #include "exchange/import/series_state.h"
 #include "run/run.h"
 
@@ -69,8 +69,8 @@ static bool is_energetic(const struct wl_series_channel *c)
     return wl_str_eq(c->pub.of.unit, "W") || wl_str_eq(c->pub.of.unit, "J");
 }
 
-/* The upper quartile of the steps of the first channel of power, else of any: some tools read in pairs, of which the median
- * step would be the one between the two. */
+/* The upper quartile of the steps of the first channel of power, else of any: some tools read in pairs, of which the
+ * median step would be the one between the two. */
 static double period_of(struct wl_series *s)
 {
     struct wl_series_channel *best = NULL;
@@ -121,8 +121,8 @@ static void summarise_channels(struct wl_import *im, struct wl_import_run *run)
         v[i].mean = c->n == 0 ? NAN : c->pub.of.counter ? c->latest - c->first : c->sum / (double)c->n;
         run->readings += c->pub.readings;
         for (size_t k = 0; k < c->n_why; k++)
-            wl_import_count(&im->report.missing, wl_strf(s->a, "%s: %s", c->pub.of.quantity, c->why[k].what), c->why[k].n,
-                            im->a);
+            wl_import_count(&im->report.missing, wl_strf(s->a, "%s: %s", c->pub.of.quantity, c->why[k].what),
+                            c->why[k].n, im->a);
         if (c->n_laps)
             wl_import_note(im, "%s: its energy counter began at 0 again %zu time%s, which is made good",
                            s->devices[c->pub.device].uuid, c->n_laps, c->n_laps == 1 ? "" : "s");
@@ -138,8 +138,9 @@ static void summarise(struct wl_import *im, struct wl_import_run *run)
     *run = (struct wl_import_run) {
         .label = s->label, .undated = s->undated, .device = s->devices, .devices = s->n_devices
     };
-    run->hosts = names.n == 0 ? "unknown" : names.n == 1 ? names.v[0] : wl_strf(s->a, "%s and %zu more", names.v[0],
-                                                                               names.n - 1);
+    run->hosts = names.n == 0   ? "unknown"
+                 : names.n == 1 ? names.v[0]
+                                : wl_strf(s->a, "%s and %zu more", names.v[0], names.n - 1);
     run->period_s = period_of(s);
     find_span(im, run);
     if (isnan(run->period_s) && im->opts->period_ns != WL_NO_NS)
@@ -148,8 +149,9 @@ static void summarise(struct wl_import *im, struct wl_import_run *run)
     if (s->n_unwanted) wl_import_pass_over(im, "readings of devices that --gpus leaves out", s->n_unwanted);
     if (s->n_outside) wl_import_pass_over(im, "readings outside of --from and --to", s->n_outside);
     if (s->n_back)
-        wl_import_note(im, "times go back, %zu time%s, first at %s, as where a clock was set back or files overlap; of "
-                           "one instant the first reading counts",
+        wl_import_note(im,
+                       "times go back, %zu time%s, first at %s, as where a clock was set back or files overlap; of "
+                       "one instant the first reading counts",
                        s->n_back, s->n_back == 1 ? "" : "s", s->first_back);
     if (s->undated) wl_import_note(im, "the file has no dates: times count from its start; --start gives one");
 }
@@ -163,7 +165,8 @@ static int check(const struct wl_import *im, const struct wl_import_run *run, st
         return wl_fail(e, WL_EINVAL, "%s: no reading has a value: %s", where, im->report.missing.v[0].what);
     if (values == 0) return wl_fail(e, WL_EINVAL, "%s: no reading is left", where);
     if (run->from_ns < run->to_ns || !im->store) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: all readings have the same time; a run needs at least two times, or --period", where);
+    return wl_fail(e, WL_EINVAL, "%s: all readings have the same time; a run needs at least two times, or --period",
+                   where);
 }
 
 /* ---- storing ---- */
@@ -222,7 +225,8 @@ int wl_series_finish(struct wl_import *im, struct wl_err *e)
 {
     struct wl_import_run run;
     if (im->series->n_channels == 0) return 0;
-    if (im->n_runs == WL_SERIES_RUNS) return wl_fail(e, WL_EINVAL, "%s: more than %d runs", im->paths->v[0], WL_SERIES_RUNS);
+    if (im->n_runs == WL_SERIES_RUNS)
+        return wl_fail(e, WL_EINVAL, "%s: more than %d runs", im->paths->v[0], WL_SERIES_RUNS);
     summarise(im, &run);
     run.first_source = im->series->first_source;
     run.format = im->sources[run.first_source].format;

@@ -43,7 +43,8 @@ static const char *closest_zone(const char *name, struct wl_arena *a)
 int wl_zone_open(struct wl_zone *z, const char *name, struct wl_arena *a, struct wl_err *e)
 {
     *z = (struct wl_zone) { .last_s = INT64_MIN, .latest = { .local = INT64_MIN } };
-    if (!name || wl_str_eq(name, "UTC") || wl_str_eq(name, "Z") || read_offset(wl_slice_of(name), &z->offset_s)) return 0;
+    if (!name || wl_str_eq(name, "UTC") || wl_str_eq(name, "Z") || read_offset(wl_slice_of(name), &z->offset_s))
+        return 0;
     const char *path = wl_path_join(a, database(), name);
     if (name[0] && name[0] != '/' && !strstr(name, "..") && wl_is_file(path)) {
         z->name = wl_strdup(a, name);
@@ -51,8 +52,9 @@ int wl_zone_open(struct wl_zone *z, const char *name, struct wl_arena *a, struct
     }
     const char *meant = closest_zone(name, a);
     if (meant) return wl_fail(e, WL_EUSAGE, "--timezone %s: not in %s; did you mean %s?", name, database(), meant);
-    return wl_fail(e, WL_EUSAGE, "--timezone %s: not in %s; expected a name such as Europe/Berlin, or an offset such as "
-                                 "+02:00",
+    return wl_fail(e, WL_EUSAGE,
+                   "--timezone %s: not in %s; expected a name such as Europe/Berlin, or an offset such as "
+                   "+02:00",
                    name, database());
 }
 

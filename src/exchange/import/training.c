@@ -49,14 +49,15 @@ static int find_run(struct wl_import *im, struct wl_run_row *out, struct wl_err 
     struct wl_run_filter filter = { .run = im->opts->run };
     struct wl_run_rows runs;
     if (!filter.run)
-        return wl_fail(e, WL_EUSAGE, "%s: %s is a log of a training: give --run N, the run of the store that it is of", im->in->path,
-                       im->format->name);
+        return wl_fail(e, WL_EUSAGE, "%s: %s is a log of a training: give --run N, the run of the store that it is of",
+                       im->in->path, im->format->name);
     int rc = wl_store_runs(im->store, &filter, &runs, im->a, e);
     if (rc < 0) return rc;
     if (runs.n == 0) return wl_fail(e, WL_ENOENT, "%s: no run %lld", wl_store_path(im->store), (long long)filter.run);
     *out = runs.v[0];
     if (wl_run_can_be_derived(out)) return 0;
-    return wl_fail(e, WL_EINVAL, "%s: run %lld has not ended or has no readings, so that no epochs and metrics can be added to it",
+    return wl_fail(e, WL_EINVAL,
+                   "%s: run %lld has not ended or has no readings, so that no epochs and metrics can be added to it",
                    wl_store_path(im->store), (long long)filter.run);
 }
 
@@ -86,9 +87,9 @@ static int check_times(struct wl_import *im, const struct kept *k, const struct 
     for (size_t i = 0; i < k->n; i++) {
         const int64_t t = k->v[i].t_ns;
         if (t == WL_NO_NS || (t >= run->start.wall_ns - MARGIN_NS && t <= run->stop.wall_ns + MARGIN_NS)) continue;
-        return wl_fail(e, WL_EINVAL, "%s: %s was logged at %s, and run %lld was from %s to %s: not its log", im->in->path, k->v[i].name,
-                       wl_clock_iso(im->a, t), (long long)run->id, wl_clock_iso(im->a, run->start.wall_ns),
-                       wl_clock_iso(im->a, run->stop.wall_ns));
+        return wl_fail(e, WL_EINVAL, "%s: %s was logged at %s, and run %lld was from %s to %s: not its log",
+                       im->in->path, k->v[i].name, wl_clock_iso(im->a, t), (long long)run->id,
+                       wl_clock_iso(im->a, run->start.wall_ns), wl_clock_iso(im->a, run->stop.wall_ns));
     }
     return 0;
 }
@@ -102,7 +103,8 @@ static int64_t on_run_clock(const struct wl_run_row *run, int64_t t_ns)
     return t < run->start.mono_ns ? run->start.mono_ns : t > run->stop.mono_ns ? run->stop.mono_ns : t;
 }
 
-static int add_epochs(struct wl_import *im, const struct kept *k, const struct wl_run_row *run, size_t *added, struct wl_err *e)
+static int add_epochs(struct wl_import *im, const struct kept *k, const struct wl_run_row *run, size_t *added,
+                      struct wl_err *e)
 {
     struct wl_mark_row *marks = wl_new_array(im->a, struct wl_mark_row, 2 * (size_t)k->epochs);
     size_t n = 0;
@@ -118,7 +120,8 @@ static int add_epochs(struct wl_import *im, const struct kept *k, const struct w
     }
     *added = n / 2;
     if (n)
-        wl_import_note(im, "epochs last from the last value of the epoch before to their own last value in the log, with what is between: evaluation, "
+        wl_import_note(im, "epochs last from the last value of the epoch before to their own last value in the log, "
+                           "with what is between: evaluation, "
                            "checkpoints; when the first one began is not in the log");
     return wl_store_add_marks(im->store, run->id, marks, n, e);
 }
@@ -129,12 +132,14 @@ static int add_metrics(struct wl_import *im, const struct kept *k, const struct 
     for (size_t i = 0; i < k->n; i++) {
         const struct wl_training_value *v = &k->v[i];
         const char *epoch = v->epoch ? wl_strf(im->a, " epoch=%lld", (long long)v->epoch) : "";
-        marks[i] = (struct wl_mark_row) { on_run_clock(run, v->t_ns), 0, "metric", wl_strf(im->a, "name=%s value=%.17g%s", v->name, v->value, epoch) };
+        marks[i] = (struct wl_mark_row) { on_run_clock(run, v->t_ns), 0, "metric",
+                                          wl_strf(im->a, "name=%s value=%.17g%s", v->name, v->value, epoch) };
     }
     return wl_store_add_marks(im->store, run->id, marks, k->n, e);
 }
 
-static int store_log(struct wl_import *im, const struct kept *k, struct wl_import_run *out, const char *note, struct wl_err *e)
+static int store_log(struct wl_import *im, const struct kept *k, struct wl_import_run *out, const char *note,
+                     struct wl_err *e)
 {
     struct wl_run_row run;
     size_t epochs = 0;
@@ -163,7 +168,8 @@ static uint32_t crc_of(const struct kept *k, struct wl_arena *a)
 {
     uint32_t crc = 0;
     for (size_t i = 0; i < k->n; i++) {
-        const char *text = wl_strf(a, "%s %lld %lld %.17g;", k->v[i].name, (long long)k->v[i].epoch, (long long)k->v[i].t_ns, k->v[i].value);
+        const char *text = wl_strf(a, "%s %lld %lld %.17g;", k->v[i].name, (long long)k->v[i].epoch,
+                                   (long long)k->v[i].t_ns, k->v[i].value);
         crc = wl_crc32c(crc, text, strlen(text));
     }
     return crc;
@@ -172,10 +178,13 @@ static uint32_t crc_of(const struct kept *k, struct wl_arena *a)
 int wl_training_add(struct wl_import *im, const struct wl_training_log *log, struct wl_err *e)
 {
     const struct kept k = keep(log, im->a);
-    struct wl_import_run run = { .format = im->format, .is_log = true, .hosts = "unknown", .period_s = NAN, .energy_j = NAN, .readings = k.n };
+    struct wl_import_run run = {
+        .format = im->format, .is_log = true, .hosts = "unknown", .period_s = NAN, .energy_j = NAN, .readings = k.n
+    };
     if (k.n == 0) return 0;
     run.label = wl_strf(im->a, "%s, %lld epochs", wl_path_base(im->in->path), (long long)k.epochs);
-    const char *note = wl_strf(im->a, "epochs and metrics of %s, %s, CRC-32C %08x", wl_path_base(im->in->path), im->format->title, crc_of(&k, im->a));
+    const char *note = wl_strf(im->a, "epochs and metrics of %s, %s, CRC-32C %08x", wl_path_base(im->in->path),
+                               im->format->title, crc_of(&k, im->a));
     int rc = im->store ? store_log(im, &k, &run, note, e) : 0;
     if (rc != 0) return rc < 0 ? rc : 0;
     im->report.taken += k.n;

@@ -15,13 +15,15 @@ struct wl_training_value {
 };
 
 struct wl_training_log {
-    const struct wl_training_value *values; /* [n], in the order of the log: of a metric's values in an epoch the last one counts */
+    const struct wl_training_value
+        *values; /* [n], in the order of the log: of a metric's values in an epoch the last one counts */
     size_t n;
 };
 
-/* Adds the log to the run. Where the run has no marks of epochs and the values have times, each epoch after the first one lasts from the last
- * value of the epoch before to its own last value. WL_EUSAGE: --run is missing; WL_EINVAL: the run is not known, has not ended, has no readings,
- * or the log is not of its time. A log that the run has already adds nothing. */
+/* Adds the log to the run. Where the run has no marks of epochs and the values have times, each epoch after the first
+ * one lasts from the last value of the epoch before to its own last value. WL_EUSAGE: --run is missing; WL_EINVAL: the
+ * run is not known, has not ended, has no readings, or the log is not of its time. A log that the run has already adds
+ * nothing. */
 int wl_training_add(struct wl_import *im, const struct wl_training_log *log, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

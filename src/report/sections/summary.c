@@ -270,7 +270,8 @@ static void warn_estimates(const struct wl_report_data *g, struct wl_document *d
     }
     if (imported)
         wl_strs_add(g->arena, &d->warnings,
-                    wl_strf(g->arena, "Imported: %zu of %zu runs were measured by other tools (%s), and not by wattlaw.",
+                    wl_strf(g->arena,
+                            "Imported: %zu of %zu runs were measured by other tools (%s), and not by wattlaw.",
                             imported, done, join(&sources, ", ", LISTED_REASONS, g->arena)));
     if (simulated)
         wl_strs_add(g->arena, &d->warnings,

@@ -27,9 +27,24 @@ static void must_read(const char *text)
 static void numbers_are_those_of_the_c_library(void **state)
 {
     (void)state;
-    static const char *const given[] = { "0",      "-0",    "251.31", "1e22",  "1e23",     "9007199254740993", "123456789012345678",
-                                         "1.7e308", "5e-324", ".5",    "5.",    "1E+3",     "-1e-3",            "0.000000000000000000001",
-                                         "00012.50", "18446744073709551614", "0.1234567890123456789", "179769313486231570000000000" };
+    static const char *const given[] = { "0",
+                                         "-0",
+                                         "251.31",
+                                         "1e22",
+                                         "1e23",
+                                         "9007199254740993",
+                                         "123456789012345678",
+                                         "1.7e308",
+                                         "5e-324",
+                                         ".5",
+                                         "5.",
+                                         "1E+3",
+                                         "-1e-3",
+                                         "0.000000000000000000001",
+                                         "00012.50",
+                                         "18446744073709551614",
+                                         "0.1234567890123456789",
+                                         "179769313486231570000000000" };
     char text[64];
     uint64_t state64 = 88172645463325252u;
     for (size_t i = 0; i < WL_COUNT(given); i++) must_read(given[i]);
@@ -49,7 +64,8 @@ static void numbers_are_those_of_the_c_library(void **state)
 static void other_texts_are_not_numbers(void **state)
 {
     (void)state;
-    static const char *const texts[] = { "", "-", ".", "e5", "1e", "1e+", "nan", "inf", "0x10", "1,5", "1 ", " 1", "1.2.3", "--1", "1e999" };
+    static const char *const texts[] = { "",     "-",   ".",  "e5", "1e",    "1e+", "nan",  "inf",
+                                         "0x10", "1,5", "1 ", " 1", "1.2.3", "--1", "1e999" };
     double v;
     struct wl_slice rest;
     for (size_t i = 0; i < WL_COUNT(texts); i++)
@@ -87,7 +103,11 @@ static void lines_are_whole_whatever_the_blocks(void **state)
     char path[32];
     assert_int_equal(pipe(ends), 0);
     snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
-    assert_int_equal(write(ends[1], "\xef\xbb\xbf" "one\r\n\ntwo\nthr", 16), 16);
+    assert_int_equal(write(ends[1],
+                           "\xef\xbb\xbf"
+                           "one\r\n\ntwo\nthr",
+                           16),
+                     16);
     assert_int_equal(wl_lines_open(&in, path, a, &e), 0);
     assert_int_equal(write(ends[1], "ee", 2), 2);
     close(ends[1]);
@@ -99,7 +119,10 @@ static void lines_are_whole_whatever_the_blocks(void **state)
     }
     assert_int_equal(wl_lines_next(&in, &line, &e), 0);
     assert_int_equal(in.bytes, 18);
-    assert_int_equal(in.crc, wl_crc32c(0, "\xef\xbb\xbf" "one\r\n\ntwo\nthree", 18));
+    assert_int_equal(in.crc, wl_crc32c(0,
+                                       "\xef\xbb\xbf"
+                                       "one\r\n\ntwo\nthree",
+                                       18));
     close(ends[0]);
     wl_arena_free(a);
 }
@@ -125,7 +148,8 @@ static void times_are_those_of_the_calendar(void **state)
     }
     assert_true(parse("25-06-2024 10:00:00", WL_DATE_DMY, &s, &ns) && s == 1719309600);
     assert_true(parse("06-25-2024 10:00:00", WL_DATE_MDY, &s, &ns) && s == 1719309600);
-    static const char *const wrong[] = { "2026/02/29 10:00:00", "2026/13/01 10:00:00", "2026/01/01 24:00:00", "2026/01/01", "26/01/01 10:00:00", "2026/01/01 10:0:00" };
+    static const char *const wrong[] = { "2026/02/29 10:00:00", "2026/13/01 10:00:00", "2026/01/01 24:00:00",
+                                         "2026/01/01",          "26/01/01 10:00:00",   "2026/01/01 10:0:00" };
     for (size_t i = 0; i < WL_COUNT(wrong); i++)
         if (parse(wrong[i], WL_DATE_YMD, &s, &ns)) fail_msg("%s was read", wrong[i]);
 }
@@ -143,8 +167,8 @@ static void offsets_and_zones_are_known(void **state)
     assert_int_equal(wl_zone_open(&z, "/etc/passwd", a, &e), WL_EUSAGE);
     if (wl_zone_open(&z, "America/New_York", a, &e) == 0) {
         assert_true(wl_zone_utc(&z, 1782864000, &utc_s) == 1 && utc_s == 1782864000 + 4 * 3600); /* 2026-07-01 */
-        assert_int_equal(wl_zone_utc(&z, 1772937000, &utc_s), 0);                               /* 2026-03-08 02:30 */
-        assert_int_equal(wl_zone_utc(&z, 1793496600, &utc_s), 2);                               /* 2026-11-01 01:30 */
+        assert_int_equal(wl_zone_utc(&z, 1772937000, &utc_s), 0);                                /* 2026-03-08 02:30 */
+        assert_int_equal(wl_zone_utc(&z, 1793496600, &utc_s), 2);                                /* 2026-11-01 01:30 */
     }
     wl_arena_free(a);
 }

@@ -1,6 +1,7 @@
-/* Alumet's CSV: "metric;timestamp;value;resource_kind;resource_id;consumer_kind;consumer_id;...;__late_attributes". The separator is
- * set by its configuration, units are appended to the names of metrics or are not, and attributes are columns or in the last one.
- * Source: the user book of alumet.dev and the plugins rapl and nvml of github.com/alumet-dev/alumet. */
+/* Alumet's CSV: "metric;timestamp;value;resource_kind;resource_id;consumer_kind;consumer_id;...;__late_attributes". The
+ * separator is set by its configuration, units are appended to the names of metrics or are not, and attributes are
+ * columns or in the last one. Source: the user book of alumet.dev and the plugins rapl and nvml of
+ * github.com/alumet-dev/alumet. */
 #include "exchange/import/formats.h"
 #include "exchange/import/reader.h"
 
@@ -8,8 +9,8 @@
 #include <string.h>
 
 enum { METRIC, TIMESTAMP, VALUE, KIND, ID, CONSUMER, DOMAIN, LATE, ROLES, COLUMNS = 64, SERIES = 4096 };
-static const char *const names[ROLES] = { "metric", "timestamp", "value", "resource_kind", "resource_id", "consumer_kind",
-                                          "domain", "__late_attributes" };
+static const char *const names[ROLES] = { "metric",      "timestamp",     "value",  "resource_kind",
+                                          "resource_id", "consumer_kind", "domain", "__late_attributes" };
 
 static const struct metric {
     const char *name, *kind, *domain; /* NULL: any */
@@ -17,7 +18,12 @@ static const struct metric {
     bool diff;                        /* since the previous measurement: they are added up to a counter */
     struct wl_import_quantity of;
 } metrics[] = {
-    { "rapl_consumed_energy", "cpu_package", "package", "J", true, { "energy_j", "J", "package", "", .counter = true } },
+    { "rapl_consumed_energy",
+      "cpu_package",
+      "package",
+      "J",
+      true,
+      { "energy_j", "J", "package", "", .counter = true } },
     { "rapl_consumed_energy", NULL, "dram", "J", true, { "energy_j", "J", "dram", "", .counter = true } },
     { "rapl_consumed_energy", NULL, "platform", "J", true, { "energy_j", "J", "psys", "", .counter = true } },
     { "nvml_energy_consumption", "gpu", NULL, "mJ", true, { "energy_j", "J", "gpu", "", .counter = true } },
@@ -55,7 +61,8 @@ static int read_header(struct reader *r, const struct wl_slice *v, int n, struct
         for (int i = 0; i < n && i < COLUMNS; i++)
             if (wl_slice_eq(v[i], names[k])) r->column[k] = i;
         if (r->column[k] < 0 && k <= ID)
-            return wl_fail(e, WL_EINVAL, "%s:%lld: no column %s", r->im->in->path, (long long)r->im->in->line, names[k]);
+            return wl_fail(e, WL_EINVAL, "%s:%lld: no column %s", r->im->in->path, (long long)r->im->in->line,
+                           names[k]);
     }
     return 0;
 }
@@ -91,7 +98,8 @@ static const struct metric *metric_of(const struct reader *r, const struct wl_sl
         if (!wl_slice_starts(name, m->name) || (name.n > n && name.s[n] != '_')) continue;
         if (m->kind && !wl_slice_eq(at(r, v, KIND), m->kind)) continue;
         if (m->domain && !wl_slice_eq(domain, m->domain)) continue;
-        struct wl_slice unit = name.n > n + 1 ? (struct wl_slice) { name.s + n + 1, name.n - n - 1 } : wl_slice_of(m->unit);
+        struct wl_slice unit =
+            name.n > n + 1 ? (struct wl_slice) { name.s + n + 1, name.n - n - 1 } : wl_slice_of(m->unit);
         *scale = wl_import_unit(unit, m->of.unit);
         if (!isnan(*scale)) return m;
     }
@@ -114,8 +122,10 @@ static void open_series(struct reader *r, struct series *s, const struct wl_slic
     const char *number = wl_slice_text(id, r->a), *kind = m->of.scope;
     int64_t ignored;
     bool uuid = id.n && wl_str_to_int(number, &ignored) < 0; /* newer versions name GPUs by bus or UUID */
-    const struct wl_import_device d = { .uuid = uuid ? number : wl_strf(r->a, wl_str_eq(kind, "gpu") ? "%s%s" : "%s-%s", kind, number),
-                                        .number = uuid || id.n == 0 ? NULL : number };
+    const struct wl_import_device d = {
+        .uuid = uuid ? number : wl_strf(r->a, wl_str_eq(kind, "gpu") ? "%s%s" : "%s-%s", kind, number),
+        .number = uuid || id.n == 0 ? NULL : number
+    };
     s->channel = wl_series_channel(r->im, wl_series_device(r->im, &d), &m->of);
     s->diff = m->diff;
 }
@@ -181,7 +191,8 @@ static void report_passed(struct reader *r)
     for (size_t i = 0; i < r->n_series; i++) {
         const struct series *s = &r->series[i];
         if (s->passed_over)
-            wl_import_pass_over(r->im, wl_strf(r->a, "metric %.*s", (int)strcspn(s->key, "\n"), s->key), s->passed_over);
+            wl_import_pass_over(r->im, wl_strf(r->a, "metric %.*s", (int)strcspn(s->key, "\n"), s->key),
+                                s->passed_over);
     }
 }
 

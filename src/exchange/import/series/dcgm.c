@@ -28,7 +28,8 @@ static int add_series(struct wl_import *im, const struct wl_dcgm *d, const struc
     int channel = wl_series_channel(im, wl_series_device(im, &device), &q), rc = 0;
     for (size_t i = 0; i < s->n && rc == 0; i++) {
         const struct wl_dcgm_reading *v = &s->v[i];
-        rc = isnan(v->value) ? wl_series_missing(im, channel, v->t_ns, NULL, e) : wl_series_add(im, channel, v->t_ns, v->value, e);
+        rc = isnan(v->value) ? wl_series_missing(im, channel, v->t_ns, NULL, e)
+                             : wl_series_add(im, channel, v->t_ns, v->value, e);
     }
     return rc;
 }
@@ -42,7 +43,8 @@ static void take_notes(struct wl_import *im, const struct wl_dcgm *d)
     im->report.n_rejected += d->n_malformed;
     im->report.duplicates += d->duplicates;
     if (d->ignored) wl_import_pass_over(im, "readings of other metrics, instances and GPUs", d->ignored);
-    if (im->opts->start_ns != WL_NO_NS) wl_import_note(im, "times are from --start and --period, not from the readings");
+    if (im->opts->start_ns != WL_NO_NS)
+        wl_import_note(im, "times are from --start and --period, not from the readings");
 }
 
 static int read_file(struct wl_import *im, struct wl_err *e)

@@ -11,10 +11,10 @@ static const struct field {
     struct wl_import_quantity of;
     double scale;
 } fields[] = {
-    { "pwr", { "power_w", "W", "gpu", "driver" }, 1 },       { "gtemp", { "temperature_c", "°C", "gpu", "" }, 1 },
+    { "pwr", { "power_w", "W", "gpu", "driver" }, 1 },        { "gtemp", { "temperature_c", "°C", "gpu", "" }, 1 },
     { "mtemp", { "mem_temperature_c", "°C", "gpu", "" }, 1 }, { "sm", { "sm_util_pct", "%", "gpu", "" }, 1 },
-    { "mem", { "mem_util_pct", "%", "gpu", "" }, 1 },        { "pclk", { "sm_clock_mhz", "MHz", "gpu", "" }, 1 },
-    { "mclk", { "mem_clock_mhz", "MHz", "gpu", "" }, 1 },    { "fb", { "mem_used_bytes", "B", "gpu", "" }, 0x1p20 },
+    { "mem", { "mem_util_pct", "%", "gpu", "" }, 1 },         { "pclk", { "sm_clock_mhz", "MHz", "gpu", "" }, 1 },
+    { "mclk", { "mem_clock_mhz", "MHz", "gpu", "" }, 1 },     { "fb", { "mem_used_bytes", "B", "gpu", "" }, 0x1p20 },
 };
 
 struct reader {
@@ -127,7 +127,8 @@ static int row_time(struct reader *r, const struct wl_slice *v, uint64_t gpu, in
         if (d.n != 8)
             wl_import_reject(r->im, "\"%.*s\" is not a date such as 20260131", WL_QUOTE(d));
         else
-            snprintf(stamp, sizeof stamp, "%.4s-%.2s-%.2s %.*s", d.s, d.s + 4, d.s + 6, (int)(t.n < 30 ? t.n : 30), t.s);
+            snprintf(stamp, sizeof stamp, "%.4s-%.2s-%.2s %.*s", d.s, d.s + 4, d.s + 6, (int)(t.n < 30 ? t.n : 30),
+                     t.s);
         return d.n == 8 && wl_import_time(r->im, &r->zone, wl_slice_of(stamp), WL_DATE_YMD, t_ns);
     }
     if (r->time >= 0) return time_of_day(r, v[r->time], t_ns, e);

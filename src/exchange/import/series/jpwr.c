@@ -1,5 +1,5 @@
-/* jpwr's power.*.csv: ",timestamps,pynvml:0,pynvml:1", in W at s since 1970. Source: github.com/FZJ-JSC/jpwr. Methods are read
- * one after the other, so that rows come in pairs a fraction of a millisecond apart. */
+/* jpwr's power.*.csv: ",timestamps,pynvml:0,pynvml:1", in W at s since 1970. Source: github.com/FZJ-JSC/jpwr. Methods
+ * are read one after the other, so that rows come in pairs a fraction of a millisecond apart. */
 #include "exchange/import/formats.h"
 #include "exchange/import/reader.h"
 

@@ -1,5 +1,5 @@
-/* nvidia-smi --query-gpu=... --format=csv[,noheader][,nounits]. Sources: nvidia-smi --help-query-gpu; the header is the query's
- * name, or the longer one that it stands for, with the unit in brackets. */
+/* nvidia-smi --query-gpu=... --format=csv[,noheader][,nounits]. Sources: nvidia-smi --help-query-gpu; the header is the
+ * query's name, or the longer one that it stands for, with the unit in brackets. */
 #include "exchange/import/formats.h"
 #include "exchange/import/reader.h"
 
@@ -34,7 +34,8 @@ static const struct field {
     { "temperature.gpu", NULL, .of = { "temperature_c", "°C", "gpu", "" } },
     { "temperature.memory", NULL, .of = { "mem_temperature_c", "°C", "gpu", "" } },
     { "memory.used", NULL, .of = { "mem_used_bytes", "B", "gpu", "" } },
-    { "clocks_event_reasons.active", "clocks_throttle_reasons.active", .role = REASONS, .of = { "event_reasons", "", "gpu", "" } },
+    { "clocks_event_reasons.active", "clocks_throttle_reasons.active", .role = REASONS,
+      .of = { "event_reasons", "", "gpu", "" } },
 };
 
 enum { COLUMNS = 256 };
@@ -58,7 +59,7 @@ struct reader {
     struct wl_zone zone;
     struct column column[COLUMNS];
     int n_columns, time, uuid, index, bus, name, driver; /* -1: none */
-    struct wl_slice head; /* the latest header, which loops of nvidia-smi repeat */
+    struct wl_slice head;                                /* the latest header, which loops of nvidia-smi repeat */
     struct gpu *gpus;
     size_t n_gpus, gpus_cap, hint;
     struct wl_import_ticks ticks;
@@ -69,7 +70,8 @@ struct reader {
 static const struct field *field_named(struct wl_slice name)
 {
     for (size_t i = 0; i < WL_COUNT(fields); i++)
-        if (wl_slice_eq(name, fields[i].name) || (fields[i].other && wl_slice_eq(name, fields[i].other))) return &fields[i];
+        if (wl_slice_eq(name, fields[i].name) || (fields[i].other && wl_slice_eq(name, fields[i].other)))
+            return &fields[i];
     return NULL;
 }
 
@@ -89,15 +91,15 @@ static void set_column(struct reader *r, int i, struct wl_slice text)
     struct column *c = &r->column[i];
     *c = (struct column) { .field = field_named(name), .name = wl_slice_of(wl_slice_text(name, r->a)), .scale = 1 };
     if (!c->field) return;
-    int *const of_role[] = { [TIMESTAMP] = &r->time, [UUID] = &r->uuid,   [INDEX] = &r->index,
+    int *const of_role[] = { [TIMESTAMP] = &r->time, [UUID] = &r->uuid, [INDEX] = &r->index,
                              [BUS_ID] = &r->bus,     [NAME] = &r->name, [DRIVER] = &r->driver };
     if (c->field->role == QUANTITY) {
         /* without a unit in the header, as of --columns, nvidia-smi's own: MiB of memory */
         if (unit.n == 0 && wl_str_eq(c->field->of.unit, "B")) unit = wl_slice_of("MiB");
         c->scale = wl_import_unit(unit, c->field->of.unit);
         if (isnan(c->scale))
-            wl_import_note(r->im, "%s: column %.*s: unit [%.*s], expected %s: left out", r->im->in->path, WL_QUOTE(name),
-                           WL_QUOTE(unit), c->field->of.unit);
+            wl_import_note(r->im, "%s: column %.*s: unit [%.*s], expected %s: left out", r->im->in->path,
+                           WL_QUOTE(name), WL_QUOTE(unit), c->field->of.unit);
         if (isnan(c->scale)) c->field = NULL;
     } else if (c->field->role != REASONS) {
         *of_role[c->field->role] = i;
@@ -240,7 +242,8 @@ static void report_columns(struct reader *r)
 {
     for (int i = 0; i < r->n_columns; i++)
         if (r->column[i].passed_over)
-            wl_import_pass_over(r->im, wl_strf(r->a, "column %.*s", WL_QUOTE(r->column[i].name)), r->column[i].passed_over);
+            wl_import_pass_over(r->im, wl_strf(r->a, "column %.*s", WL_QUOTE(r->column[i].name)),
+                                r->column[i].passed_over);
 }
 
 /* ---- a file ---- */
@@ -261,7 +264,8 @@ static bool has_stamp(const struct wl_slice *v, int n)
     int64_t s, ns;
     struct wl_slice rest;
     for (int i = 0; i < n && i < COLUMNS; i++)
-        if (v[i].n > 19 && v[i].s[4] == '/' && wl_time_parse(v[i], WL_DATE_YMD, &s, &ns, &rest) && rest.n == 0) return true;
+        if (v[i].n > 19 && v[i].s[4] == '/' && wl_time_parse(v[i], WL_DATE_YMD, &s, &ns, &rest) && rest.n == 0)
+            return true;
     return false;
 }
 
@@ -285,8 +289,9 @@ static int first_header(struct reader *r, const struct wl_slice *v, int n, bool 
         return 0;
     }
     if (!given || given->n == 0)
-        return wl_fail(e, WL_EINVAL, "%s:%lld: the file has no header: give --columns as they were queried, for example "
-                                     "--columns index,timestamp,power.draw",
+        return wl_fail(e, WL_EINVAL,
+                       "%s:%lld: the file has no header: give --columns as they were queried, for example "
+                       "--columns index,timestamp,power.draw",
                        r->im->in->path, (long long)r->im->in->line);
     if (given->n > COLUMNS) return wl_fail(e, WL_EUSAGE, "--columns: more than %d", COLUMNS);
     for (size_t i = 0; i < given->n; i++) names[i] = wl_slice_of(given->v[i]);

@@ -1,5 +1,5 @@
-/* nvtop's snapshots (nvtop -s, and -l in a loop): arrays of one object per GPU, of which the numbers are texts with units; without
- * times. Source: github.com/Syllo/nvtop, src/interface.c; version 3.3.0 left out commas. */
+/* nvtop's snapshots (nvtop -s, and -l in a loop): arrays of one object per GPU, of which the numbers are texts with
+ * units; without times. Source: github.com/Syllo/nvtop, src/interface.c; version 3.3.0 left out commas. */
 #include "exchange/import/formats.h"
 #include "exchange/import/reader.h"
 
@@ -12,9 +12,9 @@ static const struct member {
     const char *name;
     struct wl_import_quantity of;
 } members[] = {
-    { "power_draw", { "power_w", "W", "gpu", "driver" } },     { "gpu_clock", { "sm_clock_mhz", "MHz", "gpu", "" } },
-    { "mem_clock", { "mem_clock_mhz", "MHz", "gpu", "" } },    { "temp", { "temperature_c", "°C", "gpu", "" } },
-    { "gpu_util", { "sm_util_pct", "%", "gpu", "" } },         { "mem_used", { "mem_used_bytes", "B", "gpu", "" } },
+    { "power_draw", { "power_w", "W", "gpu", "driver" } },  { "gpu_clock", { "sm_clock_mhz", "MHz", "gpu", "" } },
+    { "mem_clock", { "mem_clock_mhz", "MHz", "gpu", "" } }, { "temp", { "temperature_c", "°C", "gpu", "" } },
+    { "gpu_util", { "sm_util_pct", "%", "gpu", "" } },      { "mem_used", { "mem_used_bytes", "B", "gpu", "" } },
 };
 
 struct reader {
@@ -23,7 +23,8 @@ struct reader {
     struct wl_arena *a; /* of a snapshot */
 };
 
-static int read_member(struct reader *r, const struct wl_json *gpu, const struct member *m, int device, int64_t t_ns, struct wl_err *e)
+static int read_member(struct reader *r, const struct wl_json *gpu, const struct member *m, int device, int64_t t_ns,
+                       struct wl_err *e)
 {
     const struct wl_json *member = wl_json_get(gpu, m->name);
     const char *text = wl_json_str(member);
@@ -31,7 +32,8 @@ static int read_member(struct reader *r, const struct wl_json *gpu, const struct
     double v = wl_json_real(member), scale = 1;
     if (!member) return 0;
     int channel = wl_series_channel(r->im, device, &m->of);
-    if (text && wl_slice_real_then(wl_slice_trim(wl_slice_of(text)), &v, &unit)) scale = wl_import_unit(unit, m->of.unit);
+    if (text && wl_slice_real_then(wl_slice_trim(wl_slice_of(text)), &v, &unit))
+        scale = wl_import_unit(unit, m->of.unit);
     if (text && isnan(v) && !wl_import_no_value(wl_slice_of(text)))
         wl_import_reject(r->im, "%s: \"%.60s\" is not a value in %s", m->name, text, m->of.unit);
     if (isnan(v)) return wl_series_missing(r->im, channel, t_ns, "null", e);
@@ -55,9 +57,12 @@ static int read_snapshot(struct reader *r, const char *text, struct wl_err *e)
         char uuid[32], number[24];
         snprintf(number, sizeof number, "%zu", i);
         snprintf(uuid, sizeof uuid, "gpu%zu", i);
-        const struct wl_import_device d = { .uuid = uuid, .number = number, .model = wl_json_str(wl_json_get(gpu, "device_name")) };
+        const struct wl_import_device d = { .uuid = uuid,
+                                            .number = number,
+                                            .model = wl_json_str(wl_json_get(gpu, "device_name")) };
         int device = wl_series_device(r->im, &d);
-        for (size_t k = 0; k < WL_COUNT(members) && rc == 0; k++) rc = read_member(r, gpu, &members[k], device, t_ns, e);
+        for (size_t k = 0; k < WL_COUNT(members) && rc == 0; k++)
+            rc = read_member(r, gpu, &members[k], device, t_ns, e);
     }
     return rc;
 }
@@ -82,7 +87,8 @@ static void follow(struct nesting *n, char c)
 }
 
 /* Adds a line to a snapshot, and reads it where it is complete. */
-static int read_part(struct reader *r, struct wl_text *snapshot, struct nesting *n, struct wl_slice line, struct wl_err *e)
+static int read_part(struct reader *r, struct wl_text *snapshot, struct nesting *n, struct wl_slice line,
+                     struct wl_err *e)
 {
     for (size_t i = 0, from = 0; i < line.n; i++) {
         const int before = n->depth;
@@ -119,7 +125,8 @@ static int read_file(struct wl_import *im, struct wl_err *e)
         }
         if ((rc = read_part(&r, &snapshot, &n, line, e)) < 0) break;
         if (snapshot.n <= LONGEST) continue;
-        rc = wl_fail(e, WL_EINVAL, "%s:%lld: a snapshot is longer than %d bytes", im->in->path, (long long)im->in->line, LONGEST);
+        rc = wl_fail(e, WL_EINVAL, "%s:%lld: a snapshot is longer than %d bytes", im->in->path, (long long)im->in->line,
+                     LONGEST);
         break;
     }
     if (rc == 0 && n.depth > 0) wl_import_reject(im, "the last snapshot is cut");

@@ -1,5 +1,6 @@
-/* perun export ... csv: ",run id,hostname,device_group,sensor,unit,magnitude,timestep,value". A run id is a round of the benchmark; its
- * time steps are s since it began, in float32; a value times its magnitude is in the unit. Source: github.com/Helmholtz-AI-Energy/perun. */
+/* perun export ... csv: ",run id,hostname,device_group,sensor,unit,magnitude,timestep,value". A run id is a round of
+ * the benchmark; its time steps are s since it began, in float32; a value times its magnitude is in the unit. Source:
+ * github.com/Helmholtz-AI-Energy/perun. */
 #include "exchange/import/formats.h"
 #include "exchange/import/reader.h"
 
@@ -7,7 +8,8 @@
 #include <string.h>
 
 enum { RUN, HOST, GROUP, SENSOR, UNIT, MAGNITUDE, STEP, VALUE, ROLES, COLUMNS = 32, TEXT = 128 };
-static const char *const names[ROLES] = { "run id", "hostname", "device_group", "sensor", "unit", "magnitude", "timestep", "value" };
+static const char *const names[ROLES] = { "run id", "hostname",  "device_group", "sensor",
+                                          "unit",   "magnitude", "timestep",     "value" };
 
 struct reader {
     struct wl_import *im;
@@ -28,7 +30,8 @@ static int read_header(struct reader *r, const struct wl_slice *v, int n, struct
         for (int i = 0; i < n && i < COLUMNS; i++)
             if (wl_slice_eq(v[i], names[k])) r->column[k] = i;
         if (r->column[k] < 0)
-            return wl_fail(e, WL_EINVAL, "%s:%lld: no column \"%s\"", r->im->in->path, (long long)r->im->in->line, names[k]);
+            return wl_fail(e, WL_EINVAL, "%s:%lld: no column \"%s\"", r->im->in->path, (long long)r->im->in->line,
+                           names[k]);
     }
     return 0;
 }
@@ -107,8 +110,8 @@ static bool same_text(struct wl_slice s, const char *text) { return wl_slice_eq(
 /* Another run or sensor than that of the row before? */
 static int follow(struct reader *r, const struct wl_slice *v, struct wl_err *e)
 {
-    const struct wl_slice run = v[r->column[RUN]], h = v[r->column[HOST]], s = v[r->column[SENSOR]], m = v[r->column[MAGNITUDE]],
-                          u = v[r->column[UNIT]];
+    const struct wl_slice run = v[r->column[RUN]], h = v[r->column[HOST]], s = v[r->column[SENSOR]],
+                          m = v[r->column[MAGNITUDE]], u = v[r->column[UNIT]];
     char key[sizeof r->key];
     int rc = 0;
     if (!same_text(run, r->run) || r->channel == NONE) {

@@ -1,5 +1,5 @@
-/* MLPerf's PTDaemon: "Time,11-13-2020 22:38:59.240,Watts,272.93,Volts,...,Mark,label,Ch1,Watts,...". The order of day and month
- * is that of the machine's locale. Source: github.com/mlcommons/power-dev, and the logs of submissions. */
+/* MLPerf's PTDaemon: "Time,11-13-2020 22:38:59.240,Watts,272.93,Volts,...,Mark,label,Ch1,Watts,...". The order of day
+ * and month is that of the machine's locale. Source: github.com/mlcommons/power-dev, and the logs of submissions. */
 #include "exchange/import/formats.h"
 #include "exchange/import/reader.h"
 
@@ -37,7 +37,8 @@ static void compare_mark(struct evidence *x, const struct wl_slice *v, int n, in
     for (int i = 2; i + 1 < n; i++) {
         if (!wl_slice_eq(v[i], "Mark")) continue;
         const struct wl_slice m = v[i + 1];
-        if (m.n < 10 || m.s[4] != '-' || m.s[7] != '-' || !number(m.s + 5, 2, &month) || !number(m.s + 8, 2, &day)) return;
+        if (m.n < 10 || m.s[4] != '-' || m.s[7] != '-' || !number(m.s + 5, 2, &month) || !number(m.s + 8, 2, &day))
+            return;
         x->dmy = x->dmy || (first == day && second == month && day != month);
         x->mdy = x->mdy || (first == month && second == day && day != month);
     }

@@ -30,8 +30,9 @@ static bool find_quantity(struct wl_slice device, struct wl_slice unit, struct w
                                                         { "temperature_c", "°C", "gpu", "" },
                                                         { "sm_util_pct", "%", "gpu", "" },
                                                         { "mem_used_bytes", "B", "gpu", "" } };
-    static const struct wl_import_quantity of_cpu[] = { { "power_w", "W", "package", "mean" },
-                                                        { "energy_j", "J", "package", "", .counter = true, .wraps = true } };
+    static const struct wl_import_quantity of_cpu[] = {
+        { "power_w", "W", "package", "mean" }, { "energy_j", "J", "package", "", .counter = true, .wraps = true }
+    };
     bool gpu = wl_slice_starts(device, "gpu-");
     struct wl_slice number = { device.s + 4, device.n < 4 ? 0 : device.n - 4 };
     bool dram = number.n > 5 && memcmp(number.s + number.n - 5, "-dram", 5) == 0;

@@ -1,5 +1,5 @@
-/* perun export ... json: a tree of an application, its runs, and the rounds of each, which have totals of all devices of a kind. Values
- * times their magnitude are in the unit. Source: github.com/Helmholtz-AI-Energy/perun, data_model. */
+/* perun export ... json: a tree of an application, its runs, and the rounds of each, which have totals of all devices
+ * of a kind. Values times their magnitude are in the unit. Source: github.com/Helmholtz-AI-Energy/perun, data_model. */
 #include "exchange/import/formats.h"
 #include "exchange/import/import.h"
 
@@ -63,8 +63,8 @@ static int read_node(struct wl_import *im, const struct wl_json *node, const cha
     return rc;
 }
 
-/* 2^64 - 1, which perun writes for "none" of unsigned metrics and for their limit, is more than the parser's integers hold: it
- * becomes a real of the same length. */
+/* 2^64 - 1, which perun writes for "none" of unsigned metrics and for their limit, is more than the parser's integers
+ * hold: it becomes a real of the same length. */
 static void replace_long_integers(char *text)
 {
     static const char real[] = "1e19";
@@ -101,7 +101,8 @@ static int read_file(struct wl_import *im, struct wl_err *e)
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
     (void)a;
-    return h->text[strspn(h->text, " \t\r\n")] == '{' && wl_import_head_has(h, "\"metric_md\"") && wl_import_head_has(h, "\"nodes\"");
+    return h->text[strspn(h->text, " \t\r\n")] == '{' && wl_import_head_has(h, "\"metric_md\"") &&
+           wl_import_head_has(h, "\"nodes\"");
 }
 
 const struct wl_import_format wl_import_perun_json = {
