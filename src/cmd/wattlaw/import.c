@@ -6,12 +6,12 @@
 
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct import_options {
     const char *store, *as, *name, *timezone, *dates, *host, *from, *to, *start, *json_file;
     bool json, dry_run, each;
     double period_s;
-    int64_t run;
     struct wl_strs columns, gpus, uuids;
     /* 0: unknown */
 #define SETTING_COUNT(member, ...) int64_t member;
@@ -71,13 +71,6 @@ static const struct wl_opt import_rows[] = {
       .max = 86400,
       .unit = "s",
       .help = "interval between readings, for a file without times (default: none)" },
-    { .name = "run",
-      .type = WL_INT,
-      .offset = offsetof(struct import_options, run),
-      .def = "0",
-      .min = 0,
-      .max = 1e15,
-      .help = "number of the run to which the log of a training adds epochs and metrics; 0: none" },
 #define SETTING_COUNT(member, option, unit_, max_, grid, help_, ...) COUNT(option, member, unit_, help_ "; 0: unknown"),
 #include "settings/settings.def"
     { .name = "json",
@@ -101,6 +94,8 @@ struct import {
     struct wl_import im;
     struct wl_store *store;
     struct wl_run_row *rows; /* [im.n_runs]; NULL: dry run */
+    struct wl_progress bar;
+    double bytes, done; /* of the files that were named, where they are files */
     struct wl_arena *a;
 };
 
@@ -147,7 +142,6 @@ static int read_options(struct import *im, const struct wl_opts_args *rest, stru
     d->gpus = &o->gpus;
     d->uuids = &o->uuids;
     d->each = o->each;
-    d->run = o->run;
     d->set = &im->set;
     d->named = o->name != NULL;
     d->period_ns = isnan(o->period_s) || o->period_s == 0 ? WL_NO_NS : (int64_t)(o->period_s * WL_NS_PER_S);
@@ -158,6 +152,31 @@ static int read_options(struct import *im, const struct wl_opts_args *rest, stru
     if (d->from_ns != WL_NO_NS && d->to_ns != WL_NO_NS && d->from_ns >= d->to_ns)
         return wl_fail(e, WL_EUSAGE, "--from %s is not before --to %s", o->from, o->to);
     return 0;
+}
+
+/* ---- progress ---- */
+
+static void on_block(void *ctx, size_t bytes)
+{
+    struct import *im = ctx;
+    im->done += (double)bytes;
+    if (im->bytes > 0) wl_progress_update(&im->bar, im->done, im->bytes, -1, NULL);
+}
+
+/* Of folders and pipes the length is not known. */
+static void start_progress(struct import *im)
+{
+    struct stat st;
+    for (size_t i = 0; i < im->files.n; i++) {
+        if (stat(im->files.v[i], &st) < 0 || !S_ISREG(st.st_mode)) {
+            im->bytes = 0;
+            break;
+        }
+        im->bytes += (double)st.st_size;
+    }
+    im->options.on_block = on_block;
+    im->options.ctx = im;
+    wl_progress_start(&im->bar, "import");
 }
 
 /* ---- runs of the store ---- */
@@ -197,15 +216,6 @@ static const char *what_text(const struct wl_import_run *run, double time_s, str
     if (run->readings) wl_text_addf(&t, ", %s", wl_format_count(run->readings, "reading", a));
     if (!isnan(run->period_s)) wl_text_addf(&t, " about every %s", wl_human_time(a, run->period_s));
     return t.s;
-}
-
-static void print_log(const struct wl_import_run *run, struct wl_arena *a)
-{
-    if (run->run)
-        wl_print("run %lld: %s and %s added, from %s\n", (long long)run->run, wl_format_count(run->readings, "value", a),
-                 wl_format_count(run->devices, "epoch", a), run->label);
-    else
-        wl_print("%s: %s; nothing is stored\n", run->label, wl_format_count(run->readings, "value", a));
 }
 
 static void print_run(const struct import *im, size_t i)
@@ -258,8 +268,8 @@ static void print_channels(const struct wl_import_run *run, struct wl_arena *a)
 static void print_dry_run(const struct import *im, size_t i)
 {
     const struct wl_import_run *run = &im->im.runs[i];
-    wl_print("%s%s%s: %s, from %s; nothing is stored\n", "not stored", run->label ? ", " : "", run->label ? run->label : "",
-             what_text(run, duration_s(run), im->a), run->format->name);
+    wl_print("%s%s%s: %s, from %s; nothing is stored\n", "not stored", run->label ? ", " : "",
+             run->label ? run->label : "", what_text(run, duration_s(run), im->a), run->format->name);
     if (run->n_channels) print_channels(run, im->a);
 }
 
@@ -319,8 +329,9 @@ static void add_row(const struct import *im, size_t i, struct wl_table *t)
     wl_table_real(t, run->set.power_cap_w, 4);
     wl_table_real(t, duration_s(run), 5);
     const struct wl_amount energy =
-        im->rows ? wl_cmd_run_energy(&im->rows[i]) :
-                   wl_amount_between(run->energy_j, NAN, NAN, "J", WL_IMPORTED | (run->estimated ? WL_ESTIMATED : WL_MEASURED));
+        im->rows ? wl_cmd_run_energy(&im->rows[i])
+                 : wl_amount_between(run->energy_j, NAN, NAN, "J",
+                                     WL_IMPORTED | (run->estimated ? WL_ESTIMATED : WL_MEASURED));
     wl_table_provenance(t, energy.from);
     wl_table_amount(t, &energy, 5);
     wl_table_cell(t, run->why_no_energy);
@@ -338,8 +349,8 @@ static void print_rows(const struct import *im)
 {
     const size_t n = im->im.n_runs;
     struct wl_table t = wl_table_new(im->a);
-    wl_print("%s of %s%s%s\n\n", wl_format_count(n, "run", im->a), im->im.runs[0].format->title, im->store ? " in " : "",
-             im->store ? wl_store_path(im->store) : "; nothing is stored");
+    wl_print("%s of %s%s%s\n\n", wl_format_count(n, "run", im->a), im->im.runs[0].format->title,
+             im->store ? " in " : "", im->store ? wl_store_path(im->store) : "; nothing is stored");
     add_row_columns(&t, im->store);
     for (size_t i = 0; i < n && i < LISTED_RUNS; i++) add_row(im, i, &t);
     for (size_t i = 0; i < t.columns; i++) hide_if_empty(&t, i);
@@ -354,16 +365,14 @@ static void print_runs(const struct import *im)
     for (size_t i = 0; i < n; i++) rows = rows && im->im.runs[i].is_row;
     if (rows) print_rows(im);
     for (size_t i = 0; i < n && i < LISTED_RUNS && !rows; i++) {
-        if (im->im.runs[i].is_log)
-            print_log(&im->im.runs[i], im->a);
-        else if (im->store)
+        if (im->store)
             print_run(im, i);
         else
             print_dry_run(im, i);
     }
     if (n > LISTED_RUNS && im->store)
-        wl_print("and %zu more runs, up to run %lld: see wattlaw show %s\n", n - LISTED_RUNS, (long long)im->im.runs[n - 1].run,
-                 im->o->store);
+        wl_print("and %zu more runs, up to run %lld: see wattlaw show %s\n", n - LISTED_RUNS,
+                 (long long)im->im.runs[n - 1].run, im->o->store);
     else if (n > LISTED_RUNS)
         wl_print("and %zu more runs\n", n - LISTED_RUNS);
 }
@@ -410,11 +419,6 @@ static void add_run(const struct import *im, size_t i, struct wl_json *o)
     wl_json_add_str(o, "source", run->format->name);
     wl_json_add_str(o, "label", run->label);
     wl_json_add_str(o, "started", run->undated || run->from_ns == WL_NO_NS ? NULL : wl_clock_iso(im->a, run->from_ns));
-    if (run->is_log) { /* the run's own energy is not of the log */
-        wl_json_add_int(o, "values", (int64_t)run->readings);
-        wl_json_add_int(o, "epochs", (int64_t)run->devices);
-        return;
-    }
     wl_json_add_real(o, "time_s", im->rows ? im->rows[i].time_s : duration_s(run));
     if (im->rows) {
         wl_json_add_real(o, "energy_j", im->rows[i].energy_j);
@@ -466,8 +470,10 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     const struct import_options *o = options;
     struct import im = { .o = o, .a = a };
     int rc = read_options(&im, rest, e);
-    if (rc == 0 && !o->dry_run) rc = wl_store_open(&im.store, o->store, o->run ? WL_STORE_WRITE : WL_STORE_CREATE, a, e);
+    if (rc == 0 && !o->dry_run) rc = wl_store_open(&im.store, o->store, WL_STORE_CREATE, a, e);
+    if (rc == 0) start_progress(&im);
     if (rc == 0) rc = wl_import_files(&im.files, &im.options, im.store, &im.im, a, e);
+    wl_progress_clear(&im.bar);
     if (rc == 0) rc = read_rows(&im, e);
     if (rc < 0) return rc;
     if (!o->json) print_runs(&im);
@@ -479,21 +485,21 @@ const struct wl_cmd wl_cmd_import = {
     .name = "import",
     .usage = "[options] FILE...",
     .help = "import the measurements of other tools into a store, as runs",
-    .more = "A FILE is recognised by its content; a folder stands for the files in it. Readings over time (nvidia-smi, "
-            "dcgmi,\n"
-            "dcgm-exporter, Prometheus, perun, jpwr, PTDaemon, WattAMeter, Alumet, nvtop) become one run with the energy "
-            "of each\n"
-            "device; of a table of results (Zeus, MLPerf, CARAML, CodeCarbon, Slurm, EAR, carbontracker) each row becomes a "
-            "run. What\n"
-            "is left out is said with its line and reason. The same file is imported once. Imported runs are marked in all "
-            "commands.\n"
-            "A log of a training (TensorBoard's event files, Lightning's metrics.csv) adds epochs and metrics to a run.\n"
-            "\n"
-            "    wattlaw import smi.csv --timezone Europe/Berlin --name train --workers 4\n"
-            "    wattlaw import --dry-run results/\n"
-            "    wattlaw import n1.json --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z\n"
-            "    wattlaw import --run 7 lightning_logs/version_0/metrics.csv\n"
-            "    wattlaw import bare.csv --columns index,timestamp,power.draw",
+    .more =
+        "A FILE is recognised by its content; a folder stands for the files in it. Readings over time (nvidia-smi, "
+        "dcgmi,\n"
+        "dcgm-exporter, Prometheus, perun, jpwr, PTDaemon, WattAMeter, Alumet, nvtop) become one run with the energy "
+        "of each\n"
+        "device; of a table of results (Zeus, MLPerf, CARAML, CodeCarbon, Slurm, EAR, carbontracker) each row becomes "
+        "a "
+        "run. What\n"
+        "is left out is said with its line and reason. The same file is imported once. Imported runs are marked in all "
+        "commands.\n"
+        "\n"
+        "    wattlaw import smi.csv --timezone Europe/Berlin --name train --workers 4\n"
+        "    wattlaw import --dry-run results/\n"
+        "    wattlaw import n1.json --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z\n"
+        "    wattlaw import bare.csv --columns index,timestamp,power.draw",
     .options = import_rows,
     .options_size = sizeof(struct import_options),
     .run = run,
