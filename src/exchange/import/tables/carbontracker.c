@@ -101,7 +101,7 @@ static void end_epoch(struct reader *r, double time_s)
                                                        .samples = NAN,
                                                        .updates = NAN,
                                                        .tokens = NAN };
-    if (r->n_epochs == 1 && r->stamp_ns != WL_NO_NS) r->start_ns = r->stamp_ns - (int64_t)(time_s * WL_NS_PER_S);
+    if (r->n_epochs == 1) r->start_ns = wl_table_start(r->stamp_ns, time_s);
     r->time_s += time_s;
     r->epoch = 0;
     r->n_now = 0;
@@ -163,7 +163,7 @@ static int read_total(struct reader *r, struct wl_slice kwh_text, struct wl_err 
     energy.energy_j = kwh * 3.6e6;
     energy.power_w = energy.energy_j / r->actual_s;
     row.part = wl_strf(r->a, "%s, %g epochs", wl_path_base(r->im->in->path), r->actual_epochs);
-    row.start_ns = r->stamp_ns == WL_NO_NS ? WL_NO_NS : r->stamp_ns - (int64_t)(r->actual_s * WL_NS_PER_S);
+    row.start_ns = wl_table_start(r->stamp_ns, r->actual_s);
     row.time_s = r->actual_s;
     row.energies = &energy;
     row.n_energies = 1;

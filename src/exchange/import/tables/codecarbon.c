@@ -71,7 +71,7 @@ static bool read_row(struct reader *r, struct kept *k)
     *k = (struct kept) { .line = t->im->in->line, .start_ns = WL_NO_NS };
     if (!wl_table_csv_positive(t, "duration", &k->time_s) || !read_energies(r, k)) return false;
     if (!wl_import_time(t->im, &r->zone, stamp, WL_DATE_YMD, &end_ns)) return false;
-    k->start_ns = end_ns - (int64_t)(fmin(k->time_s, 1e9) * WL_NS_PER_S);
+    k->start_ns = wl_table_start(end_ns, k->time_s);
     k->run_id = wl_table_csv_text(t, "run_id", r->a);
     k->workload = wl_table_csv_text(t, "project_name", r->a);
     k->hardware = wl_table_csv_text(t, k->gpus >= 1 ? "gpu_model" : "cpu_model", r->a);
