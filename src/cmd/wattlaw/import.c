@@ -12,6 +12,7 @@ struct import_options {
     const char *store, *as, *name, *timezone, *dates, *host, *from, *to, *start, *json_file;
     bool json, dry_run, each;
     double period_s;
+    int64_t run;
     struct wl_strs columns, gpus, uuids;
     /* 0: unknown */
 #define SETTING_COUNT(member, ...) int64_t member;
@@ -71,6 +72,13 @@ static const struct wl_opt import_rows[] = {
       .max = 86400,
       .unit = "s",
       .help = "interval between readings, for a file without times (default: none)" },
+    { .name = "run",
+      .type = WL_INT,
+      .offset = offsetof(struct import_options, run),
+      .def = "0",
+      .min = 0,
+      .max = 1e15,
+      .help = "number of the run to which the log of a training adds epochs and metrics; 0: none" },
 #define SETTING_COUNT(member, option, unit_, max_, grid, help_, ...) COUNT(option, member, unit_, help_ "; 0: unknown"),
 #include "settings/settings.def"
     { .name = "json",
@@ -142,6 +150,7 @@ static int read_options(struct import *im, const struct wl_opts_args *rest, stru
     d->gpus = &o->gpus;
     d->uuids = &o->uuids;
     d->each = o->each;
+    d->run = o->run;
     d->set = &im->set;
     d->named = o->name != NULL;
     d->period_ns = isnan(o->period_s) || o->period_s == 0 ? WL_NO_NS : (int64_t)(o->period_s * WL_NS_PER_S);
@@ -216,6 +225,15 @@ static const char *what_text(const struct wl_import_run *run, double time_s, str
     if (run->readings) wl_text_addf(&t, ", %s", wl_format_count(run->readings, "reading", a));
     if (!isnan(run->period_s)) wl_text_addf(&t, " about every %s", wl_human_time(a, run->period_s));
     return t.s;
+}
+
+static void print_log(const struct wl_import_run *run, struct wl_arena *a)
+{
+    if (run->run)
+        wl_print("run %lld: %s and %s added, from %s\n", (long long)run->run,
+                 wl_format_count(run->readings, "value", a), wl_format_count(run->devices, "epoch", a), run->label);
+    else
+        wl_print("%s: %s; nothing is stored\n", run->label, wl_format_count(run->readings, "value", a));
 }
 
 static void print_run(const struct import *im, size_t i)
@@ -365,7 +383,9 @@ static void print_runs(const struct import *im)
     for (size_t i = 0; i < n; i++) rows = rows && im->im.runs[i].is_row;
     if (rows) print_rows(im);
     for (size_t i = 0; i < n && i < LISTED_RUNS && !rows; i++) {
-        if (im->store)
+        if (im->im.runs[i].is_log)
+            print_log(&im->im.runs[i], im->a);
+        else if (im->store)
             print_run(im, i);
         else
             print_dry_run(im, i);
@@ -419,6 +439,11 @@ static void add_run(const struct import *im, size_t i, struct wl_json *o)
     wl_json_add_str(o, "source", run->format->name);
     wl_json_add_str(o, "label", run->label);
     wl_json_add_str(o, "started", run->undated || run->from_ns == WL_NO_NS ? NULL : wl_clock_iso(im->a, run->from_ns));
+    if (run->is_log) { /* the run's own energy is not of the log */
+        wl_json_add_int(o, "values", (int64_t)run->readings);
+        wl_json_add_int(o, "epochs", (int64_t)run->devices);
+        return;
+    }
     wl_json_add_real(o, "time_s", im->rows ? im->rows[i].time_s : duration_s(run));
     if (im->rows) {
         wl_json_add_real(o, "energy_j", im->rows[i].energy_j);
@@ -470,9 +495,9 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     const struct import_options *o = options;
     struct import im = { .o = o, .a = a };
     int rc = read_options(&im, rest, e);
-    if (rc == 0 && !o->dry_run) rc = wl_store_open(&im.store, o->store, WL_STORE_CREATE, a, e);
     if (rc == 0) start_progress(&im);
-    if (rc == 0) rc = wl_import_files(&im.files, &im.options, im.store, &im.im, a, e);
+    if (rc == 0) rc = wl_import_files(&im.files, &im.options, o->dry_run ? NULL : o->store, &im.im, a, e);
+    im.store = im.im.store;
     wl_progress_clear(&im.bar);
     if (rc == 0) rc = read_rows(&im, e);
     if (rc < 0) return rc;
@@ -495,10 +520,12 @@ const struct wl_cmd wl_cmd_import = {
         "run. What\n"
         "is left out is said with its line and reason. The same file is imported once. Imported runs are marked in all "
         "commands.\n"
+        "A log of a training (TensorBoard's event files, Lightning's metrics.csv) adds epochs and metrics to a run.\n"
         "\n"
         "    wattlaw import smi.csv --timezone Europe/Berlin --name train --workers 4\n"
         "    wattlaw import --dry-run results/\n"
         "    wattlaw import n1.json --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z\n"
+        "    wattlaw import --run 7 lightning_logs/version_0/metrics.csv\n"
         "    wattlaw import bare.csv --columns index,timestamp,power.draw",
     .options = import_rows,
     .options_size = sizeof(struct import_options),

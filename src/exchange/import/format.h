@@ -20,7 +20,8 @@ struct wl_import_head {
 const char *wl_import_head_line(const struct wl_import_head *h, struct wl_arena *a);
 bool wl_import_head_has(const struct wl_import_head *h, const char *text);
 
-enum wl_import_kind { WL_IMPORT_SERIES, WL_IMPORT_TABLE };
+/* Readings over time, rows of results, or the log of a training, which adds to a run. */
+enum wl_import_kind { WL_IMPORT_SERIES, WL_IMPORT_TABLE, WL_IMPORT_LOG };
 
 struct wl_import_format {
     const char *name;      /* "nvidia-smi", of --as */

@@ -13,6 +13,7 @@ extern const struct wl_import_format wl_import_perun_json;
 
 /* tables/ */
 extern const struct wl_import_format wl_import_zeus, wl_import_zeus_trace, wl_import_mlperf, wl_import_caraml,
-    wl_import_codecarbon, wl_import_slurm, wl_import_ear, wl_import_carbontracker;
+    wl_import_codecarbon, wl_import_slurm, wl_import_ear, wl_import_carbontracker, wl_import_tensorboard,
+    wl_import_lightning;
 
 #endif

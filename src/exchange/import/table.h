@@ -15,18 +15,18 @@ struct wl_table_energy {
     const char *scope; /* "gpu", "package", "dram", "node" */
     bool integral;     /* power times time, or summed power; else a counter's difference */
     bool estimated;
-    bool part;         /* contained in another one's energy: shown, and in no sum */
+    bool part; /* contained in another one's energy: shown, and in no sum */
     double energy_j, power_w;
     const char *why; /* why energy_j is NAN */
 };
 
 /* Readings of a device's power during a row. */
 struct wl_table_series {
-    const char *host;           /* NULL: the row's */
-    const char *uuid, *scope;   /* as of an energy */
-    const char *variant;        /* "average", "driver" ... */
-    const int64_t *t_ns;        /* [n] since 1970, increasing */
-    const double *power_w;      /* [n] */
+    const char *host;         /* NULL: the row's */
+    const char *uuid, *scope; /* as of an energy */
+    const char *variant;      /* "average", "driver" ... */
+    const int64_t *t_ns;      /* [n] since 1970, increasing */
+    const double *power_w;    /* [n] */
     size_t n;
 };
 
@@ -43,8 +43,8 @@ struct wl_table_row {
     size_t n_epochs;
     const struct wl_metric_row *metrics;
     size_t n_metrics;
-    /* With these the energies of the row and of its epochs are those of the readings, and `energies` is empty; start_ns and the
-     * times of the epochs are known. */
+    /* With these the energies of the row and of its epochs are those of the readings, and `energies` is empty; start_ns
+     * and the times of the epochs are known. */
     const struct wl_table_series *series;
     size_t n_series;
     double period_s; /* usual time between two of them */
@@ -55,9 +55,9 @@ struct wl_table_row {
 };
 extern const struct wl_table_row wl_table_row_none;
 
-/* Stores the row as a run, unless the store has one of the same content: a file that has grown adds what is new. What --workers
- * and so on say fills in what the row leaves open. WL_EUSAGE: an option that only readings over time have. Without a positive
- * time the row is rejected. */
+/* Stores the row as a run, unless the store has one of the same content: a file that has grown adds what is new. What
+ * --workers and so on say fills in what the row leaves open. WL_EUSAGE: an option that only readings over time have.
+ * Without a positive time the row is rejected. */
 int wl_table_add(struct wl_import *im, const struct wl_table_row *row, struct wl_err *e) WL_MUST_CHECK;
 
 #endif

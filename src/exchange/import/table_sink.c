@@ -1,4 +1,5 @@
-/* Rows of tables of results as runs of a store. The run's clock is the calendar, ns since 1970, or counts from its start. */
+/* Rows of tables of results as runs of a store. The run's clock is the calendar, ns since 1970, or counts from its
+ * start. */
 #include "exchange/import/import.h"
 #include "run/run.h"
 
@@ -23,7 +24,7 @@ const struct wl_table_row wl_table_row_none = {
     .steps_s = NAN,
 };
 
-#define LONGEST_S  1e9        /* of a row: 31 years */
+#define LONGEST_S  1e9         /* of a row: 31 years */
 #define LAST_NS    (1LL << 62) /* of a store: the year 2116 */
 #define MOST_COUNT 1e15
 #define MOST_J     1e18
@@ -32,12 +33,12 @@ const struct wl_table_row wl_table_row_none = {
 
 static bool option_beyond_rows(const struct wl_import_opts *o, const char **name)
 {
-    *name = o->gpus && o->gpus->n      ? "gpus"
-            : o->uuids && o->uuids->n  ? "uuids"
+    *name = o->gpus && o->gpus->n         ? "gpus"
+            : o->uuids && o->uuids->n     ? "uuids"
             : o->columns && o->columns->n ? "columns"
-            : o->period_ns != WL_NO_NS ? "period"
-            : o->each                  ? "each"
-                                       : NULL;
+            : o->period_ns != WL_NO_NS    ? "period"
+            : o->each                     ? "each"
+                                          : NULL;
     return *name;
 }
 
@@ -69,8 +70,8 @@ static const char *content_of(const struct wl_import *im, const struct wl_table_
     struct wl_text t = WL_TEXT(a);
     wl_text_addf(&t, "%s %s host=%s start=%lld", im->format->name, row->part, row->host ? row->host : "",
                  (long long)row->start_ns);
-    wl_text_addf(&t, " %s hardware=%s extra=%s", wl_settings_key(&row->set, a), row->set.hardware ? row->set.hardware : "",
-                 row->set.extra ? row->set.extra : "");
+    wl_text_addf(&t, " %s hardware=%s extra=%s", wl_settings_key(&row->set, a),
+                 row->set.hardware ? row->set.hardware : "", row->set.extra ? row->set.extra : "");
     add_real(&t, "time", row->time_s);
     add_real(&t, "steps", row->steps);
     add_real(&t, "samples", row->samples);
@@ -86,8 +87,8 @@ static const char *content_of(const struct wl_import *im, const struct wl_table_
         wl_text_addf(&t, " series %s %s %zu", x->host ? x->host : "", x->uuid, x->n);
         if (x->n) add_real(&t, "last", x->power_w[x->n - 1]);
     }
-    for (size_t i = 0; i < row->n_epochs; i++) add_real(&t, wl_strf(a, "epoch%lld", (long long)row->epochs[i].epoch),
-                                                        row->epochs[i].time_s);
+    for (size_t i = 0; i < row->n_epochs; i++)
+        add_real(&t, wl_strf(a, "epoch%lld", (long long)row->epochs[i].epoch), row->epochs[i].time_s);
     for (size_t i = 0; i < row->n_metrics; i++) add_real(&t, row->metrics[i].name, row->metrics[i].value);
     return t.s;
 }
@@ -128,7 +129,8 @@ static int add_energy(struct wl_import *im, const struct wl_table_row *row, cons
 }
 
 /* Epochs and metrics as marks, from which they are derived. */
-static int add_marks(struct wl_import *im, const struct wl_table_row *row, int64_t run, struct wl_arena *a, struct wl_err *e)
+static int add_marks(struct wl_import *im, const struct wl_table_row *row, int64_t run, struct wl_arena *a,
+                     struct wl_err *e)
 {
     struct wl_mark_row *marks = wl_new_array(a, struct wl_mark_row, 2 * row->n_epochs + row->n_metrics);
     const int64_t stop_ns = row->start_ns + llround(row->time_s * WL_NS_PER_S);
@@ -143,13 +145,14 @@ static int add_marks(struct wl_import *im, const struct wl_table_row *row, int64
     for (size_t i = 0; i < row->n_metrics; i++) {
         const struct wl_metric_row *x = &row->metrics[i];
         const char *epoch = isnan(x->epoch) ? "" : wl_strf(a, " epoch=%.0f", x->epoch);
-        marks[n++] = (struct wl_mark_row) { stop_ns, 0, "metric", wl_strf(a, "name=%s value=%.17g%s", x->name, x->value, epoch) };
+        marks[n++] = (struct wl_mark_row) { stop_ns, 0, "metric",
+                                            wl_strf(a, "name=%s value=%.17g%s", x->name, x->value, epoch) };
     }
     return wl_store_add_marks(im->store, run, marks, n, e);
 }
 
-static int add_series(struct wl_import *im, const struct wl_table_row *row, const struct wl_table_series *x, int64_t run,
-                      struct wl_arena *a, struct wl_err *e)
+static int add_series(struct wl_import *im, const struct wl_table_row *row, const struct wl_table_series *x,
+                      int64_t run, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_device_row device = { .host = host_of(im, row, x->host),
                                     .uuid = wl_strf(a, "%s:%s", im->format->name, x->uuid),
@@ -173,8 +176,8 @@ static int add_series(struct wl_import *im, const struct wl_table_row *row, cons
 }
 
 /* The derived rows of a row with readings. */
-static int derive(struct wl_import *im, const struct wl_table_row *row, struct wl_import_run *run, struct wl_derived *out,
-                  struct wl_arena *a, struct wl_err *e)
+static int derive(struct wl_import *im, const struct wl_table_row *row, struct wl_import_run *run,
+                  struct wl_derived *out, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_derive_opts opts = { run->from_ns, run->to_ns, row->period_s, NAN, NAN, NAN };
     int rc = add_marks(im, row, run->run, a, e);
@@ -280,7 +283,8 @@ static int store_row(struct wl_import *im, const struct wl_table_row *row, const
     if (row->n_series) end.sampling_asked_s = end.sampling_period_s = row->period_s;
     int rc = wl_run_plan(im->store, "import", set, &run->run, e);
     if (rc == 0 && row->n_series) rc = derive(im, row, run, &derived, a, e);
-    for (size_t i = 0; i < row->n_energies && rc == 0; i++) rc = add_energy(im, row, &row->energies[i], &energies[i], e);
+    for (size_t i = 0; i < row->n_energies && rc == 0; i++)
+        rc = add_energy(im, row, &row->energies[i], &energies[i], e);
     if (rc == 0) rc = wl_store_run_begin(im->store, run->run, &begin, e);
     return rc < 0 ? rc : wl_store_run_end(im->store, run->run, &end, &derived, e);
 }
@@ -315,7 +319,8 @@ static struct wl_settings keep_settings(const struct wl_settings *set, struct wl
     return kept;
 }
 
-static struct wl_import_run describe(struct wl_import *im, const struct wl_table_row *row, const struct wl_settings *set)
+static struct wl_import_run describe(struct wl_import *im, const struct wl_table_row *row,
+                                     const struct wl_settings *set)
 {
     const char *why;
     struct wl_import_run run = {
@@ -338,7 +343,8 @@ static struct wl_import_run describe(struct wl_import *im, const struct wl_table
 static bool is_outside(struct wl_import *im, const struct wl_table_row *row)
 {
     const struct wl_import_opts *o = im->opts;
-    const bool outside = (o->from_ns != WL_NO_NS && row->start_ns < o->from_ns) || (o->to_ns != WL_NO_NS && row->start_ns > o->to_ns);
+    const bool outside =
+        (o->from_ns != WL_NO_NS && row->start_ns < o->from_ns) || (o->to_ns != WL_NO_NS && row->start_ns > o->to_ns);
     if (outside) wl_import_pass_over(im, "rows that did not start between --from and --to", 1);
     im->n_known_rows += outside;
     return outside;
@@ -349,16 +355,20 @@ static bool is_count(double n) { return isnan(n) || (n >= 0 && n <= MOST_COUNT);
 
 static bool is_time(double s) { return s > 0 && s <= LONGEST_S; }
 
-static bool is_instant(int64_t t_ns) { return t_ns == WL_NO_NS || (t_ns >= 0 && t_ns < LAST_NS - (int64_t)LONGEST_S * WL_NS_PER_S); }
+static bool is_instant(int64_t t_ns)
+{
+    return t_ns == WL_NO_NS || (t_ns >= 0 && t_ns < LAST_NS - (int64_t)LONGEST_S * WL_NS_PER_S);
+}
 
 /* What no run can have, as of a damaged file; NULL: it is all right. */
 static const char *impossible(const struct wl_table_row *row, struct wl_arena *a)
 {
     if (!is_time(row->time_s)) return wl_strf(a, "a time of %g s", row->time_s);
     if (!is_instant(row->start_ns)) return "a start before 1970 or after the year 2084";
-    if (!isnan(row->steps_s) && !(row->steps_s > 0 && row->steps_s <= row->time_s)) return wl_strf(a, "steps that take %g s of %g s",
-                                                                                                  row->steps_s, row->time_s);
-    if (!is_count(row->steps) || !is_count(row->samples) || !is_count(row->tokens)) return "a number of steps, samples or tokens beyond 10^15";
+    if (!isnan(row->steps_s) && !(row->steps_s > 0 && row->steps_s <= row->time_s))
+        return wl_strf(a, "steps that take %g s of %g s", row->steps_s, row->time_s);
+    if (!is_count(row->steps) || !is_count(row->samples) || !is_count(row->tokens))
+        return "a number of steps, samples or tokens beyond 10^15";
     for (const struct wl_setting *r = wl_settings_table; r->name; r++) {
         if (r->type == WL_SETTING_TEXT || r->type == WL_SETTING_CHOICE) continue;
         const double v = wl_setting_real(r, &row->set);
@@ -366,10 +376,12 @@ static const char *impossible(const struct wl_table_row *row, struct wl_arena *a
         if (!isnan(v) && !(v > 0 && v <= 1e9 && whole)) return wl_strf(a, "%s: %g", r->name, v);
     }
     for (size_t i = 0; i < row->n_energies; i++)
-        if (!isnan(row->energies[i].energy_j) && !(row->energies[i].energy_j >= 0 && row->energies[i].energy_j <= MOST_J))
+        if (!isnan(row->energies[i].energy_j) &&
+            !(row->energies[i].energy_j >= 0 && row->energies[i].energy_j <= MOST_J))
             return wl_strf(a, "an energy of %s of %g J", row->energies[i].uuid, row->energies[i].energy_j);
     for (size_t i = 0; i < row->n_epochs; i++)
-        if (!is_time(row->epochs[i].time_s) || !is_count(row->epochs[i].samples)) return wl_strf(a, "epoch %lld", (long long)row->epochs[i].epoch);
+        if (!is_time(row->epochs[i].time_s) || !is_count(row->epochs[i].samples))
+            return wl_strf(a, "epoch %lld", (long long)row->epochs[i].epoch);
     return NULL;
 }
 
@@ -377,8 +389,8 @@ int wl_table_add(struct wl_import *im, const struct wl_table_row *row, struct wl
 {
     const char *option;
     if (option_beyond_rows(im->opts, &option))
-        return wl_fail(e, WL_EUSAGE, "%s: --%s is for readings over time, and %s is a table of results", im->in->path, option,
-                       im->format->name);
+        return wl_fail(e, WL_EUSAGE, "%s: --%s is for readings over time, and %s is a table of results", im->in->path,
+                       option, im->format->name);
     if (row->start_ns != WL_NO_NS && is_outside(im, row)) return 0;
     struct wl_arena *a = wl_arena_new(im->a);
     const char *why = impossible(row, a);
@@ -388,7 +400,8 @@ int wl_table_add(struct wl_import *im, const struct wl_table_row *row, struct wl
         return 0;
     }
     const char *content = content_of(im, row, a);
-    int rc = is_known(im, content, e);
+    int rc = wl_import_open_store(im, e);
+    if (rc == 0) rc = is_known(im, content, e);
     if (rc == 0) {
         const struct wl_settings set = settings_of(im, row);
         struct wl_import_run run = describe(im, row, &set);

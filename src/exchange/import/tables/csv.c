@@ -23,7 +23,6 @@ static int read_header(struct wl_table_csv *t, const struct wl_slice *v, int n, 
                            (long long)t->im->in->line, name);
         t->column[t->n++] = name;
     }
-    t->ragged = t->separator == '|' && n > 1 && v[n - 1].n == 0;
     return 0;
 }
 

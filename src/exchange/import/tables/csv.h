@@ -13,7 +13,6 @@ struct wl_table_csv {
     const char *column[WL_TABLE_COLUMNS];
     int n;         /* columns */
     int64_t rows;  /* read so far, rejected ones among them */
-    bool ragged;   /* a separator follows each field, the last one too: sacct -p */
     struct wl_arena *a; /* of the names */
 };
 
