@@ -21,19 +21,19 @@ struct import_options {
 
 /* What wl_clock_parse takes. */
 #define TIMES "as 2026-01-31T12:00:00Z (UTC without an offset) or seconds since 1970"
-#define TEXT(name_, unit_, help_) \
-    { .name = #name_, .type = WL_STR, .offset = offsetof(struct import_options, name_), .unit = unit_, .help = help_ }
-#define LIST(name_, help_) \
-    { .name = #name_, .type = WL_STRS, .offset = offsetof(struct import_options, name_), .help = help_ }
-#define COUNT(option_, field_, unit_, help_)             \
-    { .name = option_,                                   \
-      .type = WL_INT,                                    \
-      .offset = offsetof(struct import_options, field_), \
-      .def = "0",                                        \
-      .min = 0,                                          \
-      .max = WL_NO_MAX,                                  \
-      .unit = unit_,                                     \
-      .help = help_ }
+#define TEXT(name_, unit_, help_)                                                                                      \
+    {                                                                                                                  \
+        .name = #name_, .type = WL_STR, .offset = offsetof(struct import_options, name_), .unit = unit_, .help = help_ \
+    }
+#define LIST(name_, help_)                                                                               \
+    {                                                                                                    \
+        .name = #name_, .type = WL_STRS, .offset = offsetof(struct import_options, name_), .help = help_ \
+    }
+#define COUNT(option_, field_, unit_, help_)                                                                      \
+    {                                                                                                             \
+        .name = option_, .type = WL_INT, .offset = offsetof(struct import_options, field_), .def = "0", .min = 0, \
+        .max = WL_NO_MAX, .unit = unit_, .help = help_                                                            \
+    }
 
 static const struct wl_opt import_rows[] = {
     { .name = "store",

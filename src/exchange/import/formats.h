@@ -5,8 +5,8 @@
 #include "exchange/import/format.h"
 
 /* series/ */
-extern const struct wl_import_format wl_import_nvidia_smi, wl_import_dmon, wl_import_dcgm, wl_import_perun,
-    wl_import_jpwr, wl_import_ptd, wl_import_wattameter, wl_import_alumet, wl_import_nvtop;
+extern const struct wl_import_format wl_import_nvidia_smi, wl_import_dmon, wl_import_dcgm, wl_import_perun, wl_import_jpwr, wl_import_ptd,
+    wl_import_wattameter, wl_import_alumet, wl_import_nvtop;
 
 /* perun's other format, of tables/ */
 extern const struct wl_import_format wl_import_perun_json;

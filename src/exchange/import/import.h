@@ -1,8 +1,9 @@
 /* Measurements of other tools, read from their files into a store. docs/reference/importing.md, docs/adr/164.
  *
  * A format is a row of one table (formats.c): it says by which content a file is recognised and reads it line by line.
- * What it reads goes into one of two sinks: readings of devices over time (series.h) become a run with channels and
- * samples, rows of a table of results (table.h) become a run each. Both count what they take and what they leave, with
+ * What it reads goes into one of three sinks: readings of devices over time (series.h) become a run with channels and
+ * samples, rows of a table of results (table.h) become a run each; what a training logged becomes marks of a run that
+ * the store has (training.h). All count what they take and what they leave, with
  * the reason (report.h). Nothing is stored before all of it is read: one transaction, which a message or a signal
  * undoes. */
 #ifndef WL_EXCHANGE_IMPORT_IMPORT_H
@@ -64,8 +65,8 @@ struct wl_import_run {
     size_t first_source, n_sources;        /* its files; none: the row of a table says itself what it is from */
 };
 
-/* One call of `wattlaw import`. Readers call the functions of report.h, series.h and table.h with it and read no member
- * but those marked. */
+/* One call of `wattlaw import`. Readers call the functions of report.h, series.h, table.h and training.h with it and
+ * read no member but those marked. */
 struct wl_import {
     const struct wl_import_opts *opts;     /* for readers */
     const struct wl_import_format *format; /* of the file that is read; for readers */

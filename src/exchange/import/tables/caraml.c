@@ -1,5 +1,5 @@
-/* Result tables of CARAML, as JUBE prints them. Source: github.com/FZJ-JSC/CARAML. Columns differ between benchmarks, and one file may
- * hold several tables. The throughput is of all devices; Runtime(s) begins before the training. */
+/* Result tables of CARAML, as JUBE prints them. Source: github.com/FZJ-JSC/CARAML. Columns differ between benchmarks,
+ * and one file may hold several tables. The throughput is of all devices; Runtime(s) begins before the training. */
 #include "exchange/import/formats.h"
 #include "exchange/import/tables/csv.h"
 
@@ -39,8 +39,11 @@ static void read_names(const struct wl_table_csv *t, struct wl_table_row *row, s
 {
     static const struct {
         const char *column, *name;
-    } further[] = { { "DataParallel", "data_parallel" }, { "Dataset", "dataset" },       { "IPU/replica", "ipus_per_replica" },
-                    { "PipelineParallel", "pipeline" },   { "TensorParallel", "tensor" } };
+    } further[] = { { "DataParallel", "data_parallel" },
+                    { "Dataset", "dataset" },
+                    { "IPU/replica", "ipus_per_replica" },
+                    { "PipelineParallel", "pipeline" },
+                    { "TensorParallel", "tensor" } };
     struct wl_setting_pair pairs[WL_COUNT(further)];
     size_t n = 0;
     const char *model = wl_table_csv_text(t, "Model", a), *size = wl_table_csv_text(t, "ModelSize", a);
@@ -53,8 +56,8 @@ static void read_names(const struct wl_table_csv *t, struct wl_table_row *row, s
     row->set.hardware = wl_table_csv_text(t, "System", a);
 }
 
-/* jpwr's totals in Wh, of the path in the table: it is there only where the tables lie where the benchmark ran. The path is looked for
- * beside the table and above it, since it begins with the benchmark's folder. */
+/* jpwr's totals in Wh, of the path in the table: it is there only where the tables lie where the benchmark ran. The
+ * path is looked for beside the table and above it, since it begins with the benchmark's folder. */
 static const char *energy_file(struct wl_import *im, const char *named, struct wl_arena *a)
 {
     enum { ABOVE = 8 };
@@ -66,7 +69,8 @@ static const char *energy_file(struct wl_import *im, const char *named, struct w
     return NULL;
 }
 
-static int read_energies(struct wl_import *im, const char *path, struct wl_table_row *row, struct wl_arena *a, struct wl_err *e)
+static int read_energies(struct wl_import *im, const char *path, struct wl_table_row *row, struct wl_arena *a,
+                         struct wl_err *e)
 {
     enum { DEVICES = 4096 };
     struct wl_table_energy *v = wl_new_array(a, struct wl_table_energy, DEVICES);
@@ -76,7 +80,8 @@ static int read_energies(struct wl_import *im, const char *path, struct wl_table
     int rc = wl_lines_open(&in, path, a, e);
     while (rc == 0 && (rc = wl_lines_next(&in, &line, e)) > 0) {
         rc = 0;
-        if (wl_slice_split(line, ',', field, 2) != 2 || field[0].n == 0 || !wl_slice_real(field[1], &wh) || wh < 0) continue;
+        if (wl_slice_split(line, ',', field, 2) != 2 || field[0].n == 0 || !wl_slice_real(field[1], &wh) || wh < 0)
+            continue;
         if (row->n_energies == DEVICES) break;
         const bool module = memmem(field[0].s, field[0].n, "Module", 6) != NULL;
         v[row->n_energies++] = (struct wl_table_energy) { .uuid = wl_slice_text(field[0], a),
@@ -92,8 +97,8 @@ static int read_energies(struct wl_import *im, const char *path, struct wl_table
     return rc;
 }
 
-/* Data-parallel workers: replicas of a model, or batches of a device in a global one. Whether Devices are those of a node or of all nodes
- * the tables do not say. */
+/* Data-parallel workers: replicas of a model, or batches of a device in a global one. Whether Devices are those of a
+ * node or of all nodes the tables do not say. */
 static bool read_workers(const struct wl_table_csv *t, struct wl_settings *set)
 {
     double replicas, devices;
@@ -101,8 +106,13 @@ static bool read_workers(const struct wl_table_csv *t, struct wl_settings *set)
         !wl_table_csv_real(t, "Nodes", &set->nodes))
         return false;
     const double batches = set->global_batch / set->local_batch;
-    set->workers = replicas >= 1 ? replicas : batches >= 1 && batches == floor(batches) ? batches : set->nodes == 1 ? devices : NAN;
-    if (isnan(set->workers)) wl_import_note(t->im, "the number of workers follows from no column where there are several nodes: --workers gives it");
+    set->workers = replicas >= 1                               ? replicas
+                   : batches >= 1 && batches == floor(batches) ? batches
+                   : set->nodes == 1                           ? devices
+                                                               : NAN;
+    if (isnan(set->workers))
+        wl_import_note(
+            t->im, "the number of workers follows from no column where there are several nodes: --workers gives it");
     return true;
 }
 
@@ -111,8 +121,8 @@ static int read_row(const struct wl_table_csv *t, struct wl_arena *a, struct wl_
     struct wl_table_row row = wl_table_row_none;
     const char *job = wl_table_csv_text(t, "JobID", a), *named = wl_table_csv_text(t, "EnergyFile", a);
     if (!wl_table_csv_positive(t, "GlobalBatchSize", &row.set.global_batch) ||
-        !wl_table_csv_real(t, "BatchSize/Device", &row.set.local_batch) || !read_workers(t, &row.set) || !read_iteration(t, &row) ||
-        !read_time(t, &row))
+        !wl_table_csv_real(t, "BatchSize/Device", &row.set.local_batch) || !read_workers(t, &row.set) ||
+        !read_iteration(t, &row) || !read_time(t, &row))
         return 0;
     row.part = wl_strf(a, "job %s", job ? job : wl_strf(a, "of row %lld", (long long)t->rows));
     read_names(t, &row, a);
@@ -129,7 +139,8 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     struct wl_table_csv *t = wl_new(a, struct wl_table_csv);
     int rc = wl_table_csv_open(t, im, ',', "JobID", a, e);
     wl_import_set_tool(im, "CARAML");
-    wl_import_note(im, "observations are of iterations, by the throughput; of Runtime(s) the start of the program is a part");
+    wl_import_note(
+        im, "observations are of iterations, by the throughput; of Runtime(s) the start of the program is a part");
     while (rc == 0 && (rc = wl_table_csv_next(t, e)) > 0) {
         struct wl_arena *scratch = wl_arena_new(a);
         rc = read_row(t, scratch, e);

@@ -1,5 +1,6 @@
-/* carbontracker's two logs of a training. NAME_carbontracker.log has the mean power of each device in each epoch and the epoch's duration;
- * NAME_carbontracker_output.log has the total, times a PUE. Source: github.com/lfwa/carbontracker, loggerutil.py. */
+/* carbontracker's two logs of a training. NAME_carbontracker.log has the mean power of each device in each epoch and
+ * the epoch's duration; NAME_carbontracker_output.log has the total, times a PUE. Source:
+ * github.com/lfwa/carbontracker, loggerutil.py. */
 #include "exchange/import/formats.h"
 #include "exchange/import/reader.h"
 
@@ -166,8 +167,11 @@ static int read_total(struct reader *r, struct wl_slice kwh_text, struct wl_err 
     row.time_s = r->actual_s;
     row.energies = &energy;
     row.n_energies = 1;
-    wl_import_note(r->im, "%s: the total of carbontracker is multiplied by a PUE that it assumes, and rounded: estimated; the log of epochs "
-                          "next to it has the power of each device", r->im->in->path);
+    wl_import_note(r->im,
+                   "%s: the total of carbontracker is multiplied by a PUE that it assumes, and rounded: estimated; the "
+                   "log of epochs "
+                   "next to it has the power of each device",
+                   r->im->in->path);
     return wl_table_add(r->im, &row, e);
 }
 
@@ -187,8 +191,10 @@ static bool read_stamp(struct reader *r, struct wl_slice line)
 {
     int64_t local_s, ns, utc_s;
     struct wl_slice rest;
-    if (!wl_time_parse(line, WL_DATE_YMD, &local_s, &ns, &rest) || !wl_slice_starts(wl_slice_trim(rest), "-")) return false;
-    return wl_import_time(r->im, &r->zone, (struct wl_slice) { line.s, (size_t)(rest.s - line.s) }, WL_DATE_YMD, &utc_s) &&
+    if (!wl_time_parse(line, WL_DATE_YMD, &local_s, &ns, &rest) || !wl_slice_starts(wl_slice_trim(rest), "-"))
+        return false;
+    return wl_import_time(r->im, &r->zone, (struct wl_slice) { line.s, (size_t)(rest.s - line.s) }, WL_DATE_YMD,
+                          &utc_s) &&
            (r->stamp_ns = utc_s, true);
 }
 

@@ -1,7 +1,7 @@
-/* CodeCarbon's emissions.csv: kWh of CPUs, GPUs and memory in a run. Source: github.com/mlco2/codecarbon, codecarbon/output_methods.
- * Columns differ between versions. flush() writes the totals of a run so far, so that of the rows of a run_id the longest counts.
- * The energy of memory is always a model of its size. That of CPUs is measured (RAPL, powermetrics) or a share of their TDP; the file
- * does not say which. `timestamp` is local time at the end. */
+/* CodeCarbon's emissions.csv: kWh of CPUs, GPUs and memory in a run. Source: github.com/mlco2/codecarbon,
+ * codecarbon/output_methods. Columns differ between versions. flush() writes the totals of a run so far, so that of the
+ * rows of a run_id the longest counts. The energy of memory is always a model of its size. That of CPUs is measured
+ * (RAPL, powermetrics) or a share of their TDP; the file does not say which. `timestamp` is local time at the end. */
 #include "exchange/import/formats.h"
 #include "exchange/import/tables/csv.h"
 
@@ -28,7 +28,8 @@ struct reader {
     struct wl_arena *a;
 };
 
-static bool read_energy(struct reader *r, struct kept *k, const char *column, const char *uuid, const char *scope, bool estimated)
+static bool read_energy(struct reader *r, struct kept *k, const char *column, const char *uuid, const char *scope,
+                        bool estimated)
 {
     double kwh;
     if (!wl_table_csv_has(r->t, column)) return true;
@@ -57,7 +58,8 @@ static bool read_energies(struct reader *r, struct kept *k)
     double sum = 0;
     for (size_t i = 0; i < measured; i++) sum += isnan(k->energies[i].energy_j) ? 1 : k->energies[i].energy_j;
     if (sum > 0) return true;
-    wl_import_reject(r->t->im, "the energies of CPUs and GPUs are 0: nothing was measured, and that of memory is a model");
+    wl_import_reject(r->t->im,
+                     "the energies of CPUs and GPUs are 0: nothing was measured, and that of memory is a model");
     return false;
 }
 
@@ -73,7 +75,8 @@ static bool read_row(struct reader *r, struct kept *k)
     k->run_id = wl_table_csv_text(t, "run_id", r->a);
     k->workload = wl_table_csv_text(t, "project_name", r->a);
     k->hardware = wl_table_csv_text(t, k->gpus >= 1 ? "gpu_model" : "cpu_model", r->a);
-    k->part = k->run_id ? wl_strf(r->a, "run %s", k->run_id) : wl_strf(r->a, "row %lld, without run_id", (long long)t->rows);
+    k->part =
+        k->run_id ? wl_strf(r->a, "run %s", k->run_id) : wl_strf(r->a, "row %lld, without run_id", (long long)t->rows);
     const char *version = wl_table_csv_text(t, "codecarbon_version", r->a);
     if (version) wl_import_set_tool(t->im, wl_strf(r->a, "CodeCarbon %s", version));
     return true;
@@ -116,9 +119,11 @@ static int read_file(struct wl_import *im, struct wl_err *e)
         while ((rc = wl_table_csv_next(r.t, e)) > 0)
             if (read_row(&r, &k)) keep(&r, &k);
     for (size_t i = 0; i < r.n && rc == 0; i++) rc = add(im, &r.rows[i], e);
-    if (r.superseded) wl_import_pass_over(im, "totals so far of a run (run_id) that a later row continues", r.superseded);
+    if (r.superseded)
+        wl_import_pass_over(im, "totals so far of a run (run_id) that a later row continues", r.superseded);
     if (r.n)
-        wl_import_note(im, "energy of memory is CodeCarbon's model of its size, and that of CPUs may be a share of their TDP, which the "
+        wl_import_note(im, "energy of memory is CodeCarbon's model of its size, and that of CPUs may be a share of "
+                           "their TDP, which the "
                            "file does not say: both are estimated");
     wl_arena_free(a);
     return rc;

@@ -39,8 +39,8 @@ static int next_line(struct wl_table_csv *t, int *n, struct wl_err *e)
     return rc;
 }
 
-int wl_table_csv_open(struct wl_table_csv *t, struct wl_import *im, char separator, const char *first, struct wl_arena *a,
-                      struct wl_err *e)
+int wl_table_csv_open(struct wl_table_csv *t, struct wl_import *im, char separator, const char *first,
+                      struct wl_arena *a, struct wl_err *e)
 {
     int n = 0;
     t->im = im;
@@ -53,15 +53,12 @@ int wl_table_csv_open(struct wl_table_csv *t, struct wl_import *im, char separat
     if (rc > 0) rc = read_header(t, t->v, n, e);
     if (rc < 0) return rc;
     if (find(t, first) < 0)
-        return wl_fail(e, WL_EINVAL, "%s:%lld: expected a header with the column %s", im->in->path, (long long)im->in->line,
-                       first);
+        return wl_fail(e, WL_EINVAL, "%s:%lld: expected a header with the column %s", im->in->path,
+                       (long long)im->in->line, first);
     return 0;
 }
 
-static bool is_header(const struct wl_table_csv *t)
-{
-    return t->v[0].n && wl_slice_eq(t->v[0], t->column[0]);
-}
+static bool is_header(const struct wl_table_csv *t) { return t->v[0].n && wl_slice_eq(t->v[0], t->column[0]); }
 
 int wl_table_csv_next(struct wl_table_csv *t, struct wl_err *e)
 {
@@ -73,8 +70,8 @@ int wl_table_csv_next(struct wl_table_csv *t, struct wl_err *e)
         }
         t->rows++;
         if (n == t->n) return 1;
-        wl_import_reject(t->im, "%d fields under the %d columns of the header, so that it is unknown which are missing", n,
-                         t->n);
+        wl_import_reject(t->im, "%d fields under the %d columns of the header, so that it is unknown which are missing",
+                         n, t->n);
     }
     if (rc == 0 && t->rows == 0)
         return wl_fail(e, WL_EINVAL, "%s: a header without rows: no measurements", t->im->in->path);
@@ -113,7 +110,8 @@ bool wl_table_csv_positive(const struct wl_table_csv *t, const char *column, dou
     return false;
 }
 
-bool wl_table_csv_recognise(const struct wl_import_head *h, char separator, const char *const *columns, struct wl_arena *a)
+bool wl_table_csv_recognise(const struct wl_import_head *h, char separator, const char *const *columns,
+                            struct wl_arena *a)
 {
     struct wl_slice v[WL_TABLE_COLUMNS];
     const char *line = wl_import_head_line(h, a);

@@ -11,25 +11,26 @@ struct wl_table_csv {
     char separator;
     struct wl_slice v[WL_TABLE_COLUMNS]; /* of the row that was read last */
     const char *column[WL_TABLE_COLUMNS];
-    int n;         /* columns */
-    int64_t rows;  /* read so far, rejected ones among them */
+    int n;              /* columns */
+    int64_t rows;       /* read so far, rejected ones among them */
     struct wl_arena *a; /* of the names */
 };
 
-/* Reads the header, the first line that is not a comment. `first`: a column that it must have. WL_EINVAL: it is missing, or a column is
- * there twice. */
-int wl_table_csv_open(struct wl_table_csv *t, struct wl_import *im, char separator, const char *first, struct wl_arena *a,
-                      struct wl_err *e) WL_MUST_CHECK;
+/* Reads the header, the first line that is not a comment. `first`: a column that it must have. WL_EINVAL: it is
+ * missing, or a column is there twice. */
+int wl_table_csv_open(struct wl_table_csv *t, struct wl_import *im, char separator, const char *first,
+                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* 1: the next row; 0: the end. A row with another number of fields is rejected; a header among the rows, as of several tables in
- * one file, is the header of what follows. WL_EINVAL: there was no row at all. */
+/* 1: the next row; 0: the end. A row with another number of fields is rejected; a header among the rows, as of several
+ * tables in one file, is the header of what follows. WL_EINVAL: there was no row at all. */
 int wl_table_csv_next(struct wl_table_csv *t, struct wl_err *e) WL_MUST_CHECK;
 
 bool wl_table_csv_has(const struct wl_table_csv *t, const char *column);
 
 /* The field of that column; empty where there is no such column. */
 struct wl_slice wl_table_csv_field(const struct wl_table_csv *t, const char *column);
-const char *wl_table_csv_text(const struct wl_table_csv *t, const char *column, struct wl_arena *a); /* NULL: no value */
+const char *wl_table_csv_text(const struct wl_table_csv *t, const char *column,
+                              struct wl_arena *a); /* NULL: no value */
 
 /* The number of that column, NAN where there is none. False, and the row rejected: it is not a decimal number. */
 bool wl_table_csv_real(const struct wl_table_csv *t, const char *column, double *out);
@@ -38,6 +39,7 @@ bool wl_table_csv_real(const struct wl_table_csv *t, const char *column, double 
 bool wl_table_csv_positive(const struct wl_table_csv *t, const char *column, double *out);
 
 /* Is the first line of the file a header with all of these columns? Ends with NULL. */
-bool wl_table_csv_recognise(const struct wl_import_head *h, char separator, const char *const *columns, struct wl_arena *a);
+bool wl_table_csv_recognise(const struct wl_import_head *h, char separator, const char *const *columns,
+                            struct wl_arena *a);
 
 #endif

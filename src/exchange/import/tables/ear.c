@@ -1,5 +1,5 @@
-/* EAR's tables of jobs (eacct -c, or the CSV report plug-in): a line per node with means over TIME_SEC. Which columns there are depends on
- * how EAR was built. Source: gitlab.bsc.es/ear_team/ear, and its user guide. */
+/* EAR's tables of jobs (eacct -c, or the CSV report plug-in): a line per node with means over TIME_SEC. Which columns
+ * there are depends on how EAR was built. Source: gitlab.bsc.es/ear_team/ear, and its user guide. */
 #include "exchange/import/formats.h"
 #include "exchange/import/tables/csv.h"
 
@@ -31,7 +31,8 @@ static int finish(struct reader *r, struct wl_err *e)
     r->open = false;
     row.part = wl_strf(r->a, "job %s.%s", s->job, s->step);
     if (r->t->im->report.n_rejected > s->rejected) { /* a node of it may be missing */
-        wl_import_note(r->t->im, "%s, %s: left out, since a line after its first one could not be read", r->t->im->in->path, row.part);
+        wl_import_note(r->t->im, "%s, %s: left out, since a line after its first one could not be read",
+                       r->t->im->in->path, row.part);
         return 0;
     }
     row.set.workload = s->name;
@@ -45,7 +46,8 @@ static int finish(struct reader *r, struct wl_err *e)
 }
 
 /* Adds watts x time_s; false: not a number. A power of 0 or less is EAR's "not measured". */
-static bool add(struct reader *r, const char *column, const char *host, const char *uuid, const char *scope, double time_s, bool part)
+static bool add(struct reader *r, const char *column, const char *host, const char *uuid, const char *scope,
+                double time_s, bool part)
 {
     double watts;
     struct step *s = &r->now;

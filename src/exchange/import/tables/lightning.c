@@ -1,5 +1,6 @@
-/* metrics.csv of PyTorch Lightning's CSVLogger: a row per step or epoch, with empty fields where a metric was not logged. Epochs count from 0; there
- * are no times. Source: github.com/Lightning-AI/pytorch-lightning, loggers/csv_logs.py. */
+/* metrics.csv of PyTorch Lightning's CSVLogger: a row per step or epoch, with empty fields where a metric was not
+ * logged. Epochs count from 0; without times. Source: github.com/Lightning-AI/pytorch-lightning, loggers/csv_logs.py.
+ */
 #include "exchange/import/formats.h"
 #include "exchange/import/tables/csv.h"
 #include "exchange/import/training.h"
@@ -28,7 +29,8 @@ static int read_row(struct reader *r, struct wl_err *e)
         if (!*name || wl_str_eq(name, "epoch") || wl_str_eq(name, "step")) continue;
         if (!wl_table_csv_real(r->t, name, &value)) return 0;
         if (isnan(value)) continue;
-        if (r->n == MOST_VALUES) return wl_fail(e, WL_EINVAL, "%s: more than %d values", r->t->im->in->path, MOST_VALUES);
+        if (r->n == MOST_VALUES)
+            return wl_fail(e, WL_EINVAL, "%s: more than %d values", r->t->im->in->path, MOST_VALUES);
         WL_GROW(r->a, r->v, r->n, r->cap);
         r->v[r->n++] = (struct wl_training_value) { name, isnan(epoch) ? 0 : (int64_t)epoch + 1, WL_NO_NS, value };
     }

@@ -1,6 +1,6 @@
-/* MLPerf Training: result logs of ":::MLLOG {json}" lines, among whatever else a program prints; the description of the system in
- * systems/NAME.json; and the power of each node in node_*.txt. Source: github.com/mlcommons/logging, and the results of
- * MLCommons. A log is of one run, from run_start to run_stop. */
+/* MLPerf Training: result logs of ":::MLLOG {json}" lines, among whatever else a program prints; the description of the
+ * system in systems/NAME.json; and the power of each node in node_*.txt. Source: github.com/mlcommons/logging, and the
+ * results of MLCommons. A log is of one run, from run_start to run_stop. */
 #include "exchange/import/formats.h"
 #include "exchange/import/reader.h"
 
@@ -55,7 +55,8 @@ static double number_of(const struct wl_json *v)
 static bool read_system(struct mlperf *m, struct wl_table_row *row)
 {
     struct wl_arena *a = m->a;
-    char *system = wl_path_dir(a, wl_path_dir(a, wl_path_absolute(a, m->im->in->path))), *results = wl_path_dir(a, system), *text;
+    char *system = wl_path_dir(a, wl_path_dir(a, wl_path_absolute(a, m->im->in->path))),
+         *results = wl_path_dir(a, system), *text;
     const char *file = wl_strf(a, "systems/%s.json", wl_path_base(system));
     const char *places[] = { wl_path_join(a, wl_path_dir(a, results), file), wl_path_join(a, results, file) };
     struct wl_json *root;
@@ -81,16 +82,21 @@ static void guess_system(struct mlperf *m, struct wl_table_row *row)
     struct wl_slice rest;
     double nodes;
     const double workers = m->global_batch / (m->local_batch * (isnan(m->accumulation) ? 1 : m->accumulation));
-    if (m->platform && wl_slice_real_then(wl_slice_of(m->platform), &nodes, &rest) && rest.n > 1 && rest.s[0] == 'x' && nodes >= 1) {
+    if (m->platform && wl_slice_real_then(wl_slice_of(m->platform), &nodes, &rest) && rest.n > 1 && rest.s[0] == 'x' &&
+        nodes >= 1) {
         row->set.nodes = nodes;
         row->set.hardware = wl_slice_text((struct wl_slice) { rest.s + 1, rest.n - 1 }, m->a);
     }
     if (workers >= 1 && workers == floor(workers)) {
         row->set.workers = workers;
-        wl_import_note(m->im, "no systems/NAME.json beside the results: the number of accelerators is global batch / local batch / "
-                              "accumulation, and the nodes are of submission_platform");
+        wl_import_note(
+            m->im,
+            "no systems/NAME.json beside the results: the number of accelerators is global batch / local batch / "
+            "accumulation, and the nodes are of submission_platform");
     } else if (isnan(m->im->opts->set->workers)) {
-        wl_import_note(m->im, "no systems/NAME.json beside the results: the number of accelerators is unknown, --workers gives it");
+        wl_import_note(
+            m->im,
+            "no systems/NAME.json beside the results: the number of accelerators is unknown, --workers gives it");
     }
 }
 
@@ -158,8 +164,8 @@ static int read_nodes(struct mlperf *m, struct wl_table_row *row, struct wl_err 
     }
     row->series = series;
     if (rc == 0 && row->n_series && !isnan(row->set.nodes) && row->set.nodes != (double)row->n_series) {
-        wl_import_note(m->im, "%s: power of %zu of %g nodes: not used, since it is not that of the run", m->im->in->path,
-                       row->n_series, row->set.nodes);
+        wl_import_note(m->im, "%s: power of %zu of %g nodes: not used, since it is not that of the run",
+                       m->im->in->path, row->n_series, row->set.nodes);
         row->n_series = 0;
     }
     return rc;
@@ -197,7 +203,8 @@ static void add_metrics(const struct mlperf *m, struct wl_table_row *row)
     struct wl_metric_row *v = wl_new_array(m->a, struct wl_metric_row, m->n_metrics + 1);
     const struct wl_metric_row *last = NULL;
     for (size_t i = 0; i < m->n_metrics; i++) {
-        const struct wl_metric_row x = { epoch_numbered(m, m->metrics[i].epoch), m->metrics[i].name, m->metrics[i].value };
+        const struct wl_metric_row x = { epoch_numbered(m, m->metrics[i].epoch), m->metrics[i].name,
+                                         m->metrics[i].value };
         if (isnan(x.epoch))
             last = &m->metrics[i];
         else
@@ -212,7 +219,8 @@ static int finish_run(struct mlperf *m, struct wl_err *e)
 {
     struct wl_table_row row = wl_table_row_none;
     m->runs++;
-    row.part = m->runs == 1 ? wl_path_base(m->im->in->path) : wl_strf(m->a, "%s, run %zu", wl_path_base(m->im->in->path), m->runs);
+    row.part = m->runs == 1 ? wl_path_base(m->im->in->path)
+                            : wl_strf(m->a, "%s, run %zu", wl_path_base(m->im->in->path), m->runs);
     row.set.workload = m->benchmark;
     row.set.global_batch = m->global_batch;
     row.set.local_batch = m->local_batch;
@@ -224,7 +232,8 @@ static int finish_run(struct mlperf *m, struct wl_err *e)
     add_metrics(m, &row);
     if (row.n_epochs == 0) row.samples = m->samples_seen;
     if (!wl_str_eq(m->status, "success"))
-        row.failed = wl_strf(m->a, "MLPerf: %s: the quality target was not reached", m->status ? m->status : "run_stop without a status");
+        row.failed = wl_strf(m->a, "MLPerf: %s: the quality target was not reached",
+                             m->status ? m->status : "run_stop without a status");
     int rc = read_nodes(m, &row, e);
     if (rc == 0 && row.n_series == 0)
         wl_import_note(m->im, "no node_*.txt beside the results: there is no energy, and laws of time alone follow");
@@ -265,7 +274,8 @@ static void add_metric(struct mlperf *m, const char *key, const struct wl_json *
 static bool starts_run(struct mlperf *m, int64_t t_ns)
 {
     if (m->start_ns != WL_NO_NS && !m->trained) return true; /* each rank says so */
-    if (m->start_ns != WL_NO_NS) wl_import_reject(m->im, "run_start, and the run before it has no run_stop: it did not end");
+    if (m->start_ns != WL_NO_NS)
+        wl_import_reject(m->im, "run_start, and the run before it has no run_stop: it did not end");
     if (m->start_ns != WL_NO_NS) new_run(m);
     m->start_ns = t_ns;
     return true;
@@ -276,9 +286,9 @@ static int read_event(struct mlperf *m, const struct wl_json *root, struct wl_er
     const struct {
         const char *key;
         double *to;
-    } counts[] = { { "global_batch_size", &m->global_batch },           { "d_batch_size", &m->local_batch },
-                   { "local_batch_size", &m->local_batch },             { "gradient_accumulation_steps", &m->accumulation },
-                   { "train_samples", &m->train_samples },              { "target_accuracy", &m->target },
+    } counts[] = { { "global_batch_size", &m->global_batch }, { "d_batch_size", &m->local_batch },
+                   { "local_batch_size", &m->local_batch },   { "gradient_accumulation_steps", &m->accumulation },
+                   { "train_samples", &m->train_samples },    { "target_accuracy", &m->target },
                    { "quality_target", &m->target } };
     const char *key = wl_json_str(wl_json_get(root, "key"));
     const struct wl_json *value = wl_json_get(root, "value"), *metadata = wl_json_get(root, "metadata");
@@ -291,11 +301,13 @@ static int read_event(struct mlperf *m, const struct wl_json *root, struct wl_er
     m->lines++;
     for (size_t i = 0; i < WL_COUNT(counts); i++)
         if (wl_str_eq(key, counts[i].key) && wl_json_real(value) > 0) *counts[i].to = wl_json_real(value);
-    if (wl_str_eq(key, "submission_benchmark") && wl_json_str(value)) m->benchmark = wl_strdup(m->a, wl_json_str(value));
+    if (wl_str_eq(key, "submission_benchmark") && wl_json_str(value))
+        m->benchmark = wl_strdup(m->a, wl_json_str(value));
     if (wl_str_eq(key, "submission_platform") && wl_json_str(value)) m->platform = wl_strdup(m->a, wl_json_str(value));
     if (wl_str_eq(key, "run_start")) return !starts_run(m, t_ns);
     if (m->start_ns == WL_NO_NS) return 0;
-    m->trained = m->trained || wl_str_starts(key, "epoch_") || wl_str_starts(key, "block_") || wl_str_starts(key, "eval_");
+    m->trained =
+        m->trained || wl_str_starts(key, "epoch_") || wl_str_starts(key, "block_") || wl_str_starts(key, "eval_");
     if (wl_str_eq(key, "epoch_start")) open_epoch(m, number_in(metadata, "epoch_num"), t_ns);
     if (wl_str_eq(key, "epoch_stop")) close_epoch(m, number_in(metadata, "epoch_num"), t_ns);
     if (wl_str_eq(key, "eval_accuracy") || wl_str_eq(key, "eval_loss")) add_metric(m, key, value, metadata);
@@ -328,7 +340,12 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     struct wl_arena *a = wl_arena_new(im->a);
     struct wl_slice line;
     struct mlperf *m = wl_new(a, struct mlperf);
-    *m = (struct mlperf) { .im = im, .a = a, .global_batch = NAN, .local_batch = NAN, .accumulation = NAN, .train_samples = NAN,
+    *m = (struct mlperf) { .im = im,
+                           .a = a,
+                           .global_batch = NAN,
+                           .local_batch = NAN,
+                           .accumulation = NAN,
+                           .train_samples = NAN,
                            .target = NAN };
     new_run(m);
     int rc;

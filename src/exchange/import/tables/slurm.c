@@ -1,7 +1,8 @@
-/* Slurm's accounts: sacct -P with ConsumedEnergyRaw, and scontrol show job. The energy is of whole nodes, with whatever else ran there.
- * A step has its own; the batch step and the steps that it started overlap, since each counts all of its nodes, so that the numbered steps
- * count and the batch step only where there are none. 18446744073709551614 is Slurm's "none". Source: the manual pages of sacct(1) and
- * acct_gather.conf(5), and src/common/slurm_protocol_defs.h (NO_VAL64). */
+/* Slurm's accounts: sacct -P with ConsumedEnergyRaw, and scontrol show job. The energy is of whole nodes, with whatever
+ * else ran there. A step has its own; the batch step and the steps that it started overlap, since each counts all of
+ * its nodes, so that the numbered steps count and the batch step only where there are none. 18446744073709551614 is
+ * Slurm's "none". Source: the manual pages of sacct(1) and acct_gather.conf(5), and src/common/slurm_protocol_defs.h
+ * (NO_VAL64). */
 #include "exchange/import/formats.h"
 #include "exchange/import/tables/csv.h"
 
@@ -70,12 +71,17 @@ static int finish(struct reader *r, struct wl_err *e)
     struct wl_table_row row = wl_table_row_none;
     const struct job *j = &r->now;
     const bool by_batch = j->steps == 0 && j->nodes == 1;
-    struct wl_table_energy energy = { .uuid = "nodes", .scope = "node", .energy_j = j->steps ? j->steps_j : by_batch ? j->batch_j : NAN };
+    struct wl_table_energy energy = { .uuid = "nodes",
+                                      .scope = "node",
+                                      .energy_j = j->steps   ? j->steps_j
+                                                  : by_batch ? j->batch_j
+                                                             : NAN };
     if (!r->open) return 0;
     r->open = false;
     energy.power_w = energy.energy_j / j->time_s;
-    energy.why = j->steps == 0 && !isnan(j->batch_j) ? "only the batch step has an energy, which is that of the first node"
-                                                     : "Slurm recorded no energy: its nodes have no acct_gather_energy";
+    energy.why = j->steps == 0 && !isnan(j->batch_j)
+                     ? "only the batch step has an energy, which is that of the first node"
+                     : "Slurm recorded no energy: its nodes have no acct_gather_energy";
     row.part = wl_strf(r->a, "job %s", j->id);
     row.set.workload = j->name;
     row.set.nodes = j->nodes;
@@ -94,7 +100,13 @@ static int finish(struct reader *r, struct wl_err *e)
 
 static void begin(struct reader *r, const char *id)
 {
-    r->now = (struct job) { .id = id, .start_ns = WL_NO_NS, .time_s = NAN, .nodes = NAN, .gpus = NAN, .steps_j = NAN, .batch_j = NAN,
+    r->now = (struct job) { .id = id,
+                            .start_ns = WL_NO_NS,
+                            .time_s = NAN,
+                            .nodes = NAN,
+                            .gpus = NAN,
+                            .steps_j = NAN,
+                            .batch_j = NAN,
                             .rejected = r->im->report.n_rejected };
     r->open = true;
 }
@@ -123,13 +135,16 @@ static int read_job(struct reader *r, struct wl_slice id, struct wl_err *e)
     begin(r, wl_slice_text(id, r->a));
     r->open = false;
     if (!read_elapsed(wl_table_csv_field(r->t, "Elapsed"), &j->time_s)) {
-        wl_import_reject(r->im, "Elapsed: \"%.*s\" is not a time as 1-02:03:04", WL_QUOTE(wl_table_csv_field(r->t, "Elapsed")));
+        wl_import_reject(r->im, "Elapsed: \"%.*s\" is not a time as 1-02:03:04",
+                         WL_QUOTE(wl_table_csv_field(r->t, "Elapsed")));
         return 0;
     }
     if (!wl_table_csv_real(r->t, "NNodes", &j->nodes)) return 0;
-    if (!wl_import_no_value(start) && !wl_slice_eq(start, "Unknown") && !wl_import_time(r->im, &r->zone, start, WL_DATE_YMD, &j->start_ns))
+    if (!wl_import_no_value(start) && !wl_slice_eq(start, "Unknown") &&
+        !wl_import_time(r->im, &r->zone, start, WL_DATE_YMD, &j->start_ns))
         return 0;
-    const char *tres_text = wl_table_csv_text(r->t, wl_table_csv_has(r->t, "AllocTRES") ? "AllocTRES" : "TRESUsageInTot", r->a);
+    const char *tres_text =
+        wl_table_csv_text(r->t, wl_table_csv_has(r->t, "AllocTRES") ? "AllocTRES" : "TRESUsageInTot", r->a);
     if (tres_text) j->gpus = tres(tres_text, "gres/gpu");
     j->name = wl_table_csv_text(r->t, "JobName", r->a);
     j->state = wl_table_csv_text(r->t, "State", r->a);
@@ -167,8 +182,9 @@ static int read_sacct(struct reader *r, struct wl_arena *a, struct wl_err *e)
     r->t = wl_new(a, struct wl_table_csv);
     int rc = wl_table_csv_open(r->t, r->im, '|', "JobID", a, e);
     if (rc == 0 && !wl_table_csv_has(r->t, "ConsumedEnergyRaw"))
-        return wl_fail(e, WL_EINVAL, "%s: no column ConsumedEnergyRaw (ConsumedEnergy is rounded): sacct -P -o "
-                                     "JobID,JobName,Start,Elapsed,NNodes,ConsumedEnergyRaw,AllocTRES,State",
+        return wl_fail(e, WL_EINVAL,
+                       "%s: no column ConsumedEnergyRaw (ConsumedEnergy is rounded): sacct -P -o "
+                       "JobID,JobName,Start,Elapsed,NNodes,ConsumedEnergyRaw,AllocTRES,State",
                        r->im->in->path);
     if (rc == 0 && !wl_table_csv_has(r->t, "Elapsed"))
         return wl_fail(e, WL_EINVAL, "%s: no column Elapsed, the time of a job", r->im->in->path);
@@ -202,7 +218,8 @@ static int read_word(struct reader *r, struct wl_slice word, struct wl_err *e)
     } else if ((v = value_of(word, "JobState", r->a))) {
         j->state = v;
     } else if ((v = value_of(word, "RunTime", r->a))) {
-        if (!read_elapsed(wl_slice_of(v), &j->time_s)) wl_import_reject(r->im, "RunTime: \"%.60s\" is not a time as 1-02:03:04", v);
+        if (!read_elapsed(wl_slice_of(v), &j->time_s))
+            wl_import_reject(r->im, "RunTime: \"%.60s\" is not a time as 1-02:03:04", v);
     } else if ((v = value_of(word, "NumNodes", r->a))) {
         if (wl_str_to_real(v, &j->nodes) < 0) j->nodes = NAN;
     } else if ((v = value_of(word, "StartTime", r->a)) && !wl_str_eq(v, "Unknown")) {

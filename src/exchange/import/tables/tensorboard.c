@@ -1,9 +1,9 @@
-/* TensorBoard's event files: TFRecord frames (u64 length, u32 masked CRC-32C of it, data, u32 masked CRC-32C of them) of protocol buffers
- *   Event { double wall_time = 1; int64 step = 2; Summary summary = 5; }      Summary { repeated Value value = 1; }
- *   Value { string tag = 1; float simple_value = 2; TensorProto tensor = 8; }
- *   TensorProto { DataType dtype = 1 (1: float); bytes tensor_content = 4; repeated float float_val = 5; }
- * of which scalars are read. Source: tensorflow/core/util/event.proto, framework/summary.proto and tensor.proto. Epochs are those of the scalar
- * "epoch" at the same step, as Lightning logs it, from 0. */
+/* TensorBoard's event files: TFRecord frames (u64 length, u32 masked CRC-32C of it, data, u32 masked CRC-32C of them)
+ * of protocol buffers Event { double wall_time = 1; int64 step = 2; Summary summary = 5; }      Summary { repeated
+ * Value value = 1; } Value { string tag = 1; float simple_value = 2; TensorProto tensor = 8; } TensorProto { DataType
+ * dtype = 1 (1: float); bytes tensor_content = 4; repeated float float_val = 5; } of which scalars are read. Source:
+ * tensorflow/core/util/event.proto, framework/summary.proto and tensor.proto. Epochs are those of the scalar "epoch" at
+ * the same step, as Lightning logs it, from 0. */
 #include "exchange/import/formats.h"
 #include "exchange/import/reader.h"
 #include "exchange/import/training.h"
@@ -26,7 +26,7 @@ struct reader {
     struct scalar *v;
     size_t n, cap;
     struct wl_strs tags;
-    size_t others; /* values that are no scalars */
+    size_t others; /* images, histograms ... */
 };
 
 static float float_of(struct wl_byte_span s)
@@ -54,7 +54,8 @@ static bool read_tensor(struct wl_byte_span s, double *value)
     for (struct wl_proto_field f; s.p < s.end;) {
         if (!wl_proto_next(&s, &f)) return false;
         if (f.number == 1 && f.wire == WL_WIRE_VARINT) type = f.value;
-        if ((f.number == 4 || f.number == 5) && f.wire != WL_WIRE_VARINT && f.bytes.end - f.bytes.p == 4) content = f.bytes;
+        if ((f.number == 4 || f.number == 5) && f.wire != WL_WIRE_VARINT && f.bytes.end - f.bytes.p == 4)
+            content = f.bytes;
     }
     if (type == FLOAT && content.p) *value = float_of(content);
     return true;
@@ -199,10 +200,12 @@ static int add(struct reader *r, struct wl_err *e)
     qsort(epochs, n_epochs, sizeof *epochs, by_step);
     for (size_t i = 0; i < r->n; i++) {
         if (wl_str_eq(r->v[i].tag, "epoch")) continue;
-        v[n++] = (struct wl_training_value) { r->v[i].tag, epoch_at(epochs, n_epochs, r->v[i].step), r->v[i].t_ns, r->v[i].value };
+        v[n++] = (struct wl_training_value) { r->v[i].tag, epoch_at(epochs, n_epochs, r->v[i].step), r->v[i].t_ns,
+                                              r->v[i].value };
     }
     if (n && n_epochs == 0)
-        wl_import_note(r->im, "%s: no scalar \"epoch\": the last value of each metric is that of the run", r->im->in->path);
+        wl_import_note(r->im, "%s: no scalar \"epoch\": the last value of each metric is that of the run",
+                       r->im->in->path);
     return wl_training_add(r->im, &(struct wl_training_log) { v, n }, e);
 }
 
@@ -210,9 +213,11 @@ static int read_file(struct wl_import *im, struct wl_err *e)
 {
     struct reader r = { .im = im, .a = wl_arena_new(im->a) };
     int rc;
-    while ((rc = read_record(&r, e)) > 0) {}
+    while ((rc = read_record(&r, e)) > 0) {
+    }
     if (rc == 0) rc = add(&r, e);
-    if (rc == 0 && r.others) wl_import_pass_over(im, "images, histograms, graphs and numbers that are not finite", r.others);
+    if (rc == 0 && r.others)
+        wl_import_pass_over(im, "images, histograms, graphs and numbers that are not finite", r.others);
     wl_arena_free(r.a);
     return rc;
 }
@@ -222,7 +227,8 @@ static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
     const uint8_t *p = (const uint8_t *)h->text;
     (void)a;
-    return h->n > HEAD + FOOT && wl_le_read(p + 8, 4) == wl_crc32c_masked(p, 8) && wl_import_head_has(h, "brain.Event:");
+    return h->n > HEAD + FOOT && wl_le_read(p + 8, 4) == wl_crc32c_masked(p, 8) &&
+           wl_import_head_has(h, "brain.Event:");
 }
 
 const struct wl_import_format wl_import_tensorboard = {

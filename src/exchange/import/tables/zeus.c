@@ -1,5 +1,5 @@
-/* Zeus: windows of its monitor (CSV) and the profiles of its power limit optimizer (JSON). Source: github.com/ml-energy/zeus,
- * zeus/monitor/energy.py and zeus/optimizer/power_limit.py. */
+/* Zeus: windows of its monitor (CSV) and the profiles of its power limit optimizer (JSON). Source:
+ * github.com/ml-energy/zeus, zeus/monitor/energy.py and zeus/optimizer/power_limit.py. */
 #include "exchange/import/formats.h"
 #include "exchange/import/tables/csv.h"
 
@@ -12,7 +12,8 @@ enum { GPUS = WL_TABLE_COLUMNS, LONGEST = 16 << 20 };
 /* "V100+resnet50+gpu0,1.csv", as Zeus names its profiles: hardware and workload. */
 static void name_from_file(struct wl_import *im, struct wl_table_row *row, struct wl_arena *a)
 {
-    const char *base = wl_path_base(im->in->path), *first = strchr(base, '+'), *second = first ? strchr(first + 1, '+') : NULL;
+    const char *base = wl_path_base(im->in->path), *first = strchr(base, '+'),
+               *second = first ? strchr(first + 1, '+') : NULL;
     if (!second || first == base || second == first + 1 || !wl_str_starts(second + 1, "gpu")) return;
     row->set.hardware = wl_strndup(a, base, (size_t)(first - base));
     row->set.workload = wl_strndup(a, first + 1, (size_t)(second - first - 1));
@@ -139,8 +140,9 @@ static int read_profile(struct wl_import *im, struct wl_arena *a, struct wl_err 
     const struct wl_json *v = wl_json_get(root, "measurements");
     if (wl_json_size(v) == 0 || wl_json_is_object(v))
         return wl_fail(e, WL_EINVAL, "%s: no array \"measurements\" with elements: no measurements", im->in->path);
-    wl_import_note(im, "the energy of all GPUs together, whose number the file does not say: --workers gives it; each power limit "
-                       "was measured once, so that nothing is known of the spread");
+    wl_import_note(
+        im, "the energy of all GPUs together, whose number the file does not say: --workers gives it; each power limit "
+            "was measured once, so that nothing is known of the spread");
     for (size_t i = 0; i < wl_json_size(v) && rc == 0; i++) rc = read_point(im, wl_json_at(v, i), i, a, e);
     return rc;
 }

@@ -1,5 +1,5 @@
-/* The power traces of the Zeus paper (You et al., NSDI 2023): the time of an epoch and the mean power of the one GPU at each batch
- * size and power limit. Source: github.com/ml-energy/zeus, trace/README.md. */
+/* The power traces of the Zeus paper (You et al., NSDI 2023): the time of an epoch and the mean power of the one GPU at
+ * each batch size and power limit. Source: github.com/ml-energy/zeus, trace/README.md. */
 #include "exchange/import/formats.h"
 #include "exchange/import/tables/csv.h"
 
@@ -20,7 +20,9 @@ static int read_row(const struct wl_table_csv *t, struct wl_arena *a, struct wl_
 {
     struct wl_table_row row = wl_table_row_none;
     struct wl_table_energy energies[2] = { { .uuid = "gpu0", .scope = "gpu", .integral = true } };
-    struct wl_epoch_row epoch = { .epoch = 1, .begin_ns = WL_NO_NS, .end_ns = WL_NO_NS, .samples = NAN, .updates = NAN, .tokens = NAN };
+    struct wl_epoch_row epoch = {
+        .epoch = 1, .begin_ns = WL_NO_NS, .end_ns = WL_NO_NS, .samples = NAN, .updates = NAN, .tokens = NAN
+    };
     const char *network = wl_table_csv_text(t, "network", a), *data = wl_table_csv_text(t, "dataset", a);
     const char *optimizer = wl_table_csv_text(t, "optimizer", a);
     if (!wl_table_csv_positive(t, "time_per_epoch", &row.time_s)) return 0;
@@ -51,8 +53,9 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     struct wl_table_csv *t = wl_new(a, struct wl_table_csv);
     int rc = wl_table_csv_open(t, im, ',', "time_per_epoch", a, e);
     wl_import_set_tool(im, "Zeus");
-    wl_import_note(im, "power is of one GPU, energy is power times time; each setting was measured once, so that nothing is known "
-                       "of the spread");
+    wl_import_note(
+        im, "power is of one GPU, energy is power times time; each setting was measured once, so that nothing is known "
+            "of the spread");
     while (rc == 0 && (rc = wl_table_csv_next(t, e)) > 0) {
         struct wl_arena *scratch = wl_arena_new(a);
         rc = read_row(t, scratch, e);
