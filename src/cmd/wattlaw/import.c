@@ -495,10 +495,9 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     const struct import_options *o = options;
     struct import im = { .o = o, .a = a };
     int rc = read_options(&im, rest, e);
-    if (rc == 0 && !o->dry_run)
-        rc = wl_store_open(&im.store, o->store, o->run ? WL_STORE_WRITE : WL_STORE_CREATE, a, e);
     if (rc == 0) start_progress(&im);
-    if (rc == 0) rc = wl_import_files(&im.files, &im.options, im.store, &im.im, a, e);
+    if (rc == 0) rc = wl_import_files(&im.files, &im.options, o->dry_run ? NULL : o->store, &im.im, a, e);
+    im.store = im.im.store;
     wl_progress_clear(&im.bar);
     if (rc == 0) rc = read_rows(&im, e);
     if (rc < 0) return rc;

@@ -55,7 +55,9 @@ static int is_known(struct wl_import *im, const char *path, int64_t *run, struct
     if (stat(path, &st) < 0 || !S_ISREG(st.st_mode)) return 0;
     bool candidate = false;
     for (size_t i = 0; i < im->n_sources; i++) candidate = candidate || im->sources[i].bytes == st.st_size;
-    int rc = candidate || !im->store ? candidate : wl_store_has_source_of_size(im->store, st.st_size, e);
+    int rc = im->store_path && wl_is_file(im->store_path) ? wl_import_open_store(im, e) : 0;
+    if (rc < 0) return rc;
+    rc = candidate || !im->store ? candidate : wl_store_has_source_of_size(im->store, st.st_size, e);
     if (rc <= 0) return rc;
     rc = crc_of_file(path, &crc, a, e);
     if (rc < 0) return rc;
@@ -256,20 +258,25 @@ static int read_all(struct wl_import *im, struct wl_err *e)
                    im->report.notes.n ? im->report.notes.v[0] : "");
 }
 
-int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *opts, struct wl_store *store,
+int wl_import_open_store(struct wl_import *im, struct wl_err *e)
+{
+    if (!im->store_path || im->store) return 0;
+    int rc = wl_store_open(&im->store, im->store_path, im->opts->run ? WL_STORE_WRITE : WL_STORE_CREATE, im->a, e);
+    return rc < 0 ? rc : wl_store_begin(im->store, e);
+}
+
+int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *opts, const char *store_path,
                     struct wl_import *out, struct wl_arena *a, struct wl_err *e)
 {
-    *out = (struct wl_import) { .opts = opts, .paths = paths, .store = store, .a = a };
+    *out = (struct wl_import) { .opts = opts, .paths = paths, .store_path = store_path, .a = a };
     wl_series_new(out, 0);
     int rc = opts->as ? wl_import_format_named(opts->as, &out->as, e) : 0;
-    if (rc == 0 && store) rc = wl_store_begin(store, e);
-    if (rc < 0) return rc;
-    rc = read_all(out, e);
-    for (size_t i = 0; i < out->n_runs && rc == 0 && store; i++) {
+    if (rc == 0) rc = read_all(out, e);
+    for (size_t i = 0; i < out->n_runs && rc == 0 && out->store; i++) {
         rc = store_sources(out, &out->runs[i], e);
         if (rc == 0) rc = store_notes(out, &out->runs[i], e);
     }
-    if (rc == 0 && store) rc = wl_store_commit(store, e);
-    if (rc < 0 && store) wl_store_rollback(store);
+    if (rc == 0 && out->store) rc = wl_store_commit(out->store, e);
+    if (rc < 0 && out->store) wl_store_rollback(out->store);
     return rc;
 }

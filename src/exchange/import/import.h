@@ -27,8 +27,8 @@ struct wl_import_opts {
     const struct wl_strs *uuids;               /* of GPU 0, 1, ..., for files that only number them */
     int64_t from_ns, to_ns;                    /* only this time */
     int64_t start_ns, period_ns;               /* time of the first reading, and interval, of a file without times */
-    bool each;                                 /* each file is a run of its own; else all series of a call form one */
     int64_t run;                               /* that the log of a training is of; 0: not given */
+    bool each;                                 /* each file is a run of its own; else all series of a call form one */
     const struct wl_settings *set;             /* of the runs: the workload's name, workers and so on */
     void (*on_block)(void *ctx, size_t bytes); /* (optional) called for each block of a file */
     void *ctx;
@@ -72,7 +72,8 @@ struct wl_import {
     const struct wl_import_format *format; /* of the file that is read; for readers */
     struct wl_lines *in;                   /* the file that is read; for readers */
     struct wl_arena *a;                    /* of the call; for readers */
-    struct wl_store *store;                /* NULL: dry run */
+    const char *store_path;                /* NULL: dry run */
+    struct wl_store *store;                /* NULL: not opened yet; see wl_import_open_store */
     struct wl_import_report report;
     struct wl_series *series;         /* series.c */
     struct wl_import_source *sources; /* the files, the one that is read last */
@@ -87,13 +88,17 @@ struct wl_import {
 };
 
 /* Reads the files and folders (whose files of this format are taken, and the others named) and stores what they hold;
- * with store NULL nothing is stored. WL_EINVAL, and nothing stored: a file is of no format, of several, or has no
+ * with store_path NULL nothing is stored. WL_EINVAL, and nothing stored: a file is of no format, of several, or has no
  * measurements, or none of its lines can be read; the message names what was looked for. A file that is in the store
  * already, over the same time, is left out, with a note that names the run. */
-int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *opts, struct wl_store *store,
+int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *opts, const char *store_path,
                     struct wl_import *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- for sinks ---- */
+
+/* Opens the store, if there is to be one, for the first thing that is stored: a call that only finds errors makes no
+ * file. */
+int wl_import_open_store(struct wl_import *im, struct wl_err *e) WL_MUST_CHECK;
 
 /* Adds a run that has been read. */
 void wl_import_add_run(struct wl_import *im, const struct wl_import_run *run);

@@ -86,7 +86,7 @@ int wl_series_channel(struct wl_import *im, int device, const struct wl_import_q
     q->unit = wl_strdup(s->a, of->unit);
     q->scope = wl_strdup(s->a, of->scope);
     q->variant = wl_strdup(s->a, or_empty(of->variant));
-    if (im->store) c->held = wl_new_array(s->a, struct wl_sample_row, WL_SERIES_HELD);
+    if (im->store_path) c->held = wl_new_array(s->a, struct wl_sample_row, WL_SERIES_HELD);
     set_limits(c);
     return (int)s->n_channels++;
 }
@@ -157,7 +157,7 @@ static bool is_outside(const struct wl_import_opts *o, int64_t t_ns)
 
 static int hold(struct wl_import *im, struct wl_series_channel *c, int64_t t_ns, double value, struct wl_err *e)
 {
-    if (!im->store) return 0;
+    if (!im->store_path) return 0;
     if (c->n_held == WL_SERIES_HELD) {
         int rc = wl_series_flush(im, c, e);
         if (rc < 0) return rc;

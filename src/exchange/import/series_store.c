@@ -40,7 +40,8 @@ static int add_channel(struct wl_import *im, struct wl_series_channel *c, struct
                                   .window_s = NAN,
                                   .delay_s = NAN,
                                   .power_limit_w = NAN };
-    int rc = s->run ? 0 : wl_run_plan(im->store, "import", im->opts->set, &s->run, e);
+    int rc = wl_import_open_store(im, e);
+    if (rc == 0 && !s->run) rc = wl_run_plan(im->store, "import", im->opts->set, &s->run, e);
     row.run = s->run;
     if (rc == 0) rc = add_device(im, &s->devices[c->pub.device], &row.device, e);
     return rc < 0 ? rc : wl_store_add_channel(im->store, &row, &c->id, e);
@@ -164,7 +165,7 @@ static int check(const struct wl_import *im, const struct wl_import_run *run, st
     if (values == 0 && im->report.missing.n)
         return wl_fail(e, WL_EINVAL, "%s: no reading has a value: %s", where, im->report.missing.v[0].what);
     if (values == 0) return wl_fail(e, WL_EINVAL, "%s: no reading is left", where);
-    if (run->from_ns < run->to_ns || !im->store) return 0;
+    if (run->from_ns < run->to_ns || !im->store_path) return 0;
     return wl_fail(e, WL_EINVAL, "%s: all readings have the same time; a run needs at least two times, or --period",
                    where);
 }
@@ -232,7 +233,7 @@ int wl_series_finish(struct wl_import *im, struct wl_err *e)
     run.format = im->sources[run.first_source].format;
     run.n_sources = im->n_sources - run.first_source;
     int rc = check(im, &run, e);
-    if (rc == 0 && im->store) rc = store_run(im, &run, e);
+    if (rc == 0 && im->store_path) rc = store_run(im, &run, e);
     if (rc < 0) return rc;
     wl_import_add_run(im, &run);
     wl_series_new(im, im->n_sources);

@@ -405,7 +405,8 @@ int wl_table_add(struct wl_import *im, const struct wl_table_row *row, struct wl
         return 0;
     }
     const char *content = content_of(im, row, a);
-    int rc = is_known(im, content, e);
+    int rc = wl_import_open_store(im, e);
+    if (rc == 0) rc = is_known(im, content, e);
     if (rc == 0) {
         const struct wl_settings set = settings_of(im, row);
         struct wl_import_run run = describe(im, row, &set);

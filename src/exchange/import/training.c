@@ -185,7 +185,8 @@ int wl_training_add(struct wl_import *im, const struct wl_training_log *log, str
     run.label = wl_strf(im->a, "%s, %lld epochs", wl_path_base(im->in->path), (long long)k.epochs);
     const char *note = wl_strf(im->a, "epochs and metrics of %s, %s, CRC-32C %08x", wl_path_base(im->in->path),
                                im->format->title, crc_of(&k, im->a));
-    int rc = im->store ? store_log(im, &k, &run, note, e) : 0;
+    int rc = wl_import_open_store(im, e);
+    if (rc == 0 && im->store) rc = store_log(im, &k, &run, note, e);
     if (rc != 0) return rc < 0 ? rc : 0;
     im->report.taken += k.n;
     wl_import_add_run(im, &run);

@@ -47,8 +47,10 @@ def folders(p):
 def all_or_nothing(p):
     """One file of two is of no use; the store is as it was. So it is after SIGKILL in the middle."""
     p.refused(p.write("good.csv", log(100)), p.write("bad.csv", "hello\n"), "--store", "h.db", why="bad.csv: not of a known format")
-    expect(p.rows("SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM sample), (SELECT count(*) FROM device)", "h.db") == [(0, 0, 0)], "nothing of the good one")
+    expect(not os.path.exists(p.at("h.db")), "nothing of the good one, and no store")
     p.imported("good.csv", "--store", "h.db")
+    p.refused(p.write("long.csv", log(100, seconds=3000)), "bad.csv", "--store", "h.db", why="bad.csv: not of a known format")
+    expect(p.rows("SELECT (SELECT count(*) FROM run), (SELECT count(*) FROM sample)", "h.db") == [(1, 61)], "nothing of a long one, of which readings were stored")
     os.mkfifo(p.at("pipe"))
     with subprocess.Popen([p.wattlaw, "import", "pipe", "--store", "h.db"], cwd=p.path, stderr=subprocess.DEVNULL) as job:
         with open(p.at("pipe"), "w", encoding="utf-8") as pipe:
