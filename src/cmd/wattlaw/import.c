@@ -333,6 +333,9 @@ static void add_row_columns(struct wl_table *t, bool stored)
     wl_table_provenance_column(t);
     wl_table_column(t, "energy J", true);
     wl_table_column(t, "no energy", false);
+    wl_table_keep(t, "energy J");
+    wl_table_keep(t, "time s");
+    wl_table_spare(t, (const char *const[]) { "hardware", "global batch", "no energy" }, 3);
 }
 
 static void add_row(const struct import *im, size_t i, struct wl_table *t)
