@@ -6,7 +6,10 @@
 
 #include <string.h>
 
-static bool is_message(const struct wl_proto_field *f, uint64_t number) { return f->number == number && f->wire == WL_WIRE_BYTES; }
+static bool is_message(const struct wl_proto_field *f, uint64_t number)
+{
+    return f->number == number && f->wire == WL_WIRE_BYTES;
+}
 
 /* ---- the messages: of several values the last one counts, as in protocol buffers -------------------------------- */
 

@@ -75,8 +75,8 @@ static bool read_row(struct reader *r, struct kept *k)
     k->run_id = wl_table_csv_text(t, "run_id", r->a);
     k->workload = wl_table_csv_text(t, "project_name", r->a);
     k->hardware = wl_table_csv_text(t, k->gpus >= 1 ? "gpu_model" : "cpu_model", r->a);
-    k->part =
-        k->run_id ? wl_strf(r->a, "run %.8s", k->run_id) : wl_strf(r->a, "row %lld, without run_id", (long long)t->rows);
+    k->part = k->run_id ? wl_strf(r->a, "run %.8s", k->run_id)
+                        : wl_strf(r->a, "row %lld, without run_id", (long long)t->rows);
     const char *version = wl_table_csv_text(t, "codecarbon_version", r->a);
     if (version) wl_import_set_tool(t->im, wl_strf(r->a, "CodeCarbon %s", version));
     return true;
