@@ -103,19 +103,22 @@ static int fail_empty(const struct wl_import *im, size_t rejected, struct wl_err
                    im->format->looks_for);
 }
 
-static int read_as(struct wl_import *im, struct wl_arena *a, struct wl_err *e)
+/* Leaves out a file of a folder, with a note. */
+static int leave_out(struct wl_import *im, const char *path, struct wl_err *e)
+{
+    enum { MESSAGES = 10 };
+    if (im->n_left_out++ < MESSAGES) wl_import_note(im, "%s: left out: %.200s", path, without_path(e->msg, path));
+    *e = (struct wl_err) { 0 };
+    return 0;
+}
+
+/* Reads the file that is the last of im->sources. */
+static int read_content(struct wl_import *im, struct wl_arena *a, struct wl_err *e)
 {
     const size_t taken = im->report.taken, rejected = im->report.n_rejected,
                  passed = im->series->n_unwanted + im->series->n_outside + im->report.duplicates + im->n_known_rows;
     struct wl_slice rest;
-    int rc = 0;
-    if (im->opts->each || im->series->label) rc = wl_series_finish(im, e);
-    if (rc < 0) return rc;
-    WL_GROW(im->a, im->sources, im->n_sources, im->sources_cap);
-    im->sources[im->n_sources++] =
-        (struct wl_import_source) { .path = wl_path_absolute(im->a, im->in->path), .format = im->format, .bytes = -1 };
-    if (im->opts->each) im->series->label = wl_strdup(im->series->a, wl_path_base(im->in->path));
-    rc = im->format->read(im, e);
+    int rc = im->format->read(im, e);
     while (rc == 0 && !im->in->eof) { /* the checksum is of all of it */
         im->in->from = im->in->to;
         rc = wl_lines_peek(im->in, 1, &rest, e);
@@ -129,13 +132,22 @@ static int read_as(struct wl_import *im, struct wl_arena *a, struct wl_err *e)
     return fail_empty(im, rejected, e);
 }
 
-/* Leaves out a file of a folder, with a note. */
-static int leave_out(struct wl_import *im, const char *path, struct wl_err *e)
+/* A file of a folder of which nothing is of use is left out; one that fails when some of it has been taken is an error.
+ */
+static int read_as(struct wl_import *im, enum named named, struct wl_arena *a, struct wl_err *e)
 {
-    enum { MESSAGES = 10 };
-    if (im->n_left_out++ < MESSAGES) wl_import_note(im, "%s: left out: %.200s", path, without_path(e->msg, path));
-    *e = (struct wl_err) { 0 };
-    return 0;
+    const size_t taken = im->report.taken;
+    int rc = 0;
+    if (im->opts->each || im->series->label) rc = wl_series_finish(im, e);
+    if (rc < 0) return rc;
+    WL_GROW(im->a, im->sources, im->n_sources, im->sources_cap);
+    im->sources[im->n_sources++] =
+        (struct wl_import_source) { .path = wl_path_absolute(im->a, im->in->path), .format = im->format, .bytes = -1 };
+    if (im->opts->each) im->series->label = wl_strdup(im->series->a, wl_path_base(im->in->path));
+    rc = read_content(im, a, e);
+    if (rc != WL_EINVAL || named == NAMED || im->report.taken > taken) return rc;
+    im->n_sources--;
+    return leave_out(im, im->in->path, e);
 }
 
 static int read_file(struct wl_import *im, const char *path, enum named named, struct wl_err *e)
@@ -162,7 +174,7 @@ static int read_file(struct wl_import *im, const char *path, enum named named, s
         if (rc == WL_EINVAL && named == IN_FOLDER)
             rc = leave_out(im, path, e);
         else if (rc == 0)
-            rc = read_as(im, a, e);
+            rc = read_as(im, named, a, e);
     }
     im->in = NULL;
     wl_arena_free(a);

@@ -116,10 +116,12 @@ static void summarise_channels(struct wl_import *im, struct wl_import_run *run)
 {
     struct wl_series *s = im->series;
     struct wl_import_channel *v = wl_new_array(s->a, struct wl_import_channel, s->n_channels);
+    size_t n = 0;
     for (size_t i = 0; i < s->n_channels; i++) {
         struct wl_series_channel *c = &s->channels[i];
-        v[i] = c->pub;
-        v[i].mean = c->n == 0 ? NAN : c->pub.of.counter ? c->latest - c->first : c->sum / (double)c->n;
+        if (c->pub.readings == 0) continue; /* all lines of its device were rejected */
+        v[n] = c->pub;
+        v[n++].mean = c->n == 0 ? NAN : c->pub.of.counter ? c->latest - c->first : c->sum / (double)c->n;
         run->readings += c->pub.readings;
         for (size_t k = 0; k < c->n_why; k++)
             wl_import_count(&im->report.missing, wl_strf(s->a, "%s: %s", c->pub.of.quantity, c->why[k].what),
@@ -129,7 +131,7 @@ static void summarise_channels(struct wl_import *im, struct wl_import_run *run)
                            s->devices[c->pub.device].uuid, c->n_laps, c->n_laps == 1 ? "" : "s");
     }
     run->channels = v;
-    run->n_channels = s->n_channels;
+    run->n_channels = n;
 }
 
 static void summarise(struct wl_import *im, struct wl_import_run *run)
@@ -222,10 +224,17 @@ static int store_run(struct wl_import *im, struct wl_import_run *run, struct wl_
     return rc < 0 ? rc : end_run(im, run, e);
 }
 
+static bool has_readings(const struct wl_series *s)
+{
+    for (size_t i = 0; i < s->n_channels; i++)
+        if (s->channels[i].pub.readings) return true;
+    return false;
+}
+
 int wl_series_finish(struct wl_import *im, struct wl_err *e)
 {
     struct wl_import_run run;
-    if (im->series->n_channels == 0) return 0;
+    if (!has_readings(im->series)) return 0;
     if (im->n_runs == WL_SERIES_RUNS)
         return wl_fail(e, WL_EINVAL, "%s: more than %d runs", im->paths->v[0], WL_SERIES_RUNS);
     summarise(im, &run);

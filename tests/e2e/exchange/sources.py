@@ -35,10 +35,12 @@ def folders(p):
     for i in range(3):
         p.write(f"results/n{i}/smi.csv", log(100 + i))
     p.write("results/notes.txt", "hello\n")
+    p.write("results/cut.csv", HEAD + "nothing\n")
     p.write("results/.hidden/smi.csv", log(400))
     os.symlink(p.at("results/n0"), p.at("results/link"))
     answer, r = p.imported("results", "--each", "--store", "f.db")
-    expect([run["label"] for run in answer["runs"]] == ["smi.csv"] * 3 and "results/notes.txt: left out: not of a known format" in r.stderr, f"{answer}", r)
+    expect([run["label"] for run in answer["runs"]] == ["smi.csv"] * 3 and "results/notes.txt: left out: not of a known format" in r.stderr
+           and "results/cut.csv: left out: nothing could be read as nvidia-smi" in r.stderr, f"{answer}", r)
     answer, r = p.imported("--as", "nvidia-smi", "results", "--store", "g.db", "--host", "n1")
     expect(len(answer["runs"]) == 1 and answer["devices"][0]["host"] == "n1", f"one run of all: {answer}", r)
     p.refused("--as", "jpwr", "results", "--store", "j.db", why="results: no file can be imported")
