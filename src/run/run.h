@@ -250,6 +250,12 @@ struct wl_derive_opts {
 int wl_derive(struct wl_store *s, int64_t run, const struct wl_derive_opts *opts, struct wl_derived *out,
               const char **label, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Has the run ended, with known start, end and sampling period? */
+bool wl_run_can_be_derived(const struct wl_run_row *r);
+
+/* Computes its derived rows anew from its facts, and replaces them. */
+int wl_run_rebuild(struct wl_store *s, const struct wl_run_row *r, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* The name of this machine in tables: its GPUs, else its CPU model. `sensors` may be NULL. */
 const char *wl_hardware_name(const struct wl_sensors *sensors, struct wl_arena *a);
 

@@ -79,6 +79,7 @@ static const struct wl_column_map run_map[] = {
     { "x.energy_lo_j", WL_COLUMN_REAL, AT(wl_run_row, energy_lo_j) },
     { "x.energy_hi_j", WL_COLUMN_REAL, AT(wl_run_row, energy_hi_j) },
     { "x.idle_j", WL_COLUMN_REAL, AT(wl_run_row, idle_j) },
+    { "(SELECT min(format) FROM source WHERE run = r.id)", WL_COLUMN_TEXT, AT(wl_run_row, source) },
     { "x.estimated", WL_COLUMN_BOOL, AT(wl_run_row, estimated) },
     { "x.simulated", WL_COLUMN_BOOL, AT(wl_run_row, simulated) },
     { "x.util_pct", WL_COLUMN_REAL, AT(wl_run_row, util_pct) },

@@ -140,6 +140,8 @@ CREATE TRIGGER node_keeps BEFORE UPDATE ON node BEGIN SELECT raise(ABORT, 'node 
 CREATE TRIGGER node_stays BEFORE DELETE ON node BEGIN SELECT raise(ABORT, 'node is append-only'); END;
 CREATE TRIGGER cap_keeps BEFORE UPDATE ON cap BEGIN SELECT raise(ABORT, 'cap is append-only'); END;
 CREATE TRIGGER cap_stays BEFORE DELETE ON cap BEGIN SELECT raise(ABORT, 'cap is append-only'); END;
+CREATE TRIGGER source_keeps BEFORE UPDATE ON source BEGIN SELECT raise(ABORT, 'source is append-only'); END;
+CREATE TRIGGER source_stays BEFORE DELETE ON source BEGIN SELECT raise(ABORT, 'source is append-only'); END;
 CREATE TRIGGER log_keeps BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'log is append-only'); END;
 CREATE TRIGGER log_stays BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'log is append-only'); END;
 

@@ -2,7 +2,7 @@
 #include "data/text/corpus.h"
 
 #include "data/byte_buffer.h"
-#include "data/byte_order.h"
+#include "base/base.h"
 #include "data/text/blocks.h"
 #include "data/text/token_writer.h"
 #include "data/text/vocab_trie.h"

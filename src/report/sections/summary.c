@@ -258,7 +258,8 @@ static void warn_skipped(const struct wl_report_data *g, struct wl_document *d)
 
 static void warn_estimates(const struct wl_report_data *g, struct wl_document *d)
 {
-    size_t estimated = 0, simulated = 0, without = 0, done = 0;
+    size_t estimated = 0, simulated = 0, imported = 0, without = 0, done = 0;
+    struct wl_strs sources = { 0 };
     for (size_t i = 0; i < g->runs.n; i++) {
         const struct wl_run_row *r = &g->runs.v[i];
         if (r->status != WL_RUN_DONE) continue;
@@ -266,7 +267,14 @@ static void warn_estimates(const struct wl_report_data *g, struct wl_document *d
         estimated += r->estimated && !isnan(r->energy_j);
         simulated += r->simulated && !isnan(r->energy_j);
         without += isnan(r->energy_j);
+        imported += r->source != NULL;
+        if (r->source) add_once(g->arena, &sources, r->source);
     }
+    if (imported)
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena,
+                            "Imported: %zu of %zu runs were measured by other tools (%s), and not by wattlaw.",
+                            imported, done, join(&sources, ", ", LISTED_REASONS, g->arena)));
     if (simulated)
         wl_strs_add(g->arena, &d->warnings,
                     wl_strf(g->arena,
