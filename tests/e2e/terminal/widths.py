@@ -75,6 +75,7 @@ def make_swept(path):
         for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             db.execute(f'DROP TRIGGER "{name}"')
         db.execute("UPDATE trial SET power_cap_w = 150 + 50 * id")
+        db.execute("UPDATE run SET flag = 'a power cap was changed by others while it ran' WHERE id % 2")
         db.commit()
 
 
