@@ -123,12 +123,12 @@ int wl_store_unlike_repeats(struct wl_store *s, int64_t campaign, struct wl_unli
     size_t n = 0, cap = 0;
     *out = (struct wl_unlike_rows) { 0 };
     const int rc = read_repeats(s, campaign, &v, &n, a, e);
-    if (rc) return rc;
+    if (rc || !n) return rc;
     qsort(v, n, sizeof *v, by_settings);
     for (size_t first = 0, next; first < n; first = next) {
         for (next = first + 1; next < n && strcmp(v[next].key, v[first].key) == 0;) next++;
         compare(v + first, next - first, out, &cap, a);
     }
-    qsort(out->v, out->n, sizeof *out->v, by_run);
+    if (out->n) qsort(out->v, out->n, sizeof *out->v, by_run);
     return 0;
 }
