@@ -108,6 +108,7 @@ struct wl_run_result {
     enum wl_run_status status; /* DONE, FAILED, INTERRUPTED */
     int not_started;           /* WL_ENOENT, WL_EPERM ...: the command could not be started; 0: it was */
     const char *error;         /* why it is not DONE; NULL otherwise */
+    const char *log_tail;      /* last lines of its log, where it is not DONE; NULL: none */
     struct wl_process_result exit;
     int stop_signal;          /* the first signal that asked us to stop; 0: none */
     int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */

@@ -149,6 +149,32 @@ int wl_store_runs(struct wl_store *s, const struct wl_run_filter *f, struct wl_r
     return rc;
 }
 
+int wl_store_run_command(struct wl_store *s, int64_t run, const char **command, const char **folder, struct wl_arena *a,
+                         struct wl_err *e)
+{
+    struct words {
+        const char *command, *folder;
+    } * v;
+    static const struct wl_column_map map[] = { { "command", WL_COLUMN_TEXT, AT(words, command) },
+                                                { "folder", WL_COLUMN_TEXT, AT(words, folder) },
+                                                { NULL } };
+    const struct wl_query q = {
+        .map = map, .from = "FROM run WHERE id = ?1", .values = SQL(sql_int(run)), .size = sizeof *v
+    };
+    size_t n;
+    const int rc = wl_rows_select(s, &q, &v, &n, a, e);
+    *command = rc == 0 && n ? v->command : NULL;
+    *folder = rc == 0 && n ? v->folder : NULL;
+    return rc;
+}
+
+int64_t wl_store_run_end_wall_ns(const struct wl_run_row *r)
+{
+    const double ns = r->time_s * WL_NS_PER_S;
+    if (r->start.wall_ns == WL_NO_NS || !(ns >= 0 && ns < 0x1p62)) return WL_NO_NS;
+    return r->start.wall_ns + (int64_t)ns;
+}
+
 /* ---- parts of one run ---- */
 
 int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, struct wl_arena *a, struct wl_err *e)
