@@ -253,7 +253,7 @@ struct wl_run_metric_rows {
     struct wl_run_metric_row {
         int64_t run;
         struct wl_metric_row metric;
-    } *v;
+    } * v;
     size_t n;
 };
 struct wl_metric_def_rows {
