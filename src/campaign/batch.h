@@ -93,12 +93,21 @@ struct wl_batch_shard_name {
 const char *wl_batch_shard_name(const struct wl_batch_shard_name *n, struct wl_arena *a);
 bool wl_batch_shard_parse(const char *name, struct wl_batch_shard_name *out, struct wl_arena *a);
 
-/* Why the file does not have the checksum of its name; NULL: it has. */
-const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a);
-
 /* The output file of a submission: NULL while there is none. *job: the id in its name, unchanged if it has none. */
 const char *wl_batch_output_find(const char *folder, const struct wl_submission_row *row, const char **job,
                                  struct wl_arena *a);
+
+/* ---- batch_shard.c ------------------------------------------------------------------------------------------ */
+
+/* Closes the store of a job, as one file, and the run in it if its wattlaw died. WL_ENOENT: it has not begun. */
+int wl_batch_shard_seal(const char *store, struct wl_run_row *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Copies it into the shards of the campaign's folder; name->crc is set. The shard is there whole or not at all. */
+int wl_batch_shard_copy(const char *store, const char *campaign, struct wl_batch_shard_name *name, const char **path,
+                        struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Why the file does not have the checksum of its name; NULL: it has. */
+const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a);
 
 /* ---- batch_script.c ----------------------------------------------------------------------------------------- */
 

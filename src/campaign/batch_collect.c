@@ -79,17 +79,6 @@ static int leave(const struct taking *t, const char *why)
     return 0;
 }
 
-const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a)
-{
-    struct wl_file_mapping file;
-    struct wl_err e;
-    if (wl_file_map(path, "", &file, a, &e) < 0) return wl_strdup(a, e.msg);
-    const uint32_t crc = wl_crc32c(0, file.p, file.n);
-    if (file.n && crc == name->crc) return NULL;
-    return wl_strf(a, "its CRC-32C is %08x, its name says %08x: it is truncated or damaged", (unsigned)crc,
-                   (unsigned)name->crc);
-}
-
 /* One campaign with one trial and one closed run. */
 static int read_shard(struct taking *t, const char *path, const char **experiment, const char **campaign,
                       struct wl_err *e)

@@ -136,44 +136,13 @@ static void remove_place(struct place *p, struct wl_arena *a)
 
 /* ---- the shard ---- */
 
-/* The run of the store, closed: one whose wattlaw died becomes interrupted here, with the readings of its spool. */
-static int read_run(const struct place *p, struct wl_run_row *out, struct wl_arena *a, struct wl_err *e)
-{
-    struct wl_store *s;
-    struct wl_run_rows runs;
-    int rc = wl_store_open(&s, p->store, WL_STORE_WRITE, a, e);
-    if (rc == 0) rc = wl_store_runs(s, &(struct wl_run_filter) { 0 }, &runs, a, e);
-    if (rc == 0 && (runs.n != 1 || runs.v[0].status < WL_RUN_DONE))
-        rc = wl_fail(e, WL_ENOENT, "%s: the run has not begun", p->store);
-    if (rc < 0) return rc;
-    *out = runs.v[0];
-    rc = wl_store_seal(s, e);
-    wl_store_close(s);
-    return rc;
-}
-
-static int write_shard(struct place *p, const char **path, struct wl_arena *a, struct wl_err *e)
-{
-    struct wl_atomic_file file;
-    struct wl_file_mapping store;
-    int rc = wl_file_map(p->store, "", &store, a, e);
-    if (rc < 0) return rc;
-    p->name.crc = wl_crc32c(0, store.p, store.n);
-    *path = wl_strf(a, "%s/%s/%s", p->campaign, WL_BATCH_SHARDS_FOLDER, wl_batch_shard_name(&p->name, a));
-    rc = wl_atomic_file_open(&file, *path, WL_ATOMIC_FILE_INTERNAL_MANY, e);
-    if (rc == 0) rc = wl_atomic_file_write(&file, store.p, store.n, e);
-    if (rc == 0) rc = wl_atomic_file_commit(&file, e);
-    if (rc < 0) wl_atomic_file_discard(&file);
-    return rc;
-}
-
 /* Leaves the shard; then what was on the node is removed. */
 static int ship(struct place *p, struct wl_run_row *row, const char **path, struct wl_arena *a, struct wl_err *e)
 {
-    int rc = read_run(p, row, a, e);
+    int rc = wl_batch_shard_seal(p->store, row, a, e);
     if (rc < 0) return rc;
     p->name.status = row->status;
-    rc = write_shard(p, path, a, e);
+    rc = wl_batch_shard_copy(p->store, p->campaign, &p->name, path, a, e);
     if (rc < 0) return wl_err_prefix(e, "the measurement stays in %s on %s", p->dir, wl_host_name(a));
     remove_place(p, a);
     return 0;

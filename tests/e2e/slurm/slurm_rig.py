@@ -42,7 +42,6 @@ KillWait=3
 MpiDefault=none
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 JobCompType=jobcomp/none
-AccountingStorageType=accounting_storage/none
 SlurmdParameters=config_overrides
 SlurmdTimeout=10
 TreeWidth=16
@@ -81,6 +80,10 @@ def free_ports(n):
     return ports
 
 
+def new_folder():
+    return tempfile.mkdtemp(prefix="wattlaw-slurm-", dir="/var/tmp")
+
+
 class Rig:
     """munged, slurmctld and the slurmd of `nodes` nodes with two CPUs each; of separate ones the last two are in a partition of
     their own."""
@@ -88,7 +91,7 @@ class Rig:
     def __init__(self, nodes=8, folder=None, more="", separate=True):
         self.separate = separate
         self.nodes = [f"n{i + 1}" for i in range(nodes)]
-        self.folder = folder or tempfile.mkdtemp(prefix="wattlaw-slurm-", dir="/var/tmp")
+        self.folder = folder or new_folder()
         os.makedirs(self.path("state"), exist_ok=True)
         self.write("munge.key", os.urandom(1024), 0o400)
         self.write("task-prolog", PROLOG.encode(), 0o755)
@@ -211,10 +214,14 @@ class Rig:
         self.stop()
 
 
-def started(nodes=8, attempts=3, separate=True):
+def started(nodes=8, separate=True):
+    return started_of(lambda: Rig(nodes, separate=separate))
+
+
+def started_of(make, attempts=3):
     """A rig; another process may take one of its ports before its daemon does."""
     for attempt in range(attempts):
-        rig = Rig(nodes, separate=separate)
+        rig = make()
         try:
             return rig.start()
         except RuntimeError as why:
