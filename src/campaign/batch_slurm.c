@@ -3,6 +3,7 @@
 #include "campaign/batch.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,6 +61,28 @@ static bool is_full(const char *text)
     return false;
 }
 
+/* sbatch does not say which value it refuses. */
+static void name_keys(const struct wl_batch_keys *k, struct wl_err *e)
+{
+    const struct {
+        const char *words, *key, *value;
+    } refusals[] = {
+        { "Invalid account", "account", k->account },
+        { "invalid partition", "partition", k->partition },
+        { "Invalid qos", "qos", k->qos },
+        { "Invalid feature", "constraint", k->constraint },
+        { "Invalid generic resource", "gres", k->gres },
+    };
+    for (size_t i = 0; i < WL_COUNT(refusals); i++)
+        if (strcasestr(e->msg, refusals[i].words)) {
+            char said[sizeof e->msg];
+            snprintf(said, sizeof said, "%s", e->msg);
+            wl_fail(e, e->code, "%s ([launch] %s = %s)", said, refusals[i].key,
+                    refusals[i].value ? refusals[i].value : "not given: your default");
+            return;
+        }
+}
+
 /* "4711" or "4711;cluster" in the last line. */
 static int slurm_submit(const struct wl_batch_request *r, const char **job, struct wl_arena *a, struct wl_err *e)
 {
@@ -67,6 +90,7 @@ static int slurm_submit(const struct wl_batch_request *r, const char **job, stru
     char *argv[] = { (char *)"sbatch", (char *)"--parsable", (char *)r->script, NULL };
     int rc = wl_batch_program(argv, &text, a, e);
     if (rc == WL_EINVAL && is_full(e->msg)) return e->code = WL_EPERM;
+    if (rc == WL_EINVAL) name_keys(&r->x->launch.batch, e);
     if (rc < 0) return rc;
     const char *answer = wl_str_strip(a, text), *line = strrchr(answer, '\n');
     line = line ? line + 1 : answer;

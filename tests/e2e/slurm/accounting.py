@@ -1,0 +1,147 @@
+"""Campaigns on a Slurm with accounting: accounting.py WATTLAW TOY FAKE_NVML_LIBRARY [overhead]
+
+Skipped where Slurm, slurmdbd or MariaDB is not installed, or its nodes cannot have namespaces of their own (not root)."""
+import collections
+import concurrent.futures
+import copy
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import slurm_accounting
+from campaign import PATIENCE_S, SKIP, Campaign, attempt, check, contains, toy
+
+COUNTED = ("sbatch", "squeue", "sacct", "scontrol", "scancel")
+
+
+# ---- what only the database knows ----
+
+def forget(rig):
+    """A controller that has lost its state knows no job."""
+    rig.kill("ctld", signal.SIGTERM)
+    rig.start_controller("-c")
+    rig.wait(lambda: rig.succeeds("squeue", "-h") and not rig.ask("squeue", "-h", "-t", "all"), "an empty queue")
+
+
+def states(rig, jobs):
+    return sorted(line.split()[0] for line in rig.ask("sacct", "-nXP", "-j", ",".join(jobs), "--format=State").splitlines())
+
+
+def a_controller_that_has_forgotten(rig):
+    """Nobody has followed two jobs: one has failed, one was cancelled before it began, of which there is not even an output. While the
+    database is down it is waited for: the cancelled job would else count as lost, and be submitted again."""
+    c = Campaign(rig, "forgotten", f"{toy} epochs=1 ms=20 status={{workers}}", "workers = 1,2")
+    rig.ask("scontrol", "update", "partitionname=main", "state=down")
+    contains(c.sweep("--detach"), "2 jobs in the queue")
+    jobs = [c.rows(f"SELECT job FROM submission WHERE script LIKE '%workers-{n}.%'")[0][0] for n in (1, 2)]
+    rig.ask("scancel", jobs[0])
+    rig.ask("scontrol", "update", "partitionname=main", "state=up")
+    c.until(lambda: states(rig, jobs) == ["CANCELLED", "FAILED"], "both have ended")
+    forget(rig)
+    rig.kill("dbd", signal.SIGTERM)
+    p = c.start("sweep", c.ini, "--quiet")
+    said = next(line for line in p.stderr if "waiting for the batch system" in line)
+    contains(said, "sacct")
+    rig.start_dbd()
+    out, err = p.communicate(timeout=PATIENCE_S)
+    contains(out + err, f"job {jobs[0]} was cancelled", "exit status 2")
+    got = dict(c.rows("SELECT job, outcome || ' ' || coalesce(nodes, '-') FROM submission"))
+    check(got[jobs[0]] == "cancelled -" and re.fullmatch(r"failed n\d", got[jobs[1]]), got)
+
+
+# ---- beside other jobs ----
+
+def an_account_that_is_not_known(rig):
+    c = Campaign(rig, "account", "true", launch="account = nobody")
+    contains(c.sweep(status=1), "was refused", "Invalid account", "account = nobody")
+    check(c.rows("SELECT status FROM run") == [("planned",)], "it runs once the account is right")
+    with open(c.ini, encoding="ascii") as f:
+        text = f.read()
+    with open(c.ini, "w", encoding="ascii") as f:
+        f.write(text.replace("account = nobody", "account = lab"))
+    contains(c.sweep(), "1 of 1 runs")
+    check(c.rows("SELECT slurm_account FROM run") == [("lab",)], c.rows("SELECT * FROM run"))
+
+
+def with_counted_calls(rig, name):
+    """The same Slurm, whose programs write down that they were called."""
+    folder = rig.path(f"{name}-programs")
+    os.mkdir(folder)
+    for program in COUNTED:
+        with open(os.path.join(folder, program), "w", encoding="ascii") as f:
+            f.write(f"#!/bin/sh\necho {program} >>{folder}/calls\nexec {shutil.which(program)} \"$@\"\n")
+        os.chmod(f.name, 0o755)
+    counted = copy.copy(rig)
+    counted.env = {**rig.env, "PATH": folder + ":" + rig.env["PATH"]}
+    return counted, os.path.join(folder, "calls")
+
+
+def calls_of(path):
+    with open(path, encoding="ascii") as f:
+        return collections.Counter(f.read().split())
+
+
+def few_calls_of_the_controller(rig):
+    """Of a job: one sbatch, and what wattlaw asks in it. Of a sweep: one question for all jobs, less and less often while nothing changes."""
+    jobs = 10
+    counted, path = with_counted_calls(rig, "calls")
+    c = Campaign(counted, "calls", f"sh -c 'while ! test -e {rig.path('calls', 'go')}; do sleep 0.1; done'", repeats=jobs)
+    p = c.start("sweep", c.ini, "--quiet")
+    c.until(lambda: c.rows("SELECT count(*) FROM submission WHERE job IS NOT NULL") == [(jobs,)], "all are submitted")
+    c.until(lambda: c.rows("SELECT count(*) FROM submission WHERE state = 'running'") == [(8,)], "as many run as can")
+    before = calls_of(path)["squeue"]
+    time.sleep(5)
+    waiting = calls_of(path)["squeue"] - before
+    with open(c.path("go"), "w", encoding="ascii"):
+        pass
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 0, out, err)
+    calls = calls_of(path)
+    print(f"     {jobs} jobs: {dict(calls)}; {sum(calls.values()) / jobs:.1f} calls a job", flush=True)
+    check(waiting <= 6, f"{waiting} questions in 5 s, though nothing has changed")
+    check(calls["sbatch"] == jobs and calls["scontrol"] <= jobs and calls["scancel"] == 0, calls)
+    check(calls["sacct"] <= calls["squeue"] and calls["squeue"] < 3 * jobs, calls)
+
+
+# ---- by hand: what a job costs besides Slurm ----
+
+def overhead(rig):
+    """The same command 48 times, by sbatch alone and by sweep, twice in turns."""
+    jobs, command = 48, f"{toy} epochs=1 ms=20"
+    for i in range(2):
+        begin = time.monotonic()
+        for _ in range(jobs):
+            subprocess.run(["sbatch", "-o", "/dev/null", "--wrap", command], env=rig.env, check=True, capture_output=True)
+        rig.wait(lambda: not rig.ask("squeue", "-h"), "all jobs")
+        plain_s = time.monotonic() - begin
+        counted, path = with_counted_calls(rig, f"overhead{i}")
+        c = Campaign(counted, f"overhead{i}", command, repeats=jobs)
+        begin = time.monotonic()
+        contains(c.sweep(), f"{jobs} of {jobs} runs")
+        ours_s, calls = time.monotonic() - begin, calls_of(path)
+        print(f"     {jobs} jobs: {plain_s / jobs:.2f} s a job by sbatch alone, {ours_s / jobs:.2f} s by sweep; calls {dict(calls)}, "
+              f"{sum(calls.values()) / jobs:.2f} a job", flush=True)
+
+
+def main():
+    why = slurm_accounting.why_not()
+    if why:
+        print("SKIP:", why)
+        return SKIP
+    rig = slurm_accounting.started(6)
+    try:
+        if sys.argv[4:]:
+            return 0 if attempt(overhead, rig) else 1
+        alone = [attempt(a_controller_that_has_forgotten, rig)]
+        with concurrent.futures.ThreadPoolExecutor(2) as pool:
+            return 0 if all(alone + list(pool.map(lambda t: attempt(t, rig), (few_calls_of_the_controller, an_account_that_is_not_known)))) else 1
+    finally:
+        rig.stop()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
