@@ -120,9 +120,11 @@ static int find_window(struct merge *m, struct wl_err *e)
         if (end < m->end_ns) m->end_ns = end;
     }
     if (m->begin_ns < m->end_ns) return 0;
-    return wl_fail(e, WL_EINVAL,
-                   "the shards are not from one run: by their clocks, one node ended %.3f s before another began",
-                   (double)(m->begin_ns - m->end_ns) / WL_NS_PER_S);
+    return wl_fail(
+        e, WL_EINVAL,
+        "the shards are not from one run, or the clocks of the nodes differ (is NTP running on all of them?): by "
+        "their clocks, one node ended %.3f s before another began",
+        (double)(m->begin_ns - m->end_ns) / WL_NS_PER_S);
 }
 
 /* ---- writing ---- */

@@ -114,6 +114,11 @@ class Rig:
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
+    def disk(self, node):
+        """What a node has at /mnt, and has again after it was lost, as its own disk."""
+        os.makedirs(self.path(f"{node}.disk"), exist_ok=True)
+        return self.path(f"{node}.disk")
+
     def write(self, name, data, mode=0o644):
         with open(self.path(name), "wb") as f:
             f.write(data)
@@ -133,7 +138,7 @@ class Rig:
             return
         boot = self.path(f"{node}.boot")
         script = (f"hostname {node} && mount -t tmpfs -o size=256m tmpfs /tmp && mount -t tmpfs -o size=64m tmpfs /dev/shm && "
-                  f"mount --bind {boot} /proc/sys/kernel/random/boot_id && mount --bind {self.path('hosts')} /etc/hosts && "
+                  f"mount --bind {self.disk(node)} /mnt && mount --bind {boot} /proc/sys/kernel/random/boot_id && mount --bind {self.path('hosts')} /etc/hosts && "
                   f"exec slurmd -D -N {node}")
         self.run(node, "unshare", "--uts", "--mount", "--ipc", "--propagation", "private", "sh", "-c", script)
 

@@ -1,9 +1,10 @@
-"""Campaigns on a Slurm with accounting: accounting.py WATTLAW TOY FAKE_NVML_LIBRARY [overhead]
+"""Campaigns on a Slurm with accounting: accounting.py WATTLAW TOY FAKE_NVML_LIBRARY CLOCK_AHEAD_LIBRARY [TEST...]
 
-Skipped where Slurm, slurmdbd or MariaDB is not installed, or its nodes cannot have namespaces of their own (not root)."""
+Of a Slurm with accounting. Skipped where Slurm, slurmdbd or MariaDB is not installed, or its nodes cannot have namespaces of their own (not root)."""
 import collections
 import concurrent.futures
 import copy
+import glob
 import os
 import re
 import shutil
@@ -13,8 +14,9 @@ import sys
 import time
 
 import slurm_accounting
-from campaign import PATIENCE_S, SKIP, Campaign, attempt, check, contains, toy
+from campaign import PATIENCE_S, SKIP, Campaign, attempt, check, contains, first_attempt_waits, toy, until_it_waits
 
+clock_ahead = os.path.abspath(sys.argv[4])
 COUNTED = ("sbatch", "squeue", "sacct", "scontrol", "scancel")
 
 
@@ -65,6 +67,64 @@ def an_account_that_is_not_known(rig):
         f.write(text.replace("account = nobody", "account = lab"))
     contains(c.sweep(), "1 of 1 runs")
     check(c.rows("SELECT slurm_account FROM run") == [("lab",)], c.rows("SELECT * FROM run"))
+
+
+def files_of(rig, node):
+    return sorted(glob.glob(os.path.join(rig.disk(node), "wattlaw-jobs-*", "*")))
+
+
+def samples(c, run, what="count(*)"):
+    return c.rows(f"SELECT {what} FROM sample s JOIN channel c ON c.id = s.channel JOIN device d ON d.id = c.device WHERE c.run = {run}")[0][0]
+
+
+def a_lost_node_comes_back(rig):
+    """What a job had measured is on the disk of the node that died. Its run was closed without it, and gets it later."""
+    c = Campaign(rig, "back", first_attempt_waits(rig, "back"), launch="partition = spare\nlocal_dir = /mnt")
+    lost, other = rig.nodes[-2:]
+    rig.ask("scontrol", "update", f"nodename={other}", "state=drain", "reason=test")
+    p = c.start("sweep", c.ini, "--quiet")
+    until_it_waits(c)
+    time.sleep(2.5)  # readings reach the spool twice
+    rig.lose(lost)
+    check(len(files_of(rig, lost)) == 1, "the disk of the node has the store:", files_of(rig, lost))
+    c.until(lambda: c.rows("SELECT status FROM run WHERE id = 1") == [("interrupted",)], "it is given up")
+    check(samples(c, 1) == 0, "nothing of it is there")
+    with open(c.path("again"), "w", encoding="ascii"):
+        rig.start_node(lost)
+    rig.ask("scontrol", "update", f"nodename={lost}", "state=resume")
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 0, out, err)
+    got = c.rows("SELECT status, attempt, error FROM run ORDER BY id")
+    check([row[:2] for row in got] == [("interrupted", 1), ("done", 2)], got)
+    contains(got[0][2], "was lost", "NODE_FAIL")
+    check(samples(c, 1) > 20, "its readings came with the next job on the node:", samples(c, 1), out, err)
+    check(c.rows("SELECT count(shard) FROM submission") == [(2,)] and not files_of(rig, lost), files_of(rig, lost))
+    rig.ask("scontrol", "update", f"nodename={other}", "state=resume")
+
+
+def parts_of_a_cancelled_run(rig):
+    """Each node measures on its own disk; what they have when the job is cancelled becomes the run's."""
+    c = Campaign(rig, "parts", f"srun -N {{nodes}} -n {{workers}} --overlap {{measure}} {toy} epochs=1 ms=60000", "workers = 2",
+                 launch="workers_per_node = 1\nlocal_dir = /mnt\npartition = main")
+    p = c.start("sweep", c.ini, "--quiet")
+    c.until(lambda: sum(len(files_of(rig, node)) for node in rig.nodes[:-2]) == 3, "a store of the job, and of each of its nodes")
+    time.sleep(2.5)
+    check(not c.names("runs/*/nodes/*.db"), "none is on the shared disk:", c.names("runs/*/nodes/*"))
+    c.run("cancel", c.ini)
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 1, out, err)
+    contains(c.rows("SELECT error FROM run")[0][0], "was cancelled")
+    check(samples(c, 1, "count(DISTINCT d.host)") == 2 and samples(c, 1) > 40, samples(c, 1), out, err)
+    check(not any(files_of(rig, node) for node in rig.nodes[:-2]), "nothing stays on the nodes")
+
+
+def clocks_that_differ(rig):
+    """One node's clock is five minutes ahead, as wattlaw alone sees it: times cannot be related, and the run says so."""
+    ahead = f"env LD_PRELOAD={clock_ahead} CLOCK_AHEAD_S=300"
+    c = Campaign(rig, "clocks", f"srun -N {{nodes}} -n {{workers}} --overlap sh -c 'test $SLURM_PROCID = 0 || set -- {ahead} \"$@\"; exec \"$@\"' sh "
+                 f"{{measure}} {toy} epochs=1 ms=300", "workers = 2", launch="workers_per_node = 1\npartition = main")
+    text = c.sweep(status=1)
+    contains(text, "the clocks of the nodes differ", "NTP", "one node ended 29")
 
 
 def with_counted_calls(rig, name):
@@ -127,6 +187,9 @@ def overhead(rig):
               f"{sum(calls.values()) / jobs:.2f} a job", flush=True)
 
 
+BESIDE_OTHERS = [a_lost_node_comes_back, few_calls_of_the_controller, parts_of_a_cancelled_run, clocks_that_differ, an_account_that_is_not_known]
+
+
 def main():
     why = slurm_accounting.why_not()
     if why:
@@ -134,11 +197,11 @@ def main():
         return SKIP
     rig = slurm_accounting.started(6)
     try:
-        if sys.argv[4:]:
-            return 0 if attempt(overhead, rig) else 1
+        if sys.argv[5:]:
+            return 0 if all([attempt(globals()[name], rig) for name in sys.argv[5:]]) else 1
         alone = [attempt(a_controller_that_has_forgotten, rig)]
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            return 0 if all(alone + list(pool.map(lambda t: attempt(t, rig), (few_calls_of_the_controller, an_account_that_is_not_known)))) else 1
+        with concurrent.futures.ThreadPoolExecutor(3) as pool:
+            return 0 if all(alone + list(pool.map(lambda t: attempt(t, rig), BESIDE_OTHERS))) else 1
     finally:
         rig.stop()
 
