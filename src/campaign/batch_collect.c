@@ -88,6 +88,7 @@ static int read_shard(struct taking *t, const char *path, const char **experimen
     struct wl_trial_rows trials;
     struct wl_run_rows runs;
     int rc = wl_store_open(&t->from, path, WL_STORE_READ, t->a, e);
+    if (rc == 0) rc = wl_store_begin_read(t->from, e);
     if (rc == 0) rc = wl_store_campaigns(t->from, &campaigns, t->a, e);
     if (rc == 0) rc = wl_store_trials(t->from, 0, &trials, t->a, e);
     if (rc == 0) rc = wl_store_runs(t->from, &(struct wl_run_filter) { 0 }, &runs, t->a, e);
