@@ -118,13 +118,21 @@ def parts_of_a_cancelled_run(rig):
     check(not any(files_of(rig, node) for node in rig.nodes[:-2]), "nothing stays on the nodes")
 
 
+def with_a_clock_ahead(rig, name, seconds, ms):
+    """Of the second node, for wattlaw and its command alone."""
+    ahead = f"env LD_PRELOAD={clock_ahead} CLOCK_AHEAD_S={seconds}"
+    return Campaign(rig, name, f"srun -N {{nodes}} -n {{workers}} --overlap sh -c 'test $SLURM_PROCID = 0 || set -- {ahead} \"$@\"; exec \"$@\"' sh "
+                    f"{{measure}} {toy} epochs=1 ms={ms}", "workers = 2", launch="workers_per_node = 1\npartition = main")
+
+
 def clocks_that_differ(rig):
-    """One node's clock is five minutes ahead, as wattlaw alone sees it: times cannot be related, and the run says so."""
-    ahead = f"env LD_PRELOAD={clock_ahead} CLOCK_AHEAD_S=300"
-    c = Campaign(rig, "clocks", f"srun -N {{nodes}} -n {{workers}} --overlap sh -c 'test $SLURM_PROCID = 0 || set -- {ahead} \"$@\"; exec \"$@\"' sh "
-                 f"{{measure}} {toy} epochs=1 ms=300", "workers = 2", launch="workers_per_node = 1\npartition = main")
-    text = c.sweep(status=1)
-    contains(text, "the clocks of the nodes differ", "NTP", "one node ended 29")
+    """Times of two nodes cannot be related. A run that is shorter than the difference is refused, a longer one has a flag."""
+    longer = with_a_clock_ahead(rig, "longer", 6, 8000)
+    p = longer.start("sweep", longer.ini, "--quiet")
+    contains(with_a_clock_ahead(rig, "clocks", 300, 300).sweep(status=1), "the clocks of the nodes differ", "NTP", "one node ended 29")
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 0, out, err)
+    contains(longer.rows("SELECT flag FROM run")[0][0], "by their clocks, which seem to differ", "after")
 
 
 def with_counted_calls(rig, name):
