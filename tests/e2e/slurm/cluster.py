@@ -3,6 +3,7 @@
 Of a Slurm with accounting. Skipped where Slurm, slurmdbd or MariaDB is not installed, or its nodes cannot have namespaces of their own (not root)."""
 import collections
 import concurrent.futures
+import contextlib
 import copy
 import glob
 import os
@@ -14,7 +15,7 @@ import sys
 import time
 
 import slurm_accounting
-from campaign import PATIENCE_S, SKIP, Campaign, attempt, check, contains, first_attempt_waits, toy, until_it_waits
+from campaign import PATIENCE_S, SKIP, Campaign, attempt, check, contains, fake, first_attempt_waits, toy, until_it_waits, wattlaw
 
 clock_ahead = os.path.abspath(sys.argv[4])
 COUNTED = ("sbatch", "squeue", "sacct", "scontrol", "scancel")
@@ -69,8 +70,14 @@ def an_account_that_is_not_known(rig):
     check(c.rows("SELECT slurm_account FROM run") == [("lab",)], c.rows("SELECT * FROM run"))
 
 
-def files_of(rig, node):
-    return sorted(glob.glob(os.path.join(rig.disk(node), "wattlaw-jobs-*", "*")))
+def stores_of(c, node):
+    """Of the campaign, on the node's disk: what their targets name is below its folder."""
+    found = []
+    for target in glob.glob(os.path.join(c.rig.disk(node), "wattlaw-jobs-*", "*", "target")):
+        with contextlib.suppress(FileNotFoundError), open(target, encoding="utf-8") as f:
+            if c.folder + "/" in f.read():
+                found.append(os.path.dirname(target))
+    return found
 
 
 def samples(c, run, what="count(*)"):
@@ -86,7 +93,7 @@ def a_lost_node_comes_back(rig):
     until_it_waits(c)
     time.sleep(2.5)  # readings reach the spool twice
     rig.lose(lost)
-    check(len(files_of(rig, lost)) == 1, "the disk of the node has the store:", files_of(rig, lost))
+    check(len(stores_of(c, lost)) == 1, "the disk of the node has the store:", stores_of(c, lost))
     c.until(lambda: c.rows("SELECT status FROM run WHERE id = 1") == [("interrupted",)], "it is given up")
     check(samples(c, 1) == 0, "nothing of it is there")
     with open(c.path("again"), "w", encoding="ascii"):
@@ -98,7 +105,7 @@ def a_lost_node_comes_back(rig):
     check([row[:2] for row in got] == [("interrupted", 1), ("done", 2)], got)
     contains(got[0][2], "was lost", "NODE_FAIL")
     check(samples(c, 1) > 20, "its readings came with the next job on the node:", samples(c, 1), out, err)
-    check(c.rows("SELECT count(shard) FROM submission") == [(2,)] and not files_of(rig, lost), files_of(rig, lost))
+    check(c.rows("SELECT count(shard) FROM submission") == [(2,)] and not stores_of(c, lost), stores_of(c, lost))
     rig.ask("scontrol", "update", f"nodename={other}", "state=resume")
 
 
@@ -107,7 +114,7 @@ def parts_of_a_cancelled_run(rig):
     c = Campaign(rig, "parts", f"srun -N {{nodes}} -n {{workers}} --overlap {{measure}} {toy} epochs=1 ms=60000", "workers = 2",
                  launch="workers_per_node = 1\nlocal_dir = /mnt\npartition = main")
     p = c.start("sweep", c.ini, "--quiet")
-    c.until(lambda: sum(len(files_of(rig, node)) for node in rig.nodes[:-2]) == 3, "a store of the job, and of each of its nodes")
+    c.until(lambda: sum(len(stores_of(c, node)) for node in rig.nodes[:-2]) == 3, "a store of the job, and of each of its nodes")
     time.sleep(2.5)
     check(not c.names("runs/*/nodes/*.db"), "none is on the shared disk:", c.names("runs/*/nodes/*"))
     c.run("cancel", c.ini)
@@ -115,7 +122,31 @@ def parts_of_a_cancelled_run(rig):
     check(p.returncode == 1, out, err)
     contains(c.rows("SELECT error FROM run")[0][0], "was cancelled")
     check(samples(c, 1, "count(DISTINCT d.host)") == 2 and samples(c, 1) > 40, samples(c, 1), out, err)
-    check(not any(files_of(rig, node) for node in rig.nodes[:-2]), "nothing stays on the nodes")
+    check(not any(stores_of(c, node) for node in rig.nodes[:-2]), "nothing stays on the nodes")
+
+
+def a_part_whose_wattlaw_was_killed(rig):
+    """The run keeps the part of the other node. This one is on the disk of its node until another wattlaw measures there."""
+    c = Campaign(rig, "dead", f"srun -N {{nodes}} -n {{workers}} --overlap {{measure}} {toy} epochs=1 ms=60000", "workers = 2",
+                 launch="workers_per_node = 1\nlocal_dir = /mnt\npartition = main")
+    p = c.start("sweep", c.ini, "--quiet")
+    c.until(lambda: len(c.names("runs/*/nodes/*/1/marks")) == 2, "both nodes measure")
+    time.sleep(2.5)
+    host = c.rows("SELECT nodes FROM submission")[0][0]
+    second = rig.ask("scontrol", "show", "hostnames", host).split()[1]
+    measures = subprocess.run(["pgrep", "-f", f"^{wattlaw} measure .*--node-of {c.path('store')}"], text=True, capture_output=True, check=True)
+    of_second = set(map(int, measures.stdout.split())) & set(rig.processes_of(rig.daemons[second].pid))
+    for pid in of_second:
+        with contextlib.suppress(OSError):
+            os.kill(pid, signal.SIGKILL)
+    time.sleep(1)
+    c.run("cancel", c.ini)
+    out, err = p.communicate(timeout=PATIENCE_S)
+    check(samples(c, 1, "count(DISTINCT d.host)") == 1 and samples(c, 1) > 20, samples(c, 1), out, err)
+    log = rig.ask("srun", "-w", second, "sh", "-c", f"{wattlaw} measure --quiet --sensors nvml --nvml-library {fake} --local-dir /mnt "
+                  f"--node-of {c.path('other')} -- true 2>&1")
+    contains(log, "was killed: what it has measured is in", "/nodes/" + second)
+    check(len(c.names(f"runs/*/nodes/{second}.*.db")) == 1 and len(c.names("runs/*/nodes/*.db")) == 2, c.names("runs/*/nodes/*"))
 
 
 def with_a_clock_ahead(rig, name, seconds, ms):
@@ -195,7 +226,8 @@ def overhead(rig):
               f"{sum(calls.values()) / jobs:.2f} a job", flush=True)
 
 
-BESIDE_OTHERS = [a_lost_node_comes_back, few_calls_of_the_controller, parts_of_a_cancelled_run, clocks_that_differ, an_account_that_is_not_known]
+BESIDE_OTHERS = [a_lost_node_comes_back, few_calls_of_the_controller, a_part_whose_wattlaw_was_killed, parts_of_a_cancelled_run, clocks_that_differ,
+                 an_account_that_is_not_known]
 
 
 def main():
