@@ -108,8 +108,9 @@ static const struct wl_opt rows[] = {
       .type = WL_STR,
       .offset = offsetof(struct options, local_dir),
       .unit = "FOLDER",
-      .help = "with --node-of: folder on the node's disk that holds the node's part until it is complete (default: "
-              "TMPDIR, /tmp or /dev/shm)" },
+      .help =
+          "folder on the node's disk that holds the part of --node-of until the run ends (default: TMPDIR, "
+          "/tmp or /dev/shm)" },
     { .name = "grace",
       .type = WL_DURATION,
       .offset = offsetof(struct options, grace_s),
