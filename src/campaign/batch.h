@@ -122,12 +122,50 @@ struct wl_batch_shard_name {
 const char *wl_batch_shard_name(const struct wl_batch_shard_name *n, struct wl_arena *a);
 bool wl_batch_shard_parse(const char *name, struct wl_batch_shard_name *out, struct wl_arena *a);
 
-/* Why the file does not have the checksum of its name; NULL: it has. */
-const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a);
-
 /* The output file of a submission: NULL while there is none. *job: the id in its name, unchanged if it has none. */
 const char *wl_batch_output_find(const char *folder, const struct wl_submission_row *row, const char **job,
                                  struct wl_arena *a);
+
+/* ---- batch_shard.c ------------------------------------------------------------------------------------------ */
+
+/* Closes the store of a job, as one file, and its newest run if its wattlaw died. WL_ENOENT: that has not begun. */
+int wl_batch_shard_seal(const char *store, struct wl_run_row *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Copies it into the shards of the campaign's folder; name->crc is set. The shard is there whole or not at all. */
+int wl_batch_shard_copy(const char *store, const char *campaign, struct wl_batch_shard_name *name, const char **path,
+                        struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Copies a store that is closed to the path, whole or not at all. */
+int wl_batch_shard_copy_to(const char *store, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Why the file does not have the checksum of its name; NULL: it has. */
+const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a);
+
+/* ---- batch_local.c: stores on a node's own disk ------------------------------------------------------------- */
+
+/* The folder of this user's stores in `given`; NULL: in the first of TMPDIR, /tmp and /dev/shm that has room. */
+int wl_batch_local_base(const char *given, const char **base, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+struct wl_batch_local {
+    const char *dir, *store; /* a folder of its own; the path of the store in it */
+    int lock;                /* held while its wattlaw, or a guard of it, lives; -1: not held here */
+};
+#define WL_BATCH_LOCAL_PART "node" /* first line of the target of a node's part of a run; the second is its shard */
+
+/* Makes the folder, under another name if `path` is taken, and locks it until the arena ends. `target`: lines that say
+ * where the store belongs, for who salvages it. */
+int wl_batch_local_make(struct wl_batch_local *l, const char *path, const char *target, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
+/* One that is there. false: it has no target. */
+bool wl_batch_local_read(struct wl_batch_local *l, const char *dir, struct wl_strs *target, struct wl_arena *a);
+bool wl_batch_local_lock(struct wl_batch_local *l, double wait_s, struct wl_arena *a);
+void wl_batch_local_release(struct wl_batch_local *l);
+void wl_batch_local_remove(struct wl_batch_local *l, struct wl_arena *a);
+
+/* batch_job.c: ships what wattlaws that were killed have left in the base; returns how many. `of`: a run whose wattlaw
+ * has just been killed, and whose guards are waited for; NULL: none. */
+int wl_batch_salvage(const char *base, const struct wl_batch_job_opts *of, struct wl_arena *a);
 
 /* ---- batch_script.c ----------------------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -54,12 +55,35 @@ static const char *slurm_directives(const struct wl_batch_request *r, struct wl_
     return t.s;
 }
 
+/* sbatch does not say which value it refuses. */
+static void name_keys(const struct wl_batch_keys *k, struct wl_err *e)
+{
+    const struct {
+        const char *words, *key, *value;
+    } refusals[] = {
+        { "Invalid account", "account", k->account },
+        { "invalid partition", "partition", k->partition },
+        { "Invalid qos", "qos", k->qos },
+        { "Invalid feature", "constraint", k->constraint },
+        { "Invalid generic resource", "gres", k->gres },
+    };
+    for (size_t i = 0; i < WL_COUNT(refusals); i++)
+        if (strcasestr(e->msg, refusals[i].words)) {
+            char said[sizeof e->msg];
+            snprintf(said, sizeof said, "%s", e->msg);
+            wl_fail(e, e->code, "%s ([launch] %s = %s)", said, refusals[i].key,
+                    refusals[i].value ? refusals[i].value : "not given: your default");
+            return;
+        }
+}
+
 /* "4711" or "4711;cluster" in the last line. */
 static int slurm_submit(const struct wl_batch_request *r, const char **job, struct wl_arena *a, struct wl_err *e)
 {
     char *text;
     char *argv[] = { (char *)"sbatch", (char *)"--parsable", (char *)r->script, NULL };
     int rc = wl_batch_program_submit(argv, &text, a, e);
+    if (rc == WL_EINVAL) name_keys(&r->x->launch.batch, e);
     if (rc < 0) return rc;
     const char *answer = wl_str_strip(a, text), *line = strrchr(answer, '\n');
     line = line ? line + 1 : answer;

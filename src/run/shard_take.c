@@ -106,3 +106,18 @@ int wl_shard_take_run(struct wl_store *to, int64_t run, const struct wl_shard_ta
     const struct wl_run_end end = end_of(take, &c);
     return wl_store_run_end(to, run, &end, &out->derived, e);
 }
+
+int wl_shard_take_late(struct wl_store *to, int64_t run, const struct wl_shard_take *take, struct wl_arena *a,
+                       struct wl_err *e)
+{
+    struct contents c;
+    int rc = read_contents(take, &c, a, e);
+    const struct wl_run_copy copy = { .from = take->from,
+                                      .from_run = take->row->id,
+                                      .to = to,
+                                      .to_run = run,
+                                      .devices = &c.devices,
+                                      .channels = &c.channels,
+                                      .log_prefix = "" };
+    return rc ? rc : wl_run_copy_facts(&copy, a, e);
+}

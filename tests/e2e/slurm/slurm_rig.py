@@ -42,7 +42,6 @@ KillWait=3
 MpiDefault=none
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 JobCompType=jobcomp/none
-AccountingStorageType=accounting_storage/none
 SlurmdParameters=config_overrides
 SlurmdTimeout=10
 TreeWidth=16
@@ -82,6 +81,10 @@ def free_ports(n):
     return ports
 
 
+def new_folder():
+    return tempfile.mkdtemp(prefix="wattlaw-slurm-", dir="/var/tmp")
+
+
 class Rig:
     """munged, slurmctld and the slurmd of `nodes` nodes with two CPUs each; of separate ones the last two are in a partition of
     their own."""
@@ -89,7 +92,7 @@ class Rig:
     def __init__(self, nodes=8, folder=None, more="", separate=True):
         self.separate = separate
         self.nodes = [f"n{i + 1}" for i in range(nodes)]
-        self.folder = folder or tempfile.mkdtemp(prefix="wattlaw-slurm-", dir="/var/tmp")
+        self.folder = folder or new_folder()
         os.makedirs(self.path("state"), exist_ok=True)
         self.write("munge.key", os.urandom(1024), 0o400)
         self.write("task-prolog", PROLOG.encode(), 0o755)
@@ -112,6 +115,11 @@ class Rig:
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
+    def disk(self, node):
+        """What a node has at /mnt, and has again after it was lost, as its own disk."""
+        os.makedirs(self.path(f"{node}.disk"), exist_ok=True)
+        return self.path(f"{node}.disk")
+
     def write(self, name, data, mode=0o644):
         with open(self.path(name), "wb") as f:
             f.write(data)
@@ -131,7 +139,7 @@ class Rig:
             return
         boot = self.path(f"{node}.boot")
         script = (f"hostname {node} && mount -t tmpfs -o size=256m tmpfs /tmp && mount -t tmpfs -o size=64m tmpfs /dev/shm && "
-                  f"mount --bind {boot} /proc/sys/kernel/random/boot_id && mount --bind {self.path('hosts')} /etc/hosts && "
+                  f"mount --bind {self.disk(node)} /mnt && mount --bind {boot} /proc/sys/kernel/random/boot_id && mount --bind {self.path('hosts')} /etc/hosts && "
                   f"exec slurmd -D -N {node}")
         self.run(node, "unshare", "--uts", "--mount", "--ipc", "--propagation", "private", "sh", "-c", script)
 
@@ -212,10 +220,14 @@ class Rig:
         self.stop()
 
 
-def started(nodes=8, attempts=3, separate=True):
+def started(nodes=8, separate=True):
+    return started_of(lambda: Rig(nodes, separate=separate))
+
+
+def started_of(make, attempts=3):
     """A rig; another process may take one of its ports before its daemon does."""
     for attempt in range(attempts):
-        rig = Rig(nodes, separate=separate)
+        rig = make()
         try:
             return rig.start()
         except RuntimeError as why:
