@@ -136,8 +136,10 @@ static void remove_place(struct place *p, struct wl_arena *a)
 
 /* ---- the shard ---- */
 
-/* The run of the store, closed: one whose wattlaw died becomes interrupted here, with the readings of its spool. */
-static int read_run(const struct place *p, struct wl_run_row *out, struct wl_arena *a, struct wl_err *e)
+/* The run of the store, closed: one whose wattlaw died becomes interrupted here, with the readings of its spool. placed
+ * NULL: where it was is not known. */
+static int read_run(const struct place *p, const struct wl_placement_row *placed, struct wl_run_row *out,
+                    struct wl_arena *a, struct wl_err *e)
 {
     struct wl_store *s;
     struct wl_run_rows runs;
@@ -147,6 +149,7 @@ static int read_run(const struct place *p, struct wl_run_row *out, struct wl_are
         rc = wl_fail(e, WL_ENOENT, "%s: the run has not begun", p->store);
     if (rc < 0) return rc;
     *out = runs.v[0];
+    if (placed && wl_store_add_placement(s, out->id, placed, e) < 0) wl_log(WL_WARN, "campaign", "%s", e->msg);
     rc = wl_store_seal(s, e);
     wl_store_close(s);
     return rc;
@@ -168,9 +171,10 @@ static int write_shard(struct place *p, const char **path, struct wl_arena *a, s
 }
 
 /* Leaves the shard; then what was on the node is removed. */
-static int ship(struct place *p, struct wl_run_row *row, const char **path, struct wl_arena *a, struct wl_err *e)
+static int ship(struct place *p, const struct wl_placement_row *placed, struct wl_run_row *row, const char **path,
+                struct wl_arena *a, struct wl_err *e)
 {
-    int rc = read_run(p, row, a, e);
+    int rc = read_run(p, placed, row, a, e);
     if (rc < 0) return rc;
     p->name.status = row->status;
     rc = write_shard(p, path, a, e);
@@ -205,7 +209,7 @@ static int salvage(const char *base, const struct wl_batch_job_opts *of, struct 
         if (!read_place(&p, a)) continue;
         const bool waits = of && wl_str_eq(p.name.trial, of->trial) && p.name.repeat == of->repeat;
         if (!lock_with_timeout(&p, waits ? SALVAGE_WAIT_S : 0, a)) continue;
-        int rc = ship(&p, &row, &path, a, &e);
+        int rc = ship(&p, NULL, &row, &path, a, &e);
         if (rc == 0) wl_log(WL_WARN, "campaign", "job %s was killed: what it has measured is in %s", p.name.job, path);
         if (rc == WL_ENOENT) remove_place(&p, a); /* it had measured nothing */
         if (rc < 0 && rc != WL_ENOENT) wl_log(WL_ERROR, "campaign", "job %s was killed: %s", p.name.job, e.msg);
@@ -244,12 +248,17 @@ static const char *finished_shard(const struct wl_batch_job_opts *o, struct wl_a
     return NULL;
 }
 
-static const char *job_id(const struct wl_experiment *x, struct wl_arena *a)
+/* NULL: the experiment's launcher is none of a batch system. */
+static const struct wl_batch *batch_of(const struct wl_experiment *x)
 {
     const struct wl_launcher *launcher;
-    const char *id = wl_launcher_find(x->launch.launcher, &launcher, NULL) == 0 && launcher->batch
-                         ? launcher->batch->environment(x)
-                         : NULL;
+    return wl_launcher_find(x->launch.launcher, &launcher, NULL) == 0 ? launcher->batch : NULL;
+}
+
+static const char *job_id(const struct wl_experiment *x, struct wl_arena *a)
+{
+    const struct wl_batch *batch = batch_of(x);
+    const char *id = batch ? batch->environment(x) : NULL;
     return id ? id : wl_strf(a, "by-hand-%s-%d", wl_host_name(a), (int)getpid());
 }
 
@@ -284,8 +293,12 @@ int wl_batch_job_run(const struct wl_batch_job_opts *o, struct wl_batch_job_resu
     salvage(base, NULL, a);
     rc = make_place(o, base, job_id(&x, a), p, a, e);
     if (rc < 0) return rc;
+    struct wl_placement_row placed;
+    const struct wl_batch *batch = batch_of(&x);
+    const bool is_placed = batch && batch->placement && batch->placement(&x, o->folder, false, &placed, a);
     const int swept = run_only(o, &x, p, a, e);
-    rc = ship(p, &row, &out->shard, a, &why);
+    if (is_placed && swept == 0) batch->placement(&x, o->folder, true, &placed, a);
+    rc = ship(p, is_placed ? &placed : NULL, &row, &out->shard, a, &why);
     if (rc == WL_ENOENT && swept < 0) { /* nothing was run: the sweep's error says why */
         remove_place(p, a);
         return swept;
