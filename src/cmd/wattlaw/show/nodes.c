@@ -106,10 +106,7 @@ static void names_json(struct wl_json *o, const char *key, const char *list, str
 
 void wl_show_placement_json(struct wl_json *root, const struct wl_show_details *d, struct wl_arena *a)
 {
-    if (!d->placement.n) {
-        wl_json_add_null(root, "placement");
-        return;
-    }
+    if (!d->placement.n) return;
     const struct wl_placement_row *p = d->placement.v;
     struct wl_json *o = wl_json_add_object(root, "placement");
     names_json(o, "nodes", p->nodes, a);

@@ -57,7 +57,7 @@ void wl_show_nodes(const struct wl_show_details *d, struct wl_arena *a);
 void wl_show_caps(const struct wl_show_details *d, struct wl_arena *a);
 void wl_show_nodes_json(struct wl_json *object, const struct wl_show_details *d);
 
-/* The member "placement": null outside of a batch system. */
+/* The member "placement" of a run of a batch system. */
 void wl_show_placement_json(struct wl_json *object, const struct wl_show_details *d, struct wl_arena *a);
 
 /* Prints the jobs of a training and their sums (training.c); WL_ENOENT with "did you mean". Returns the exit status. */
