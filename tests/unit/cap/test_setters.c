@@ -229,6 +229,26 @@ static void slurm_is_read_back_while_the_job_runs(void **state)
     assert_refused(p, mhz(9000), WL_EINVAL, "out of range");
 }
 
+/* The step starts a while after the job, and what it was set to may not last. */
+static void slurm_sets_clocks_after_the_start(void **state)
+{
+    struct fixture *p = *state;
+    static const char lock[] = "\0\0\0\0\355\3\0\0\0\0\0\0\0\0\0"; /* 1005 MHz, as the fake driver keeps it */
+    const char *limits = wl_path_join(p->a, p->dir, "gpus");
+    p->opts.setter = "slurm";
+    cap_fixture_gpus(p, "clock=1410");
+    struct wl_caps *c = set(p, mhz(1005));
+    wl_caps_poll(c);
+    assert_int_equal(wl_file_write(limits, lock, sizeof lock, &p->e), 0);
+    usleep(600000);
+    wl_caps_poll(c);
+    assert_null(wl_caps_check(c));
+    unlink(limits);
+    usleep(600000);
+    wl_caps_poll(c);
+    assert_says(wl_caps_check(c), "was at 1410 MHz");
+}
+
 /* Of CPUs one policy is enough: Slurm sets those of the job. */
 static void slurm_sets_the_clock_of_some_cpus(void **state)
 {
@@ -282,6 +302,7 @@ int main(void)
         TEST(a_lost_clock_lock_is_detected),
         TEST(freeing_the_arena_restores_the_caps),
         TEST(slurm_is_read_back_while_the_job_runs),
+        TEST(slurm_sets_clocks_after_the_start),
         TEST(slurm_sets_the_clock_of_some_cpus),
         TEST(null_sets_nothing),
         TEST(values_are_compared_as_drivers_round),
