@@ -20,7 +20,7 @@ static const struct wl_column_map map[] = {
     { NULL },
 };
 
-int wl_store_gpus(struct wl_store *s, struct wl_gpu_rows *out, struct wl_arena *a, struct wl_err *e)
+int wl_store_gpus(struct wl_store *s, bool epochs, struct wl_gpu_rows *out, struct wl_arena *a, struct wl_err *e)
 {
     /* Of a device with several rows of energy, the one whose method was chosen. */
     const struct wl_query q = {
@@ -30,11 +30,12 @@ int wl_store_gpus(struct wl_store *s, struct wl_gpu_rows *out, struct wl_arena *
                 "100 * max(CASE WHEN c.quantity = 'power_capped_s' THEN u.mean END) AS by_power, "
                 "100 * max(CASE WHEN c.quantity = 'thermal_capped_s' THEN u.mean END) AS by_heat, "
                 "max(c.simulated) AS simulated FROM channel c JOIN stat u ON u.channel = c.id WHERE c.quantity IN "
-                "('sm_util_pct', 'sm_clock_mhz', 'power_capped_s', 'thermal_capped_s') "
+                "('sm_util_pct', 'sm_clock_mhz', 'power_capped_s', 'thermal_capped_s') AND (?1 OR u.epoch IS NULL) "
                 "GROUP BY c.run, u.epoch, c.device) g JOIN device d ON d.id = g.device "
                 "LEFT JOIN energy j ON j.id = (SELECT x.id FROM energy x WHERE x.run = g.run AND x.device = g.device "
                 "AND ifnull(x.epoch, 0) = ifnull(g.epoch, 0) AND x.scope = 'gpu' ORDER BY x.chosen DESC, x.id LIMIT 1) "
                 "ORDER BY g.run, ifnull(g.epoch, 0), g.device",
+        .values = SQL(sql_int(epochs)),
         .size = sizeof *out->v,
     };
     return wl_rows_select(s, &q, &out->v, &out->n, a, e);

@@ -65,8 +65,8 @@ struct wl_peak_rows {
 };
 int wl_store_peaks(struct wl_store *s, struct wl_peak_rows *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* What each GPU did in a run (epoch NAN) and in its epochs: by run, epoch (the run first) and device. NAN: not
- * measured. */
+/* What each GPU did in a run (epoch NAN) and, if asked for, in its epochs: by run, epoch (the run first) and device.
+ * NAN: not measured. */
 struct wl_gpu_rows {
     struct wl_gpu_row {
         int64_t run;
@@ -80,7 +80,8 @@ struct wl_gpu_rows {
     } * v;
     size_t n;
 };
-int wl_store_gpus(struct wl_store *s, struct wl_gpu_rows *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_store_gpus(struct wl_store *s, bool epochs, struct wl_gpu_rows *out, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
 
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;

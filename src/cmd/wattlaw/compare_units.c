@@ -5,6 +5,8 @@
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/screen.h"
+#include "report/report.h"
+#include "store/read.h"
 
 #include <math.h>
 
@@ -17,51 +19,6 @@ static const char *const heads[WL_UNITS_QUANTITIES] = {
     [WL_UNITS_POWER_CAPPED] = "by power limit, points",
     [WL_UNITS_THERMAL_CAPPED] = "by temperature, points",
 };
-static const char *const subjects[WL_UNITS_QUANTITIES] = {
-    [WL_UNITS_TIME] = "time",
-    [WL_UNITS_ENERGY] = "energy",
-    [WL_UNITS_ENERGY_WITHIN] = "energy within runs",
-    [WL_UNITS_CLOCK] = "clock within runs",
-    [WL_UNITS_POWER_CAPPED] = "held down by power limit",
-    [WL_UNITS_THERMAL_CAPPED] = "held down by temperature",
-};
-
-/* ---- the readings of a store ---- */
-
-static const char *serial_of(const struct wl_gpu_row *g, struct wl_arena *a)
-{
-    struct wl_json *info;
-    if (!g->info || wl_json_parse(g->info, g->uuid, &info, a, NULL) < 0) return NULL;
-    return wl_json_str(wl_json_get(info, "serial"));
-}
-
-static int read_gpus(struct wl_store *s, struct wl_units_input *in, struct wl_arena *a, struct wl_err *e)
-{
-    struct wl_gpu_rows rows;
-    int rc = wl_store_gpus(s, &rows, a, e);
-    if (rc) return rc;
-    struct wl_units_reading *v = wl_new_array(a, struct wl_units_reading, rows.n);
-    for (size_t i = 0; i < rows.n; i++) {
-        const struct wl_gpu_row *g = &rows.v[i];
-        v[i] =
-            (struct wl_units_reading) { .run = i && rows.v[i - 1].run == g->run ? v[i - 1].run
-                                                                                : wl_strf(a, "%lld", (long long)g->run),
-                                        .epoch = g->epoch,
-                                        .node = g->host,
-                                        .uuid = g->uuid,
-                                        .serial = isnan(g->epoch) ? serial_of(g, a) : NULL,
-                                        .number = g->number,
-                                        .energy_j = g->energy_j,
-                                        .clock_mhz = g->clock_mhz,
-                                        .power_capped_pct = g->power_capped_pct,
-                                        .thermal_capped_pct = g->thermal_capped_pct,
-                                        .estimated = g->estimated,
-                                        .simulated = g->simulated };
-    }
-    in->readings = v;
-    in->n = rows.n;
-    return 0;
-}
 
 static int read_input(const struct wl_units_request *r, struct wl_units_input *in, struct wl_arena *a, struct wl_err *e)
 {
@@ -72,7 +29,7 @@ static int read_input(const struct wl_units_request *r, struct wl_units_input *i
     int rc = wl_store_find(r->path, &path, a, e);
     if (rc == 0) rc = wl_store_open(&s, path, WL_STORE_READ, a, e);
     if (rc) return rc;
-    rc = read_gpus(s, in, a, e);
+    rc = wl_report_unit_readings(s, in, a, e);
     wl_store_close(s);
     return rc;
 }
@@ -88,23 +45,14 @@ static const char *test_text(const struct wl_units_table *t, struct wl_arena *a)
                    wl_format_p(f->p, a), sd);
 }
 
-/* Is it news? Of two that have only each other, and of shares, the worse one is. */
-static bool is_told(const struct wl_units_table *t, size_t u)
-{
-    const struct wl_unit_effect *v = &t->effects.v[u];
-    const bool better = t->quantity == WL_UNITS_CLOCK ? v->value > 0 : v->value < 0;
-    if (v->state != WL_UNIT_COMPARED || !wl_units_differs(t, u)) return false;
-    return !better || (v->others > 1 && !t->is_share);
-}
-
 static void print_quantity(const struct wl_units_result *r, const struct wl_units_table *t, bool details,
                            struct wl_arena *a)
 {
     enum { SHORT = 5 };
     size_t n = 0;
-    const char *subject = wl_strf(a, "%s%s", subjects[t->quantity], t->estimated ? " (estimated)" : "");
+    const char *subject = wl_strf(a, "%s%s", wl_units_title(t->quantity), t->estimated ? " (estimated)" : "");
     for (size_t u = 0; u < r->n; u++) {
-        if (!is_told(t, u) || (n++ >= SHORT && !details)) continue;
+        if (!wl_units_is_finding(t, u) || (n++ >= SHORT && !details)) continue;
         wl_print("  %-25s ", n > 1 ? "" : subject);
         wl_fprint_in(WL_STDOUT, WL_ANSWER, "%s", wl_units_sentence(r, t, u, a));
         wl_print("\n");

@@ -12,18 +12,21 @@ const char *const wl_units_names[WL_UNITS_KINDS] = { "node", "gpu", "switch" };
 const char *const wl_units_plurals[WL_UNITS_KINDS] = { "nodes", "GPUs", "switches" };
 
 static const struct {
-    const char *name;
+    const char *name, *title;
     bool is_share, shares;
     const char *more, *less; /* of the sentence */
 } quantities[WL_UNITS_QUANTITIES] = {
-    [WL_UNITS_TIME] = { "time", false, false, "slower", "faster" },
-    [WL_UNITS_ENERGY] = { "energy", false, true, "more energy", "less energy" },
-    [WL_UNITS_ENERGY_WITHIN] = { "energy_within_run", false, false, "more energy in the same run",
+    [WL_UNITS_TIME] = { "time", "time", false, false, "slower", "faster" },
+    [WL_UNITS_ENERGY] = { "energy", "energy", false, true, "more energy", "less energy" },
+    [WL_UNITS_ENERGY_WITHIN] = { "energy_within_run", "energy within runs", false, false, "more energy in the same run",
                                  "less energy in the same run" },
-    [WL_UNITS_CLOCK] = { "clock_within_run", false, false, "faster clock", "slower clock" },
-    [WL_UNITS_POWER_CAPPED] = { "power_capped_pct", true, false, "its power limit", NULL },
-    [WL_UNITS_THERMAL_CAPPED] = { "thermal_capped_pct", true, false, "its temperature", NULL },
+    [WL_UNITS_CLOCK] = { "clock_within_run", "clock within runs", false, false, "faster clock", "slower clock" },
+    [WL_UNITS_POWER_CAPPED] = { "power_capped_pct", "held down by power limit", true, false, "its power limit", NULL },
+    [WL_UNITS_THERMAL_CAPPED] = { "thermal_capped_pct", "held down by temperature", true, false, "its temperature",
+                                  NULL },
 };
+
+const char *wl_units_title(enum wl_units_quantity q) { return quantities[q].title; }
 
 bool wl_units_find(const char *factor, enum wl_units_kind *kind)
 {
@@ -83,13 +86,22 @@ static double *means(const struct wl_unit_data *d, struct wl_arena *a)
     return mean;
 }
 
-static const char *why_not(const struct wl_units_table *t)
+/* Differences of rounding alone: of ln, or of percentage points. */
+static bool is_constant(const struct wl_units_table *t, size_t units)
+{
+    const double most = t->is_share ? 1e-3 : 1e-9;
+    bool constant = t->effects.sigma <= most;
+    for (size_t u = 0; u < units; u++) constant = constant && !(fabs(t->effects.v[u].value) > most);
+    return constant;
+}
+
+static const char *why_not(const struct wl_units_table *t, size_t units)
 {
     if (t->effects.compared == 0) return "no two of them can be compared";
     if (!(t->effects.df > 0))
         return "more repeats are needed: there is nothing left to estimate the scatter of runs from";
-    if (!(t->effects.sigma > 0))
-        return t->is_share ? "it is the same in all of them" : "the runs do not scatter at all";
+    if (is_constant(t, units)) return "it is the same in all of them";
+    if (!(t->effects.sigma > 0)) return "the runs do not scatter at all";
     return NULL;
 }
 
@@ -116,7 +128,7 @@ static int add_table(const struct wl_units_collection *c, int q, struct wl_units
                                    .blocks = d.blocks };
     if (t->is_share) t->mean = means(&d, a);
     int rc = wl_unit_effects_fit(&d, &t->effects, a, e);
-    if (rc == 0) t->refusal = why_not(t);
+    if (rc == 0) t->refusal = why_not(t, d.units);
     return rc;
 }
 
@@ -209,6 +221,19 @@ int wl_units_compare(const struct wl_units_input *in, enum wl_units_kind kind, s
 bool wl_units_differs(const struct wl_units_table *t, size_t unit)
 {
     return !t->refusal && t->effects.v[unit].p_holm < ALPHA;
+}
+
+bool wl_units_is_finding(const struct wl_units_table *t, size_t unit)
+{
+    const struct wl_unit_effect *v = &t->effects.v[unit];
+    if (v->state != WL_UNIT_COMPARED || !wl_units_differs(t, unit)) return false;
+    return wl_units_is_worse(t, unit) || (v->others > 1 && !t->is_share);
+}
+
+bool wl_units_is_worse(const struct wl_units_table *t, size_t unit)
+{
+    const double v = t->effects.v[unit].value;
+    return t->quantity == WL_UNITS_CLOCK ? v < 0 : v > 0;
 }
 
 struct wl_estimate wl_units_percent(const struct wl_units_table *t, size_t unit)

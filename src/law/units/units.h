@@ -43,6 +43,9 @@ enum wl_units_quantity {
     WL_UNITS_QUANTITIES
 };
 
+/* "time", "energy within runs", "held down by temperature" */
+const char *wl_units_title(enum wl_units_quantity q);
+
 struct wl_units_table {
     enum wl_units_quantity quantity;
     const char *name; /* "energy_within_run" */
@@ -75,6 +78,12 @@ int wl_units_compare(const struct wl_units_input *in, enum wl_units_kind kind, s
 
 /* Is it shown, at 5 % over all units, to differ? */
 bool wl_units_differs(const struct wl_units_table *t, size_t unit);
+
+/* Is its effect bad: slower, more energy, a slower clock, more throttled? */
+bool wl_units_is_worse(const struct wl_units_table *t, size_t unit);
+
+/* Is that worth a sentence? Of two that have only each other, and of shares, that of the worse one is. */
+bool wl_units_is_finding(const struct wl_units_table *t, size_t unit);
 
 /* "n17 is 6.1 % slower than the other nodes (4.2 to 8 %, p = 2e-05)" */
 const char *wl_units_sentence(const struct wl_units_result *r, const struct wl_units_table *t, size_t unit,
