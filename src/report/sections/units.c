@@ -6,10 +6,10 @@
 /* In % or points: a smaller effect is not worth a warning, however clear it is. */
 static const double RELEVANT = 1;
 
-static const struct wl_report_column node_columns[] = { { .id = "node", .label = "node", .text = true } },
-                                     gpu_columns[] = { { .id = "gpu", .label = "GPU", .text = true },
-                                                       { .id = "uuid", .label = "UUID", .text = true },
-                                                       { .id = "serial", .label = "serial number", .text = true } };
+static const struct wl_report_column node_column[] = { { .id = "node", .label = "node", .text = true } },
+                                     gpu_column[] = { { .id = "gpu", .label = "GPU", .text = true } },
+                                     gpu_names[] = { { .id = "uuid", .label = "UUID", .text = true },
+                                                     { .id = "serial", .label = "serial number", .text = true } };
 static const struct wl_report_column effect_columns[] = {
     { .id = "quantity", .label = "quantity", .text = true },
     { .id = "runs", .label = "runs" },
@@ -41,8 +41,6 @@ static void add_row(struct wl_report_table *to, const struct wl_units_result *r,
     const struct wl_unit_effect *v = &t->effects.v[u];
     const struct wl_estimate percent = wl_units_percent(t, u);
     wl_report_table_text(to, r->label[u]);
-    if (r->uuid) wl_report_table_text(to, r->uuid[u]);
-    if (r->uuid) wl_report_table_text(to, r->serial[u]);
     wl_report_table_text(to, wl_units_title(t->quantity));
     wl_report_table_real(to, (double)v->rows);
     wl_report_table_real(to, percent.value);
@@ -52,6 +50,8 @@ static void add_row(struct wl_report_table *to, const struct wl_units_result *r,
     wl_report_table_real(to, v->p_holm);
     wl_report_table_text(to,
                          is_relevant(t, u) && wl_units_is_finding(t, u) ? wl_units_sentence(r, t, u, to->arena) : NULL);
+    if (r->uuid) wl_report_table_text(to, r->uuid[u]);
+    if (r->uuid) wl_report_table_text(to, r->serial[u]);
     to->estimated |= t->estimated;
 }
 
@@ -59,9 +59,9 @@ static struct wl_report_table *table_of(const struct wl_report_data *g, const st
 {
     const bool gpus = r->kind == WL_UNITS_GPUS;
     struct wl_report_columns columns = { 0 };
-    wl_report_columns_add(&columns, gpus ? gpu_columns : node_columns,
-                          gpus ? WL_COUNT(gpu_columns) : WL_COUNT(node_columns), g->arena);
+    wl_report_columns_add(&columns, gpus ? gpu_column : node_column, 1, g->arena);
     wl_report_columns_add(&columns, effect_columns, WL_COUNT(effect_columns), g->arena);
+    if (gpus) wl_report_columns_add(&columns, gpu_names, WL_COUNT(gpu_names), g->arena);
     struct wl_report_table *t =
         wl_report_table_new(g->arena, gpus ? "gpus-compared" : "nodes-compared",
                             gpus ? "GPUs compared with each other" : "Nodes compared with each other", columns.v,
