@@ -37,43 +37,68 @@ static double weight_of(const struct wl_unit_data *d, size_t row)
     return d->shares ? 1 / (double)(d->first[row + 1] - d->first[row]) : 1;
 }
 
-/* Sums over each block: its rows, y, and the weight of each unit [blocks, units]. */
-struct sums {
-    double *rows, *y, *z;
+/* The rows of each block one after the other: of block b row[from[b]] .. row[from[b + 1] - 1]. */
+struct by_block {
+    size_t *from, *row;
 };
 
-static struct sums sums_of(const struct wl_unit_data *d, struct wl_arena *a)
+static struct by_block sort_by_block(const struct wl_unit_data *d, struct wl_arena *a)
 {
-    struct sums s = { wl_new_array(a, double, d->blocks), wl_new_array(a, double, d->blocks),
-                      wl_new_array(a, double, d->blocks * d->units) };
-    for (size_t i = 0; i < d->rows; i++) {
-        const size_t b = d->block[i];
-        s.rows[b]++;
-        s.y[b] += d->y[i];
-        for (size_t m = d->first[i]; m < d->first[i + 1]; m++) s.z[b * d->units + d->member[m]] += weight_of(d, i);
-    }
+    struct by_block s = { wl_new_array(a, size_t, d->blocks + 2), wl_new_array(a, size_t, d->rows) };
+    for (size_t i = 0; i < d->rows; i++) s.from[d->block[i] + 2]++;
+    for (size_t b = 2; b < d->blocks + 2; b++) s.from[b] += s.from[b - 1];
+    for (size_t i = 0; i < d->rows; i++) s.row[s.from[d->block[i] + 1]++] = i;
     return s;
 }
 
-/* Z'MZ [units, units] and Z'My [units]; returns y'My. Differences from the block's mean of y: no cancellation. */
-static double cross_products(const struct wl_unit_data *d, double *zz, double *zy, struct wl_arena *a)
+/* The units of one block, and the sum of the weights of each. */
+struct weights {
+    size_t *unit, n;
+    double *sum; /* [units] 0 outside of these */
+};
+
+static void add_weights(const struct wl_unit_data *d, size_t row, struct weights *w)
 {
-    const struct sums s = sums_of(d, a);
+    for (size_t m = d->first[row]; m < d->first[row + 1]; m++) {
+        if (w->sum[d->member[m]] == 0) w->unit[w->n++] = d->member[m];
+        w->sum[d->member[m]] += weight_of(d, row);
+    }
+}
+
+/* Adds those of one block; returns its part of y'My. Differences from the block's mean of y: no cancellation. */
+static double add_block(const struct wl_unit_data *d, const size_t *row, size_t rows, struct weights *w, double *zz,
+                        double *zy)
+{
     const size_t n = d->units;
-    double yy = 0;
-    for (size_t i = 0; i < d->rows; i++) {
-        const double y = d->y[i] - s.y[d->block[i]] / s.rows[d->block[i]], w = weight_of(d, i);
+    double mean = 0, yy = 0;
+    for (size_t i = 0; i < rows; i++) {
+        mean += d->y[row[i]] / (double)rows;
+        add_weights(d, row[i], w);
+    }
+    for (size_t i = 0; i < rows; i++) {
+        const double y = d->y[row[i]] - mean, weight = weight_of(d, row[i]);
         yy += y * y;
-        for (size_t m = d->first[i]; m < d->first[i + 1]; m++) {
-            zy[d->member[m]] += w * y;
-            for (size_t k = d->first[i]; k < d->first[i + 1]; k++) zz[d->member[m] + d->member[k] * n] += w * w;
+        for (size_t m = d->first[row[i]]; m < d->first[row[i] + 1]; m++) {
+            zy[d->member[m]] += weight * y;
+            for (size_t k = d->first[row[i]]; k < d->first[row[i] + 1]; k++)
+                zz[d->member[m] + d->member[k] * n] += weight * weight;
         }
     }
-    for (size_t b = 0; b < d->blocks; b++) {
-        const double *z = s.z + b * n;
-        for (size_t j = 0; j < n; j++)
-            for (size_t k = 0; k < n && z[j] != 0; k++) zz[j + k * n] -= z[j] * z[k] / s.rows[b];
-    }
+    for (size_t j = 0; j < w->n; j++)
+        for (size_t k = 0; k < w->n; k++)
+            zz[w->unit[j] + w->unit[k] * n] -= w->sum[w->unit[j]] * w->sum[w->unit[k]] / (double)rows;
+    for (size_t j = 0; j < w->n; j++) w->sum[w->unit[j]] = 0;
+    w->n = 0;
+    return yy;
+}
+
+/* Z'MZ [units, units] and Z'My [units]; returns y'My. */
+static double cross_products(const struct wl_unit_data *d, double *zz, double *zy, struct wl_arena *a)
+{
+    const struct by_block s = sort_by_block(d, a);
+    struct weights w = { wl_new_array(a, size_t, d->units), 0, wl_new_array(a, double, d->units) };
+    double yy = 0;
+    for (size_t b = 0; b < d->blocks; b++) yy += add_block(d, s.row + s.from[b], s.from[b + 1] - s.from[b], &w, zz, zy);
     return yy;
 }
 

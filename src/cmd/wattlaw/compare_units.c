@@ -83,8 +83,26 @@ static bool has_effect(const struct wl_units_result *r, size_t u)
     return false;
 }
 
+static bool any_differs(const struct wl_units_result *r, size_t u)
+{
+    for (size_t i = 0; i < r->tables; i++)
+        if (wl_units_differs(&r->v[i], u)) return true;
+    return false;
+}
+
+static void add_row(struct wl_table *t, const struct wl_units_result *r, size_t u, struct wl_arena *a)
+{
+    wl_table_cell(t, r->label[u]);
+    wl_table_int(t, (double)r->v[0].effects.v[u].rows);
+    for (size_t i = 0; i < r->tables; i++)
+        if (!r->v[i].refusal) effect_cells(t, &r->v[i], u, a);
+    wl_table_row(t);
+}
+
+/* Those that differ first. */
 static void print_units(const struct wl_units_result *r, bool all, struct wl_arena *a)
 {
+    enum { SHORT = 16 };
     struct wl_table t = wl_table_new(a);
     wl_table_column(&t, wl_units_names[r->kind], false);
     wl_table_column(&t, "runs", true);
@@ -94,17 +112,19 @@ static void print_units(const struct wl_units_result *r, bool all, struct wl_are
         wl_table_column(&t, "95 %", true);
         wl_table_column(&t, "p (Holm)", true);
     }
-    for (size_t u = 0; u < r->n; u++) {
-        if (!has_effect(r, u)) continue;
-        wl_table_cell(&t, r->label[u]);
-        wl_table_int(&t, (double)r->v[0].effects.v[u].rows);
-        for (size_t i = 0; i < r->tables; i++)
-            if (!r->v[i].refusal) effect_cells(&t, &r->v[i], u, a);
-        wl_table_row(&t);
-    }
+    size_t left_out = 0, rows = 0;
+    for (int differs = 1; differs >= 0; differs--)
+        for (size_t u = 0; u < r->n; u++) {
+            if (!has_effect(r, u) || any_differs(r, u) != differs) continue;
+            if (wl_screen_is_short(all) && rows++ >= SHORT)
+                left_out++;
+            else
+                add_row(&t, r, u, a);
+        }
     wl_print("\neffects against the %s that are not shown to differ%s\n", wl_units_plurals[r->kind],
              r->simulated ? " (simulated)" : "");
     wl_screen_table(&t, all);
+    if (left_out) wl_print("and %zu more %s (--all)\n", left_out, wl_units_plurals[r->kind]);
 }
 
 static bool any_compared(const struct wl_units_result *r)

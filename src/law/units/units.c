@@ -7,6 +7,8 @@
 
 static const double ALPHA = .05;
 
+enum { UNITS_MAX = 2048 }; /* a matrix of so many rows and columns takes 32 MB, and its eigenvalues some seconds */
+
 const char *const wl_units_names[WL_UNITS_KINDS] = { "node", "gpu", "switch" };
 
 const char *const wl_units_plurals[WL_UNITS_KINDS] = { "nodes", "GPUs", "switches" };
@@ -196,6 +198,9 @@ int wl_units_compare(const struct wl_units_input *in, enum wl_units_kind kind, s
     *out = (struct wl_units_result) { .kind = kind };
     int rc = wl_units_collect(in, kind, &c, a, e);
     if (rc) return rc;
+    if (c.units.n > UNITS_MAX)
+        return wl_fail(e, WL_EINVAL, "%s: %zu %s: expected at most %d to compare with each other", in->obs->source,
+                       c.units.n, wl_units_plurals[kind], UNITS_MAX);
     out->runs = c.runs;
     out->simulated = c.simulated;
     name_units(in, &c, out, a);

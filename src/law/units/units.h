@@ -72,7 +72,7 @@ struct wl_units_result {
 };
 
 /* WL_ENOENT: the observations have no such column, or a column of `by` is missing. WL_EUNAVAIL: GPUs without
- * readings. */
+ * readings. WL_EINVAL: more than 2048 units. */
 int wl_units_compare(const struct wl_units_input *in, enum wl_units_kind kind, struct wl_units_result *out,
                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
