@@ -130,7 +130,7 @@ static int make_shard(const struct maker *m, size_t i, struct wl_arena *a, struc
     if (rc == 0) rc = wl_store_commit(s, e);
     if (rc < 0) return rc;
     wl_store_close(s);
-    rc = wl_batch_shard_seal(m->store, &row, a, e);
+    rc = wl_batch_shard_seal(m->store, NULL, &row, a, e);
     name.status = row.status;
     if (rc == 0) rc = wl_batch_shard_copy(m->store, m->folder, &name, &path, a, e);
     unlink(m->store);

@@ -75,6 +75,10 @@ struct wl_batch {
     int (*cancel)(const struct wl_experiment *x, const struct wl_strs *jobs, struct wl_arena *a, struct wl_err *e);
     /* The id of the job that this process is in; NULL: none. */
     const char *(*environment)(const struct wl_experiment *x, struct wl_arena *a);
+    /* (optional) In a job: where it is, at the begin of its run, and what has changed at its end. What is not known
+     * stays missing; false: nothing is. folder: of the campaign. */
+    bool (*placement)(const struct wl_experiment *x, const char *folder, bool at_end, struct wl_placement_row *row,
+                      struct wl_arena *a);
 };
 extern const struct wl_batch wl_batch_slurm, wl_batch_command;
 
@@ -100,6 +104,22 @@ int wl_batch_program_submit(char *const *argv, char **text, struct wl_arena *a, 
 
 /* After WL_EUNAVAIL: may the batch system have heard the question, so that only its answer is missing? */
 bool wl_batch_may_be_sent(const struct wl_err *e);
+
+/* ---- batch_hosts.c, batch_placement.c: where a job is ---------------------------------------------------- */
+
+/* Is the node in a list as Slurm writes them, "n[1-4,07],login"? */
+bool wl_batch_hosts_have(const char *list, const char *name);
+
+/* As wl_batch.placement. */
+bool wl_batch_slurm_placement(const struct wl_experiment *x, const char *folder, bool at_end,
+                              struct wl_placement_row *row, struct wl_arena *a);
+
+/* The lowest switches of the nodes, "s1,s2", by what `scontrol show topology` printed; NULL: not all of them are there.
+ */
+const char *wl_batch_switches(const char *topology, const struct wl_strs *nodes, struct wl_arena *a);
+
+/* Adds what squeue printed as %i|%V|%S, in seconds since 1970, of the nodes of a job. */
+void wl_batch_placement_read(const char *listing, const char *job, struct wl_placement_row *row, struct wl_arena *a);
 
 /* ---- batch_names.c: names of files and jobs ----------------------------------------------------------------- */
 
@@ -128,8 +148,10 @@ const char *wl_batch_output_find(const char *folder, const struct wl_submission_
 
 /* ---- batch_shard.c ------------------------------------------------------------------------------------------ */
 
-/* Closes the store of a job, as one file, and its newest run if its wattlaw died. WL_ENOENT: that has not begun. */
-int wl_batch_shard_seal(const char *store, struct wl_run_row *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+/* Closes the store of a job, as one file, and its newest run if its wattlaw died. WL_ENOENT: that run has not begun.
+ * placed NULL: where the run was is not known. */
+int wl_batch_shard_seal(const char *store, const struct wl_placement_row *placed, struct wl_run_row *out,
+                        struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Copies it into the shards of the campaign's folder; name->crc is set. The shard is there whole or not at all. */
 int wl_batch_shard_copy(const char *store, const char *campaign, struct wl_batch_shard_name *name, const char **path,

@@ -45,9 +45,10 @@ static bool read_place(struct place *p, const char *dir, struct wl_arena *a)
 /* ---- the shard ---- */
 
 /* Leaves the shard; then what was on the node is removed. */
-static int ship(struct place *p, struct wl_run_row *row, const char **path, struct wl_arena *a, struct wl_err *e)
+static int ship(struct place *p, const struct wl_placement_row *placed, struct wl_run_row *row, const char **path,
+                struct wl_arena *a, struct wl_err *e)
 {
-    int rc = wl_batch_shard_seal(p->local.store, row, a, e);
+    int rc = wl_batch_shard_seal(p->local.store, placed, row, a, e);
     if (rc < 0) return rc;
     p->name.status = row->status;
     if (p->part)
@@ -76,7 +77,7 @@ int wl_batch_salvage(const char *base, const struct wl_batch_job_opts *of, struc
         const bool waits = of && wl_str_eq(p.name.trial, of->trial) && p.name.repeat == of->repeat;
         if (!wl_batch_local_lock(&p.local, waits ? SALVAGE_WAIT_S : 0, a)) continue;
         const char *what = p.part ? wl_strf(a, "the wattlaw of %s", p.part) : wl_strf(a, "job %s", p.name.job);
-        int rc = ship(&p, &row, &path, a, &e);
+        int rc = ship(&p, NULL, &row, &path, a, &e);
         if (rc == 0) wl_log(WL_WARN, "campaign", "%s was killed: what it has measured is in %s", what, path);
         if (rc == WL_ENOENT) wl_batch_local_remove(&p.local, a); /* it had measured nothing */
         if (rc < 0 && rc != WL_ENOENT) wl_log(WL_ERROR, "campaign", "%s was killed: %s", what, e.msg);
@@ -115,12 +116,17 @@ static const char *finished_shard(const struct wl_batch_job_opts *o, struct wl_a
     return NULL;
 }
 
-static const char *job_id(const struct wl_experiment *x, struct wl_arena *a)
+/* NULL: the experiment's launcher is none of a batch system. */
+static const struct wl_batch *batch_of(const struct wl_experiment *x)
 {
     const struct wl_launcher *launcher;
-    const char *id = wl_launcher_find(x->launch.launcher, &launcher, NULL) == 0 && launcher->batch
-                         ? launcher->batch->environment(x, a)
-                         : NULL;
+    return wl_launcher_find(x->launch.launcher, &launcher, NULL) == 0 ? launcher->batch : NULL;
+}
+
+static const char *job_id(const struct wl_experiment *x, struct wl_arena *a)
+{
+    const struct wl_batch *batch = batch_of(x);
+    const char *id = batch ? batch->environment(x, a) : NULL;
     return id ? id : wl_strf(a, "by-hand-%s-%d", wl_host_name(a), (int)getpid());
 }
 
@@ -155,8 +161,12 @@ int wl_batch_job_run(const struct wl_batch_job_opts *o, struct wl_batch_job_resu
     wl_batch_salvage(base, NULL, a);
     rc = make_place(o, base, job_id(&x, a), p, a, e);
     if (rc < 0) return rc;
+    struct wl_placement_row placed;
+    const struct wl_batch *batch = batch_of(&x);
+    const bool is_placed = batch && batch->placement && batch->placement(&x, o->folder, false, &placed, a);
     const int swept = run_only(o, &x, p, a, e);
-    rc = ship(p, &row, &out->shard, a, &why);
+    if (is_placed && swept == 0) batch->placement(&x, o->folder, true, &placed, a);
+    rc = ship(p, is_placed ? &placed : NULL, &row, &out->shard, a, &why);
     if (rc == WL_ENOENT && swept < 0) { /* nothing was run: the sweep's error says why */
         wl_batch_local_remove(&p->local, a);
         return swept;

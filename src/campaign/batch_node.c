@@ -37,7 +37,7 @@ const char *wl_batch_node_store(const struct wl_batch_node *n) { return n->local
 int wl_batch_node_ship(struct wl_batch_node *n, struct wl_err *e)
 {
     struct wl_run_row row;
-    int rc = wl_batch_shard_seal(n->local.store, &row, n->a, e);
+    int rc = wl_batch_shard_seal(n->local.store, NULL, &row, n->a, e);
     if (rc == 0) rc = wl_batch_shard_copy_to(n->local.store, n->shard, n->a, e);
     if (rc == 0 || rc == WL_ENOENT) wl_batch_local_remove(&n->local, n->a);
     if (rc == 0 || rc == WL_ENOENT) return rc;

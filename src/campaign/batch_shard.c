@@ -2,7 +2,8 @@
 #include "campaign/batch.h"
 
 /* A run whose wattlaw died becomes interrupted when its store is opened, with the readings of its spool. */
-int wl_batch_shard_seal(const char *store, struct wl_run_row *out, struct wl_arena *a, struct wl_err *e)
+int wl_batch_shard_seal(const char *store, const struct wl_placement_row *placed, struct wl_run_row *out,
+                        struct wl_arena *a, struct wl_err *e)
 {
     struct wl_store *s;
     struct wl_run_rows runs;
@@ -12,6 +13,7 @@ int wl_batch_shard_seal(const char *store, struct wl_run_row *out, struct wl_are
         rc = wl_fail(e, WL_ENOENT, "%s: the run has not begun", store);
     if (rc < 0) return rc;
     *out = runs.v[runs.n - 1];
+    if (placed && wl_store_add_placement(s, out->id, placed, e) < 0) wl_log(WL_WARN, "campaign", "%s", e->msg);
     rc = wl_store_seal(s, e);
     wl_store_close(s);
     return rc;

@@ -30,6 +30,22 @@ static const char *time_text(double s, struct wl_arena *a)
     return wl_strf(a, "%lld-%02lld:%02lld:00", minutes / 1440, minutes / 60 % 24, minutes % 60);
 }
 
+/* [cap] setter = slurm: clocks of the GPUs that a job asks for, else of its CPUs, in MHz and kHz. */
+static void clock_directives(struct wl_text *t, const struct wl_batch_request *r)
+{
+    const struct wl_batch_keys *k = &r->x->launch.batch;
+    const double sm = r->trial->cap.value[WL_CAP_CLOCK], memory = r->trial->cap.value[WL_CAP_MEM_CLOCK];
+    if (!wl_str_eq(r->x->cap.opts.setter, "slurm") || (isnan(sm) && isnan(memory))) return;
+    if (!k->gpus_per_node && !k->gres && isnan(memory)) {
+        wl_text_addf(t, "#SBATCH --cpu-freq=low-%.0f\n", 1000 * sm);
+        return;
+    }
+    struct wl_text v = WL_TEXT(t->arena);
+    if (!isnan(sm)) wl_text_addf(&v, "%.0f", sm);
+    if (!isnan(memory)) wl_text_addf(&v, "%smemory=%.0f", v.n ? "," : "", memory);
+    wl_text_addf(t, "#SBATCH --gpu-freq=%s\n", v.s);
+}
+
 static const char *slurm_directives(const struct wl_batch_request *r, struct wl_arena *a)
 {
     const struct wl_batch_keys *k = &r->x->launch.batch;
@@ -46,6 +62,7 @@ static const char *slurm_directives(const struct wl_batch_request *r, struct wl_
     directive_count(&t, "cpus-per-task", r->trial->threads);
     directive_count(&t, "gpus-per-node", k->gpus_per_node);
     directive(&t, "gres", k->gres);
+    clock_directives(&t, r);
     if (r->time_limit_s > 0) directive(&t, "time", time_text(r->time_limit_s, a));
     if (k->exclusive) wl_text_add(&t, "#SBATCH --exclusive\n");
     directive(&t, "exclude", r->exclude_nodes);
@@ -260,4 +277,5 @@ const struct wl_batch wl_batch_slurm = { .directives = slurm_directives,
                                          .submit = slurm_submit,
                                          .states = slurm_states,
                                          .cancel = slurm_cancel,
-                                         .environment = slurm_environment };
+                                         .environment = slurm_environment,
+                                         .placement = wl_batch_slurm_placement };

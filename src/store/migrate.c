@@ -26,6 +26,7 @@ static const struct wl_migration steps[] = {
     { wl_migrate_16_sql },
     { wl_migrate_17_sql },
     { wl_migrate_18_sql },
+    { wl_migrate_19_sql },
     { NULL },
 };
 
