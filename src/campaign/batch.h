@@ -51,6 +51,9 @@ struct wl_batch_job {
 };
 
 struct wl_batch {
+    /* (optional) Of a batch system that is here, whom asking costs nothing. WL_EPERM: a job of so many nodes has to wait
+     * for the end of others; it is submitted later. */
+    int (*room)(const struct wl_experiment *x, int64_t nodes, struct wl_arena *a, struct wl_err *e);
     /* Lines that the script begins with: "#SBATCH ..."; NULL: none. */
     const char *(*directives)(const struct wl_batch_request *r, struct wl_arena *a);
     /* WL_EUNAVAIL: no answer, and the job may have been accepted. WL_EPERM: not now, a limit of the queue is reached.
@@ -63,7 +66,7 @@ struct wl_batch {
     /* The id of the job that this process is in; NULL: none. */
     const char *(*environment)(const struct wl_experiment *x);
 };
-extern const struct wl_batch wl_batch_slurm, wl_batch_command;
+extern const struct wl_batch wl_batch_slurm, wl_batch_command, wl_batch_allocation;
 
 /* batch_program.c: runs a program of the batch system and collects what it prints. WL_EUNAVAIL: no answer in time, or
  * one that says that the controller cannot be reached; WL_EINVAL: it failed, with its own words. */

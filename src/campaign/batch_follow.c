@@ -120,6 +120,14 @@ static int stopped(const struct follower *f, struct wl_err *e)
                    f->waiting + f->running == 1 ? "s" : "", f->s->x->path);
 }
 
+/* What else is wrong is said when it is submitted. */
+static bool has_room(const struct follower *f, int64_t nodes, struct wl_arena *a)
+{
+    struct wl_err e;
+    const struct wl_batch *batch = f->s->launcher->batch;
+    return !batch->room || batch->room(f->s->x, nodes, a, &e) != WL_EPERM;
+}
+
 /* As many as may be in the queue, in the order of the plan. */
 static int submit_missing(struct follower *f, const struct wl_batch_queue *q, bool *changed, struct wl_arena *a,
                           struct wl_err *e)
@@ -131,6 +139,7 @@ static int submit_missing(struct follower *f, const struct wl_batch_queue *q, bo
         const int64_t needs = f->s->grid.trials[f->s->grid.runs[i].trial].nodes;
         if (!is_missing(q, f->s->run_ids[i])) continue;
         if (k->max_nodes && in_queue && nodes + (needs ? needs : 1) > k->max_nodes) break;
+        if (!has_room(f, needs ? needs : 1, a)) break;
         if (is_stop_requested(f)) return stopped(f, e);
         struct wl_arena *one = wl_arena_new(a);
         int rc = submit_one(f, q, i, one, e);
@@ -268,7 +277,8 @@ static int follow(struct follower *f, struct wl_err *e)
         else
             f->silent = false;
         if (rc == 0 && (f->s->opts->detach || f->waiting + f->running + f->missing == 0)) return 0;
-        f->wait_s = changed || f->settling ? f->s->x->launch.batch.poll_s : fmin(f->wait_s * POLL_GROWTH, POLL_MAX_S);
+        f->wait_s = changed || f->settling || f->s->launcher->batch->room ? f->s->x->launch.batch.poll_s
+                                                                          : fmin(f->wait_s * POLL_GROWTH, POLL_MAX_S);
         rc = wait_for_next(f, e);
         if (rc < 0) return rc;
     }
