@@ -26,16 +26,16 @@ SKIP = 77
 PATIENCE_S = 600
 WORKLOADS = {"resnet50": 1200, "vgg16": 2000, "inception3": 1600, "bert": 2400, "dimenet": 900, "schnet": 600}  # ms of a step on one GPU
 WORKERS = (2, 4, 8, 16, 32, 64, 128, 256)
-CAPS_W = (250, 100, 200, 150)
+CAPS_W = (250, 150, 200, 175)  # a V100-SXM2 takes 150 W or more
 GPUS_OF_A_NODE = 2
 
-# One rank of a node loads its GPUs. Only the first of all writes marks, and says that the command of its run has ended.
+# One rank of a node loads its GPUs. Only the first of all writes marks.
 JOB = """#!/bin/sh
-# job.sh LOAD STEP_MS WORKLOAD WORKERS ENDED
+# job.sh LOAD WORKLOAD WORKERS
 [ "$SLURM_LOCALID" = 0 ] || exit 0
 [ "$SLURM_PROCID" = 0 ] || unset WATTLAW_MARKS
-"$1" workload=$3 workers=2 epochs=2 updates=5 step_ms=$(($2 * 2 / $4)) overhead_ms=100 rate=0.1 || exit
-[ "$SLURM_PROCID" != 0 ] || echo "$WATTLAW_RUN_DIR" >> "$5"
+case $2 in %s esac
+exec "$1" workload=$2 workers=2 epochs=2 updates=5 step_ms=$((ms * 2 / $3)) overhead_ms=100 rate=0.1
 """
 
 PROLOG = """#!/bin/sh
@@ -90,16 +90,15 @@ class Campaign:
 
     def write(self):
         with open(self.path("job.sh"), "w", encoding="ascii") as f:
-            f.write(JOB)
-        steps = " ".join(f"{name}) ms={ms} ;;" for name, ms in self.workloads.items())
+            f.write(JOB % " ".join(f"{name}) ms={ms} ;;" for name, ms in WORKLOADS.items()))
         with open(self.path("exp.ini"), "w", encoding="ascii") as f:
             f.write(f"[campaign]\nname = frey\nstore = store\nrepeats = {self.o.repeats}\n[sweep]\n"
                     f"workload = {','.join(self.workloads)}\nworkers = {','.join(map(str, self.workers))}\n"
                     f"power_cap_w = {','.join(map(str, CAPS_W[:self.o.caps]))}\n[measure]\nsensors = nvml\nnvml_library = {self.nvml}\n"
                     f"node_wait = 5m\n[launch]\nlauncher = slurm\npartition = all\nexclusive = yes\nworkers_per_node = {GPUS_OF_A_NODE}\n"
                     f"time_limit = 30m\nretries = 20\nmax_in_queue = 60\npoll = 1s\n"
-                    f"command = srun -N {{nodes}} -n {{workers}} --overlap {{measure}} sh -c 'case {{workload}} in {steps} esac; "
-                    f"exec sh {self.path('job.sh')} {self.load} $ms {{workload}} {{workers}} {self.path('ended')}'\n")
+                    f"command = srun -N {{nodes}} -n {{workers}} --overlap {{measure}} sh {self.path('job.sh')} {self.load} "
+                    f"{{workload}} {{workers}}\n")
 
     def run(self, *args, status=0):
         r = subprocess.run([self.wattlaw, *args], cwd=self.folder, env=self.rig.env, text=True, capture_output=True, stdin=subprocess.DEVNULL,
@@ -197,7 +196,7 @@ class Campaign:
 
     def check_runs(self):
         runs = self.rows("SELECT count(*), count(DISTINCT trial || ' ' || repeat) FROM run WHERE status = 'done'")
-        check(runs == [(self.jobs, self.jobs)], "each repeat of each trial once:", runs, self.rows("SELECT status, count(*) FROM run GROUP BY status"))
+        check(runs == [(self.jobs, self.jobs)], "each repeat of each trial once:", runs, self.rows("SELECT status, error, count(*) FROM run GROUP BY 1, 2"))
         done = [tuple(n.split(".")[:2]) for n in self.shards("done")]
         twice = [n for n, k in collections.Counter(done).items() if k > 1]
         check(not twice, "finished runs that were made twice:", twice)
@@ -223,15 +222,15 @@ class Campaign:
             print(f"    {name:40} {n / self.jobs:8.2f}")
 
     def print_overhead(self):
-        """The scripts of single runs, by hand on an idle cluster, beside their commands without wattlaw."""
+        """The scripts of single runs under the cap that changes nothing, by hand on an idle cluster, beside their commands without wattlaw."""
         self.run("sweep", self.path("exp.ini"), "--dry-run")
         print("seconds of a job by itself, with wattlaw, and more:")
         for workers in self.workers:
             nodes = max(1, workers // GPUS_OF_A_NODE)
             script = next(os.path.join(self.path("store/jobs"), n) for n in sorted(os.listdir(self.path("store/jobs")))
-                          if re.search(rf"workers-{workers}[._].*\.r1\.sh$", n))
-            bare = f"srun -N {nodes} -n {workers} --overlap sh {self.path('job.sh')} {self.load} 1200 resnet50 {workers} /dev/null"
-            timed = f"bash {script} >/dev/null 2>&1; a=$(date +%s%N); {bare}; b=$(date +%s%N); rm -f {self.path('store/shards')}/*; " \
+                          if re.search(rf"workers-{workers}[._].*{CAPS_W[0]}.*\.r1\.sh$", n))
+            bare = f"srun -N {nodes} -n {workers} --overlap sh {self.path('job.sh')} {self.load} resnet50 {workers}"
+            timed = f"bash {script} >{self.path('first')} 2>&1; a=$(date +%s%N); {bare}; b=$(date +%s%N); rm -f {self.path('store/shards')}/*; " \
                     f"bash {script} >/dev/null 2>&1; c=$(date +%s%N); rm -f {self.path('store/shards')}/*; echo $((b - a)) $((c - b))"
             text = self.rig.ask("salloc", "-Q", "-p", "all", "-N", str(nodes), "-n", str(workers), "--exclusive", "bash", "-c", timed)
             alone, with_wattlaw = (int(n) / 1e9 for n in text.splitlines()[-1].split())
@@ -246,6 +245,7 @@ def follow(c):
 def campaign(rig, o):
     c = Campaign(rig, o)
     c.print_overhead()
+    rig.ask("sdiag", "-r")
     begin = time.monotonic()
     happened = c.everything()
     for _ in range(20):
