@@ -2,7 +2,7 @@
  * docs/adr/163
  *
  * A shell of its own starts the step and outlives the sweep. What it writes next to the output of the run says what is
- * under way, so that nobody has to ask Slurm:
+ * under way, so that Slurm is asked at a start alone, whether the allocation is still there:
  *
  *     jobs/NAME.TOKEN.step    4711 n1 n3,n4     allocation, host of the shell, nodes
  *                             pid 12345
@@ -86,7 +86,7 @@ static const char *allocation_here(void)
     return id && *id ? id : NULL;
 }
 
-/* Is another allocation, in which an earlier sweep was, still there? */
+/* Is it still there? An earlier sweep may have been in another one. */
 static bool is_allocated(const char *allocation, struct wl_arena *a)
 {
     char *text;
@@ -250,6 +250,7 @@ static int allocation_submit(const struct wl_batch_request *r, const char **job,
     const char *token = strrchr(r->name, '.') + 1;
     int rc = choose_nodes(r->x, r->nodes, &nodes, a, e);
     if (rc < 0) return rc;
+    if (!is_allocated(allocation_here(), a)) return wl_fail(e, WL_EINVAL, "allocation %s has ended", allocation_here());
     const char *id = wl_strf(a, "%s_%s", allocation_here(), token);
     const char *file = wl_strf(a, "%.*s" STEP_SUFFIX, (int)(strlen(r->output) - strlen(".out")), r->output);
     const char *head = wl_strf(a, "%s %s %s\n", allocation_here(), wl_host_name(a), joined(&nodes, a));
@@ -268,8 +269,10 @@ static int allocation_submit(const struct wl_batch_request *r, const char **job,
 
 /* ---- states ---- */
 
+/* The script's own exit status is 0, 1 or 2: others come from a signal, as at the end of the allocation. */
 static void judge(struct wl_batch_job *job, const struct step *s, struct wl_arena *a)
 {
+    enum { BY_SIGNAL = 128 };
     job->id = wl_strf(a, "%s_%s", s->allocation, s->token);
     job->nodes = s->nodes;
     if (is_under_way(s, a)) {
@@ -277,9 +280,11 @@ static void judge(struct wl_batch_job *job, const struct step *s, struct wl_aren
     } else if (isnan(s->status)) {
         job->state = WL_BATCH_LOST;
         job->why = wl_strf(a, "allocation %s has ended, or the shell of the step was killed", s->allocation);
+    } else if (s->status == 0) {
+        job->state = WL_BATCH_DONE;
     } else {
-        job->state = s->status == 0 ? WL_BATCH_DONE : WL_BATCH_FAILED;
-        job->why = s->status == 0 ? NULL : wl_strf(a, "exit status %.0f", s->status);
+        job->state = s->status < BY_SIGNAL ? WL_BATCH_FAILED : WL_BATCH_LOST;
+        job->why = wl_strf(a, "exit status %.0f", s->status);
     }
 }
 

@@ -253,7 +253,7 @@ static int check_allocation(struct reader *r, struct wl_err *e)
     if (!wl_str_eq(r->x->launch.launcher, "allocation") || !strstr(command, "srun ")) return 0;
     if (wl_placeholder_used(r->x, "nodelist")) return 0;
     return wl_fail(e, WL_EINVAL,
-                   "%s: [launch] command: with launcher = allocation srun has to be told the nodes of the run, as in "
+                   "%s: [launch] command: with launcher = allocation srun needs the nodes of the run, as in "
                    "srun -N {nodes} -w {nodelist} -n {workers}",
                    location_of(r, "launch", "command"));
 }

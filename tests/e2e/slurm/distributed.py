@@ -192,7 +192,7 @@ def side_by_side(rig):
 
 def one_after_the_other(rig):
     c = packing(rig, "alone", "alone", 1)
-    contains(c.run("sweep", c.ini, "--quiet", "--set", "launch.command=srun -n {workers} {measure} x", status=1), "srun has to be told the nodes")
+    contains(c.run("sweep", c.ini, "--quiet", "--set", "launch.command=srun -n {workers} {measure} x", status=1), "srun needs the nodes of the run")
     contains(c.run("sweep", c.ini, "--quiet", status=1), "start the sweep in one, as in salloc -N 8")
     contains(allocated(c, 1, f"{wattlaw} sweep {c.ini} --quiet", 1), "it takes 2 nodes, and allocation", "has 1")
     contains(allocated(c, 2, f"{wattlaw} sweep {c.ini} --quiet"), "3 of 3 runs")
@@ -200,7 +200,26 @@ def one_after_the_other(rig):
     check("beside" not in c.run("show", "store") + c.run("status", "store"), "nothing was beside them")
 
 
-TESTS = [side_by_side, one_after_the_other, trains_on_four_nodes_by_srun, pytorch_by_srun, pytorch_by_torchrun]
+def ends_in_an_allocation(rig):
+    """A run that is cancelled stays so; one whose allocation ends is attempted again in the next."""
+    c = Campaign(rig, "ends", f"sh -c 'test -e {rig.path('ends', 'go')} && exit 0; touch {rig.path('ends', 'begun')}; sleep 600'", repeats=2,
+                 launch="pack = fill", launcher="allocation")
+    p = subprocess.Popen(["salloc", "-Q", "-N", "1", wattlaw, "sweep", c.ini, "--quiet"], cwd=c.folder, env=rig.env, text=True,
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    c.until(lambda: os.path.exists(c.path("begun")), "it runs")
+    contains(c.run("cancel", c.ini, "1"), "1 job cancelled")
+    c.until(lambda: c.rows("SELECT status FROM run WHERE id = 1") == [("failed",)], "it has failed")
+    os.remove(c.path("begun"))
+    c.until(lambda: os.path.exists(c.path("begun")), "the second runs")
+    rig.ask("scancel", c.rows("SELECT substr(job, 1, instr(job, '_') - 1) FROM submission ORDER BY id DESC LIMIT 1")[0][0])
+    p.communicate(timeout=PATIENCE_S)
+    with open(c.path("go"), "w", encoding="ascii"):
+        contains(allocated(c, 1, f"{wattlaw} sweep {c.ini} --quiet", 1), "1 of 2 runs", "was cancelled")
+    check(c.rows("SELECT repeat, attempt, status FROM run ORDER BY 1, 2") == [(1, 1, "failed"), (2, 1, "interrupted"), (2, 2, "done")],
+          c.rows("SELECT * FROM run"))
+
+
+TESTS = [side_by_side, one_after_the_other, ends_in_an_allocation, trains_on_four_nodes_by_srun, pytorch_by_srun, pytorch_by_torchrun]
 LONG = [trains_on_four_nodes_by_mpirun, torch_itself_by_srun, torch_itself_by_torchrun]
 
 

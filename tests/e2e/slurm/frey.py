@@ -81,7 +81,7 @@ class Campaign:
         self.workers = sorted({w for w in WORKERS if w < GPUS_OF_A_NODE * o.nodes} | {GPUS_OF_A_NODE * o.nodes})
         self.workloads = dict(list(WORKLOADS.items())[:o.workloads])
         self.jobs = o.workloads * len(self.workers) * o.caps * o.repeats
-        self.sweep = self.sweeps = None
+        self.sweep = self.follower = None
         self.calls = collections.Counter()
         self.write()
 
@@ -119,6 +119,14 @@ class Campaign:
     def rows(self, sql):
         with contextlib.closing(sqlite3.connect(self.path("store/wattlaw.db"), timeout=60)) as db:
             return db.execute(sql).fetchall()
+
+    def follow(self):
+        """Is started once there is a store, sees the whole campaign, and ends when no run is left."""
+        if self.follower or not os.path.exists(self.path("store/wattlaw.db")):
+            return
+        with open(self.path("followed"), "w", encoding="utf-8") as out:
+            self.follower = subprocess.Popen([self.wattlaw, "status", "store", "--follow", "--json"], cwd=self.folder, env=self.rig.env,
+                                             stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
     # ---- what happens meanwhile ----
 
@@ -182,6 +190,7 @@ class Campaign:
         self.start()
         while self.sweep.poll() is None:
             time.sleep(0.3)
+            self.follow()
             if at < len(events) and len(self.shards("done")) >= 0.9 * self.jobs * at / len(events):
                 event = events[at]
                 if event(dice) is not False:
@@ -206,6 +215,15 @@ class Campaign:
         check(capped == [(gpus, gpus)], "each GPU of each run was capped:", capped, gpus)
         check(self.rows("SELECT count(*) FROM observations WHERE energy_j > 0 AND simulated") == [(2 * self.jobs,)], "energies of all epochs")
 
+    def check_followed(self):
+        check(self.follower.wait(PATIENCE_S) == 0, "status --follow")
+        with open(self.path("followed"), encoding="utf-8") as f:
+            seen = [json.loads(line)["campaigns"][0] for line in f]
+        done = [o["runs"]["done"] for o in seen]
+        check(done == sorted(done) and seen[-1]["runs"]["left"] == 0 and done[-1] >= self.jobs - self.o.cancelled, seen[-1])
+        known = [o for o in seen if o["left_s"] is not None and o["runs"]["left"]]
+        check(known and all(o["queue_rate"]["runs_ended"] >= 5 for o in known), "the time left is known, from five ends on")
+
     def check_caps(self):
         """The limits of each node's GPUs are 0, which is never set, or the default; no journal is left."""
         for node in self.rig.nodes:
@@ -221,25 +239,30 @@ class Campaign:
         for name, n in self.calls.most_common(12):
             print(f"    {name:40} {n / self.jobs:8.2f}")
 
+    def script_of(self, workers):
+        """Of the first workload, under the cap that changes nothing; its second comment names the trial."""
+        wanted = re.compile(rf"^# campaign frey: (?=.*\bworkers={workers}\b)(?=.*\bpower_cap_w={CAPS_W[0]}\b).*repeat 1\.", re.M)
+        for name in sorted(os.listdir(self.path("store/jobs"))):
+            path = self.path("store/jobs", name)
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            if name.endswith(".sh") and wanted.search(text) and ("workload=" not in text or f"workload={list(WORKLOADS)[0]}" in text):
+                return path
+        raise AssertionError(f"no script of {workers} workers")
+
     def print_overhead(self):
         """The scripts of single runs under the cap that changes nothing, by hand on an idle cluster, beside their commands without wattlaw."""
         self.run("sweep", self.path("exp.ini"), "--dry-run")
         print("seconds of a job by itself, with wattlaw, and more:")
         for workers in self.workers:
             nodes = max(1, workers // GPUS_OF_A_NODE)
-            script = next(os.path.join(self.path("store/jobs"), n) for n in sorted(os.listdir(self.path("store/jobs")))
-                          if re.search(rf"workers-{workers}[._].*{CAPS_W[0]}.*\.r1\.sh$", n))
-            bare = f"srun -N {nodes} -n {workers} --overlap sh {self.path('job.sh')} {self.load} resnet50 {workers}"
+            script = self.script_of(workers)
+            bare = f"srun -N {nodes} -n {workers} --overlap sh {self.path('job.sh')} {self.load} {list(WORKLOADS)[0]} {workers}"
             timed = f"bash {script} >{self.path('first')} 2>&1; a=$(date +%s%N); {bare}; b=$(date +%s%N); rm -f {self.path('store/shards')}/*; " \
                     f"bash {script} >/dev/null 2>&1; c=$(date +%s%N); rm -f {self.path('store/shards')}/*; echo $((b - a)) $((c - b))"
             text = self.rig.ask("salloc", "-Q", "-p", "all", "-N", str(nodes), "-n", str(workers), "--exclusive", "bash", "-c", timed)
             alone, with_wattlaw = (int(n) / 1e9 for n in text.splitlines()[-1].split())
             print(f"    {workers:4} workers {alone:8.2f} {with_wattlaw:8.2f} {with_wattlaw - alone:+8.2f}")
-
-
-def follow(c):
-    return subprocess.Popen([c.wattlaw, "status", "store", "--follow", "--json"], cwd=c.folder, env=c.rig.env, text=True,
-                            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def campaign(rig, o):
@@ -254,10 +277,7 @@ def campaign(rig, o):
         c.start("--retry-failed")
     seconds = time.monotonic() - begin
     c.note_calls()
-    with follow(c) as p:
-        out, err = p.communicate(timeout=PATIENCE_S)
-    last = json.loads(out.splitlines()[-1])["campaigns"][0]
-    check(p.returncode == 0 and last["runs"]["left"] == 0 and last["used"]["gpu_hours"] > 0, last, err)
+    c.check_followed()
     c.check_runs()
     c.check_caps()
     c.run("fit", "store")
@@ -271,7 +291,7 @@ def main():
     if why:
         print("SKIP:", why)
         return SKIP
-    rig = slurm_rig.Rig(o.nodes, more="PartitionName=all Nodes=ALL State=UP\nSlurmdTimeout=300\nMessageTimeout=60\n")
+    rig = slurm_rig.Rig(o.nodes, more="PartitionName=all Nodes=ALL State=UP\nSlurmdTimeout=60\nMessageTimeout=60\n")
     rig.write("task-prolog", PROLOG.encode(), 0o755)
     try:
         rig.start()
