@@ -207,9 +207,9 @@ def ends_in_an_allocation(rig):
     p = subprocess.Popen(["salloc", "-Q", "-N", "1", wattlaw, "sweep", c.ini, "--quiet"], cwd=c.folder, env=rig.env, text=True,
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     c.until(lambda: os.path.exists(c.path("begun")), "it runs")
+    os.remove(c.path("begun"))
     contains(c.run("cancel", c.ini, "1"), "1 job cancelled")
     c.until(lambda: c.rows("SELECT status FROM run WHERE id = 1") == [("failed",)], "it has failed")
-    os.remove(c.path("begun"))
     c.until(lambda: os.path.exists(c.path("begun")), "the second runs")
     rig.ask("scancel", c.rows("SELECT substr(job, 1, instr(job, '_') - 1) FROM submission ORDER BY id DESC LIMIT 1")[0][0])
     p.communicate(timeout=PATIENCE_S)

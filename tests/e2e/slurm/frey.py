@@ -148,6 +148,7 @@ class Campaign:
         time.sleep(dice.uniform(1, 5))
         self.rig.start_controller()
         self.rig.wait(lambda: "up" in self.rig.ask("scontrol", "ping").lower(), "the controller")
+        self.rig.ask("scontrol", "reconfigure")  # the nodes report what has ended meanwhile, which they else do after minutes
 
     def running(self):
         """(job, first node)"""
@@ -191,7 +192,7 @@ class Campaign:
         while self.sweep.poll() is None:
             time.sleep(0.3)
             self.follow()
-            if at < len(events) and len(self.shards("done")) >= 0.9 * self.jobs * at / len(events):
+            if at < len(events) and len(self.shards("done")) >= 0.6 * self.jobs * at / len(events):
                 event = events[at]
                 if event(dice) is not False:
                     happened[event.__name__] += 1
@@ -293,6 +294,7 @@ def main():
         return SKIP
     rig = slurm_rig.Rig(o.nodes, more="PartitionName=all Nodes=ALL State=UP\nSlurmdTimeout=60\nMessageTimeout=60\n")
     rig.write("task-prolog", PROLOG.encode(), 0o755)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     try:
         rig.start()
         campaign(rig, o)
