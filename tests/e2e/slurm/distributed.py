@@ -201,7 +201,7 @@ def one_after_the_other(rig):
 
 
 def ends_in_an_allocation(rig):
-    """A run that is cancelled stays so; one whose allocation ends is attempted again in the next."""
+    """A run that is cancelled stays so; one whose step is killed, or whose allocation ends, is attempted again."""
     c = Campaign(rig, "ends", f"sh -c 'test -e {rig.path('ends', 'go')} && exit 0; touch {rig.path('ends', 'begun')}; sleep 600'", repeats=2,
                  launch="pack = fill", launcher="allocation")
     p = subprocess.Popen(["salloc", "-Q", "-N", "1", wattlaw, "sweep", c.ini, "--quiet"], cwd=c.folder, env=rig.env, text=True,
@@ -211,12 +211,18 @@ def ends_in_an_allocation(rig):
     contains(c.run("cancel", c.ini, "1"), "1 job cancelled")
     c.until(lambda: c.rows("SELECT status FROM run WHERE id = 1") == [("failed",)], "it has failed")
     c.until(lambda: os.path.exists(c.path("begun")), "the second runs")
-    rig.ask("scancel", c.rows("SELECT substr(job, 1, instr(job, '_') - 1) FROM submission ORDER BY id DESC LIMIT 1")[0][0])
+    allocation = c.rows("SELECT substr(job, 1, instr(job, '_') - 1) FROM submission ORDER BY id DESC LIMIT 1")[0][0]
+    os.remove(c.path("begun"))
+    steps = rig.ask("squeue", "-s", "-h", "-j", allocation, "-o", "%i").split()
+    rig.ask("scancel", "-s", "KILL", next(s for s in steps if s.split(".")[1].isdigit()))
+    c.until(lambda: os.path.exists(c.path("begun")), "its second attempt runs")
+    rig.ask("scancel", allocation)
     p.communicate(timeout=PATIENCE_S)
     with open(c.path("go"), "w", encoding="ascii"):
         contains(allocated(c, 1, f"{wattlaw} sweep {c.ini} --quiet", 1), "1 of 2 runs", "was cancelled")
-    check(c.rows("SELECT repeat, attempt, status FROM run ORDER BY 1, 2") == [(1, 1, "failed"), (2, 1, "interrupted"), (2, 2, "done")],
-          c.rows("SELECT * FROM run"))
+    first, second = (c.rows(f"SELECT status FROM run WHERE repeat = {r} ORDER BY attempt") for r in (1, 2))
+    check(first == [("failed",)] and second[-1] == ("done",) and set(second[:-1]) == {("interrupted",)} and len(second) > 2, first, second)
+    check(c.rows("SELECT count(*) FROM submission WHERE outcome = 'lost' AND why = 'exit status 137'") == [(1,)], c.rows("SELECT * FROM submission"))
 
 
 TESTS = [side_by_side, one_after_the_other, ends_in_an_allocation, trains_on_four_nodes_by_srun, pytorch_by_srun, pytorch_by_torchrun]
