@@ -1,7 +1,7 @@
 """Programs of several ranks on several nodes of a real Slurm: distributed.py WATTLAW TOY FAKE_NVML_LIBRARY WATTLAW_TRAIN SOURCE [long|TEST...]
 
 wattlaw-train by srun and by mpirun, and the experiments for PyTorch: with stand-ins for it that check what it would find, and in the
-suite `long` with PyTorch itself, from PyPI. Skipped where Slurm is not installed, or its nodes cannot have namespaces of their own."""
+suite `long` with PyTorch itself, Debian's python3-torch. Skipped where Slurm is not installed, or its nodes cannot have namespaces of their own."""
 import concurrent.futures
 import os
 import shutil
@@ -111,20 +111,22 @@ def pytorch_by_torchrun(rig):
 
 
 def torch_folder(rig):
-    """A bin folder with python3 and torchrun, on a disk that the nodes share; None: PyTorch cannot be installed."""
+    """A folder of programs with a python3 and a torchrun that have PyTorch: Debian's, which belongs to /usr/bin/python3. None: it is not installed."""
+    if subprocess.run(["/usr/bin/python3", "-c", "import torch.distributed"], capture_output=True, check=False).returncode:
+        return None
     folder = rig.path("torch")
-    if not os.path.exists(f"{folder}/bin/torchrun"):
-        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
-        r = subprocess.run([f"{folder}/bin/pip", "install", "--quiet", "torch==2.13.0", "numpy"], capture_output=True, text=True, check=False)
-        if r.returncode:
-            print("SKIP: torch cannot be installed:", r.stderr.strip().splitlines()[-1])
-            return None
-    return f"{folder}/bin"
+    os.makedirs(folder, exist_ok=True)
+    for name, words in (("python3", ""), ("torchrun", "-m torch.distributed.run ")):
+        with open(f"{folder}/{name}", "w", encoding="ascii") as f:
+            f.write(f'#!/bin/sh\nexec /usr/bin/python3 {words}"$@"\n')
+        os.chmod(f"{folder}/{name}", 0o755)
+    return folder
 
 
 def with_torch(rig, name):
     folder = torch_folder(rig)
     if not folder:
+        print("SKIP: /usr/bin/python3 has no torch; install python3-torch")
         return
     c = Experiment(rig, name, os.path.join(source, "examples", "pytorch_ddp.py"), folder)
     contains(c.sweep("campaign.repeats=1", "sweep.workers=1,2,4", "data.samples=256", "sweep.epochs=2"), "3 of 3 runs")
