@@ -110,10 +110,14 @@ def pytorch_by_torchrun(rig):
     check_meetings(c, [(1, 1), (2, 1), (4, 2)])
 
 
+# With Python 3.11 the torchrun of PyTorch 1.13 (Debian 12) finds no member of Std for 0, and starts no worker.
+STARTS_WORKERS = "from torch.distributed.elastic.multiprocessing import Std; raise SystemExit(Std.from_str('0') is None)"
+
+
 def torch_folder(rig):
-    """A folder of programs with a python3 and a torchrun that have PyTorch: Debian's, which belongs to /usr/bin/python3. None: it is not installed."""
-    if subprocess.run(["/usr/bin/python3", "-c", "import torch.distributed"], capture_output=True, check=False).returncode:
-        return None
+    """A folder of programs with a python3 and a torchrun that have PyTorch: $TORCH_BIN, else Debian's, which belongs to /usr/bin/python3."""
+    if os.environ.get("TORCH_BIN"):
+        return os.environ["TORCH_BIN"]
     folder = rig.path("torch")
     os.makedirs(folder, exist_ok=True)
     for name, words in (("python3", ""), ("torchrun", "-m torch.distributed.run ")):
@@ -123,10 +127,10 @@ def torch_folder(rig):
     return folder
 
 
-def with_torch(rig, name):
+def with_torch(rig, name, needs):
     folder = torch_folder(rig)
-    if not folder:
-        print("SKIP: /usr/bin/python3 has no torch; install python3-torch")
+    if subprocess.run([f"{folder}/python3", "-c", needs], capture_output=True, check=False).returncode:
+        print(f"SKIP: {name}: the PyTorch of {folder}/python3 is missing, or starts no worker (TORCH_BIN names another folder)")
         return
     c = Experiment(rig, name, os.path.join(source, "examples", "pytorch_ddp.py"), folder)
     contains(c.sweep("campaign.repeats=1", "sweep.workers=1,2,4", "data.samples=256", "sweep.epochs=2"), "3 of 3 runs")
@@ -136,11 +140,11 @@ def with_torch(rig, name):
 
 
 def torch_itself_by_srun(rig):
-    with_torch(rig, "pytorch_ddp_srun")
+    with_torch(rig, "pytorch_ddp_srun", "import torch.distributed")
 
 
 def torch_itself_by_torchrun(rig):
-    with_torch(rig, "pytorch_ddp_torchrun")
+    with_torch(rig, "pytorch_ddp_torchrun", STARTS_WORKERS)
 
 
 # ---- many runs in one allocation ----
