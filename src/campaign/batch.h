@@ -62,6 +62,9 @@ struct wl_batch_job {
 };
 
 struct wl_batch {
+    /* (optional) Of a batch system that is here, whom asking costs nothing. WL_EPERM: a job of so many nodes has to wait
+     * for the end of others; it is submitted later. */
+    int (*room)(const struct wl_experiment *x, int64_t nodes, struct wl_arena *a, struct wl_err *e);
     /* Lines that the script begins with: "#SBATCH ..."; NULL: none. */
     const char *(*directives)(const struct wl_batch_request *r, struct wl_arena *a);
     /* (optional) What the site allows for jobs of this experiment. WL_EUNAVAIL: no answer. */
@@ -80,7 +83,7 @@ struct wl_batch {
     bool (*placement)(const struct wl_experiment *x, const char *folder, bool at_end, struct wl_placement_row *row,
                       struct wl_arena *a);
 };
-extern const struct wl_batch wl_batch_slurm, wl_batch_command;
+extern const struct wl_batch wl_batch_slurm, wl_batch_command, wl_batch_allocation;
 
 /* ---- batch_slurm_site.c: what a site's Slurm allows ----------------------------------------------------------- */
 

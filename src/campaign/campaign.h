@@ -9,6 +9,8 @@
 
 #include "base/base.h"
 #include "campaign/batch_keys.h"
+#include "campaign/neighbours.h"
+#include "campaign/queue_rate.h"
 #include "cap/cap.h"
 #include "carbon/carbon.h"
 #include "job/job.h"

@@ -47,6 +47,14 @@ int64_t wl_store_version_found(const struct wl_store *s);
 /* The store a user means: a file, or the folder of a campaign. WL_ENOENT when there is none. */
 int wl_store_find(const char *given, char **path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Is another one after each commit, as times and sizes of the files tell, which may be in steps of seconds: a stamp
+ * that is younger than that may stay the same. Nothing is opened or locked. */
+struct wl_store_stamp {
+    int64_t changed_wall_ns; /* by the clock of the file system; 0: no file */
+    int64_t size, inode;
+};
+struct wl_store_stamp wl_store_stamp(const char *path);
+
 /* Several writes as one. A transaction that is not committed is rolled back by wl_store_rollback or at close;
  * rollback after a failed write is needed before the next begin. Not nested. */
 int wl_store_begin(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;

@@ -83,6 +83,16 @@ struct wl_gpu_rows {
 int wl_store_gpus(struct wl_store *s, bool epochs, struct wl_gpu_rows *out, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
 
+/* The GPUs, or modules with one, that the energy of a run counts; runs without any are not listed. By run. */
+struct wl_gpu_count_rows {
+    struct wl_gpu_count_row {
+        int64_t run, gpus;
+    } * v;
+    size_t n;
+};
+int wl_store_gpu_counts(struct wl_store *s, int64_t campaign, struct wl_gpu_count_rows *out, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 int wl_store_devices(struct wl_store *s, int64_t run, struct wl_device_rows *out, struct wl_arena *a,

@@ -342,7 +342,8 @@ static void print_json(const struct options *o, const struct wl_run_result *r, c
     if (o->json_file && wl_json_write(root, o->json_file, a, &e) < 0) wl_eprint("error: %s\n", e.msg);
 }
 
-/* Prints the summary of a stored run. The rules require all nodes, so they are checked on the merged run. */
+/* Prints the summary of a stored run. The rules require all nodes, so they are checked on the merged run. ranks NULL:
+ * the command is the only rank of its job. */
 static void print_results(const struct options *o, const struct wl_local_ranks *ranks, const struct wl_run_result *r,
                           struct wl_arena *a)
 {
@@ -354,7 +355,7 @@ static void print_results(const struct options *o, const struct wl_local_ranks *
         if (!r->not_started && !o->quiet && !o->json)
             wl_measure_print(r, r->run, r->store, o->attribute, &footprint, o->limits, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
-        if (!part || wl_local_ranks_has_rank0(ranks)) print_json(o, r, &footprint, rules, a);
+        if (!part || !ranks || wl_local_ranks_has_rank0(ranks)) print_json(o, r, &footprint, rules, a);
     }
     if (part && !o->node_of) merge_nodes(o, ranks, a); /* sweep merges the runs of a campaign */
 }
