@@ -7,13 +7,23 @@
 
 const char *wl_provenance_word(enum wl_provenance from)
 {
-    static const char *const words[] = { "", "estimated", "simulated", "estimated, simulated" };
+    static const char *const words[] = {
+        "",         "estimated",           "simulated",           "estimated, simulated",
+        "imported", "imported, estimated", "imported, simulated", "imported, estimated, simulated"
+    };
     return words[from];
 }
 
 const char *wl_provenance_mark(enum wl_provenance from)
 {
-    static const char *const marks[] = { "", " (estimated)", " (simulated)", " (estimated, simulated)" };
+    static const char *const marks[] = { "",
+                                         " (estimated)",
+                                         " (simulated)",
+                                         " (estimated, simulated)",
+                                         " (imported)",
+                                         " (imported, estimated)",
+                                         " (imported, simulated)",
+                                         " (imported, estimated, simulated)" };
     return marks[from];
 }
 

@@ -9,15 +9,15 @@
 
 #include "base/arena.h"
 
-/* Bits: a sum has the provenance of all its parts. */
-enum wl_provenance { WL_MEASURED = 0, WL_ESTIMATED = 1, WL_SIMULATED = 2 };
+/* Bits: a sum has the provenance of all its parts. Imported: another tool measured it. */
+enum wl_provenance { WL_MEASURED = 0, WL_ESTIMATED = 1, WL_SIMULATED = 2, WL_IMPORTED = 4 };
 
 static inline enum wl_provenance wl_provenance_of(bool estimated, bool simulated)
 {
     return (enum wl_provenance)((estimated ? WL_ESTIMATED : 0) | (simulated ? WL_SIMULATED : 0));
 }
 
-/* "estimated", "simulated", "estimated, simulated"; "": measured. */
+/* "estimated", "simulated", "imported", "estimated, simulated" ...; "": measured here. */
 const char *wl_provenance_word(enum wl_provenance from);
 
 /* The same as " (estimated)" and so on, or "". */

@@ -36,3 +36,9 @@ uint32_t wl_crc32c(uint32_t crc, const void *p, size_t n)
 #endif
     return ~portable(~crc, p, n);
 }
+
+uint32_t wl_crc32c_masked(const void *p, size_t n)
+{
+    uint32_t crc = wl_crc32c(0, p, n);
+    return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}

@@ -8,4 +8,8 @@
 /* The checksum of what `crc` covers (0: nothing) followed by n bytes. */
 uint32_t wl_crc32c(uint32_t crc, const void *p, size_t n);
 
+/* As TFRecord files have it, since the CRC of data that contain CRCs is weak: of n bytes.
+ * Source: tensorflow/core/lib/hash/crc32c.h. */
+uint32_t wl_crc32c_masked(const void *p, size_t n);
+
 #endif

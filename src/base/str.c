@@ -83,6 +83,18 @@ struct wl_strs wl_str_split(struct wl_arena *a, const char *s, char sep)
     }
 }
 
+const char *wl_str_last_line(struct wl_arena *a, const char *s)
+{
+    const char *found = NULL;
+    size_t length = 0;
+    while (*s) {
+        const size_t n = strcspn(s, "\r\n"), blank = strspn(s, " \t\v\f");
+        if (blank < n) found = s, length = n;
+        s += n + (s[n] != '\0');
+    }
+    return found ? strip_n(a, found, length) : NULL;
+}
+
 bool wl_str_eq(const char *a, const char *b) { return a && b ? strcmp(a, b) == 0 : a == b; }
 
 bool wl_str_starts(const char *s, const char *prefix) { return strncmp(s, prefix, strlen(prefix)) == 0; }

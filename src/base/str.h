@@ -26,6 +26,10 @@ void wl_strs_add(struct wl_arena *a, struct wl_strs *list, const char *s);
 void wl_strs_addf(struct wl_arena *a, struct wl_strs *list, const char *fmt, ...) WL_PRINTF(3, 4);
 
 /* Splits at `sep` and strips white space; empty text gives an empty list. "a, b" -> a|b */
+/* The last line of a text with a character that is not a blank, without blanks around it; NULL: there is none. A
+ * carriage return ends a line, too: progress bars draw over theirs. */
+const char *wl_str_last_line(struct wl_arena *a, const char *s);
+
 struct wl_strs wl_str_split(struct wl_arena *a, const char *s, char sep);
 
 /* A copy without white space at both ends. */

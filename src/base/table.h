@@ -64,7 +64,8 @@ void wl_table_style(struct wl_table *t, enum wl_style style);
  * must not be read without. */
 void wl_table_keep(struct wl_table *t, const char *name);
 
-/* Columns to leave out first on a narrow terminal, in this order, by name; then others from the right. */
+/* Columns to leave out first on a narrow terminal, in this order, by name; then text wraps closer, then others from the
+ * right. */
 void wl_table_spare(struct wl_table *t, const char *const *names, size_t n);
 
 /* A number with `digits` significant digits, without an exponent below a million; NAN and infinity print as "-". */

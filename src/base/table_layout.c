@@ -6,7 +6,7 @@
 
 enum {
     TEXT_WIDTH = 18, /* text wraps in a column of at least this width, */
-    LEAST_TEXT = 10  /* or of this one, where only columns are left that stay */
+    LEAST_TEXT = 10  /* or of this one, before a column is left out that stays, or is not spare */
 };
 
 static size_t columns_of(const char *s) { return wl_utf8_columns(s, strlen(s)); }
@@ -65,6 +65,14 @@ static ptrdiff_t next_left_out(const struct wl_table *t, const struct wl_table_l
     return next;
 }
 
+/* Where a table names the columns that are spare, the others are worth more than wide text. */
+static bool is_worth_more(const struct wl_table *t, ptrdiff_t column)
+{
+    bool any = false;
+    for (size_t c = 0; c < t->columns; c++) any = any || t->head[c].spare;
+    return any && column >= 0 && !t->head[column].spare;
+}
+
 /* Widens text columns from their least width to what the line has left. */
 static void share_width(const struct wl_table *t, struct wl_table_layout *l, size_t text_width)
 {
@@ -93,10 +101,10 @@ static void lay_out(const struct wl_table *t, struct wl_table_layout *l, struct 
     l->left_out = wl_new_array(a, bool, t->columns);
     while (width_needed(t, l, text_width) > l->limit) {
         const ptrdiff_t next = next_left_out(t, l);
-        if (next >= 0)
-            leave_out(t, l, (size_t)next);
-        else if (text_width > LEAST_TEXT)
+        if (text_width > LEAST_TEXT && (next < 0 || is_worth_more(t, next)))
             text_width--;
+        else if (next >= 0)
+            leave_out(t, l, (size_t)next);
         else
             break;
     }

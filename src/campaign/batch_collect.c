@@ -365,7 +365,8 @@ static int close_run(struct wl_batch_queue *q, struct wl_batch_open *o, struct w
     end.status = as.status;
     end.error = as.error;
     end.log_tail = *said ? said : NULL;
-    *out = (struct wl_run_result) { .status = as.status, .error = as.error, .run = o->run->id };
+    *out =
+        (struct wl_run_result) { .status = as.status, .error = as.error, .log_tail = end.log_tail, .run = o->run->id };
     int rc = wl_store_run_begin(q->s->store, o->run->id, &begin, e);
     return rc ? rc : wl_store_run_end(q->s->store, o->run->id, &end, NULL, e);
 }

@@ -207,6 +207,7 @@ struct wl_failed_run {
     int64_t run, repeat;
     const char *trial; /* label */
     const char *error, *log;
+    const char *last_line; /* of the log, what it said before it failed; NULL: nothing */
 };
 
 struct wl_sweep_result {

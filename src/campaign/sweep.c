@@ -91,7 +91,7 @@ static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result
         s->took_s[trial] += (double)(r->end_ns - r->start_ns) / WL_NS_PER_S;
         s->took_n[trial]++;
     } else if (r->status == WL_RUN_FAILED) {
-        wl_sweep_add_failed(s, i, folder, r->error);
+        wl_sweep_add_failed(s, i, folder, r->error, r->log_tail);
     }
 }
 

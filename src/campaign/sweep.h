@@ -67,7 +67,7 @@ struct wl_sweep_progress wl_sweep_progress_new(const struct wl_sweep *s, size_t 
 /* Reports progress to the sweep's on_tick, elapsed_s into the run; ctx is a struct wl_sweep_progress. */
 void wl_sweep_progress_update(void *ctx, double elapsed_s);
 
-/* Planned run i has failed; folder: below the store's, NULL: not known. */
-void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const char *error);
+/* Planned run i has failed; folder: below the store's, NULL: not known. error and log_tail may be NULL. */
+void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const char *error, const char *log_tail);
 
 #endif

@@ -209,7 +209,7 @@ const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run)
     return wl_strf(s->a, "runs/%lld", (long long)run);
 }
 
-void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const char *error)
+void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const char *error, const char *log_tail)
 {
     if (!folder) folder = wl_sweep_run_folder(s, s->run_ids[i]);
     struct wl_failed_run *f = &s->out->failed[s->out->n_failed++];
@@ -217,6 +217,7 @@ void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const
                                   .repeat = s->grid.runs[i].repeat,
                                   .trial = s->grid.trials[s->grid.runs[i].trial].label,
                                   .error = wl_strdup(s->a, error ? error : "failed"),
+                                  .last_line = log_tail ? wl_str_last_line(s->a, log_tail) : NULL,
                                   .log = wl_strf(s->a, "%s/%s/log", s->folder, folder) };
 }
 
@@ -245,7 +246,7 @@ static int classify_runs(struct wl_sweep *s, struct wl_err *e)
             s->took_s[trial] += row->time_s;
             s->took_n[trial]++;
         } else if (row->status == WL_RUN_FAILED) {
-            wl_sweep_add_failed(s, i, row->folder, row->error);
+            wl_sweep_add_failed(s, i, row->folder, row->error, row->log_tail);
         }
     }
     s->out->done_before = s->out->done;

@@ -28,8 +28,10 @@ static void bash_command(void *ctx, const char *path, const struct wl_cmd *c, st
     wl_text_addf(&b->options, "    '%s') words='%s--help' ;;\n", path, names.s);
     const char *words = wl_cmd_argument_words(c, a);
     const char *kind = wl_cmd_takes_files(c) ? "file" : "none";
-    if (words || !wl_cmd_takes_files(c))
-        wl_text_addf(&b->arguments, "    '%s') words='%s' kind=%s ;;\n", path, words ? words : "", kind);
+    if (words)
+        wl_text_addf(&b->arguments, "    '%s') kind=%s; ((COMP_CWORD > first)) || words='%s' ;;\n", path, kind, words);
+    else if (!wl_cmd_takes_files(c))
+        wl_text_addf(&b->arguments, "    '%s') kind=none ;;\n", path);
 }
 
 /* Names of the commands and, for each with subcommands, of those. */
@@ -54,7 +56,7 @@ void wl_completion_bash(const struct wl_cmd_program *p, struct wl_text *to)
         "# bash completion of %s, printed by `%s completion bash`\n"
         "%s()\n"
         "{\n"
-        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path= words= kind= i\n"
+        "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} path= words= kind= first=2 i\n"
         "    # --option=value is three words\n"
         "    if [[ $cur == '=' ]]; then cur=; elif [[ $prev == '=' ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
         "    for ((i = 1; i < COMP_CWORD; i++)); do\n"
@@ -68,7 +70,7 @@ void wl_completion_bash(const struct wl_cmd_program *p, struct wl_text *to)
     if (*nested)
         wl_text_addf(to,
                      "    case $path in\n"
-                     "    %s) ((COMP_CWORD > 2)) && path+=\" ${COMP_WORDS[2]}\" ;;\n"
+                     "    %s) ((COMP_CWORD > 2)) && path+=\" ${COMP_WORDS[2]}\" first=3 ;;\n"
                      "    esac\n",
                      nested);
     wl_text_add(to, "    [[ -n $kind ]] || case \"$path $prev\" in\n");
@@ -87,11 +89,11 @@ void wl_completion_bash(const struct wl_cmd_program *p, struct wl_text *to)
                  "    esac\n"
                  "    COMPREPLY=()\n"
                  "    [[ -z $words ]] || mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$cur\")\n"
+                 "    # where no word fits; readline's own completion of names knows quotes, blanks and line ends\n"
                  "    case $kind in\n"
-                 "    file) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- \"$cur\") ;;\n"
-                 "    folder) mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -d -- \"$cur\") ;;\n"
-                 "    esac\n"
-                 "    [[ $kind != file && $kind != folder ]] || compopt -o filenames 2>/dev/null\n"
+                 "    file) compopt -o default ;;\n"
+                 "    folder) compopt -o dirnames ;;\n"
+                 "    esac 2>/dev/null\n"
                  "}\n"
                  "complete -F %s %s\n",
                  b.arguments.s, name, p->name);

@@ -5,6 +5,10 @@
 #include "exchange/bundle/bundle.h"
 #include "exchange/dcgm/dcgm.h"
 #include "exchange/export/export.h"
+#include "exchange/import/import.h"
+#include "store/read.h"
+
+#include <stdio.h>
 
 /* Reads a CSV file with a header into an observation table.
  *

@@ -53,6 +53,19 @@ static void by_setting(struct wl_law_split *s)
     }
 }
 
+/* What other tools measured (the column `source` of a store) is never in a group with what wattlaw did, and is named.
+ */
+static void by_source(struct wl_law_split *s)
+{
+    struct wl_obs_column column;
+    if (wl_obs_find(s->obs, "source", &column, NULL) < 0 || !column.setting) return;
+    wl_law_split_next_step(s);
+    const char **texts = wl_law_split_texts(s, &column);
+    for (size_t i = 0; i < s->obs->n; i++)
+        if (!*texts[i]) texts[i] = "wattlaw";
+    wl_law_split_refine_all(s, column.name, texts);
+}
+
 /* The batch size that is held fixed. */
 static bool is_batch(const char *name)
 {
@@ -185,6 +198,7 @@ static int separate(struct wl_law_split *s, struct wl_err *e)
 {
     if (s->rule->by.n) return by_columns(s, &s->rule->by, e);
     if (!s->obs->n) return 0;
+    by_source(s);
     by_setting(s);
     wl_law_split_next_step(s);
     by_batch(s);

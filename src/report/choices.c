@@ -3,18 +3,14 @@
 #include <math.h>
 #include <string.h>
 
-/* Least energy, at most 10 % slower than the reference with probability .9. Without energies: least time. */
 static void set_options(struct wl_report_choice *c)
 {
-    c->limit = (struct wl_choose_limit) { "slowdown of 10 %", WL_CHOOSE_TIME, true, 1 + WL_REPORT_SLOWDOWN };
     c->options = (struct wl_choose_options) { .limits = &c->limit,
-                                              .n_limits = 1,
-                                              .probability = WL_REPORT_PROBABILITY,
+                                              .probability = WL_CHOOSE_PROBABILITY,
                                               .max_power_w = NAN,
                                               .prices = { 1, NAN, NAN, NAN, NAN } };
-    if (!wl_choose_unknown(&c->input, &c->options, WL_CHOOSE_ENERGY)) return;
-    c->options.minimize = WL_CHOOSE_TIME;
-    c->options.n_limits = 0;
+    c->options.minimize = wl_choose_default_quantity(&c->input, &c->options);
+    wl_choose_add_default_limit(&c->options);
 }
 
 static int choose(struct wl_report_choice *c, const struct wl_observations *obs, bool is_store, int64_t drop_epochs,

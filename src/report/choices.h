@@ -1,13 +1,10 @@
-/* The choice of a setting for each workload, as wattlaw recommend --max-slowdown 10% makes it, and what each factor
+/* The choice of a setting for each workload, as wattlaw recommend makes it without options, and what each factor
  * changes. */
 #ifndef WL_REPORT_CHOICES_H
 #define WL_REPORT_CHOICES_H
 
 #include "advise/advise.h"
 #include "law/law.h"
-
-#define WL_REPORT_SLOWDOWN    0.10
-#define WL_REPORT_PROBABILITY 0.9
 
 struct wl_report_choice {
     const char *workload; /* "": the runs name none */

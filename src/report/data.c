@@ -16,6 +16,7 @@ static int read_store(struct wl_report_data *g, struct wl_err *e)
     if (rc == 0) rc = wl_store_trials(g->store, campaign, &g->trials, g->arena, e);
     if (rc == 0) rc = wl_store_runs(g->store, &filter, &g->runs, g->arena, e);
     if (rc == 0) rc = wl_store_observations(g->store, campaign, &g->observations, g->arena, e);
+    if (rc == 0) rc = wl_store_unlike_repeats(g->store, campaign, &g->unlike, g->arena, e);
     if (rc == 0) rc = wl_store_variations(g->store, campaign, &g->variations, g->arena, e);
     if (rc == 0) rc = wl_store_metric_defs(g->store, campaign, 0, &g->metric_defs, g->arena, e);
     if (rc) return rc;

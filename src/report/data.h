@@ -38,6 +38,7 @@ struct wl_report_data {
     struct wl_campaign_rows campaigns; /* those the report is about */
     struct wl_trial_rows trials;
     struct wl_run_rows runs;
+    struct wl_unlike_rows unlike;         /* repeats with different commands */
     const struct wl_run_row **runs_by_id; /* [runs.n] */
     const char **run_labels;              /* [runs.n] of a table, as its column has them; NULL: there are none */
     struct wl_observations observations;  /* times and energies of one `span` */

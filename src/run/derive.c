@@ -69,20 +69,49 @@ static struct wl_stat_row rate_of(const struct wl_derivation *d, size_t c, const
     return row;
 }
 
-static void find_stats(struct wl_derivation *d)
+static int read_series(struct wl_derivation *d, size_t c, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_readings r;
+    int rc = wl_store_readings(d->store, d->channels.v[c].id, INT64_MIN, INT64_MAX, &r, a, e);
+    if (rc == 0) d->series[c] = (struct wl_time_series) { .t_ns = r.t_ns, .value = r.value, .n = r.n };
+    return rc;
+}
+
+/* Quantities of which nothing but the means is derived. They are read one at a time: an imported run may have a hundred
+ * million readings. */
+static bool has_means_alone(const struct wl_derivation *d, size_t c)
+{
+    switch (wl_derive_quantity(d, c)) {
+    case WL_SM_CLOCK:
+    case WL_MEM_CLOCK:
+    case WL_MEM_USED:
+    case WL_TEMPERATURE:
+    case WL_MEM_TEMPERATURE:
+    case WL_EVENT_REASONS: return true;
+    default: return false;
+    }
+}
+
+static int find_stats(struct wl_derivation *d, struct wl_err *e)
 {
     struct wl_stat_row *rows = wl_new_array(d->a, struct wl_stat_row, d->channels.n * d->n_windows);
     size_t n = 0;
     for (size_t c = 0; c < d->channels.n; c++) {
-        bool counter = d->channels.v[c].counter;
+        bool counter = d->channels.v[c].counter, alone = has_means_alone(d, c);
+        struct wl_arena *scratch = wl_arena_new(d->a);
+        int rc = alone ? read_series(d, c, scratch, e) : 0;
+        if (rc < 0) return rc;
         for (size_t w = 0; w < d->n_windows; w++) {
             rows[n] = counter ? rate_of(d, c, &d->windows[w]) : stat_of(d, c, &d->windows[w]);
             bool by_readings = !counter || wl_derive_quantity(d, c) == WL_ENERGY;
             if ((by_readings && rows[n].readings > 0) || !isnan(rows[n].mean)) n++;
         }
+        if (alone) d->series[c] = (struct wl_time_series) { 0 };
+        wl_arena_free(scratch);
     }
     d->out->stats = rows;
     d->out->n_stats = n;
+    return 0;
 }
 
 /* ---- variation of utilisation: during the epochs, without start-up ---- */
@@ -106,11 +135,8 @@ static int read_facts(struct wl_derivation *d, struct wl_err *e)
     if (rc == 0) rc = wl_store_channels(d->store, d->run, &d->channels, d->a, e);
     if (rc == 0) rc = wl_store_devices(d->store, d->run, &d->devices, d->a, e);
     d->series = wl_new_array(d->a, struct wl_time_series, d->channels.n);
-    for (size_t c = 0; c < d->channels.n && rc == 0; c++) {
-        struct wl_readings r;
-        rc = wl_store_readings(d->store, d->channels.v[c].id, INT64_MIN, INT64_MAX, &r, d->a, e);
-        if (rc == 0) d->series[c] = (struct wl_time_series) { .t_ns = r.t_ns, .value = r.value, .n = r.n };
-    }
+    for (size_t c = 0; c < d->channels.n && rc == 0; c++)
+        if (!has_means_alone(d, c)) rc = read_series(d, c, d->a, e);
     return rc;
 }
 
@@ -128,7 +154,8 @@ int wl_derive(struct wl_store *s, int64_t run, const struct wl_derive_opts *opts
     set_windows(&d, opts->start_ns, opts->end_ns);
     const char *chosen = wl_derive_energy(&d);
     if (label) *label = chosen;
-    find_stats(&d);
+    rc = find_stats(&d, e);
+    if (rc < 0) return rc;
     find_variations(&d, opts->period_s);
     wl_derive_load(&d, opts->own_cpu_s, opts->other_run);
     wl_derive_attribution(&d);

@@ -119,7 +119,7 @@ static struct wl_run_end end_row(struct wl_active_run *run)
         end.exit_status = exit->status;
     end.error = out->error;
     end.flag = out->flag;
-    end.log_tail = wl_run_command_log_tail(&run->command, out->status);
+    end.log_tail = out->log_tail;
     end.at = wl_anchor_at(out->end_ns);
     end.sampling_asked_s = s->period_s;
     end.sampling_period_s = s->achieved_period_s;
@@ -144,6 +144,7 @@ static int store_end(struct wl_active_run *run, struct wl_err *e)
     fill_achieved(run);
     out->derived.actual.hardware = wl_hardware_name(r->sensors, run->a);
     if (!out->derived.actual.workload) out->derived.actual.workload = run->opts->workload;
+    out->log_tail = wl_run_command_log_tail(&run->command, out->status);
     struct wl_run_end end = end_row(run);
     out->own_cpu_s = end.own_cpu_s;
     return wl_store_run_end(r->store, r->run, &end, &out->derived, e);

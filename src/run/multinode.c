@@ -115,13 +115,13 @@ static int merge_shards(struct multinode_run *m, struct wl_shard_merge_job *job,
 }
 
 /* Closes the run without the nodes' shards. */
-static int close_run(struct multinode_run *m, const char *log_tail, struct wl_err *e)
+static int close_run(struct multinode_run *m, struct wl_err *e)
 {
     const struct wl_run_result *out = m->out;
     struct wl_run_end end = wl_run_end_none;
     end.status = out->status;
     end.error = out->error;
-    end.log_tail = log_tail;
+    end.log_tail = out->log_tail;
     end.slurm = out->slurm;
     end.at = wl_anchor_at(out->end_ns);
     if (out->exit.signal)
@@ -143,10 +143,10 @@ static int finish(struct multinode_run *m, struct wl_err *e)
     struct wl_run_result *out = m->out;
     struct wl_err why;
     const bool begun = !find_failed_node(m);
-    const char *log_tail = wl_run_command_log_tail(&m->command, out->status);
+    out->log_tail = wl_run_command_log_tail(&m->command, out->status);
     if (begun && (out->status != WL_RUN_INTERRUPTED || m->command.warned)) query_slurm(m);
     struct wl_shard_merge_job job = {
-        .status = out->status, .error = out->error, .log_tail = log_tail, .slurm = out->slurm
+        .status = out->status, .error = out->error, .log_tail = out->log_tail, .slurm = out->slurm
     };
     if (begun && merge_shards(m, &job, &why) == 0) {
         out->status = job.status;
@@ -159,14 +159,14 @@ static int finish(struct multinode_run *m, struct wl_err *e)
         out->status = WL_RUN_FAILED;
         out->error = wl_strf(m->a, "the job succeeded, but the nodes' shards do not form a run: %s", why.msg);
     }
-    return close_run(m, log_tail, e);
+    return close_run(m, e);
 }
 
 static int not_started(struct multinode_run *m, const struct wl_err *why, struct wl_err *e)
 {
     wl_run_command_not_started(&m->command, why, m->out);
     m->out->end_ns = m->command.end.t_ns;
-    return close_run(m, NULL, e);
+    return close_run(m, e);
 }
 
 int wl_run_multinode(struct wl_store *s, int64_t run, const struct wl_run_opts *opts, struct wl_run_result *out,

@@ -108,6 +108,7 @@ struct wl_run_result {
     enum wl_run_status status; /* DONE, FAILED, INTERRUPTED */
     int not_started;           /* WL_ENOENT, WL_EPERM ...: the command could not be started; 0: it was */
     const char *error;         /* why it is not DONE; NULL otherwise */
+    const char *log_tail;      /* last lines of its log, where it is not DONE; NULL: none */
     struct wl_process_result exit;
     int stop_signal;          /* the first signal that asked us to stop; 0: none */
     int64_t start_ns, end_ns; /* CLOCK_MONOTONIC */
@@ -254,6 +255,12 @@ struct wl_derive_opts {
 /* The derived rows of a run from its facts in the store. `label` may be NULL, see scope_label of wl_run_result. */
 int wl_derive(struct wl_store *s, int64_t run, const struct wl_derive_opts *opts, struct wl_derived *out,
               const char **label, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Has the run ended, with known start, end and sampling period? */
+bool wl_run_can_be_derived(const struct wl_run_row *r);
+
+/* Computes its derived rows anew from its facts, and replaces them. */
+int wl_run_rebuild(struct wl_store *s, const struct wl_run_row *r, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* The name of this machine in tables: its GPUs, else its CPU model. `sensors` may be NULL. */
 const char *wl_hardware_name(const struct wl_sensors *sensors, struct wl_arena *a);

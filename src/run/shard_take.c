@@ -81,6 +81,7 @@ int wl_shard_take_run(struct wl_store *to, int64_t run, const struct wl_shard_ta
     struct contents c;
     const struct wl_run_begin begin = begin_of(r);
     *out = (struct wl_run_result) { .status = take->status,
+                                    .log_tail = take->row->log_tail,
                                     .error = take->error,
                                     .run = run,
                                     .store = wl_store_path(to),

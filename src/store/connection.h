@@ -24,6 +24,8 @@ struct wl_store {
     ino_t ino;
     bool immutable; /* opened as immutable; the file's mtime then: */
     struct timespec mtime;
+    bool lacks_totals;    /* a reader of an older version, whose table `total` is still empty; */
+    bool asks_totals;     /* a statement that reads it has been compiled */
     bool remove_sidecars; /* at close: the files next to the store that SQLite made for this reader */
 
     struct wl_cached_statement {

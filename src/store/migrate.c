@@ -27,6 +27,7 @@ static const struct wl_migration steps[] = {
     { wl_migrate_17_sql },
     { wl_migrate_18_sql },
     { wl_migrate_19_sql },
+    { wl_migrate_20_sql },
     { NULL },
 };
 
@@ -88,7 +89,7 @@ int wl_store_remake_views(struct wl_store *s, struct wl_err *e)
     return rc ? rc : wl_sql_script(s, text_of(wl_views_sql), e);
 }
 
-static int fill_total(struct wl_store *s, struct wl_err *e)
+int wl_store_fill_totals(struct wl_store *s, struct wl_err *e)
 {
     return wl_sql_script(s, "INSERT INTO total SELECT * FROM total_now", e);
 }
@@ -111,7 +112,7 @@ int wl_store_migrate_by(struct wl_store *s, const struct wl_migration *step, int
     if (rc) return rc;
     wl_sandbox_trust_schema(s); /* total_now is one of the views made just now */
     rc = wl_sql_script(s, "DELETE FROM total", e);
-    return rc ? rc : fill_total(s, e);
+    return rc ? rc : wl_store_fill_totals(s, e);
 }
 
 int wl_store_migrate(struct wl_store *s, int64_t from, struct wl_err *e)
@@ -124,5 +125,5 @@ int wl_store_fill(struct wl_store *s, int64_t from, struct wl_err *e)
     int rc = 0;
     for (size_t i = 0; steps[i].sql && rc == 0; i++)
         if ((int64_t)i + 1 >= from && steps[i].fill) rc = wl_sql_script(s, text_of(steps[i].fill), e);
-    return rc ? rc : fill_total(s, e);
+    return rc;
 }

@@ -1,8 +1,14 @@
--- Version 19 to 20: where the batch system put the job of a run.
-CREATE TABLE placement(
-  run             INTEGER PRIMARY KEY REFERENCES run,
-  nodes           TEXT,
-  switches        TEXT,
-  queue_wait_s    REAL,
-  other_jobs      TEXT
+-- Version 19 to 20: runs that were imported say from what.
+CREATE TABLE source(
+  id              INTEGER PRIMARY KEY,
+  run             INTEGER NOT NULL REFERENCES run,
+  format          TEXT NOT NULL,
+  tool            TEXT,
+  path            TEXT NOT NULL,
+  part            TEXT NOT NULL,
+  bytes           INTEGER NOT NULL,
+  crc             INTEGER NOT NULL,
+  version         TEXT NOT NULL
 ) STRICT;
+CREATE INDEX source_by_run ON source(run);
+CREATE INDEX source_by_content ON source(bytes, crc);

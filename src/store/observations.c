@@ -50,6 +50,11 @@ static const struct column run_columns[] = {
              "ELSE x.idle_j * p.time_s * 1e9 / (r.stop_mono_ns - r.start_mono_ns) END" },
     { .name = "begin_temperature_c", .sql = "r.begin_c" },
     { .name = "tokens", .sql = "coalesce(t.tokens, p.tokens)", .optional = true },
+    { .name = "source",
+      .sql = "(SELECT min(format) FROM source WHERE run = o.run)",
+      .setting = true, /* so that a law never mixes what others measured with what we did */
+      .text = true,
+      .optional = true },
 };
 /* Of runs on several nodes, or in jobs of a batch system. */
 static const char *const placement_columns[] = { "node", "switches", "queue_wait_s" };
@@ -158,10 +163,12 @@ static void fill(const struct wl_obs_column *c, size_t at, const struct observed
             c->real[i] = observed_row(rows, i)->at[at].real;
 }
 
-static bool has_values(size_t at, const struct observed_rows *rows)
+static bool has_values(const struct column *c, size_t at, const struct observed_rows *rows)
 {
-    for (size_t i = 0; i < rows->n; i++)
-        if (!isnan(observed_row(rows, i)->at[at].real)) return true;
+    for (size_t i = 0; i < rows->n; i++) {
+        const union cell *v = &observed_row(rows, i)->at[at];
+        if (c->text ? v->text != NULL : !isnan(v->real)) return true;
+    }
     return false;
 }
 
@@ -169,7 +176,7 @@ static void add_further(struct wl_observations *out, const struct columns *list,
                         struct wl_arena *a)
 {
     for (size_t c = list->canonical; c < list->n; c++) {
-        if (list->v[c].optional && !has_values(c, rows)) continue;
+        if (list->v[c].optional && !has_values(&list->v[c], c, rows)) continue;
         WL_GROW(a, out->extra, out->n_extra, out->extra_cap);
         struct wl_obs_column *column = &out->extra[out->n_extra++];
         *column = (struct wl_obs_column) { .name = list->v[c].name, .setting = list->v[c].setting };

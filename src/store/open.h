@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-#define WL_STORE_VERSION 20
+#define WL_STORE_VERSION 21
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 struct wl_store;

@@ -4,11 +4,12 @@
  * Always our views, so that no view of the file is used. Of an older version also
  *   a TEMP view over each table that lacks columns, which have their defaults there;
  *   a TEMP table for each table that is missing, filled where a migration fills it;
- *   a TEMP table `total`, whose rows each migration makes anew.
+ *   a TEMP table `total`, whose rows each migration makes anew; empty until a statement reads it, since they take long.
  * Readings that a killed run left in its spool: a TEMP table, and a view `sample` of both.
  */
 #include "store/overlay.h"
 
+#include "store/connection.h"
 #include "store/migrate.h"
 #include "store/open.h"
 #include "store/schema.h"
@@ -70,6 +71,25 @@ static int overlay_at_once(struct wl_store *s, const struct wl_schema *shapes, i
     if (rc == 0) rc = wl_spool_overlay(s, e);
     if (rc == 0) rc = wl_sql_script(s, "COMMIT", e);
     if (rc) wl_store_rollback(s);
+    s->asks_totals = false;
+    s->lacks_totals = rc == 0 && version < WL_STORE_VERSION;
+    return rc;
+}
+
+int wl_overlay_fill_totals(struct wl_store *s, struct wl_err *e)
+{
+    static const double LONG_S = 2;
+    const int64_t start_ns = wl_clock_thread_cpu_ns();
+    s->lacks_totals = false; /* first: what fills them is compiled, too */
+    const int rc = wl_store_fill_totals(s, e);
+    const double took_s = (double)(wl_clock_thread_cpu_ns() - start_ns) / WL_NS_PER_S;
+    if (rc == 0 && took_s >= LONG_S)
+        wl_log(WL_WARN, "store",
+               "%s is of an older version (%lld of %d), whose energies are summed anew at each reading (%.0f s of CPU "
+               "time): "
+               "wattlaw rebuild brings it to the newest",
+               s->path, (long long)s->version, WL_STORE_VERSION, took_s);
+    s->lacks_totals = rc != 0;
     return rc;
 }
 

@@ -79,6 +79,7 @@ static const struct wl_column_map run_map[] = {
     { "x.energy_lo_j", WL_COLUMN_REAL, AT(wl_run_row, energy_lo_j) },
     { "x.energy_hi_j", WL_COLUMN_REAL, AT(wl_run_row, energy_hi_j) },
     { "x.idle_j", WL_COLUMN_REAL, AT(wl_run_row, idle_j) },
+    { "(SELECT min(format) FROM source WHERE run = r.id)", WL_COLUMN_TEXT, AT(wl_run_row, source) },
     { "x.estimated", WL_COLUMN_BOOL, AT(wl_run_row, estimated) },
     { "x.simulated", WL_COLUMN_BOOL, AT(wl_run_row, simulated) },
     { "x.util_pct", WL_COLUMN_REAL, AT(wl_run_row, util_pct) },
@@ -146,6 +147,32 @@ int wl_store_runs(struct wl_store *s, const struct wl_run_filter *f, struct wl_r
         r->set.extra = wl_settings_merge_extra(r->set.extra, r->actual_extra, a);
     }
     return rc;
+}
+
+int wl_store_run_command(struct wl_store *s, int64_t run, const char **command, const char **folder, struct wl_arena *a,
+                         struct wl_err *e)
+{
+    struct words {
+        const char *command, *folder;
+    } * v;
+    static const struct wl_column_map map[] = { { "command", WL_COLUMN_TEXT, AT(words, command) },
+                                                { "folder", WL_COLUMN_TEXT, AT(words, folder) },
+                                                { NULL } };
+    const struct wl_query q = {
+        .map = map, .from = "FROM run WHERE id = ?1", .values = SQL(sql_int(run)), .size = sizeof *v
+    };
+    size_t n;
+    const int rc = wl_rows_select(s, &q, &v, &n, a, e);
+    *command = rc == 0 && n ? v->command : NULL;
+    *folder = rc == 0 && n ? v->folder : NULL;
+    return rc;
+}
+
+int64_t wl_store_run_end_wall_ns(const struct wl_run_row *r)
+{
+    const double ns = r->time_s * WL_NS_PER_S;
+    if (r->start.wall_ns == WL_NO_NS || !(ns >= 0 && ns < 0x1p62)) return WL_NO_NS;
+    return r->start.wall_ns + (int64_t)ns;
 }
 
 /* ---- parts of one run ---- */

@@ -21,6 +21,14 @@ struct wl_run_filter {
 int wl_store_runs(struct wl_store *s, const struct wl_run_filter *filter, struct wl_run_rows *out, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
 
+/* The command of a run that has begun, and its folder, relative to the store's; NULL: none, or no such run. */
+int wl_store_run_command(struct wl_store *s, int64_t run, const char **command, const char **folder, struct wl_arena *a,
+                         struct wl_err *e) WL_MUST_CHECK;
+
+/* When it ended, ns since 1970: its start and its duration, since the wall clock may have been set between the two;
+ * WL_NO_NS: not yet, or not known. */
+int64_t wl_store_run_end_wall_ns(const struct wl_run_row *run);
+
 /* Is the wattlaw that measures a running run alive? 1 yes, 0 no, negative: cannot be seen from this host. */
 int wl_store_run_is_alive(struct wl_store *s, const struct wl_run_row *run);
 
@@ -33,6 +41,20 @@ int wl_store_energies(struct wl_store *s, int64_t run, struct wl_energy_rows *ou
                       struct wl_err *e) WL_MUST_CHECK;
 /* The runs of the store that were measured on a busy machine, by number. */
 int wl_store_busy(struct wl_store *s, struct wl_busy_rows *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Runs that count as repeats, done and of the same settings, but have different commands: of each such setting the
+ * first run and the first with another command. Seeds, words with the run's own folder, and placeholders of one sweep
+ * do not count. By the number of the first run. campaign 0: all. */
+struct wl_unlike_rows {
+    struct wl_unlike_row {
+        const char *workload; /* NULL: none */
+        int64_t run, other;
+        const char *command, *other_command;
+    } * v;
+    size_t n;
+};
+int wl_store_unlike_repeats(struct wl_store *s, int64_t campaign, struct wl_unlike_rows *out, struct wl_arena *a,
+                            struct wl_err *e) WL_MUST_CHECK;
 
 int wl_store_attributions(struct wl_store *s, int64_t run, struct wl_attribution_rows *out, struct wl_arena *a,
                           struct wl_err *e) WL_MUST_CHECK;

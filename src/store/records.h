@@ -119,6 +119,7 @@ struct wl_run_row {
     double energy_lo_j, energy_hi_j; /* 95 % interval */
     double idle_j;                   /* what they would have drawn idle; NAN: not measured */
     bool estimated, simulated;       /* of that energy */
+    const char *source;              /* format of the file that it was imported from; NULL: wattlaw measured it */
     double util_pct;                 /* busy time of the GPUs, else of the CPUs */
     double input_pct;                /* share of the epochs' time that ranks waited for input; NAN: unknown */
     double power_capped_pct;         /* share of time in which the power limit, */

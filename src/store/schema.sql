@@ -143,6 +143,21 @@ CREATE TABLE placement(
   other_jobs      TEXT                    -- jobs that were seen on these nodes at the begin or end: 12,17; '': none was
 ) STRICT;
 
+-- The files of other tools that a run was imported from. A run without a row here was measured by wattlaw.
+CREATE TABLE source(
+  id              INTEGER PRIMARY KEY,
+  run             INTEGER NOT NULL REFERENCES run,
+  format          TEXT NOT NULL,          -- as of --as: nvidia-smi, perun ...
+  tool            TEXT,                   -- that measured, with its version, as far as the file says: "perun 0.9.1"
+  path            TEXT NOT NULL,          -- absolute, when it was imported
+  part            TEXT NOT NULL,          -- of the file: '' all, "round 1", "job 13077565"
+  bytes           INTEGER NOT NULL,
+  crc             INTEGER NOT NULL,       -- CRC-32C of the content and of what was selected of it; with `bytes`: imported once
+  version         TEXT NOT NULL          -- of wattlaw
+) STRICT;
+CREATE INDEX source_by_run ON source(run);
+CREATE INDEX source_by_content ON source(bytes, crc);
+
 -- What was measured on. A device keeps its row over all runs.
 CREATE TABLE device(
   id              INTEGER PRIMARY KEY,

@@ -2,6 +2,7 @@
 
 #include "store/connection.h"
 #include "store/files.h"
+#include "store/overlay.h"
 #include "store/records.h"
 
 #include <ctype.h>
@@ -73,6 +74,11 @@ int wl_sql_get(struct wl_store *s, const char *sql, sqlite3_stmt **out, struct w
         }
     int rc = sqlite3_prepare_v3(s->db, sql, -1, SQLITE_PREPARE_PERSISTENT, out, NULL);
     if (rc) return wl_sql_fail(s, rc, sql, e);
+    rc = s->lacks_totals && s->asks_totals ? wl_overlay_fill_totals(s, e) : 0;
+    if (rc) {
+        sqlite3_finalize(*out);
+        return rc;
+    }
     WL_GROW(s->arena, s->cache, s->n_cache, s->cache_cap);
     s->cache[s->n_cache++] = (struct wl_cached_statement) { wl_strdup(s->arena, sql), *out };
     return 0;

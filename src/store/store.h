@@ -27,6 +27,7 @@
 #include "store/read.h"
 #include "store/records.h"
 #include "store/run.h"
+#include "store/source.h"
 #include "store/submission.h"
 
 #endif

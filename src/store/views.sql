@@ -142,6 +142,8 @@ CREATE TRIGGER placement_keeps BEFORE UPDATE ON placement BEGIN SELECT raise(ABO
 CREATE TRIGGER placement_stays BEFORE DELETE ON placement BEGIN SELECT raise(ABORT, 'placement is append-only'); END;
 CREATE TRIGGER cap_keeps BEFORE UPDATE ON cap BEGIN SELECT raise(ABORT, 'cap is append-only'); END;
 CREATE TRIGGER cap_stays BEFORE DELETE ON cap BEGIN SELECT raise(ABORT, 'cap is append-only'); END;
+CREATE TRIGGER source_keeps BEFORE UPDATE ON source BEGIN SELECT raise(ABORT, 'source is append-only'); END;
+CREATE TRIGGER source_stays BEFORE DELETE ON source BEGIN SELECT raise(ABORT, 'source is append-only'); END;
 CREATE TRIGGER log_keeps BEFORE UPDATE ON log BEGIN SELECT raise(ABORT, 'log is append-only'); END;
 CREATE TRIGGER log_stays BEFORE DELETE ON log BEGIN SELECT raise(ABORT, 'log is append-only'); END;
 

@@ -46,6 +46,7 @@ struct wl_choose_limit {
     enum wl_choose_quantity quantity; /* time, energy, carbon or cost */
     bool relative;                    /* to the reference of each setting */
     double most;                      /* s, J, g, currency; relative: the ratio 1.1 */
+    bool by_default;                  /* not asked for */
 };
 
 struct wl_choose_options {
@@ -125,5 +126,23 @@ int wl_choose(const struct wl_choose_input *in, const struct wl_choose_options *
 /* Is it known, with these data and prices? Returns why not, or NULL. */
 const char *wl_choose_unknown(const struct wl_choose_input *in, const struct wl_choose_options *o,
                               enum wl_choose_quantity q);
+
+/* ---- where the question leaves it open ---- */
+
+#define WL_CHOOSE_SLOWDOWN    0.10 /* allowed over the reference */
+#define WL_CHOOSE_PROBABILITY 0.9  /* with which a limit must be met */
+
+/* Least energy, or least time where no energy was measured. */
+enum wl_choose_quantity wl_choose_default_quantity(const struct wl_choose_input *in, const struct wl_choose_options *o);
+
+/* Adds a limit of WL_CHOOSE_SLOWDOWN to o->limits, which must have room for it, unless there is a limit or time is a
+ * part of o->minimize: else the least energy may take any time, with the lowest cap or the fewest workers. */
+void wl_choose_add_default_limit(struct wl_choose_options *o);
+
+/* A fall of ln J below which a further run is not worth it: what is saved is less than what differs between runs. */
+#define WL_CHOOSE_LEAST_GAIN 0.005
+
+/* The setting of which a further run is worth it, or WL_CHOOSE_NONE. */
+int wl_choose_next_run(const struct wl_choose_result *r);
 
 #endif

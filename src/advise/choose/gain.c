@@ -81,3 +81,9 @@ void wl_choose_value_runs(const struct wl_choose_context *c, struct wl_choose_re
     }
     wl_arena_free(scratch);
 }
+
+int wl_choose_next_run(const struct wl_choose_result *r)
+{
+    const bool worth = r->measure != WL_CHOOSE_NONE && r->rows[r->measure].gain >= WL_CHOOSE_LEAST_GAIN;
+    return worth ? r->measure : WL_CHOOSE_NONE;
+}

@@ -159,24 +159,24 @@ int wl_analysis_add_peaks(const char *given, struct wl_observations *obs, struct
     return 0;
 }
 
-static bool is_of_one_run(const char *command, const struct wl_run_row *r)
+static bool is_of_one_run(const char *command, const char *folder)
 {
-    return strstr(command, "--node-of") || (r->folder && strstr(command, r->folder));
+    return strstr(command, "--node-of") || (folder && strstr(command, folder));
 }
 
 struct wl_strs wl_analysis_command(const char *path, const char *run, struct wl_arena *a)
 {
     struct wl_store *store;
     struct wl_strs words = { 0 };
-    struct wl_run_filter filter = { 0 };
-    struct wl_run_rows rows;
+    const char *command, *folder;
+    int64_t id;
     struct wl_err e;
-    if (!run || wl_str_to_int(run, &filter.run) || open_store(path, &store, a, &e)) return words;
-    const int rc = wl_store_runs(store, &filter, &rows, a, &e);
+    if (!run || wl_str_to_int(run, &id) || open_store(path, &store, a, &e)) return words;
+    const int rc = wl_store_run_command(store, id, &command, &folder, a, &e);
     wl_store_close(store);
-    if (rc || rows.n != 1 || !rows.v[0].command || is_of_one_run(rows.v[0].command, &rows.v[0])) return words;
+    if (rc || !command || is_of_one_run(command, folder)) return words;
     /* the store may be somebody else's: words are split, and quoted again where they are printed */
-    if (wl_shell_split(rows.v[0].command, &words, a, &e)) words.n = 0;
+    if (wl_shell_split(command, &words, a, &e)) words.n = 0;
     return words;
 }
 

@@ -7,6 +7,7 @@
 #include "cmd/wattlaw/compare_units.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/gate.h"
+#include "cmd/wattlaw/repeats.h"
 #include "cmd/wattlaw/screen.h"
 #include "law/law.h"
 
@@ -368,6 +369,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rest->args.n == 2) return compare_versions(o, rest, a, e);
     struct wl_observations obs = { 0 };
     struct wl_busy_runs busy;
+    struct wl_unlike_repeats unlike;
     struct wl_factor_result result;
     enum wl_units_kind kind;
     struct wl_factor_options how = { .factor = o->factor, .base = o->base, .margin = o->margin };
@@ -378,6 +380,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rc == 0) rc = wl_law_per_work(&obs, o->work, a, e);
     if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
     if (rc == 0 && wl_units_find(o->factor, &kind)) return compare_units(o, rest->args.v[0], &obs, &busy, kind, a, e);
+    if (rc == 0) rc = wl_unlike_repeats_find(rest->args.v[0], &obs, &unlike, a, e);
     if (rc == 0) rc = wl_factor_compare(&obs, &how, &result, a, e);
     if (rc) return rc;
     if (o->json) {
@@ -386,6 +389,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         if (!wl_str_eq(o->work, "epochs")) wl_json_add_str(root, "work", o->work);
         wl_factor_json(&result, root);
         wl_busy_runs_json(&busy, root);
+        wl_unlike_repeats_json(&unlike, root);
         wl_json_print(root);
     } else {
         for (size_t i = 0; i < result.n; i++) {
@@ -393,6 +397,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
             print_group(&result, &result.groups[i], o->all, a);
         }
         wl_busy_runs_print(&busy, wl_screen_is_short(o->all), a);
+        wl_unlike_repeats_print(&unlike, wl_screen_is_short(o->all), a);
         if (wl_screen_is_short(o->all))
             wl_screen_print_rest("tests, the law at each value, pairs and ratios at other worker counts");
     }

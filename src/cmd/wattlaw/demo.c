@@ -150,7 +150,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     wl_print("A sweep of power caps on four simulated A100: driver and job are simulated, and so are all numbers.\n\n");
     char *const steps[][6] = {
         { (char *)self, "sweep", "demo.ini", NULL },
-        { (char *)self, "recommend", "results", "--minimize", "energy", NULL },
+        { (char *)self, "recommend", "results", NULL },
     };
     for (size_t i = 0; i < WL_COUNT(steps); i++) {
         int status = 0;

@@ -8,6 +8,7 @@
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/points.h"
 #include "cmd/wattlaw/prior.h"
+#include "cmd/wattlaw/repeats.h"
 #include "cmd/wattlaw/scaling.h"
 #include "cmd/wattlaw/screen.h"
 #include "law/law.h"
@@ -262,6 +263,7 @@ struct input {
     const char *source; /* store, campaign folder or CSV file */
     struct wl_observations obs;
     struct wl_busy_runs busy;
+    struct wl_unlike_repeats unlike;
     const char *metric; /* of the target; NULL: there is none */
     double target;      /* the value that the metric must reach */
     struct wl_points points;
@@ -281,6 +283,7 @@ static int read_input(struct energy_options *o, struct input *in, struct wl_strs
     if (rc == 0) rc = wl_analysis_read_metric(in->source, &o->map, in->metric, &in->obs, a, e);
     if (rc == 0) rc = wl_law_per_work(&in->obs, o->work, a, e);
     if (rc == 0) rc = wl_busy_runs_find(in->source, o->exclude_busy, &in->obs, &in->busy, a, e);
+    if (rc == 0) rc = wl_unlike_repeats_find(in->source, &in->obs, &in->unlike, a, e);
     if (rc || !o->footprint.intensity) return rc;
     return wl_analysis_add_carbon(in->source, o->footprint.intensity, &in->obs, uncovered, a, e);
 }
@@ -338,6 +341,7 @@ static void print_json(const struct energy_options *o, const struct input *in, c
     if (found->extrapolations) wl_scaling_extrapolated_json(found->extrapolations, found->scaling.n, root);
     add_footprint(root, o, &found->energy, &found->uncovered);
     wl_busy_runs_json(&in->busy, root);
+    wl_unlike_repeats_json(&in->unlike, root);
     wl_json_print_streams(root, streams);
 }
 
@@ -364,6 +368,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
             wl_scaling_print_extrapolated(&found.extrapolations[i], a);
         for (size_t i = 0; i < found.uncovered.n; i++) wl_print("note: %s\n", found.uncovered.v[i]);
         wl_busy_runs_print(&in.busy, wl_screen_is_short(o->all), a);
+        wl_unlike_repeats_print(&in.unlike, wl_screen_is_short(o->all), a);
     }
     return any_run(&found.energy) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

@@ -25,27 +25,6 @@ static const struct wl_opt options[] = {
     WL_OPT_END,
 };
 
-/* Has the run ended, with known start, end and sampling period? */
-static bool can_be_derived(const struct wl_run_row *r)
-{
-    bool ended = r->status == WL_RUN_DONE || r->status == WL_RUN_FAILED || r->status == WL_RUN_INTERRUPTED;
-    return ended && r->start.mono_ns != WL_NO_NS && r->stop.mono_ns != WL_NO_NS && r->sampling_asked_s > 0;
-}
-
-static int rebuild(struct wl_store *s, const struct wl_run_row *r, struct wl_arena *a, struct wl_err *e)
-{
-    struct wl_arena *scratch = wl_arena_new(a);
-    struct wl_derived d;
-    struct wl_derive_opts opts = { r->start.mono_ns, r->stop.mono_ns, r->sampling_asked_s,
-                                   r->idle_s,        r->own_cpu_s,    r->other_run };
-    int rc = wl_derive(s, r->id, &opts, &d, NULL, scratch, e);
-    d.actual.hardware = r->set.hardware;                         /* not in the marks */
-    if (!d.actual.workload) d.actual.workload = r->set.workload; /* perhaps not in the marks */
-    if (rc == 0) rc = wl_store_derive(s, r->id, &d, e);
-    wl_arena_free(scratch);
-    return rc;
-}
-
 static int open_store(const struct wl_opts_args *rest, struct wl_store **out, struct wl_arena *a, struct wl_err *e)
 {
     char *path;
@@ -73,8 +52,8 @@ static int run(void *given, const struct wl_opts_args *rest, struct wl_arena *a,
     wl_progress_start(&bar, "rebuilding");
     for (size_t i = 0; i < runs.n && (rc == 0 || rc == WL_EINVAL); i++) {
         wl_progress_update(&bar, (double)i, (double)runs.n, -1, NULL);
-        if (!can_be_derived(&runs.v[i])) continue;
-        rc = rebuild(s, &runs.v[i], a, e);
+        if (!wl_run_can_be_derived(&runs.v[i])) continue;
+        rc = wl_run_rebuild(s, &runs.v[i], a, e);
         if (rc == WL_EINVAL) {
             wl_progress_clear(&bar);
             wl_eprint("error: run %lld is left as it was: %s\n", (long long)runs.v[i].id, e->msg);

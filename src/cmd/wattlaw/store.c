@@ -90,7 +90,7 @@ void wl_cmd_load_json(const struct wl_load_row *l, double other_run, struct wl_j
 
 static enum wl_provenance run_provenance(const struct wl_run_row *r)
 {
-    return wl_provenance_of(r->estimated, r->simulated);
+    return wl_provenance_of(r->estimated, r->simulated) | (r->source ? WL_IMPORTED : WL_MEASURED);
 }
 
 struct wl_amount wl_cmd_run_energy(const struct wl_run_row *r)

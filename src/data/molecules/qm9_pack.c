@@ -1,6 +1,6 @@
 /* The packed file: a header of 64 bytes, then arrays, each aligned to 8 bytes. Numbers are little-endian, so that they
  * can be mapped. docs/formats.md has the layout. */
-#include "data/byte_order.h"
+#include "base/base.h"
 #include "data/molecules/qm9_archive.h"
 #include "data/molecules/qm9_xyz.h"
 

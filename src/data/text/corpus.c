@@ -1,8 +1,8 @@
 /* Each unit becomes [CLS] tokens [SEP]; all units of a part are concatenated and cut into sequences. */
 #include "data/text/corpus.h"
 
+#include "base/base.h"
 #include "data/byte_buffer.h"
-#include "data/byte_order.h"
 #include "data/text/blocks.h"
 #include "data/text/token_writer.h"
 #include "data/text/vocab_trie.h"

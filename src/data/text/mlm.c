@@ -2,7 +2,7 @@
  * another token of the vocabulary, and 10 % stay (Devlin et al. 2019, arXiv:1810.04805, 3.1). */
 #include "data/text/mlm.h"
 
-#include "data/byte_order.h"
+#include "base/base.h"
 #include "data/rng.h"
 #include "data/text/corpus.h"
 

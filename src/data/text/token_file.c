@@ -1,7 +1,7 @@
 /* A header of 128 bytes, then the tokens. docs/formats.md has the layout. */
 #include "data/text/token_file.h"
 
-#include "data/byte_order.h"
+#include "base/base.h"
 #include "data/text/token_writer.h"
 
 #include <string.h>

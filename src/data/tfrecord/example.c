@@ -4,55 +4,20 @@
  * A map is a repeated message { key = 1; value = 2; }. Integers are varints; lists of them may be packed. */
 #include "data/tfrecord/example.h"
 
-#include "data/tfrecord/varint.h"
-
 #include <string.h>
 
-/* ---- the wire format -------------------------------------------------------------------------------------------- */
-
-enum wire { VARINT = 0, FIXED64 = 1, BYTES = 2, FIXED32 = 5 };
-
-struct field {
-    uint64_t number;
-    enum wire wire;
-    uint64_t value;            /* VARINT */
-    struct wl_byte_span bytes; /* BYTES */
-};
-
-static bool take_bytes(struct wl_byte_span *s, uint64_t n, struct wl_byte_span *out)
+static bool is_message(const struct wl_proto_field *f, uint64_t number)
 {
-    if (n > (uint64_t)(s->end - s->p)) return false;
-    *out = (struct wl_byte_span) { s->p, s->p + n };
-    s->p += n;
-    return true;
+    return f->number == number && f->wire == WL_WIRE_BYTES;
 }
-
-/* The next field; false: malformed. */
-static bool read_field(struct wl_byte_span *s, struct field *f)
-{
-    uint64_t tag, n;
-    if (!wl_varint_read(s, &tag)) return false;
-    f->number = tag >> 3;
-    f->wire = tag & 7;
-    f->bytes = (struct wl_byte_span) { NULL, NULL };
-    switch (f->wire) {
-    case VARINT: return wl_varint_read(s, &f->value);
-    case FIXED64: return take_bytes(s, 8, &f->bytes);
-    case BYTES: return wl_varint_read(s, &n) && take_bytes(s, n, &f->bytes);
-    case FIXED32: return take_bytes(s, 4, &f->bytes);
-    }
-    return false;
-}
-
-static bool is_message(const struct field *f, uint64_t number) { return f->number == number && f->wire == BYTES; }
 
 /* ---- the messages: of several values the last one counts, as in protocol buffers -------------------------------- */
 
 /* *bad: the first malformed byte. */
 static bool parse_bytes_list(struct wl_byte_span s, struct wl_byte_span *value, const uint8_t **bad)
 {
-    for (struct field f; *bad = s.p, s.p < s.end;) {
-        if (!read_field(&s, &f)) return false;
+    for (struct wl_proto_field f; *bad = s.p, s.p < s.end;) {
+        if (!wl_proto_next(&s, &f)) return false;
         if (is_message(&f, 1)) *value = f.bytes;
     }
     return true;
@@ -60,11 +25,11 @@ static bool parse_bytes_list(struct wl_byte_span s, struct wl_byte_span *value, 
 
 static bool parse_int64_list(struct wl_byte_span s, uint64_t *value, bool *found, const uint8_t **bad)
 {
-    for (struct field f; *bad = s.p, s.p < s.end;) {
-        if (!read_field(&s, &f)) return false;
+    for (struct wl_proto_field f; *bad = s.p, s.p < s.end;) {
+        if (!wl_proto_next(&s, &f)) return false;
         if (f.number != 1) continue;
-        if (f.wire == VARINT) *value = f.value;
-        if (f.wire == BYTES)
+        if (f.wire == WL_WIRE_VARINT) *value = f.value;
+        if (f.wire == WL_WIRE_BYTES)
             while (f.bytes.p < f.bytes.end)
                 if (!wl_varint_read(&f.bytes, value)) return false;
         *found = true;
@@ -81,10 +46,10 @@ static bool is_key(struct wl_byte_span key, const char *name)
 static bool parse_feature(struct wl_tf_example *out, struct wl_byte_span key, struct wl_byte_span s,
                           const uint8_t **bad)
 {
-    for (struct field f; *bad = s.p, s.p < s.end;) {
+    for (struct wl_proto_field f; *bad = s.p, s.p < s.end;) {
         struct wl_byte_span value = { NULL, NULL };
         uint64_t number = 0;
-        if (!read_field(&s, &f)) return false;
+        if (!wl_proto_next(&s, &f)) return false;
         if (is_message(&f, WL_TF_FEATURE_INT64) && is_key(key, "image/class/label")) {
             if (!parse_int64_list(f.bytes, &number, &out->has_label, bad)) return false;
             out->label = (int64_t)number;
@@ -104,8 +69,8 @@ static bool parse_feature(struct wl_tf_example *out, struct wl_byte_span key, st
 static bool parse_entry(struct wl_tf_example *out, struct wl_byte_span s, const uint8_t **bad)
 {
     struct wl_byte_span key = { NULL, NULL }, feature = { NULL, NULL };
-    for (struct field f; *bad = s.p, s.p < s.end;) {
-        if (!read_field(&s, &f)) return false;
+    for (struct wl_proto_field f; *bad = s.p, s.p < s.end;) {
+        if (!wl_proto_next(&s, &f)) return false;
         if (is_message(&f, 1)) key = f.bytes;
         if (is_message(&f, 2)) feature = f.bytes;
     }
@@ -114,15 +79,15 @@ static bool parse_entry(struct wl_tf_example *out, struct wl_byte_span s, const 
 
 static bool parse_features(struct wl_tf_example *out, struct wl_byte_span s, const uint8_t **bad)
 {
-    for (struct field f; *bad = s.p, s.p < s.end;)
-        if (!read_field(&s, &f) || (is_message(&f, 1) && !parse_entry(out, f.bytes, bad))) return false;
+    for (struct wl_proto_field f; *bad = s.p, s.p < s.end;)
+        if (!wl_proto_next(&s, &f) || (is_message(&f, 1) && !parse_entry(out, f.bytes, bad))) return false;
     return true;
 }
 
 static bool parse_example(struct wl_tf_example *out, struct wl_byte_span s, const uint8_t **bad)
 {
-    for (struct field f; *bad = s.p, s.p < s.end;)
-        if (!read_field(&s, &f) || (is_message(&f, 1) && !parse_features(out, f.bytes, bad))) return false;
+    for (struct wl_proto_field f; *bad = s.p, s.p < s.end;)
+        if (!wl_proto_next(&s, &f) || (is_message(&f, 1) && !parse_features(out, f.bytes, bad))) return false;
     return true;
 }
 
@@ -141,7 +106,7 @@ static size_t field_size(size_t n) { return 1 + wl_varint_size(n) + n; } /* tag,
 
 static uint8_t *put_head(uint8_t *p, unsigned number, size_t n) /* of a field of n bytes */
 {
-    *p++ = (uint8_t)(number << 3 | BYTES);
+    *p++ = (uint8_t)(number << 3 | WL_WIRE_BYTES);
     return wl_varint_put(p, n);
 }
 

@@ -5,9 +5,7 @@
  * the file system's clock keeps its time, so shards younger than SETTLED_NS are scanned and no index is written. */
 #include "data/tfrecord/index.h"
 
-#include "data/byte_order.h"
 #include "data/tfrecord/scan.h"
-#include "data/tfrecord/varint.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * Source: tensorflow/core/lib/io/record_writer.h, tensorflow/core/lib/hash/crc32c.h. */
 #include "data/tfrecord/tfrecord.h"
 
-#include "data/byte_order.h"
+#include "base/base.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,6 @@
 #include <unistd.h>
 
 enum { HEAD = WL_TFRECORD_HEADER, FOOT = WL_TFRECORD_FOOTER };
-
-static uint32_t masked_crc(const void *p, size_t n)
-{
-    uint32_t crc = wl_crc32c(0, p, n);
-    return (crc >> 15 | crc << 17) + 0xa282ead8u;
-}
 
 /* Exactly n bytes at an offset; WL_EIO names the file. */
 static int read_at(int fd, const char *path, uint64_t at, uint8_t *p, size_t n, struct wl_err *e)
@@ -59,7 +53,7 @@ static int too_long(const struct wl_tfrecord_file *r, uint64_t at, uint64_t leng
 /* Verifies the checksum of a header. */
 static int check_head(const struct wl_tfrecord_file *r, uint64_t at, const uint8_t *head, struct wl_err *e)
 {
-    uint32_t found = (uint32_t)wl_le_read(head + 8, 4), expected = masked_crc(head, 8);
+    uint32_t found = (uint32_t)wl_le_read(head + 8, 4), expected = wl_crc32c_masked(head, 8);
     if (found == expected) return 0;
     if (r->n == 0)
         return wl_fail(e, WL_EINVAL, "%s: not a TFRecord file (checksum of the first length 0x%08x, expected 0x%08x)",
@@ -121,7 +115,7 @@ int wl_tfrecord_read(const struct wl_tfrecord_file *r, int64_t i, bool check_crc
     if (wl_le_read(buf->p, 8) != *n)
         return wl_fail(e, WL_EINVAL, "%s: record %lld at byte %llu: the length changed since the file was indexed",
                        r->path, (long long)i + 1, (unsigned long long)at);
-    uint32_t found = (uint32_t)wl_le_read(*data + *n, FOOT), expected = check_crc ? masked_crc(*data, *n) : found;
+    uint32_t found = (uint32_t)wl_le_read(*data + *n, FOOT), expected = check_crc ? wl_crc32c_masked(*data, *n) : found;
     if (found == expected) return 0;
     return wl_fail(e, WL_EINVAL, "%s: record %lld at byte %llu: checksum of the %zu data bytes 0x%08x, expected 0x%08x",
                    r->path, (long long)i + 1, (unsigned long long)at, *n, found, expected);
@@ -131,8 +125,8 @@ int wl_tfrecord_write(FILE *to, const char *path, const uint8_t *data, size_t n,
 {
     uint8_t head[HEAD], foot[FOOT];
     wl_le_write(head, 8, n);
-    wl_le_write(head + 8, 4, masked_crc(head, 8));
-    wl_le_write(foot, FOOT, masked_crc(data, n));
+    wl_le_write(head + 8, 4, wl_crc32c_masked(head, 8));
+    wl_le_write(foot, FOOT, wl_crc32c_masked(data, n));
     if (fwrite(head, HEAD, 1, to) == 1 && fwrite(data, 1, n, to) == n && fwrite(foot, FOOT, 1, to) == 1) return 0;
     return wl_fail_errno(e, "%s", path);
 }

@@ -1,8 +1,10 @@
-/* Measurements of NVIDIA DCGM: read from files of three formats, stored as a run. */
+/* Measurements of NVIDIA DCGM: read from files of three formats. */
 #ifndef WL_EXCHANGE_DCGM_DCGM_H
 #define WL_EXCHANGE_DCGM_DCGM_H
 
 #include "store/read.h"
+
+#include <stdio.h>
 
 struct wl_dcgm_field;
 
@@ -50,21 +52,15 @@ struct wl_dcgm {
     struct wl_strs notes;       /* missing values and their reasons */
 };
 
-/* Reads a file and appends to *out (initially zero): the text of dcgm-exporter, one scrape or many concatenated, the
- * output of `dcgmi dmon`, or the JSON of Prometheus. WL_EINVAL: the file has no DCGM field, or no times. */
-int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dcgm *out, struct wl_arena *a,
+/* Reads a file, whose path is for messages, and appends to *out (initially zero): the text of dcgm-exporter, one scrape
+ * or many concatenated, the output of `dcgmi dmon`, or the JSON of Prometheus. WL_EINVAL: it has no DCGM field, or no
+ * times. */
+int wl_dcgm_read(FILE *f, const char *path, const struct wl_dcgm_opts *opts, struct wl_dcgm *out, struct wl_arena *a,
                  struct wl_err *e) WL_MUST_CHECK;
 
 /* After the last file: sorts series by time, removes those without any value, and adds the notes. WL_EINVAL: nothing is
  * left. */
 int wl_dcgm_finish(struct wl_dcgm *d, const struct wl_dcgm_opts *opts, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
-
-/* The median time between two readings of power (or else of any quantity), s. */
-double wl_dcgm_period_s(const struct wl_dcgm *d, struct wl_arena *a);
-
-/* Stores devices, channels and readings of an open run, inside the caller's transaction. */
-int wl_dcgm_store(struct wl_store *s, int64_t run, const struct wl_dcgm *d, struct wl_arena *a,
-                  struct wl_err *e) WL_MUST_CHECK;
 
 #endif

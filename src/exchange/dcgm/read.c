@@ -205,30 +205,36 @@ void wl_dcgm_malformed(struct wl_dcgm_reader *r, const char *fmt, ...)
 
 /* ---- a file ---- */
 
-static int read_file(struct wl_dcgm_reader *r, FILE *f, struct wl_err *e)
+static int read_json(struct wl_dcgm_reader *r, FILE *f, struct wl_err *e)
 {
-    enum { MAX_BYTES = 1 << 30 };
+    enum { MAX_BYTES = 1 << 30, BLOCK = 1 << 16 };
+    struct wl_text text = WL_TEXT(r->scratch);
+    char *block = wl_alloc(r->scratch, BLOCK);
+    for (size_t n; (n = fread(block, 1, BLOCK, f)) > 0;) {
+        wl_text_addn(&text, block, n);
+        if (text.n > MAX_BYTES) return wl_fail(e, WL_EINVAL, "%s: larger than %d bytes", r->path, MAX_BYTES);
+    }
+    return wl_dcgm_read_json(r, text.s, e);
+}
+
+static int read_any(struct wl_dcgm_reader *r, FILE *f, struct wl_err *e)
+{
     int c;
     while (isspace(c = getc(f))) r->line += c == '\n';
     if (c != EOF) ungetc(c, f);
-    if (c != '{' && c != '[') return wl_dcgm_read_text(r, f, e);
-    char *text;
-    int rc = wl_file_read(r->path, MAX_BYTES, &text, NULL, r->a, e);
-    return rc < 0 ? rc : wl_dcgm_read_json(r, text, e);
+    return c == '{' || c == '[' ? read_json(r, f, e) : wl_dcgm_read_text(r, f, e);
 }
 
-int wl_dcgm_read(const char *path, const struct wl_dcgm_opts *opts, struct wl_dcgm *out, struct wl_arena *a,
+int wl_dcgm_read(FILE *f, const char *path, const struct wl_dcgm_opts *opts, struct wl_dcgm *out, struct wl_arena *a,
                  struct wl_err *e)
 {
     struct wl_dcgm_reader r = { .opts = opts, .out = out, .path = path, .line = 1, .now_ns = WL_NO_NS, .a = a };
-    struct wl_arena *open = r.scratch = wl_arena_new(a);
-    FILE *f;
+    struct wl_arena *scratch = r.scratch = wl_arena_new(a);
     for (size_t i = 0; i < out->n_series; i++) out->series[i].scrape = -1;
     size_t malformed = out->n_malformed;
-    int rc = wl_file_stream(path, &f, open, e);
-    if (rc == 0) rc = read_file(&r, f, e);
+    int rc = read_any(&r, f, e);
     if (rc == 0 && ferror(f)) rc = wl_fail_errno(e, "%s: cannot read", path);
-    wl_arena_free(open);
+    wl_arena_free(scratch);
     if (rc < 0 || r.known) return rc;
     if (out->n_malformed > malformed && out->malformed.n)
         return wl_fail(e, WL_EINVAL, "%s", out->malformed.v[out->malformed.n - 1]);
@@ -302,26 +308,4 @@ int wl_dcgm_finish(struct wl_dcgm *d, const struct wl_dcgm_opts *opts, struct wl
     return wl_fail(e, WL_ENOENT, "no reading is left: %s",
                    d->ignored ? "none is of a GPU given by --gpus, or all are of MIG instances"
                               : "none is between --from and --to");
-}
-
-static int by_value(const void *x, const void *y)
-{
-    double a = *(const double *)x, b = *(const double *)y;
-    return (a > b) - (a < b);
-}
-
-double wl_dcgm_period_s(const struct wl_dcgm *d, struct wl_arena *a)
-{
-    const struct wl_dcgm_series *best = NULL;
-    for (size_t i = 0; i < d->n_series; i++) {
-        const struct wl_dcgm_series *s = &d->series[i];
-        bool power = wl_str_eq(s->quantity, "power_w"),
-             better = !best || (power && !wl_str_eq(best->quantity, "power_w"));
-        if (s->n > 1 && better) best = s;
-    }
-    if (!best) return NAN;
-    double *steps = wl_new_array(a, double, best->n - 1);
-    for (size_t i = 1; i < best->n; i++) steps[i - 1] = (double)(best->v[i].t_ns - best->v[i - 1].t_ns) / WL_NS_PER_S;
-    qsort(steps, best->n - 1, sizeof *steps, by_value);
-    return steps[(best->n - 1) / 2];
 }

@@ -69,7 +69,7 @@ static void put_question(const struct wl_document *d, bool in_table, struct wl_t
     if (!any) return;
     wl_text_addf(to,
                  "<p class=\"caption\">%sLeast energy within 10&nbsp;%% of the time of the same setting without a cap "
-                 "(of the fastest one where no cap varied), as <code>wattlaw recommend --max-slowdown 10%%</code>; "
+                 "(of the fastest one where no cap varied), as <code>wattlaw recommend</code>; "
                  "other limits and goals: <code>wattlaw recommend --help</code>.</p>\n",
                  in_table ? "How sure: the probability that the setting is within 3&nbsp;% of the best one. " : "");
 }

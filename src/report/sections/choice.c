@@ -97,11 +97,10 @@ static char *sure_text(const struct wl_report_choice *c, struct wl_arena *a)
 /* What to measure next; NULL: no run is expected to gain. */
 static char *next_text(const struct wl_report_choice *c, struct wl_arena *a)
 {
-    static const double least_gain = 5e-4;
-    const struct wl_choose_result *x = &c->result;
-    if (x->measure == WL_CHOOSE_NONE || !(x->rows[x->measure].gain >= least_gain)) return NULL;
+    const int next = wl_choose_next_run(&c->result);
+    if (next == WL_CHOOSE_NONE) return NULL;
     return wl_strf(a, "measure %s again: expected to lower the %s of the choice by %s %%",
-                   setting_name(c, (size_t)x->measure), goal(c), percent(x->rows[x->measure].gain, a));
+                   setting_name(c, (size_t)next), goal(c), percent(c->result.rows[next].gain, a));
 }
 
 /* Where nothing is better for sure, more runs of the two that come closest decide. */
@@ -135,7 +134,7 @@ static void answer_unknown_saving(const struct wl_report_choice *c, struct wl_an
 /* Is no other setting allowed, or the next best one worse with probability .9? */
 static bool is_ahead(const struct wl_report_choice *c)
 {
-    return c->result.runner_up == WL_CHOOSE_NONE || c->result.ahead >= WL_REPORT_PROBABILITY;
+    return c->result.runner_up == WL_CHOOSE_NONE || c->result.ahead >= WL_CHOOSE_PROBABILITY;
 }
 
 static void answer_of(const struct wl_report_choice *c, struct wl_answer *to, struct wl_arena *a)

@@ -91,7 +91,7 @@ static bool is_better(const struct comparison *p, const struct comparison *q)
         double x = 0, y = 0;
         return wl_str_to_real(p->value, &x) == 0 && wl_str_to_real(q->value, &y) == 0 && x > y;
     }
-    const double slowest = 1 + WL_REPORT_SLOWDOWN;
+    const double slowest = 1 + WL_CHOOSE_SLOWDOWN;
     const bool p_fits = mean_time(p) <= slowest, q_fits = mean_time(q) <= slowest;
     if (is_cap(p->axis) && p_fits != q_fits) return p_fits;
     if (is_cap(p->axis) && !p_fits) return mean_time(p) < mean_time(q);

@@ -99,8 +99,9 @@ static void run_finding(const struct wl_report_data *g, struct wl_document *d)
     if (!run || !(run->time_s > 0)) return;
     struct wl_text text = WL_TEXT(g->arena);
     wl_text_addf(&text, "Run %s took %s", wl_report_data_run_name(g, run->id), wl_human_time(g->arena, run->time_s));
-    const struct wl_amount energy = wl_amount_between(run->energy_j, run->energy_lo_j, run->energy_hi_j, "J",
-                                                      wl_provenance_of(run->estimated, run->simulated));
+    const struct wl_amount energy =
+        wl_amount_between(run->energy_j, run->energy_lo_j, run->energy_hi_j, "J",
+                          wl_provenance_of(run->estimated, run->simulated) | (run->source ? WL_IMPORTED : WL_MEASURED));
     if (isfinite(energy.value)) wl_text_addf(&text, " and %s", wl_amount_text(&energy, g->arena));
     wl_text_add(&text, ".");
     wl_strs_add(g->arena, &d->findings, text.s);

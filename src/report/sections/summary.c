@@ -155,7 +155,8 @@ static char *dates(const struct wl_report_data *g)
     for (size_t i = 0; i < g->runs.n; i++) {
         const struct wl_run_row *r = &g->runs.v[i];
         if (r->start.wall_ns != WL_NO_NS && r->start.wall_ns < first) first = r->start.wall_ns;
-        if (r->stop.wall_ns != WL_NO_NS && r->stop.wall_ns > last) last = r->stop.wall_ns;
+        const int64_t end = wl_store_run_end_wall_ns(r);
+        if (end != WL_NO_NS && end > last) last = end;
     }
     if (first == INT64_MAX) return NULL;
     return last == INT64_MIN ? date(first, g->arena) : period(first, last, g->arena);
@@ -229,6 +230,23 @@ static void warn_busy(const struct wl_report_data *g, struct wl_document *d)
                         used, text.s));
 }
 
+static void warn_unlike_repeats(const struct wl_report_data *g, struct wl_document *d)
+{
+    const struct wl_unlike_rows *rows = &g->unlike;
+    struct wl_text text = WL_TEXT(g->arena);
+    for (size_t i = 0; i < rows->n && i < LISTED_REASONS; i++)
+        wl_text_addf(&text, "%sruns %lld and %lld%s%s", i ? "; " : "", (long long)rows->v[i].run,
+                     (long long)rows->v[i].other, rows->v[i].workload ? " of " : "",
+                     rows->v[i].workload ? rows->v[i].workload : "");
+    if (rows->n)
+        wl_strs_add(
+            g->arena, &d->warnings,
+            wl_strf(g->arena,
+                    "Different commands count as repeats, since their settings are the same: %s%s (wattlaw show "
+                    "--run N has the command).",
+                    text.s, rows->n > LISTED_REASONS ? " ..." : ""));
+}
+
 static void warn_unfinished(const struct wl_report_data *g, struct wl_document *d)
 {
     size_t left = wl_report_data_count_runs(g, WL_RUN_PLANNED) + wl_report_data_count_runs(g, WL_RUN_RUNNING);
@@ -258,7 +276,8 @@ static void warn_skipped(const struct wl_report_data *g, struct wl_document *d)
 
 static void warn_estimates(const struct wl_report_data *g, struct wl_document *d)
 {
-    size_t estimated = 0, simulated = 0, without = 0, done = 0;
+    size_t estimated = 0, simulated = 0, imported = 0, without = 0, done = 0;
+    struct wl_strs sources = { 0 };
     for (size_t i = 0; i < g->runs.n; i++) {
         const struct wl_run_row *r = &g->runs.v[i];
         if (r->status != WL_RUN_DONE) continue;
@@ -266,7 +285,14 @@ static void warn_estimates(const struct wl_report_data *g, struct wl_document *d
         estimated += r->estimated && !isnan(r->energy_j);
         simulated += r->simulated && !isnan(r->energy_j);
         without += isnan(r->energy_j);
+        imported += r->source != NULL;
+        if (r->source) add_once(g->arena, &sources, r->source);
     }
+    if (imported)
+        wl_strs_add(g->arena, &d->warnings,
+                    wl_strf(g->arena,
+                            "Imported: %zu of %zu runs were measured by other tools (%s), and not by wattlaw.",
+                            imported, done, join(&sources, ", ", LISTED_REASONS, g->arena)));
     if (simulated)
         wl_strs_add(g->arena, &d->warnings,
                     wl_strf(g->arena,
@@ -324,6 +350,7 @@ void wl_report_add_warnings(const struct wl_report_data *g, struct wl_document *
     warn_estimates(g, d);
     warn_unused_runs(g, d);
     warn_busy(g, d);
+    warn_unlike_repeats(g, d);
     warn_skipped(g, d);
     warn_unfinished(g, d);
     warn_excluded(g, d);

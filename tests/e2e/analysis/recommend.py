@@ -62,7 +62,8 @@ def known_truth():
     path = write("known.csv", rows())
     best = min(itertools.product((1, 2, 4, 8), (100, 150, 200)), key=lambda s: s[0] * math.prod(truth(*s)))
     fastest = ("--reference", "fastest")
-    got = answer(path, *fastest)
+    any_time = ("--max-slowdown", "none")
+    got = answer(path, *fastest, *any_time)
     assert got["choice"] == f"{best[0]} worker{'s' * (best[0] > 1)}, cap {best[1]} W", (best, got["choice"])
     assert got["reference"] == "8 workers, cap 200 W" and got["trade_off"] == "energy" and got["knee"]
     for s in got["settings"]:
@@ -84,7 +85,7 @@ def known_truth():
         last = choice["time_s"]
     assert got["choice"] == "8 workers, cap 200 W" and got["over_reference"]["energy_ratio"] == 1
     text = run(path, "--max-slowdown", "20%", *fastest)[0]
-    says(text, "net: Use 8 workers, cap ", "--max-slowdown 20% over 8 workers, cap 200 W: met with probability", "runner-up", "less energy", "wattlaw measure --power-cap-w", "next run")
+    says(text, "net: Use 8 workers, cap ", "--max-slowdown 20% over 8 workers, cap 200 W: met with probability", "runner-up", "less energy", "wattlaw measure --power-cap-w")
     text = run(path, "--max-slowdown", "0%", *fastest)[0]
     says(text, "reference      the choice itself")
     # the choice over the setting that takes most, for those whose choice is the reference itself
@@ -100,6 +101,11 @@ def known_truth():
     got, text = answer(path), run(path)[0]
     over = got["over_worst_interval95"] if got["choice"] == got["reference"] else got["over_reference"]["energy_ratio_interval95"]
     assert over[0] < 1 < over[1], over
+    # a further run is proposed where it is worth it
+    rough = write("rough.csv", rows(counts=(2, 4, 8), caps=(150, 200), noise=.4, seed=2))
+    for table, args, worth in ((rough, any_time, True), ("known.csv", ("--max-slowdown", "20%"), False)):
+        gains = [s["gain_of_a_run"] or 0 for s in answer(table, *args)["settings"]]
+        assert (max(gains) >= .005) == worth == (answer(table, *args)["next_run"] is not None) == ("  next run " in run(table, *args)[0]), (table, gains)
     assert " % less than " not in text.splitlines()[0] and "  against  " in text, text
     own = got["choice"] == got["reference"]
     assert own != (f", but not shown to be less than that of {got['reference']}." in text.splitlines()[0]), text
@@ -129,7 +135,7 @@ def own_reference():
     assert four["reference"] is None and four["slowdown"] is None and not four["allowed"] and four["limit_probabilities"] == [0]
     assert any("1 setting was not measured without a cap" in note for note in got["notes"])
     assert named(answer("some.csv", "--where", "workers=4", "--max-slowdown", "1%", status=1), "4 workers, cap 100 W")["reference"] is None
-    says(run("some.csv", "--where", "workers=4")[0], "reference      unknown: the same setting was not measured without a cap")
+    says(run("some.csv", "--where", "workers=4", "--max-slowdown", "none")[0], "reference      unknown: the same setting was not measured without a cap")
     assert answer("some.csv", "--reference", "fastest")["reference"] == "2 workers, no power cap"  # 4 capped workers are faster
     assert answer(write("plain.csv", rows(caps=(150,))), "--max-slowdown", "5%")["reference"] == "8 workers"
 
@@ -179,10 +185,13 @@ def several_workloads():
     assert answer("both.csv", "--where", "workload=other")["workload"] == "other"
     # one without an answer leaves the others theirs
     write("some_dark.csv", one + dark)
-    got = answer("some_dark.csv", status=1)
+    assert [x["minimize"] for x in answer("some_dark.csv")["answers"]] == ["energy", "time"]
+    says(run("some_dark.csv")[0], "dark: Use ", "the least expected time of", "note           no energy was measured: the fastest setting is chosen")
+    by_energy = ("--minimize", "energy")
+    got = answer("some_dark.csv", *by_energy, status=1)
     assert got["answers"][0]["choice"] and "no energy was measured" in got["answers"][1]["error"]
-    says(run("some_dark.csv", status=1)[0], "net: Use ", "dark: no answer: ", "no energy was measured")
-    refused("no energy was measured", write("all_dark.csv", dark + [dict(r, workload="darker") for r in dark]))
+    says(run("some_dark.csv", *by_energy, status=1)[0], "net: Use ", "dark: no answer: ", "no energy was measured")
+    refused("no energy was measured", write("all_dark.csv", dark + [dict(r, workload="darker") for r in dark]), *by_energy)
     refused('did you mean "workers"', "both.csv", "--where", "worker=3")
     # rows that name none are one more; its target is not reached by the runs of another
     path = write("unnamed.csv", [dict(r, metric="acc", metric_value=.9) for r in one] + [dict(r, workload="", metric="", metric_value="") for r in other])
@@ -210,6 +219,54 @@ def names_of_workloads():
     refused("valueless.csv: no epoch has a value of the metric val_top1\n", valueless, "--target", "val_top1=.6")
 
 
+def card_agrees(path):
+    """The report's card and recommend, both without options, name the same setting for each workload; the number of workloads."""
+    page = subprocess.run([WATTLAW, "report", path, "--out", "page", "--formats", "html,csv", "--json"], capture_output=True, text=True, check=True)
+    sentences = json.loads(page.stdout)["choice"]
+    got = answer(path)
+    answers = got.get("answers", [got])
+    for best in answers:
+        name, by = best["workload"], best["minimize"]
+        card = next(s for s in sentences if len(answers) == 1 or s.startswith(f"{name}: "))
+        interval = best["over_reference"][f"{by}_ratio_interval95"]
+        own = best["choice"] == best["reference"]
+        if not own and interval[1] >= 1:  # what may save nothing is not advised
+            assert f"No setting is shown to be better than {best['reference']}: {best['choice']} may " in card, (card, best["choice"])
+        elif f"No setting is shown to be better than {best['choice']}: " not in card or not own:
+            assert f"use {best['choice']}: " in card, (card, best["choice"])
+        assert "simulated" in card or not best["simulated"] or own, card
+        # the limit is said in both
+        limits = best["limits"]
+        assert [limit["most"] for limit in limits] == ([1.1] if by == "energy" else []) and all(limit["default"] for limit in limits), limits
+    text = run(path)[0]
+    if any(best["limits"] for best in answers):
+        says(text, "limit          --max-slowdown 10% (default)")
+        with open("page/report.html", encoding="utf-8") as f:
+            says(f.read(), "Least energy within 10&nbsp;% of the time of the same setting without a cap")
+    return len(answers)
+
+
+def one_rule():
+    """What is asked where nothing else is: recommend and the card have one rule."""
+    caps = write("caps.csv", rows(caps=(None, 100, 150)))
+    paths = (caps, write("workers.csv", rows(caps=(150,))), write("workloads.csv", list(rows()) + list(rows(seed=2, workload="other"))),
+             write("dark.csv", rows(energy_j="")), os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases/tokens.csv"), HUBER)
+    for path in paths:
+        card_agrees(path)
+    assert answer("dark.csv")["minimize"] == "time"
+    # a limit that was given, and what has time in it, stand for themselves
+    ten = answer(caps, "--max-slowdown", "10%")
+    assert not ten["limits"][0]["default"] and ten["choice"] == answer(caps)["choice"] != answer(caps, "--max-slowdown", "none")["choice"]
+    for args, limits in ((("--max-slowdown", "none"), 0), (("--minimize", "time"), 0), (("--minimize", "edp"), 0), (("--deadline", "3h"), 1), (("--budget", "1MWh"), 1),
+                         (("--minimize", "cost", "--price", ".3"), 1), (("--minimize", "cost", "--price", ".3", "--price-worker-hour", "2"), 0)):
+        got = answer(caps, *args)["limits"]
+        assert len(got) == limits and sum(limit["default"] for limit in got) == (args[-1] == ".3"), (args, got)
+    # a setting whose slowdown is not known is not chosen, and the text says how it would be
+    text = run(write("alone.csv", [r for r in rows(counts=(1, 2), caps=(None, 100)) if r["workers"] == 1 or r["power_cap_w"]]), "--where", "workers=2", status=1)[0]
+    says(text, "its slowdown is not known", "default        --max-slowdown 10%: --max-slowdown none does without it")
+    assert answer("alone.csv", "--where", "workers=2", "--max-slowdown", "none")["choice"] == "2 workers, cap 100 W"
+
+
 def simulated_store():
     subprocess.run([FREY, "simulate", "frey.db", "--repeats", "2", "--max-workers", "4"], check=True, capture_output=True)
     text = run("frey.db", "--max-slowdown", "25%")[0]
@@ -221,17 +278,7 @@ def simulated_store():
     for line in text.splitlines():
         if "MJ" in line or "kJ" in line or "% less energy (" in line:
             assert "simulated" in line, line
-    page = subprocess.run([WATTLAW, "report", "frey.db", "--formats", "csv", "--json"], capture_output=True, text=True, check=True)
-    cards = {line.split(":")[0]: line for line in json.loads(page.stdout)["choice"]}
-    answers = answer("frey.db", "--max-slowdown", "10%")["answers"]
-    assert len(cards) == len(answers) == 6, cards
-    for best in answers:
-        card, saved = cards[best["workload"]], best["over_reference"]
-        assert "simulated" in card or best["choice"] == best["reference"], card
-        if saved and saved["energy_ratio_interval95"][1] >= 1:  # what may save nothing is not advised
-            assert f": No setting is shown to be better than {best['reference']}: {best['choice']} may " in card, (card, best["choice"])
-        else:
-            assert f": use {best['choice']}" in card, (card, best["choice"])
+    assert card_agrees("frey.db") == 6
     table = subprocess.run([WATTLAW, "export", "observations", "frey.db", "--out", "frey.csv"], capture_output=True, text=True, check=False)
     assert table.returncode == 0, table.stderr
     store, exported = answer("frey.db", *args), answer("frey.csv", *args)
@@ -261,7 +308,7 @@ def objectives():
     half = answer(path, "--minimize", "cost", "--price-worker-hour", "5", "--charging-factor", ".5")
     assert abs(named(half, "1 worker, cap 200 W")["cost"] / (named(half, "1 worker, cap 200 W")["time_s"] / 3600 * 2.5) - 1) < 1e-9
     assert answer(path, "--minimize", "ed2p")["choice"] == "8 workers, cap 200 W"
-    assert answer(path, "--minimize", "zeus", "--zeus-eta", "1")["choice"] == answer(path)["choice"]
+    assert answer(path, "--minimize", "zeus", "--zeus-eta", "1")["choice"] == answer(path, "--max-slowdown", "none")["choice"]
     for args, what in ((("--minimize", "carbon"), "cannot minimize carbon: no carbon intensity is given"),
                        (("--minimize", "cost"), "cannot minimize cost: no price is given"),
                        (("--minimize", "cost", "--price-node-hour", "1"), "cannot minimize cost: the number of nodes was not recorded"),
@@ -357,7 +404,7 @@ def poor_data():
     got = answer(write("once.csv", rows(repeats=1)))
     assert got["choice"] and any("repeat at least one setting" in note for note in got["notes"])
     path = write("no_energy.csv", rows(energy_j=""))
-    refused("no_energy.csv: cannot minimize energy: no energy was measured", path)
+    refused("no_energy.csv: cannot minimize energy: no energy was measured", path, "--minimize", "energy")
     assert answer(path, "--minimize", "time")["choice"] == "8 workers, cap 200 W"
     says(run(path, "--minimize", "time")[0], "the least expected time of 12 settings")
     path = write("estimated.csv", rows(estimated=1))
@@ -491,7 +538,7 @@ def size():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
-    for test in (known_truth, own_reference, reference_of_caps, several_workloads, names_of_workloads, simulated_store, card_of_own_reference, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, caps_that_never_acted, peaks_of_a_store, hostile_names):
+    for test in (known_truth, own_reference, reference_of_caps, several_workloads, names_of_workloads, one_rule, simulated_store, card_of_own_reference, objectives, target, infeasible, poor_data, bad_input, rows_that_do_not_count, caps_that_never_acted, peaks_of_a_store, hostile_names):
         test()
     if os.environ.get("TEST_SANITIZER", "none") == "none":  # an instrumented program shows no time or memory
         many_workloads()

@@ -138,12 +138,14 @@ def a_failed_run_is_reported_and_does_not_stop_the_others(bench):
     bench.write("a.ini", BASIC)
     fails = ["sweep", "a.ini", "--set", "launch.command=toy epochs=1 ms=10 say={workers} tail=reason fail_if={local_batch}:16"]
     r = bench.run(*fails, status=1)
-    contains(r.stdout, "4 of 8 runs", "failed  run", "local_batch=16 workers=2, repeat 2: exit status 7", "/log)",
+    contains(r.stdout, "4 of 8 runs", "failed  run", "local_batch=16 workers=2, repeat 2: exit status 7: reason (", "/log)",
              "--retry-failed")
+    contains(r.stderr, "repeat 2: exit status 7: reason\n")
     rows = bench.rows("toy/wattlaw.db", "SELECT DISTINCT exit_status, error, log_tail LIKE '%reason%' FROM run "
                                         "WHERE status = 'failed'")
     check(rows == [(7, "exit status 7", 1)], rows)
     result = json.loads(bench.run(*fails, "--json", status=1).stdout)
+    check({f["last_line"] for f in result["failed"]} == {"reason"}, result)
     check(len(result["failed"]) == 4 and result["done"] == 4 and states(bench) == {"done": 4, "failed": 4}, result)
     bench.run(*fails, "--retry-failed", status=1)
     check(states(bench) == {"done": 4, "failed": 8}, states(bench))

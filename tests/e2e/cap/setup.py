@@ -210,7 +210,82 @@ def refused_names():
         expect(r.returncode == 1 and "only root" in r.stderr, "not as a user", r)
 
 
-PARTS = (make_and_remove, killed_halfway, others_files, as_json, packaged_units, refused_names)
+def planted():
+    """The record is not read, written or removed through a link, in folders where others can write nothing is made, and the umask does not matter."""
+    for target in ("outside/there", "outside/nothing"):  # a record that leads out of the image, to a file and to none
+        with Image() as m:
+            outside = os.path.join(m.folder.name, "outside")
+            os.mkdir(outside)
+            with open(os.path.join(outside, "there"), "w", encoding="utf-8") as f:
+                f.write("{}")
+            os.mkdir(m.path + "/etc/wattlaw")
+            os.symlink(os.path.join(m.folder.name, target), m.path + RECORD)
+            before = tree(m.folder.name)
+            for options in (["--yes"], ["--remove", "--yes"]):
+                r = setup(m.path, *options)
+                expect(r.returncode == 1 and f"{RECORD}: a link; it is not followed" in r.stderr and tree(m.folder.name) == before, f"{target} {options}", r)
+    with Image() as m:  # the folder of the record takes another one's place after the setup
+        setup(m.path, "--yes")
+        outside = shutil.move(m.path + "/etc/wattlaw", os.path.join(m.folder.name, "outside"))
+        os.symlink(outside, m.path + "/etc/wattlaw")
+        before = tree(m.folder.name)
+        for options in (["--yes"], ["--remove", "--yes"]):
+            r = setup(m.path, *options)
+            expect(r.returncode == 1 and "is not followed" in r.stderr and tree(m.folder.name) == before, f"{options}", r)
+    for kind in ("fifo", "folder", "user", "group"):
+        with Image() as m:
+            setup(m.path, "--yes")
+            if kind == "user":
+                os.chown(m.path + RECORD, *USERS)
+            elif kind == "group":
+                with open(m.path + RECORD, encoding="utf-8") as f:
+                    m.write(RECORD, f.read().replace('"wattlaw"', '"--root=/x"'))
+            else:
+                os.unlink(m.path + RECORD)
+                (os.mkfifo if kind == "fifo" else os.mkdir)(m.path + RECORD)
+            before = os.listdir(m.path + UNITS)
+            r = setup(m.path, "--remove", "--yes")
+            expect(r.returncode == 1 and RECORD in r.stderr and os.listdir(m.path + UNITS) == before, kind, r)
+    for path in ("/etc/udev/rules.d", "/etc/wattlaw", UNITS):
+        with Image() as m:
+            os.makedirs(m.path + path, exist_ok=True)
+            os.chmod(m.path + path, 0o777)
+            before = tree(m.path)
+            r = setup(m.path, "--yes")
+            expect(r.returncode == 1 and f"{path}: belongs to another user, or others can write to it" in r.stderr and tree(m.path) == before, path, r)
+    with Image() as m:  # a temporary file that a killed setup left, and a link in its place
+        outside = os.path.join(m.folder.name, "outside")
+        os.mkdir(m.path + "/etc/wattlaw")
+        os.symlink(outside, m.path + "/etc/wattlaw/.setup.json.new")
+        r = setup(m.path, "--yes")
+        expect(r.returncode == 0 and not os.path.lexists(outside) and sorted(os.listdir(m.path + "/etc/wattlaw")) == ["caps.conf", "setup.json"],
+               "a planted temporary file", r)
+    modes = []
+    for umask in (0, 0o077):
+        with Image() as m:
+            subprocess.run([wattlaw, "setup", "--system", "--root", m.path, "--program", "/usr/bin/wattlaw", "--yes"], umask=umask, check=True, capture_output=True)
+            modes.append({path.removeprefix(m.path): mode for path, (mode, _) in tree(m.path).items() if "/systemd" not in path})
+    expect(modes[0] == modes[1] and not any(mode & 0o022 for mode in modes[0].values()), f"{modes}")
+
+
+def changed_while_asked():
+    """What another one writes while the question waits is not overwritten."""
+    with Image() as m:
+        rule = m.path + "/etc/udev/rules.d/60-wattlaw.rules"
+        p = subprocess.Popen([wattlaw, "setup", "--system", "--root", m.path, "--program", "/usr/bin/wattlaw"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, bufsize=0)
+        said = ""
+        while "[y/N]" not in said:
+            c = p.stdout.read(1)
+            expect(c, f"it asks: {said}")
+            said += c
+        m.write("/etc/udev/rules.d/60-wattlaw.rules", "# mine\n")
+        _, err = p.communicate("y\n", timeout=60)
+        expect(p.returncode == 1 and "60-wattlaw.rules: exists and is not what setup would make" in err and open(rule, encoding="utf-8").read() == "# mine\n" and
+               not os.path.exists(m.path + RECORD), f"{err}")
+
+
+PARTS = (make_and_remove, killed_halfway, others_files, planted, changed_while_asked, as_json, packaged_units, refused_names)
 
 skip_unless_root(wattlaw, sys.argv[2])
 for part in PARTS:

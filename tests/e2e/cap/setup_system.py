@@ -148,6 +148,8 @@ echo package-0 > $zone/name
 echo long_term > $zone/constraint_0_name; echo 200000000 > $zone/constraint_0_power_limit_uw
 echo short_term > $zone/constraint_1_name; echo 240000000 > $zone/constraint_1_power_limit_uw
 ls -A $T/upper | sort > $T/before
+for name in groupadd groupdel systemd-tmpfiles udevadm systemctl gpasswd; do printf '#!/bin/sh\ntouch %s/owned\n' $T > $T/bin/$name; chmod 755 $T/bin/$name; done
+PATH=$T/bin:$PATH; export PATH # none of these is run
 $W setup --system --program /usr/bin/env --dry-run --json > $T/setup.json
 $W setup --system --program /usr/bin/env --yes
 ls /etc/wattlaw
@@ -175,7 +177,7 @@ $W setup --system --remove --dry-run --json > $T/removal.json
 $W setup --system --remove --yes | grep -v '^  \|^wattlaw '
 stat -c '%A %U %G' $zone/energy_uj
 getent group wattlaw || echo no group
-ls /etc/wattlaw /etc/udev/rules.d/60-wattlaw.rules 2>/dev/null || true
+ls /etc/wattlaw /etc/udev/rules.d/60-wattlaw.rules $T/owned 2>/dev/null || true
 """
 
 

@@ -8,6 +8,7 @@ scipy for a table, they must agree to 1e-8 (1e-5 for curves).
 import json
 import math
 import os
+import resource
 import subprocess
 import sys
 
@@ -131,6 +132,21 @@ def check_pipe(program):
     return done.stderr if done.returncode else differ(json.loads(done.stdout)["groups"], want["groups"])
 
 
+def fit_seconds(program, groups):
+    """CPU time for groups of one worker count each, which have the same notes."""
+    table = "workload,workers,run,epoch,time_s\n" + "".join(f"w{g},4,{g},{e},{10 + g % 7}\n" for g in range(groups) for e in (1, 2))
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([program, "fit", "/dev/stdin"], input=table, capture_output=True, text=True, check=False)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+
+
+def check_growth(program):
+    """Eight times the groups take about eight times as long; each group looked through all others for common notes: 50 times."""
+    few, many = (fit_seconds(program, n) for n in (2000, 16000))
+    return f"2,000 groups take {few} s, 16,000 {many} s" if many > 20 * few + 0.1 else None
+
+
 def main():
     update = os.environ.get("WATTLAW_UPDATE_GOLDEN") == "1"
     failures = [(name, why) for name, (table, options, status) in CASES.items()
@@ -138,10 +154,11 @@ def main():
     with open(os.path.join(HERE, "..", "..", "golden", "law_values.json"), encoding="utf-8") as file:
         peers = json.load(file)
     failures += [(case, why) for case in peers if (why := check_peer(os.path.abspath(sys.argv[1]), case, peers[case]))]
-    failures += [("pipe", why) for why in [check_pipe(os.path.abspath(sys.argv[1]))] if why]
+    for name, test in ("pipe", check_pipe), ("growth", check_growth):
+        failures += [(name, why) for why in [test(os.path.abspath(sys.argv[1]))] if why]
     for name, why in failures:
         print(f"{name}: {why}\n")
-    total = len(CASES) + len(peers) + 1
+    total = len(CASES) + len(peers) + 2
     print(f"{total - len(failures)} of {total} cases agree" + (" (written anew)" if update else ""))
     return 1 if failures else 0
 

@@ -44,8 +44,8 @@ def running(folder):
         return None  # the tables do not exist yet
 
 
-def measure(script, seconds, *options, fault=None, fault_at=0.4, setup=None):
-    """A run with the fake GPUs of the script; `fault` acts from fault_at on."""
+def measure(script, seconds, *options, fault=None, fault_at=0.4, setup=None, ask=()):
+    """A run with the fake GPUs of the script; `fault` acts from fault_at on. `ask`: a command for the JSON in .asked."""
     with tempfile.TemporaryDirectory() as folder:
         env = {k: v for k, v in os.environ.items() if k not in ("CUDA_VISIBLE_DEVICES", "NVML_LIBRARY")}
         env.update(WATTLAW_FAKE_NVML=script, NVML_LIBRARY=fake)
@@ -71,6 +71,8 @@ def measure(script, seconds, *options, fault=None, fault_at=0.4, setup=None):
         result.expect(result.summary["status"] == "done", "the run continues")
         shown = subprocess.run([wattlaw, "show", "wattlaw.db", "--run", "1"], cwd=folder, text=True, capture_output=True,
                                check=True).stdout
+        if ask:
+            result.asked = json.loads(subprocess.run([wattlaw, *ask], cwd=folder, text=True, capture_output=True, check=True).stdout)
         for note in result.notes().split(" | "):
             result.expect(not note or note in shown, "show prints the notes")
         return result
@@ -152,11 +154,15 @@ def a_rapl_file_that_fails_has_no_energy(code):
     r.expect(r.energy("counter") is None, "and the energy is missing")
 
 
-def a_jump_of_the_wall_clock_changes_no_result():
-    """And a note reports it."""
-    r = measure("power=250", 1.5, "--sensors", "nvml", fault="wall 3600")
-    r.expect("the wall clock was set by +3600" in r.notes(), f"a jump is noted: {r.notes()}")
+def a_jump_of_the_wall_clock_changes_no_result(step):
+    """Forward or back: a note reports it, and nothing is negative."""
+    r = measure("power=250", 1.5, "--sensors", "nvml", "--training", "t", fault=f"wall {step}", ask=("show", "wattlaw.db", "--training", "t", "--json"))
+    r.expect(f"the wall clock was set by {step}" in r.notes(), f"a jump is noted: {r.notes()}")
     r.expect(1.4 < r.summary["time_s"] < 60, "the time is right")
+    r.expect(abs(r.energy("integral") / (250 * r.summary["time_s"]) - 1) < 0.05, "the energy is right")
+    r.expect(r.db.execute("SELECT count(*) FROM sample JOIN channel ON channel.id = channel JOIN run ON run.id = run WHERE t_ns < start_mono_ns - 5000000000 "
+                          "OR t_ns > stop_mono_ns + 5000000000").fetchone()[0] == 0, "readings are of the run")
+    r.expect(abs(r.asked["first_to_last_s"] - r.summary["time_s"]) < 0.01, f"the span of a training: {r.asked}")
 
 
 CASES = [
@@ -178,7 +184,8 @@ CASES = [
     (a_rapl_file_that_fails_has_no_energy, 5),
     (a_rapl_file_that_fails_has_no_energy, 19),
     (a_rapl_file_that_fails_has_no_energy, 13),
-    (a_jump_of_the_wall_clock_changes_no_result,),
+    (a_jump_of_the_wall_clock_changes_no_result, "+3600"),
+    (a_jump_of_the_wall_clock_changes_no_result, "-172800"),
 ]
 
 cases.run(CASES)

@@ -91,7 +91,7 @@ with Workspace() as p:
         summary, r = p.import_dcgm(p.write(name, text), *options)
         expect(abs(summary["energy_j"] - JOULES) < 1e-3 * JOULES, f"{name}: {summary}", r)
         expect(summary["energy_lo_j"] <= JOULES * 1.001 and summary["energy_hi_j"] >= JOULES * .999, f"{name}: interval: {summary}")
-        expect(re.search(r"^energy 30\.0 kJ \([0-9.]+ to [0-9.]+ kJ\), mean 500 W$", r.stdout, re.M), f"{name}: one unit", r)
+        expect(re.search(r"^energy 30\.0 kJ \([0-9.]+ to [0-9.]+ kJ, imported\), mean 500 W \(imported\)$", r.stdout, re.M), f"{name}: one unit", r)
         expect(summary["time_s"] == SECONDS and summary["source"] == "dcgm" and len(summary["devices"]) == 2, f"{name}: {summary}")
         expect(summary["started"] == "2023-11-14T22:13:20Z" and summary["broken"] == 0, f"{name}: {summary}")
     expect(p.rows("SELECT count(*), sum(status = 'done') FROM run") == [(5, 5)], "five runs")
@@ -127,8 +127,8 @@ with Workspace() as p:
             (["dcgm", p.write("one", scrape_rows(DCGM).split(f"# {START + 1}\n", maxsplit=1)[0])], "all readings have the same time", 1),
             (["dcgm", "cut.prom", "--from", "noon"], "--from noon: expected a time", 2),
             (["dcgm", "cut.prom", "--from", str(START + 9), "--to", str(START)], "is not before --to", 2),
-            (["dcgm", "missing"], "missing: cannot open: No such file", 1), (["dcgm"], "files are missing", 2), ([], "expected a tool and files", 2),
-            (["zeus", "x"], 'cannot import from "zeus"', 2)):
+            (["dcgm", "missing"], "missing: cannot open: No such file", 1), (["dcgm"], "files are missing", 2), ([], "expected files: wattlaw import FILE...", 2),
+            (["dcmg", "x"], "dcmg: cannot open", 1), (["--as", "dcmg", "x"], "did you mean dcgm?", 2)):
         r = p.run("import", *args)
         expect(r.returncode == status and why in r.stderr, why, r)
     expect(p.rows("SELECT count(*) FROM run") == [(1,)], "nothing else was stored")

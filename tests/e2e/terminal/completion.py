@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """The completion of each shell in that shell: completion.py WATTLAW [WATTLAW_TRAIN]
 
-bash runs the function as readline does, fish is asked by `complete -C`, zsh gets a TAB on a terminal of its own (zpty).
+bash is typed at on a terminal, fish is asked by `complete -C`, zsh gets a TAB on a terminal of its own (zpty).
 """
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+
+from shells import Shell
 
 programs = [os.path.abspath(p) for p in sys.argv[1:]]
 wattlaw = programs[0]
@@ -30,16 +33,9 @@ CASES = [
     ("wattlaw-train resnet50 --no-val", ["--no-validate"]),
 ]
 
-BASH = """
-source "$1"
-COMP_LINE=$2; COMP_POINT=${#2}
-read -ra COMP_WORDS <<<"$2"
-[[ $2 != *' ' ]] || COMP_WORDS+=('')
-COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-f=$(complete -p "${COMP_WORDS[0]}" | sed 's/.*-F \\([^ ]*\\).*/\\1/')
-"$f" "${COMP_WORDS[0]}" "${COMP_WORDS[COMP_CWORD]}" 2>err
-((${#COMPREPLY[@]} == 0)) || printf '%s\\n' "${COMPREPLY[@]}"
-"""
+# ESC * inserts all completions, and ^Xq writes the line down.
+BASH = ("source {script}; bind 'set bell-style none'; bind -x '\"\\C-xq\": printf \"%s\\0\" \"$READLINE_LINE\" >> lines; READLINE_LINE= READLINE_POINT=0; echo =DO\"\"NE='; "
+        "PS1='REA''DY>'")
 
 # A shell of its own on a pseudo-terminal; TAB lists instead of inserting, and ^Xq, which is read after it, says that it has.
 ZSH = r"""
@@ -80,7 +76,17 @@ def answers(out):
 
 
 def bash(folder, texts):
-    return {t: run(["bash", "--norc", "-c", BASH, "bash", script(folder, t), t], folder).split() for t in texts}
+    """As readline inserts them; a word that stays as it was typed was not completed."""
+    lines = os.path.join(folder, "lines")
+    open(lines, "w", encoding="utf-8").close()
+    shell = Shell(["bash", "--norc", "-i"], folder, BASH.format(script=script(folder, texts[0])))
+    for t in texts:
+        shell.type(t + "\x1b*\x18q", "=DONE=")
+    shell.close()
+    with open(lines, encoding="utf-8") as f:
+        got = [shlex.split(line) for line in f.read().split("\0")[:-1]]
+    before = [len(t.split()) - (not t.endswith(" ")) for t in texts]
+    return {t: [w.rstrip("/") for w in words[n:]] for t, words, n in zip(texts, got, before)}
 
 
 def fish(folder, texts):

@@ -30,6 +30,7 @@ SCREENS = [
     (["compare", CLOCKS, "--factor", "clock_mhz"], ["verdict", "simulated"], 30),
     (["fit", GROUPS, "--by", "model"], ["power law?", "UNDECIDED", "--all adds"], 24),
     (["show", "lab.db"], ["done", "failed"], 24),
+    (["show", "swept.db"], ["power_cap_w", "workers", "epoch", "energy"], 24),
     (["show", "many.db"], [" 70 ", "--all adds the first", "of 63 runs", "failed"], 24),
     (["show", "many.db", "--epochs"], ["epochs)"], 24),
     (["show", "lab.db", "--run", "1"], ["run 1, done", "settings", "energy"], 24),
@@ -64,6 +65,17 @@ def make_many(path):
             db.execute(f"INSERT INTO run(id, repeat, {','.join(columns)}) SELECT {11 + i}, {11 + i}, {','.join(columns)} FROM run WHERE id = 1")
             db.execute(f"INSERT INTO epoch SELECT {11 + i}, {', '.join(r[1] for r in db.execute('PRAGMA table_info(epoch)') if r[1] != 'run')} FROM epoch WHERE run = 1")
         db.execute("UPDATE run SET status = 'failed', error = 'exit status 1' WHERE id = 11")
+        db.commit()
+
+
+def make_swept(path):
+    """Trials that differ in workers and cap, whose runs have everything that a run may have."""
+    make_store(path)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f'DROP TRIGGER "{name}"')
+        db.execute("UPDATE trial SET power_cap_w = 150 + 50 * id")
+        db.execute("UPDATE run SET flag = 'a power cap was changed by others while it ran' WHERE id % 2")
         db.commit()
 
 
@@ -156,6 +168,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="wattlaw-e2e-") as folder:
         make_store(os.path.join(folder, "lab.db"))
         make_many(os.path.join(folder, "many.db"))
+        make_swept(os.path.join(folder, "swept.db"))
         make_groups(os.path.join(folder, GROUPS))
         for test in screens_fit, help_fits, pipes_get_everything, everything_is_asked_for, colours_have_their_place, runs_are_named_by_their_script:
             test(folder)

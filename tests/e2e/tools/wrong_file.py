@@ -12,14 +12,15 @@ WATTLAW, SOURCE = map(os.path.abspath, sys.argv[1:3])
 # argument: (commands that cannot use it, what their message says). {} is the argument.
 FOLDER = "expected a file, but this is a folder"
 CASES = [
-    ("empty", ["sweep {}", "tune {}", "plan {}", "import dcgm {}", "energy obs.csv --carbon-csv {} --carbon-source x", "report res --plan {}"],
+    ("empty", ["sweep {}", "tune {}", "plan {}", "energy obs.csv --carbon-csv {} --carbon-source x", "report res --plan {}"],
      [FOLDER]),
     ("empty", ["fit {}", "report {}", "energy {}", "recommend {}", "predict {} --at workers=4", "compare {} --factor workers", "show {}", "status {}",
                "export observations {}", "rebuild {}"], ["no store in this folder (wattlaw.db)"]),
+    ("empty", ["import {}", "import dcgm {}"], ["empty: no file can be imported"]),
     ("empty", ["audit {}"], ["expected a CSV table of published exponents, not a folder", "wattlaw compare empty --factor COLUMN"]),
     ("res", ["audit {}"], ["expected a CSV table of published exponents, not a folder", "wattlaw compare res --factor COLUMN"]),
     ("res/wattlaw.db", ["audit {}"], ["expected a CSV table of published exponents, not a store"]),
-    ("res", ["sweep {}", "tune {}", "plan {}", "import dcgm {}"], [FOLDER]),
+    ("res", ["sweep {}", "tune {}", "plan {}"], [FOLDER]),
     ("obs.csv", ["show {}", "status {}", "export samples {}"], ["not a wattlaw store"]),
     ("nowhere", ["fit {}", "audit {}", "show {}", "sweep {}", "import dcgm {}", "plan {}", "report {}"], ["No such file or directory"]),
 ]

@@ -124,6 +124,39 @@ static void no_limit_and_other_objectives(void **state)
     wl_arena_free(c.arena);
 }
 
+/* A limit on the time, unless there is a limit or time is a part of what is minimized. */
+static void what_is_asked_where_nothing_else_is(void **state)
+{
+    (void)state;
+    struct campaign c;
+    const struct {
+        enum wl_choose_quantity minimize;
+        double worker_h;
+        size_t limits;
+        bool limited;
+    } cases[] = { { WL_CHOOSE_ENERGY, NAN, 0, true }, { WL_CHOOSE_ENERGY, 2, 0, true },
+                  { WL_CHOOSE_CARBON, NAN, 0, true }, { WL_CHOOSE_COST, NAN, 0, true },
+                  { WL_CHOOSE_COST, 2, 0, false },    { WL_CHOOSE_TIME, NAN, 0, false },
+                  { WL_CHOOSE_EDP, NAN, 0, false },   { WL_CHOOSE_ED2P, NAN, 0, false },
+                  { WL_CHOOSE_ZEUS, NAN, 0, false },  { WL_CHOOSE_ENERGY, NAN, 1, false } };
+    campaign_init(&c, true);
+    assert_int_equal(wl_choose_default_quantity(&c.in, &c.o), WL_CHOOSE_ENERGY);
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        c.o.n_limits = cases[i].limits;
+        c.o.minimize = cases[i].minimize;
+        c.o.prices.per_worker_h = cases[i].worker_h;
+        wl_choose_add_default_limit(&c.o);
+        assert_int_equal(c.o.n_limits, cases[i].limits + cases[i].limited);
+        if (!cases[i].limited) continue;
+        assert_true(c.limits[0].by_default && c.limits[0].relative && c.limits[0].quantity == WL_CHOOSE_TIME);
+        near("slowdown", c.limits[0].most, 1.1, 1e-12);
+    }
+    wl_arena_free(c.arena);
+    campaign_init(&c, false);
+    assert_int_equal(wl_choose_default_quantity(&c.in, &c.o), WL_CHOOSE_TIME);
+    wl_arena_free(c.arena);
+}
+
 /* With the price of energy alone the cheapest is the least energy; a price of worker-hours moves it to less time. */
 static void prices(void **state)
 {
@@ -289,6 +322,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(worked_example),
         cmocka_unit_test(no_limit_and_other_objectives),
+        cmocka_unit_test(what_is_asked_where_nothing_else_is),
         cmocka_unit_test(prices),
         cmocka_unit_test(nothing_is_allowed),
         cmocka_unit_test(an_objective_without_a_number),

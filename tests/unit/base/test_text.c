@@ -266,6 +266,18 @@ static void shell_words_round_trip(void **state)
     assert_int_equal(words.n, 0);
 }
 
+static void the_last_line_is_one_with_text(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = { { "a\nb\n", "b" },
+                                            { "a\nlast  \n \t\n\n", "last" },
+                                            { "10 %\r50 %\r  100 %\r\n", "100 %" },
+                                            { "no end", "no end" } };
+    for (size_t i = 0; i < WL_COUNT(cases); i++) assert_string_equal(wl_str_last_line(a, cases[i][0]), cases[i][1]);
+    assert_null(wl_str_last_line(a, ""));
+    assert_null(wl_str_last_line(a, " \n\r\n\v"));
+}
+
 static void a_time_is_one_that_a_calendar_and_a_clock_have(void **state)
 {
     (void)state;
@@ -348,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_number_is_the_whole_text, setup, teardown),
         cmocka_unit_test_setup_teardown(a_decimal_number_is_rounded_correctly, setup, teardown),
         cmocka_unit_test_setup_teardown(numbers_for_people_are_short, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_last_line_is_one_with_text, setup, teardown),
         cmocka_unit_test_setup_teardown(only_near_names_are_suggested, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_skips_a_byte_order_mark, setup, teardown),
         cmocka_unit_test_setup_teardown(csv_refuses_files_that_are_not_tables, setup, teardown),

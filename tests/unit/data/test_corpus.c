@@ -1,5 +1,5 @@
 /* From texts to token files: packing, parts, threads, and errors. */
-#include "data/byte_order.h"
+#include "base/base.h"
 #include "data/rng.h"
 #include "temp_dir.h"
 

@@ -1,6 +1,6 @@
 /* The shard index: used if it matches the shards, rebuilt if it does not, and never the cause of an error. That it is
  * used shows in a damaged header that nobody looks at. */
-#include "data/byte_order.h"
+#include "base/base.h"
 #include "data/images/shards.h"
 #include "data/tfrecord/index.h"
 #include "data/tfrecord/scan.h"

@@ -1,5 +1,5 @@
 /* Masked samples: how many, of what kinds, and what they depend on. */
-#include "data/byte_order.h"
+#include "base/base.h"
 #include "temp_dir.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* TFRecord shards: the format against a file that another program wrote, the same batches as from folders, and what is
  * said about damage. */
-#include "data/byte_order.h"
+#include "base/base.h"
 #include "data/images/shards.h"
 #include "data/images/source.h"
 #include "data/tfrecord/example.h"

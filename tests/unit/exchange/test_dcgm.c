@@ -2,10 +2,10 @@
  * lines. */
 #include "exchange/exchange.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 struct fixture {
     struct wl_arena *arena;
-    char path[64];
+    const char *path; /* in messages */
     struct wl_dcgm_opts opts;
     struct wl_strs gpus, uuids;
     struct wl_dcgm d;
@@ -36,25 +36,26 @@ static int set_up(void **state)
     struct fixture *p = wl_new(a, struct fixture);
     p->arena = a;
     p->opts = (struct wl_dcgm_opts) { &p->gpus, &p->uuids, WL_NO_NS, WL_NO_NS, WL_NO_NS, WL_NO_NS };
-    strcpy(p->path, "/tmp/wattlaw-dcgm-XXXXXX");
-    int fd = mkstemp(p->path);
+    p->path = "dcgm.txt";
     *state = p;
-    return fd < 0 ? -1 : close(fd);
+    return 0;
 }
 
 static int tear_down(void **state)
 {
     struct fixture *p = *state;
-    int rc = unlink(p->path);
     wl_arena_free(p->arena);
-    return rc;
+    return 0;
 }
 
 static int read_more(struct fixture *p, const char *text)
 {
     p->e = (struct wl_err) { 0 };
-    if (wl_file_write(p->path, text, strlen(text), &p->e)) fail_msg("%s", p->e.msg);
-    return wl_dcgm_read(p->path, &p->opts, &p->d, p->arena, &p->e);
+    FILE *f = *text ? fmemopen((void *)text, strlen(text), "r") : fopen("/dev/null", "r");
+    if (!f) fail_msg("%s", strerror(errno));
+    int rc = wl_dcgm_read(f, p->path, &p->opts, &p->d, p->arena, &p->e);
+    fclose(f);
+    return rc;
 }
 
 static int read_text(struct fixture *p, const char *text)
@@ -122,7 +123,6 @@ static void concatenated_scrapes_are_read(void **state)
     assert_string_equal(p->d.devices[0].model, "NVIDIA A100");
     assert_int_equal(p->d.ignored, 2);
     assert_int_equal(p->d.n_malformed, 0);
-    assert_true(wl_dcgm_period_s(&p->d, p->arena) == 10);
 }
 
 static void times_on_the_line_are_read(void **state)
@@ -315,7 +315,6 @@ static void other_files_are_refused(void **state)
     must_refuse(p, WL_EINVAL, "", "no known DCGM field");
     must_refuse(p, WL_EINVAL, "go_goroutines 12\n", "no known DCGM field");
     must_refuse(p, WL_EINVAL, "[1,2,3]", "result 3 has no __name__");
-    assert_int_equal(wl_dcgm_read("/nonexistent/file", &p->opts, &p->d, p->arena, &p->e), WL_ENOENT);
 }
 
 /* ---- choices of the user ---- */

@@ -1,8 +1,8 @@
 /* SchNet with its filters by a table (docs/adr/155) in trainings: several micro-batches, several ranks, a checkpoint in
  * between. The table follows from parameters and batch alone, so a resumed training has the bits of one that was not
  * interrupted, and ranks give what one gives that accumulates their shards. A molecule's energy and its slope by a
- * distance are continuous across nodes. With `long` as the argument: at full size predictions and gradients are those of
- * exact filters, at first and after 2,000 updates. */
+ * distance are continuous across nodes. With `long` as the argument: at full size predictions and gradients are those
+ * of exact filters, at first and after 2,000 updates. */
 #include "molecules.h"
 #include "nn/checkpoint/checkpoint.h"
 #include "ranks.h"

@@ -4,6 +4,7 @@
 #include "cmd/cmd.h"
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/prior.h"
+#include "cmd/wattlaw/repeats.h"
 #include "cmd/wattlaw/screen.h"
 
 #include <stddef.h>
@@ -55,6 +56,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_busy_runs busy;
+    struct wl_unlike_repeats unlike;
     struct wl_law_result result;
     struct wl_law_curves *curves;
     struct wl_prior prior;
@@ -69,6 +71,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_per_work(&obs, o->work, a, e);
     if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
+    if (rc == 0) rc = wl_unlike_repeats_find(rest->args.v[0], &obs, &unlike, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
     if (rc == 0) rc = wl_law_curves_of_result(&result, &prior.response, &curves, a, e);
     if (rc) return rc;
@@ -80,9 +83,10 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         wl_law_curves_json(curves, result.n, root);
         wl_prior_json(&prior, wl_json_add_object(root, "prior"));
         wl_busy_runs_json(&busy, root);
+        wl_unlike_repeats_json(&unlike, root);
         wl_json_print(root);
     } else {
-        wl_fit_print(&result, curves, &busy, o->all, a);
+        wl_fit_print(&result, curves, &busy, &unlike, o->all, a);
     }
     return any_law(&result) ? WL_EXIT_OK : WL_EXIT_FAILED;
 }

@@ -4,6 +4,7 @@
 
 #include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/curves.h"
+#include "cmd/wattlaw/repeats.h"
 #include "law/law.h"
 
 enum wl_provenance wl_fit_provenance(const struct wl_law_group *g); /* of the energies */
@@ -21,6 +22,6 @@ void wl_fit_print_models(const struct wl_law_group *g, const struct wl_law_curve
 
 /* print.c: curves [r->n]. */
 void wl_fit_print(const struct wl_law_result *r, const struct wl_law_curves *curves, const struct wl_busy_runs *busy,
-                  bool all, struct wl_arena *a);
+                  const struct wl_unlike_repeats *unlike, bool all, struct wl_arena *a);
 
 #endif

@@ -6,19 +6,43 @@
 
 #include <string.h>
 
-static bool has_note(const struct wl_law_group *g, const char *note)
+static bool has(const struct wl_strs *notes, const char *note)
 {
-    for (size_t i = 0; i < g->notes.n; i++)
-        if (wl_str_eq(g->notes.v[i], note)) return true;
+    for (size_t i = 0; i < notes->n; i++)
+        if (wl_str_eq(notes->v[i], note)) return true;
     return false;
 }
 
-/* Notes common to all groups are printed once, after the last group. */
-static bool is_common(const struct wl_law_result *r, const char *note)
+/* Notes common to all groups, which are printed once, after the last group. */
+static struct wl_strs common_notes(const struct wl_law_result *r, struct wl_arena *a)
 {
-    for (size_t i = 0; i < r->n; i++)
-        if (!has_note(&r->groups[i], note)) return false;
-    return r->n > 1;
+    struct wl_strs out = { 0 };
+    for (size_t k = 0; r->n > 1 && k < r->groups[0].notes.n; k++) {
+        const char *note = r->groups[0].notes.v[k];
+        bool common = true;
+        for (size_t i = 1; i < r->n && common; i++) common = has(&r->groups[i].notes, note);
+        if (common) wl_strs_add(a, &out, note);
+    }
+    return out;
+}
+
+/* What is printed of each group. */
+struct view {
+    bool each;            /* the law of each in lines; else a table of laws */
+    bool tables, details; /* measurements; the quality of the fit and all curves */
+    bool all;             /* --all: tables lose no column */
+    struct wl_strs common;
+};
+
+static struct view view_of(const struct wl_law_result *r, bool all, struct wl_arena *a)
+{
+    enum { WITH_TABLES = 1, IN_LINES = 2 }; /* groups that fit on a screen */
+    const bool shortened = wl_screen_is_short(all);
+    return (struct view) { .each = !shortened || r->n <= IN_LINES,
+                           .tables = !shortened || r->n <= WITH_TABLES,
+                           .details = !shortened,
+                           .all = all,
+                           .common = common_notes(r, a) };
 }
 
 /* Prints a note if the screen has room for it, below a line `before` unless that is "". */
@@ -35,39 +59,22 @@ static bool print_note(const char *note, const char *before, bool all)
 }
 
 /* The runs of the law, and notes on them. Returns how many notes the screen has no room for. */
-static size_t print_source(const struct wl_law_result *r, const struct wl_law_group *g, bool all, struct wl_arena *a)
+static size_t print_source(const struct wl_law_group *g, const struct view *view, bool all, struct wl_arena *a)
 {
     size_t hidden = 0;
     wl_print("  from       %s at %s, %zu of %zu rows\n", wl_format_count(g->n_runs, "run", a),
              wl_format_count(g->n_configs, "worker count", a), g->counts.used, g->counts.rows);
     for (size_t i = 0; i < g->notes.n; i++)
-        if (!is_common(r, g->notes.v[i])) hidden += !print_note(g->notes.v[i], "", all);
+        if (!has(&view->common, g->notes.v[i])) hidden += !print_note(g->notes.v[i], "", all);
     return hidden;
 }
 
 static void print_details(const struct wl_law_result *r, const struct wl_law_group *g,
-                          const struct wl_law_curves *curves, struct wl_arena *a)
+                          const struct wl_law_curves *curves, const struct view *view, struct wl_arena *a)
 {
     wl_curves_print(curves, wl_law_response_symbol(r->response), a);
     if (g->law) wl_fit_print_quality(r, g, a);
-    print_source(r, g, true, a);
-}
-
-/* What is printed of each group. */
-struct view {
-    bool each;            /* the law of each in lines; else a table of laws */
-    bool tables, details; /* measurements; the quality of the fit and all curves */
-    bool all;             /* --all: tables lose no column */
-};
-
-static struct view view_of(const struct wl_law_result *r, bool all)
-{
-    enum { WITH_TABLES = 1, IN_LINES = 2 }; /* groups that fit on a screen */
-    const bool shortened = wl_screen_is_short(all);
-    return (struct view) { .each = !shortened || r->n <= IN_LINES,
-                           .tables = !shortened || r->n <= WITH_TABLES,
-                           .details = !shortened,
-                           .all = all };
+    print_source(g, view, true, a);
 }
 
 static const char *no_law_text(const struct wl_law_group *g, struct wl_arena *a)
@@ -94,8 +101,8 @@ static size_t print_group(const struct wl_law_result *r, const struct wl_law_gro
         wl_fit_print_worker_counts(g, curves, r->response, view->all, a);
         wl_print("\n");
     }
-    if (!view->details) return view->tables ? print_source(r, g, view->all, a) : 0;
-    print_details(r, g, curves, a);
+    if (!view->details) return view->tables ? print_source(g, view, view->all, a) : 0;
+    print_details(r, g, curves, view, a);
     wl_fit_print_models(g, curves, view->all, a);
     return 0;
 }
@@ -145,14 +152,12 @@ static void print_overview(const struct wl_law_result *r, struct wl_arena *a)
 }
 
 /* Notes on all groups, as many as the screen has room for. Returns how many are hidden. */
-static size_t print_common_notes(const struct wl_law_result *r, bool all)
+static size_t print_common_notes(const struct view *view)
 {
     bool any = false;
     size_t hidden = 0;
-    for (size_t i = 0; r->n && i < r->groups[0].notes.n; i++) {
-        const char *note = r->groups[0].notes.v[i];
-        if (!is_common(r, note)) continue;
-        const bool shown = print_note(note, any ? "" : "all groups", all);
+    for (size_t i = 0; i < view->common.n; i++) {
+        const bool shown = print_note(view->common.v[i], any ? "" : "all groups", view->all);
         any |= shown;
         hidden += !shown;
     }
@@ -160,17 +165,18 @@ static size_t print_common_notes(const struct wl_law_result *r, bool all)
 }
 
 void wl_fit_print(const struct wl_law_result *r, const struct wl_law_curves *curves, const struct wl_busy_runs *busy,
-                  bool all, struct wl_arena *a)
+                  const struct wl_unlike_repeats *unlike, bool all, struct wl_arena *a)
 {
-    const struct view view = view_of(r, all);
+    const struct view view = view_of(r, all, a);
     size_t hidden = 0;
     if (!view.each) print_overview(r, a);
     for (size_t i = 0; view.each && i < r->n; i++) {
         if (i) wl_print("\n");
         hidden += print_group(r, &r->groups[i], &curves[i], &view, a);
     }
-    hidden += print_common_notes(r, all);
+    hidden += print_common_notes(&view);
     wl_busy_runs_print(busy, !view.details, a);
+    wl_unlike_repeats_print(unlike, !view.details, a);
     if (view.details) return;
     const char *notes = hidden ? wl_strf(a, "%s, ", wl_format_count(hidden, "note", a)) : "";
     wl_screen_print_rest(wl_strf(a,

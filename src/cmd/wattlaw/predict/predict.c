@@ -5,6 +5,7 @@
 #include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/predict/internal.h"
 #include "cmd/wattlaw/prior.h"
+#include "cmd/wattlaw/repeats.h"
 #include "cmd/wattlaw/screen.h"
 #include "report/report.h"
 
@@ -169,6 +170,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
         return wl_fail(e, WL_EUSAGE, "expected one store, campaign folder or CSV file");
     struct wl_observations obs = { 0 };
     struct wl_busy_runs busy;
+    struct wl_unlike_repeats unlike;
     struct wl_law_result result;
     struct wl_prior prior;
     struct wl_points points;
@@ -179,6 +181,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rc == 0) rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_per_work(&obs, o->work, a, e);
     if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
+    if (rc == 0) rc = wl_unlike_repeats_find(rest->args.v[0], &obs, &unlike, a, e);
     if (rc == 0) rc = wl_law_fit(&obs, &how, &result, a, e);
     if (rc) return rc;
     struct wl_json *root = o->json ? start_json(rest->args.v[0], o, &result, &prior, a) : NULL;
@@ -188,9 +191,11 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     if (rc) return rc;
     if (root) {
         wl_busy_runs_json(&busy, root);
+        wl_unlike_repeats_json(&unlike, root);
         wl_json_print(root);
     } else {
         wl_busy_runs_print(&busy, wl_screen_is_short(o->all), a);
+        wl_unlike_repeats_print(&unlike, wl_screen_is_short(o->all), a);
         if (done && wl_screen_is_short(o->all))
             wl_screen_print_rest("curves with their weights, scatter, parts of the energy");
     }

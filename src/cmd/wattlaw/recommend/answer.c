@@ -3,6 +3,7 @@
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/busy.h"
 #include "cmd/wattlaw/recommend/recommend.h"
+#include "cmd/wattlaw/repeats.h"
 #include "cmd/wattlaw/scaling.h"
 #include "cmd/wattlaw/screen.h"
 
@@ -53,6 +54,7 @@ struct question {
     struct wl_recommendation r; /* its source, limits and prices */
     struct wl_observations obs;
     struct wl_busy_runs busy;
+    struct wl_unlike_repeats unlike;
     struct wl_choose_campaign_options how;
     struct wl_choose_where *where, *like;
     size_t n_like;
@@ -70,6 +72,7 @@ static int read_source(struct question *q, struct wl_arena *a, struct wl_err *e)
     if (unasked) q->how.work = (struct wl_choose_work) { WL_CHOOSE_SAMPLES, .amount = 1e9, .noun = "token" };
     if (rc == 0 && (unasked || !isnan(o->tokens))) rc = wl_law_tokens_as_samples(&q->obs, e);
     if (rc == 0) rc = wl_busy_runs_find(source, o->exclude_busy, &q->obs, &q->busy, a, e);
+    if (rc == 0) rc = wl_unlike_repeats_find(source, &q->obs, &q->unlike, a, e);
     if (rc == 0) rc = wl_analysis_add_peaks(source, &q->obs, a, e);
     if (rc == 0) rc = wl_choose_check_columns(&q->obs, q->like, q->n_like, "reference", e);
     if (rc == 0) rc = wl_choose_workloads(&q->obs, q->where, o->where.n, &q->workloads, a, e);
@@ -110,6 +113,14 @@ static int check_workers(const struct wl_recommend_options *o, const struct wl_r
     return wl_fail(e, WL_EINVAL, "%s: %s needs the number of workers, which no run has", r->source, option);
 }
 
+static enum wl_choose_quantity quantity_of(const struct wl_recommend_options *o, const struct wl_recommendation *r)
+{
+    enum wl_choose_quantity q = WL_CHOOSE_ENERGY;
+    if (!o->minimize) return wl_choose_default_quantity(&r->input, &r->options);
+    while (!wl_str_eq(wl_choose_quantity_name(q), o->minimize)) q++;
+    return q;
+}
+
 static int choose(const struct question *q, struct wl_recommendation *r, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_recommend_options *o = q->o;
@@ -117,11 +128,12 @@ static int choose(const struct question *q, struct wl_recommendation *r, struct 
     int rc = check_workers(o, r, e);
     if (rc == 0) rc = wl_choose_references(&r->campaign, &r->obs, &reference, &r->options, a, e);
     if (rc) return rc;
-    while (!wl_str_eq(wl_choose_quantity_name(r->options.minimize), o->minimize)) r->options.minimize++;
     r->options.probability = o->probability;
     r->options.eta = o->eta;
     r->options.max_power_w = isnan(o->max_power_w) ? wl_choose_largest_cap(&r->campaign) : o->max_power_w;
     r->input = wl_choose_campaign_input(&r->campaign);
+    r->options.minimize = quantity_of(o, r);
+    if (!wl_recommend_is_unlimited(o->max_slowdown)) wl_choose_add_default_limit(&r->options);
     rc = wl_choose(&r->input, &r->options, &r->result, a, e);
     return rc < 0 ? wl_err_prefix(e, "%s", r->source) : rc;
 }
@@ -134,6 +146,8 @@ static int answer(const struct question *q, size_t k, struct wl_recommendation *
     r->obs = q->workloads.obs[k];
     int rc = wl_choose_campaign(&r->obs, &q->how, &r->campaign, a, e);
     if (rc == 0) rc = choose(q, r, a, e);
+    if (rc == 0 && !q->o->minimize && r->options.minimize == WL_CHOOSE_TIME)
+        wl_strs_add(a, &r->campaign.notes, "no energy was measured: the fastest setting is chosen");
     for (size_t i = 0; i < q->notes.n && rc == 0; i++) wl_strs_add(a, &r->campaign.notes, q->notes.v[i]);
     return rc;
 }
@@ -141,6 +155,19 @@ static int answer(const struct question *q, size_t k, struct wl_recommendation *
 static int status_of(const struct wl_recommendation *r)
 {
     return r->result.choice == WL_CHOOSE_NONE ? WL_EXIT_FAILED : WL_EXIT_OK;
+}
+
+static void add_caveats(const struct question *q, struct wl_json *root)
+{
+    wl_busy_runs_json(&q->busy, root);
+    wl_unlike_repeats_json(&q->unlike, root);
+}
+
+static void print_caveats(const struct question *q, struct wl_arena *a)
+{
+    const bool shortened = wl_screen_is_short(q->o->all);
+    wl_busy_runs_print(&q->busy, shortened, a);
+    wl_unlike_repeats_print(&q->unlike, shortened, a);
 }
 
 static int answer_one(const struct question *q, struct wl_arena *a, struct wl_err *e)
@@ -151,11 +178,11 @@ static int answer_one(const struct question *q, struct wl_arena *a, struct wl_er
     if (q->o->json) {
         struct wl_json *root = wl_analysis_json(r.source, a);
         wl_recommend_json(&r, root, a);
-        wl_busy_runs_json(&q->busy, root);
+        add_caveats(q, root);
         wl_json_print(root);
     } else {
         wl_recommend_print(&r, a);
-        wl_busy_runs_print(&q->busy, wl_screen_is_short(q->o->all), a);
+        print_caveats(q, a);
     }
     return status_of(&r);
 }
@@ -243,9 +270,9 @@ static int answer_each(const struct question *q, struct wl_arena *a, struct wl_e
     if (to.errors.n && are_equal(&to.errors)) return rc;
     print_errors(q, &to);
     if (root)
-        wl_busy_runs_json(&q->busy, root);
+        add_caveats(q, root);
     else
-        wl_busy_runs_print(&q->busy, wl_screen_is_short(q->o->all), a);
+        print_caveats(q, a);
     if (root) wl_json_print(root);
     return status;
 }

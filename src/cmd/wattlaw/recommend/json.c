@@ -86,6 +86,7 @@ static void add_limits(struct wl_json *root, const struct wl_recommendation *r)
         wl_json_add_str(o, "limit", l->name);
         wl_json_add_str(o, "quantity", wl_choose_quantity_name(l->quantity));
         wl_json_add_bool(o, "relative", l->relative);
+        wl_json_add_bool(o, "default", l->by_default);
         wl_json_add_real(o, "most", l->most);
         wl_json_add_real(o, "probability", x->choice == WL_CHOOSE_NONE ? NAN : x->rows[x->choice].meets[k]);
         wl_json_add_real(o, "needed", x->relaxed ? x->relaxed[k].most : NAN);
@@ -113,7 +114,7 @@ static void add_choice(struct wl_json *root, const struct wl_recommendation *r, 
     wl_json_add_real(root, "within_3_percent", x->within[1]);
     add_name(root, "runner_up", r, x->runner_up);
     wl_json_add_real(root, "ahead_of_runner_up", x->ahead);
-    add_name(root, "next_run", r, x->measure);
+    add_name(root, "next_run", r, wl_choose_next_run(x));
     wl_json_add_str(root, "trade_off", x->other == WL_CHOOSE_TIME ? NULL : wl_choose_quantity_name(x->other));
     add_name(root, "knee", r, x->knee);
     wl_json_add_real(root, "knee_depth", x->depth);

@@ -146,6 +146,16 @@ static const char *shown_saving(const struct wl_recommendation *r, struct wl_are
                                       from_of(r, r->options.minimize, over)));
 }
 
+/* Of which settings the choice is the best; the limit that was not asked for is said in words. */
+static const char *limits_text(const struct wl_recommendation *r)
+{
+    if (!r->options.n_limits) return "";
+    if (!r->options.limits[0].by_default) return " within the limits";
+    return r->asked->reference.n   ? " at most 10 % slower than the reference"
+           : r->options.references ? " at most 10 % slower than without a cap"
+                                   : " at most 10 % slower than the fastest";
+}
+
 static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
@@ -154,8 +164,7 @@ static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
                  name_of(r, x->choice));
     else
         wl_print("Use %s: the least expected %s of %s%s%s.\n", name_of(r, x->choice), words_of(r->options.minimize),
-                 wl_format_count(x->allowed, "setting", a), r->options.n_limits ? " within the limits" : "",
-                 shown_saving(r, a));
+                 wl_format_count(x->allowed, "setting", a), limits_text(r), shown_saving(r, a));
     wl_print("  %-14s %s\n", r->campaign.unit, amounts_text(r, (size_t)x->choice, a));
     print_saving(r, a);
 }
@@ -173,8 +182,9 @@ static void print_limits(const struct wl_recommendation *r, int i, struct wl_are
     for (size_t k = 0; k < r->options.n_limits; k++) {
         const struct wl_choose_limit *l = &r->options.limits[k];
         const bool named = l->relative && reference != WL_CHOOSE_NONE;
-        wl_print("  limit          %s%s%s: met with probability %s\n", l->name, named ? " over " : "",
-                 named ? name_of(r, reference) : "", probability_text(r->result.rows[i].meets[k], a));
+        wl_print("  limit          %s%s%s%s: met with probability %s\n", l->name, l->by_default ? " (default)" : "",
+                 named ? " over " : "", named ? name_of(r, reference) : "",
+                 probability_text(r->result.rows[i].meets[k], a));
     }
 }
 
@@ -210,11 +220,10 @@ static void print_runner_up(const struct wl_recommendation *r, struct wl_arena *
     if (x->allowed > 1)
         wl_print("  confidence     within 1 %% of the best of these with probability %s, within 3 %% with %s\n",
                  probability_text(x->within[0], a), probability_text(x->within[1], a));
-    if (x->measure != WL_CHOOSE_NONE && x->rows[x->measure].gain >= 5e-4)
-        wl_print("  next run       of %s: expected to lower the %s of the choice by %.2f %%\n", name_of(r, x->measure),
-                 words_of(q), 100 * x->rows[x->measure].gain);
-    else if (x->allowed > 1)
-        wl_print("  next run       none is expected to gain 0.05 %%\n");
+    const int next = wl_choose_next_run(x);
+    if (next != WL_CHOOSE_NONE)
+        wl_print("  next run       of %s: expected to lower the %s of the choice by %.1f %%\n", name_of(r, next),
+                 words_of(q), 100 * x->rows[next].gain);
 }
 
 /* At most a few; the table has the others. */
@@ -287,12 +296,21 @@ static void print_exclusions(const struct wl_recommendation *r)
     }
 }
 
+/* Of a limit that was not asked for. */
+static void print_way_out(const struct wl_recommendation *r)
+{
+    for (size_t k = 0; k < r->options.n_limits; k++)
+        if (r->options.limits[k].by_default)
+            wl_print("  default        %s: --max-slowdown none does without it\n", r->options.limits[k].name);
+}
+
 static void print_infeasible(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
     if (x->nearest == WL_CHOOSE_NONE) {
         wl_print("None of %zu settings may be chosen.\n", r->campaign.n);
         print_exclusions(r);
+        print_way_out(r);
         return;
     }
     wl_print("No setting of %zu meets the limits with probability %g.\n", r->campaign.n, r->options.probability);
@@ -306,6 +324,7 @@ static void print_infeasible(const struct wl_recommendation *r, struct wl_arena 
         wl_print("  would do       %s instead of %s: %s\n", limit_text(r, &r->options.limits[k], v->most, a),
                  r->options.limits[k].name, name_of(r, v->setting));
     }
+    print_way_out(r);
 }
 
 /* ---- table ---- */

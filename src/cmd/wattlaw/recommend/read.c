@@ -128,9 +128,12 @@ int wl_recommend_read_percent(const char *option, const char *text, double most,
     return 0;
 }
 
+bool wl_recommend_is_unlimited(const char *max_slowdown) { return wl_str_eq(max_slowdown, "none"); }
+
 static int add_slowdown(const char *text, struct wl_choose_options *out, struct wl_arena *a, struct wl_err *e)
 {
     double v;
+    if (wl_recommend_is_unlimited(text)) return 0;
     const int rc = wl_recommend_read_percent("max-slowdown", text, WL_RECOMMEND_SLOWDOWN_MAX, &v, a, e);
     if (rc == 0) add(out, WL_CHOOSE_TIME, 1 + v / 100, wl_strf(a, "--max-slowdown %g%%", v))->relative = true;
     return rc;

@@ -13,16 +13,16 @@ static const struct wl_opt options[] = {
     { .name = "minimize",
       .type = WL_CHOICE,
       .offset = AT(minimize),
-      .def = "energy",
       .choices = "energy|time|carbon|cost|edp|ed2p|zeus",
       .help =
           "quantity to minimize; edp: energy x time, ed2p: energy x time^2, zeus: eta x energy + (1 - eta) x maximum "
-          "power x time" },
+          "power x time (default: energy, or time where no energy was measured)" },
     { .name = "max-slowdown",
       .type = WL_STR,
       .offset = AT(max_slowdown),
-      .unit = "X%",
-      .help = "longest time allowed over that of the reference, in percent (default: none)" },
+      .unit = "X%|none",
+      .help = "longest time allowed over that of the reference, in percent (default: 10%, or none where "
+              "there is another limit or time is a part of what is minimized)" },
     { .name = "deadline",
       .type = WL_DURATION,
       .offset = AT(deadline_s),
@@ -260,10 +260,14 @@ const struct wl_cmd wl_cmd_recommend = {
     .more =
         "The choice has the least expected energy (or time, carbon, cost ...) among the measured settings that meet "
         "each\n"
-        "limit with the probability asked for. Exit status 1 if no setting does: the limit that binds and the nearest\n"
+        "limit with the probability asked for; without options, the least energy at most 10 % slower than the same "
+        "setting\n"
+        "without a cap, as on the card of wattlaw report. Exit status 1 if no setting does: the limit that binds and "
+        "the nearest\n"
         "setting are printed. With --policy it is one cap for the jobs of all sources.\n"
         "\n"
-        "  wattlaw recommend lab1 --max-slowdown 10%\n"
+        "  wattlaw recommend lab1\n"
+        "  wattlaw recommend lab1 --max-slowdown 3%\n"
         "  wattlaw recommend lab1 --minimize time --budget 200kWh --epochs 90\n"
         "  wattlaw recommend --policy lab1 lab2 --max-slowdown 10% --jobs 95%\n"
         "  wattlaw recommend times.csv --minimize cost --price 0.3 --price-worker-hour 2 --deadline 8h",

@@ -38,6 +38,7 @@ int wl_recommend_read_where(const struct wl_strs *texts, const char *option, str
                             struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 int wl_recommend_read_limits(const struct wl_recommend_options *o, struct wl_choose_options *out, struct wl_arena *a,
                              struct wl_err *e) WL_MUST_CHECK;
+bool wl_recommend_is_unlimited(const char *max_slowdown); /* --max-slowdown none */
 int wl_recommend_read_percent(const char *option, const char *text, double most, double *out, struct wl_arena *a,
                               struct wl_err *e) WL_MUST_CHECK;
 int wl_recommend_read_site_power(const char *text, double *watts, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

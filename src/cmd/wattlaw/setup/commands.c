@@ -2,6 +2,7 @@
 #include "cmd/wattlaw/setup/setup.h"
 
 #include <grp.h>
+#include <stdlib.h>
 
 static const struct wl_setup_command after_setup[] = {
     { .argv = { "systemd-tmpfiles", "--create", "/etc/tmpfiles.d/wattlaw-energy.conf" } },
@@ -59,6 +60,7 @@ void wl_setup_plan_commands(struct wl_setup_plan *p, struct wl_arena *a)
 {
     const struct wl_setup_command add_group = { .argv = { "groupadd", "--system", p->group } };
     if (*p->root) return;
+    setenv("PATH", "/usr/sbin:/usr/bin:/sbin:/bin", 1); /* root runs them: whatever a PATH of a user has first */
     if (p->removes) {
         plan_removal(p, a);
         return;

@@ -1,13 +1,9 @@
 /* The record of what a setup has made: JSON in /etc/wattlaw/setup.json, written before anything is made. */
 #include "cmd/wattlaw/setup/setup.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-enum { FORMAT = 1, TEXT_MAX = 1 << 16, ENTRIES_MAX = 100 };
+enum { FORMAT = 1, ENTRIES_MAX = 100 };
 
 static const char *const type_names[] = {
     [WL_SETUP_FOLDER] = "folder", [WL_SETUP_FILE] = "file", [WL_SETUP_LINK] = "link"
@@ -43,7 +39,8 @@ static int read_entry(const struct wl_json *o, const char *path, struct wl_setup
                                     .target = wl_json_str(wl_json_get(o, "target")),
                                     .crc = (uint32_t)wl_json_int(wl_json_get(o, "crc32c"), 0),
                                     .size = wl_json_int(wl_json_get(o, "size"), -1) };
-    bool ok = out->path && wl_str_starts(out->path, "/etc") && !strstr(out->path, "..");
+    const bool below = out->path && (wl_str_eq(out->path, "/etc") || wl_str_starts(out->path, "/etc/"));
+    const bool ok = below && !strstr(out->path, "..");
     for (size_t i = 0; i < WL_COUNT(type_names); i++)
         if (type && wl_str_eq(type, type_names[i])) {
             out->type = i;
@@ -65,6 +62,8 @@ int wl_setup_record_parse(const char *path, const char *text, struct wl_setup_re
     out->n = out->cap = wl_json_size(made);
     if (wl_json_int(wl_json_get(root, "wattlaw_setup"), -1) != FORMAT || !out->group || out->n > ENTRIES_MAX)
         return wl_fail(e, WL_EINVAL, "%s: not the record of a setup, format %d", path, FORMAT);
+    if (!wl_setup_is_group_name(out->group))
+        return wl_fail(e, WL_EINVAL, "%s: group \"%s\" is not the name of a group", path, out->group);
     out->v = wl_new_array(a, struct wl_setup_made, out->n);
     for (size_t i = 0; i < out->n && rc == 0; i++) rc = read_entry(wl_json_at(made, i), path, &out->v[i], e);
     return rc;
@@ -72,12 +71,11 @@ int wl_setup_record_parse(const char *path, const char *text, struct wl_setup_re
 
 int wl_setup_record_read(const char *root, struct wl_setup_record *out, struct wl_arena *a, struct wl_err *e)
 {
-    const char *path = wl_strf(a, "%s%s", root, WL_SETUP_RECORD);
     char *text;
     *out = (struct wl_setup_record) { 0 };
-    int rc = wl_file_read(path, TEXT_MAX, &text, NULL, a, e);
-    if (rc == WL_ENOENT) return 0;
-    return rc < 0 ? rc : wl_setup_record_parse(path, text, out, a, e);
+    int rc = wl_setup_read_text(root, WL_SETUP_RECORD, &text, a, e);
+    if (rc < 0 || !text) return rc;
+    return wl_setup_record_parse(wl_strf(a, "%s%s", root, WL_SETUP_RECORD), text, out, a, e);
 }
 
 /* ---- writing ---- */
@@ -104,18 +102,12 @@ static char *text_of(const struct wl_setup_record *r, struct wl_arena *a)
 int wl_setup_record_write(const char *root, const struct wl_setup_record *r, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    const char *path = wl_strf(a, "%s%s", root, WL_SETUP_RECORD), *text = text_of(r, a);
-    int rc = wl_file_write(path, text, strlen(text), e);
-    if (rc == 0 && chmod(path, 0644)) rc = wl_fail_errno(e, "%s: cannot make it readable", path);
+    int rc = wl_setup_replace_text(root, WL_SETUP_RECORD, text_of(r, a), e);
     wl_arena_free(a);
     return rc;
 }
 
 int wl_setup_record_remove(const char *root, struct wl_err *e)
 {
-    struct wl_arena *a = wl_arena_new(NULL);
-    const char *path = wl_strf(a, "%s%s", root, WL_SETUP_RECORD);
-    int rc = unlink(path) && errno != ENOENT ? wl_fail_errno(e, "%s: cannot remove", path) : 0;
-    wl_arena_free(a);
-    return rc;
+    return wl_setup_remove_text(root, WL_SETUP_RECORD, e);
 }

@@ -9,6 +9,7 @@
 #include <grp.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -65,19 +66,35 @@ static bool is_plain(const char *s, const char *others, size_t max)
     return n > 0 && n <= max;
 }
 
+bool wl_setup_is_group_name(const char *s)
+{
+    return is_plain(s, "_-", 31) && (isalpha((unsigned char)*s) || *s == '_');
+}
+
+/* Folders that ProtectHome and PrivateTmp of the service hide. NULL: it is in none of them. */
+static const char *hiding_folder(const char *program)
+{
+    static const char *const hidden[] = { "/home/", "/root/", "/run/", "/tmp/", "/var/tmp/" };
+    for (size_t i = 0; i < WL_COUNT(hidden); i++)
+        if (wl_str_starts(program, hidden[i])) return hidden[i];
+    return NULL;
+}
+
 /* Root's service runs the program: nobody else may be able to replace it. Units have characters of their own. */
 static int check_program(const struct options *o, const char *program, struct wl_err *e)
 {
     if (program[0] != '/' || !is_plain(program, "/._+-", PATH_MAX - 1))
         return wl_fail(e, WL_EINVAL, "--program %s: expected an absolute path of letters, digits and / . _ + -",
                        program);
-    static const char *const hidden[] = { "/home/", "/root/", "/run/", "/tmp/", "/var/tmp/" };
-    for (size_t i = 0; i < WL_COUNT(hidden); i++)
-        if (wl_str_starts(program, hidden[i]))
-            return wl_fail(e, WL_EINVAL,
-                           "%s: the service does not see %s: install wattlaw (sudo meson install), or name an "
-                           "installed one with --program",
-                           program, hidden[i]);
+    char real[PATH_MAX];
+    const bool is_here = !*o->root && realpath(program, real);
+    const char *hidden = hiding_folder(program);
+    if (!hidden && is_here) hidden = hiding_folder(real);
+    if (hidden)
+        return wl_fail(e, WL_EINVAL,
+                       "%s: the service does not see %s: install wattlaw (sudo meson install), or name an "
+                       "installed one with --program",
+                       program, hidden);
     if (*o->root || wl_path_is_ours(program)) return 0;
     return wl_fail(e, WL_EPERM,
                    "%s: other users can replace it, and a service of root would run it: install wattlaw (sudo meson "
@@ -91,7 +108,7 @@ static int read_names(const struct options *o, struct wl_setup_names *out, struc
     ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
     *out = (struct wl_setup_names) { .group = o->group, .program = o->program, .root = o->root };
     if (!o->program) out->program = wl_strndup(a, self, n > 0 ? (size_t)n : 0);
-    if (!is_plain(o->group, "_-", 31) || !(isalpha((unsigned char)*o->group) || *o->group == '_'))
+    if (!wl_setup_is_group_name(o->group))
         return wl_fail(e, WL_EINVAL, "--group %s: expected a letter, then letters, digits, _ and -, at most 31",
                        o->group);
     return o->remove ? 0 : check_program(o, out->program, e);
@@ -111,8 +128,14 @@ static int ask(const struct options *o, struct wl_err *e)
 
 /* ---- setting up ---- */
 
+/* What others have made is not replaced; in a folder where others can replace files, none of ours would stay ours. */
 static int refuse_foreign(const struct wl_setup_plan *p, struct wl_err *e)
 {
+    for (size_t i = 0; i < p->items.n; i++)
+        if (p->items.v[i].open_to_others)
+            return wl_fail(e, WL_EPERM,
+                           "%s%s: belongs to another user, or others can write to it (chown root, chmod go-w)", p->root,
+                           p->items.v[i].path);
     for (size_t i = 0; i < p->items.n; i++)
         if (wl_setup_action(&p->items.v[i]) == WL_SETUP_REFUSE)
             return wl_fail(e, WL_EINVAL,
@@ -223,6 +246,13 @@ static int plan_removal(const struct options *o, struct wl_setup_plan *p, struct
 
 /* ---- a call ---- */
 
+/* The answer may have taken long: what has changed meanwhile is not overwritten. */
+static int look_again(struct wl_setup_plan *p, struct wl_err *e)
+{
+    int rc = wl_setup_inspect(p->root, &p->items, &p->record, e);
+    return rc < 0 ? rc : refuse_foreign(p, e);
+}
+
 /* Shows the plan, and carries it out. */
 static int act(const struct options *o, struct wl_setup_plan *p, struct wl_arena *a, struct wl_err *e)
 {
@@ -230,6 +260,7 @@ static int act(const struct options *o, struct wl_setup_plan *p, struct wl_arena
     if (!o->json) wl_setup_show(p, a);
     int rc = p->removes ? 0 : refuse_foreign(p, e);
     if (rc == 0 && !p->dry_run) rc = ask(o, e);
+    if (rc == 0 && !p->dry_run && !p->removes) rc = look_again(p, e);
     if (rc == 0 && !p->dry_run) rc = p->removes ? undo(o, p, a, e) : set_up(o, p, a, e);
     if (o->json) wl_setup_print_json(p, a);
     return rc;

@@ -30,7 +30,8 @@ struct wl_setup_item {
     bool is_editable;     /* a file that administrators change */
     const char *packaged; /* the file of a package that is used, or that this one takes precedence over; NULL: none */
     enum wl_setup_state state;
-    bool done; /* created or replaced by this call */
+    bool open_to_others; /* a folder that is there, where other users can make and replace files */
+    bool done;           /* created or replaced by this call */
 };
 struct wl_setup_items {
     struct wl_setup_item *v;
@@ -41,6 +42,8 @@ struct wl_setup_names {
     const char *group, *program; /* path of wattlaw in the system */
     const char *root;            /* "" for the running system */
 };
+
+bool wl_setup_is_group_name(const char *name);
 
 /* The items in the order in which they are made. */
 void wl_setup_list(const struct wl_setup_names *names, struct wl_setup_items *out, struct wl_arena *a);
@@ -85,6 +88,14 @@ int wl_setup_inspect(const char *root, struct wl_setup_items *items, const struc
 /* Makes an item that is missing, or replaces one of an earlier setup. */
 int wl_setup_make(const char *root, const struct wl_setup_item *item, struct wl_err *e);
 
+/* The text of a file; NULL: it is not there. A link is an error. */
+int wl_setup_read_text(const char *root, const char *path, char **text, struct wl_arena *a,
+                       struct wl_err *e) WL_MUST_CHECK;
+
+/* Writes it anew, as a whole or not at all, in a folder that is there. */
+int wl_setup_replace_text(const char *root, const char *path, const char *text, struct wl_err *e) WL_MUST_CHECK;
+int wl_setup_remove_text(const char *root, const char *path, struct wl_err *e) WL_MUST_CHECK;
+
 /* Removes what was made, unless others have changed it or use it; fills in missing, done and left. A dry run does not
  * remove, and does not know whether a folder will be empty. */
 int wl_setup_remove(const char *root, struct wl_setup_made *made, bool dry_run, struct wl_err *e);
@@ -120,7 +131,7 @@ struct wl_setup_plan {
     size_t closed;                          /* energy counters that the group cannot read any more */
 };
 
-/* Fills in the commands for the running system. */
+/* Fills in the commands for the running system, which are those of the system's folders, whatever PATH says. */
 void wl_setup_plan_commands(struct wl_setup_plan *p, struct wl_arena *a);
 bool wl_setup_adds_group(const struct wl_setup_plan *p);
 char *wl_setup_command_line(const struct wl_setup_command *c, struct wl_arena *a);

@@ -2,9 +2,12 @@
  * image that somebody else has made, whose links would lead out of it. */
 #include "cmd/wattlaw/setup/setup.h"
 
+#include "base/trust.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -44,15 +47,27 @@ static int fail_at(struct wl_err *e, const char *root, const char *path, const c
 
 /* ---- what is there ---- */
 
+/* The content of a regular file of less than TEXT_MAX bytes; -1 with errno: it is something else, or cannot be read. */
+static ssize_t read_file(int folder, const char *name, char data[TEXT_MAX], uid_t *owner)
+{
+    struct stat st;
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return -1;
+    ssize_t n = fstat(fd, &st) ? -1 : S_ISREG(st.st_mode) ? read(fd, data, TEXT_MAX) : (errno = EINVAL, -1);
+    int en = n == TEXT_MAX ? EFBIG : errno;
+    if (n >= 0) *owner = st.st_uid;
+    close(fd);
+    errno = en;
+    return n == TEXT_MAX ? -1 : n;
+}
+
 /* Size and checksum of a regular file; false: it is something else, or cannot be read. */
 static bool sum_file(int folder, const char *name, int64_t *size, uint32_t *crc)
 {
     char data[TEXT_MAX];
-    struct stat st;
-    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    ssize_t n = fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) ? -1 : read(fd, data, sizeof data);
-    if (fd >= 0) close(fd);
-    if (n < 0 || n == TEXT_MAX) return false;
+    uid_t owner;
+    ssize_t n = read_file(folder, name, data, &owner);
+    if (n < 0) return false;
     *size = n;
     *crc = wl_crc32c(0, data, (size_t)n);
     return true;
@@ -93,10 +108,13 @@ static int inspect(const char *root, struct wl_setup_item *item, const struct wl
     item->state = WL_SETUP_MISSING;
     int folder = open_parent(root, item->path, &name);
     if (folder < 0) return errno == ENOENT ? 0 : fail_at(e, root, item->path, "examine");
-    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        item->open_to_others = item->type == WL_SETUP_FOLDER && S_ISDIR(st.st_mode) &&
+                               (wl_is_open_to_others(&st) || (!*root && st.st_uid != 0));
         item->state = is_same(folder, name, &wanted.v[0])       ? WL_SETUP_SAME
                       : before && is_same(folder, name, before) ? WL_SETUP_OLD
                                                                 : WL_SETUP_FOREIGN;
+    }
     close(folder);
     return 0;
 }
@@ -113,15 +131,27 @@ int wl_setup_inspect(const char *root, struct wl_setup_items *items, const struc
 /* ---- making ---- */
 
 /* Owner and group are those of this process: root, or who builds an image. */
-static bool write_file(int folder, const char *name, const struct wl_setup_item *item)
+static bool write_file(int folder, const char *name, const char *text, unsigned mode)
 {
-    size_t n = strlen(item->text);
+    size_t n = strlen(text);
     int fd = openat(folder, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return false;
-    bool ok = write(fd, item->text, n) == (ssize_t)n && fchmod(fd, item->mode) == 0 && fsync(fd) == 0;
+    bool ok = write(fd, text, n) == (ssize_t)n && fchmod(fd, mode) == 0 && fsync(fd) == 0;
     int en = errno;
     close(fd);
     if (!ok) unlinkat(folder, name, 0);
+    errno = en;
+    return ok;
+}
+
+/* Despite the umask. */
+static bool make_folder(int folder, const char *name, unsigned mode)
+{
+    if (mkdirat(folder, name, 0700)) return false;
+    int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool ok = fd >= 0 && fchmod(fd, mode) == 0;
+    int en = errno;
+    if (fd >= 0) close(fd);
     errno = en;
     return ok;
 }
@@ -135,13 +165,64 @@ int wl_setup_make(const char *root, const struct wl_setup_item *item, struct wl_
     if (folder < 0) return fail_at(e, root, item->path, "make");
     if (item->state == WL_SETUP_OLD) ok = unlinkat(folder, name, 0) == 0;
     switch (item->type) {
-    case WL_SETUP_FOLDER: /* despite the umask */
-        ok = ok && mkdirat(folder, name, item->mode) == 0 && fchmodat(folder, name, item->mode, 0) == 0;
-        break;
-    case WL_SETUP_FILE: ok = ok && write_file(folder, name, item); break;
+    case WL_SETUP_FOLDER: ok = ok && make_folder(folder, name, item->mode); break;
+    case WL_SETUP_FILE: ok = ok && write_file(folder, name, item->text, item->mode); break;
     case WL_SETUP_LINK: ok = ok && symlinkat(item->text, folder, name) == 0; break;
     }
     int rc = ok ? 0 : fail_at(e, root, item->path, "make");
+    close(folder);
+    return rc;
+}
+
+/* ---- the record, which is written more than once ---- */
+
+int wl_setup_read_text(const char *root, const char *path, char **text, struct wl_arena *a, struct wl_err *e)
+{
+    char data[TEXT_MAX];
+    const char *name;
+    uid_t owner = 0;
+    *text = NULL;
+    int folder = open_parent(root, path, &name);
+    if (folder < 0) return errno == ENOENT ? 0 : fail_at(e, root, path, "read");
+    ssize_t n = read_file(folder, name, data, &owner);
+    int en = errno;
+    close(folder);
+    if (n < 0 && en == ENOENT) return 0;
+    if (n < 0 && en == ELOOP) return wl_fail(e, WL_EINVAL, "%s%s: a link; it is not followed", root, path);
+    errno = en;
+    if (n < 0) return wl_fail_errno(e, "%s%s: expected a file of ours", root, path);
+    if (owner != 0 && owner != geteuid())
+        return wl_fail(e, WL_EPERM, "%s%s: belongs to another user (%u)", root, path, (unsigned)owner);
+    *text = wl_strndup(a, data, (size_t)n);
+    return 0;
+}
+
+int wl_setup_replace_text(const char *root, const char *path, const char *text, struct wl_err *e)
+{
+    const char *name;
+    char temporary[NAME_MAX + 1];
+    int folder = open_parent(root, path, &name);
+    if (folder < 0) return fail_at(e, root, path, "write");
+    snprintf(temporary, sizeof temporary, ".%s.new", name);
+    (void)unlinkat(folder, temporary, 0); /* of a setup that was killed; the folder is root's */
+    bool ok = write_file(folder, temporary, text, 0644);
+    if (ok && renameat(folder, temporary, folder, name)) {
+        int en = errno;
+        ok = false;
+        unlinkat(folder, temporary, 0);
+        errno = en;
+    }
+    int rc = ok ? 0 : fail_at(e, root, path, "write");
+    close(folder);
+    return rc;
+}
+
+int wl_setup_remove_text(const char *root, const char *path, struct wl_err *e)
+{
+    const char *name;
+    int folder = open_parent(root, path, &name);
+    if (folder < 0) return errno == ENOENT ? 0 : fail_at(e, root, path, "remove");
+    int rc = unlinkat(folder, name, 0) && errno != ENOENT ? fail_at(e, root, path, "remove") : 0;
     close(folder);
     return rc;
 }

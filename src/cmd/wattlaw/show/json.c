@@ -43,6 +43,7 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_real(o, "mean_power_w", r->mean_power_w);
     wl_json_add_bool(o, "estimated", r->estimated);
     wl_json_add_bool(o, "simulated", r->simulated);
+    if (r->source) wl_json_add_str(o, "source", r->source);
     wl_json_add_real(o, "util_pct", r->util_pct);
     wl_json_add_real(o, "input_pct", r->input_pct);
     wl_json_add_real(o, "power_capped_pct", r->power_capped_pct);

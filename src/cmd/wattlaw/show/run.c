@@ -33,6 +33,7 @@ static void print_origin(const struct wl_run_row *r, bool shortened, struct wl_a
     line("command", r->command);
     if (!shortened) line("folder", r->folder);
     if (!shortened) line("host", r->host);
+    if (r->source) line("imported", wl_strf(a, "from a file of the format %s", r->source));
     line("training", r->training);
     line("slurm job", wl_work_slurm_job_text(&r->slurm_job, a));
     if (!shortened && r->start.wall_ns != WL_NO_NS) line("started", wl_clock_iso(a, r->start.wall_ns));

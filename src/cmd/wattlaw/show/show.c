@@ -227,8 +227,10 @@ static void explain_skipped(const struct wl_run_rows *runs, size_t skipped)
 static void print_runs(struct wl_store *s, const struct wl_run_rows *runs, bool all, struct wl_arena *a)
 {
     enum { LINES_OF_BUSY = 3, LINES_OF_SKIPPED = 2 };
-    static const char *const spare[] = { "input %", "clock MHz", "throttled %", "epochs done",
-                                         "repeat",  "util %",    "power W" };
+    /* last of all what was varied, the settings that print_common leaves in the table: no number says much without */
+    static const char *const spare[] = { "input %",  "clock MHz", "throttled %", "epochs done", "repeat",
+                                         "util %",   "power W",   "J/token",     "tokens",      "steps",
+                                         "tokens/s", "metric",    "value",       "run s",       "epoch s" };
     struct setting_names names = { 0 };
     struct wl_settings_values *sets = wl_new_array(a, struct wl_settings_values, runs->n);
     for (size_t i = 0; i < runs->n; i++) {

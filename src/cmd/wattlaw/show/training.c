@@ -64,7 +64,7 @@ static void add_up(struct training *t)
         t->failed += p->failed;
         t->time_s += p->run->time_s;
         if (p->run->start.wall_ns < first) first = p->run->start.wall_ns;
-        if (p->run->stop.wall_ns > last) last = p->run->stop.wall_ns;
+        if (wl_store_run_end_wall_ns(p->run) > last) last = wl_store_run_end_wall_ns(p->run);
         add_work(t, p);
         if (!isnan(p->energy.value)) wl_amount_add(&t->energy, &p->energy), t->with_energy++;
         if (p->failed) t->lost_s += p->lost_s;

@@ -186,7 +186,7 @@ static double time_left(const struct wl_run_row **v, size_t n, const struct wl_c
         for (size_t j = i; j < k; j++) {
             if (v[j]->status == WL_RUN_DONE || v[j]->status == WL_RUN_FAILED) continue;
             double gone_s = v[j]->status == WL_RUN_RUNNING ? ((double)now_ns - (double)v[j]->start.wall_ns) / 1e9 : 0;
-            left_s += fmax(mean_s - gone_s, 0);
+            left_s += fmax(mean_s - fmax(gone_s, 0), 0); /* the clock may have been set back */
         }
     }
     return left_s;

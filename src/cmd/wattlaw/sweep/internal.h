@@ -19,6 +19,8 @@ void wl_sweep_print_count(const struct wl_experiment *x, const struct wl_grid *g
 void wl_sweep_print_skipped(const struct wl_grid *g, size_t max_shown, enum wl_out to);
 void wl_sweep_trials_json(const struct wl_grid *g, struct wl_json *to);
 
+enum { WL_SWEEP_LINE_MAX = 160 }; /* bytes of a log's last line that are shown */
+
 /* ---- progress.c ---- */
 
 struct wl_sweep_view {

@@ -81,8 +81,9 @@ void wl_sweep_view_run(void *ctx, const struct wl_grid *g, size_t planned, int64
         wl_eprint("\n");
         print_rules(v, r, a);
     } else {
+        const char *said = r->status == WL_RUN_FAILED && r->log_tail ? wl_str_last_line(a, r->log_tail) : NULL;
         wl_fprint_in(WL_STDERR, WL_BAD, "%s", r->error);
-        wl_eprint("\n");
+        wl_eprint("%s%.*s\n", said ? ": " : "", WL_SWEEP_LINE_MAX, said ? said : "");
     }
     wl_arena_free(a);
 }

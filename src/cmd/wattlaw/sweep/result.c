@@ -25,17 +25,23 @@ static void result_json(const struct wl_sweep_view *v, const struct wl_sweep_res
         wl_json_add_str(o, "trial", r->failed[i].trial);
         wl_json_add_int(o, "repeat", r->failed[i].repeat);
         wl_json_add_str(o, "error", r->failed[i].error);
+        wl_json_add_str(o, "last_line", r->failed[i].last_line);
         wl_json_add_str(o, "log", r->failed[i].log);
     }
     wl_json_print(root);
 }
 
+static void print_failed(const struct wl_failed_run *f)
+{
+    wl_print("failed  run %lld  %s, repeat %lld: %s", (long long)f->run, f->trial, (long long)f->repeat, f->error);
+    if (f->last_line) wl_print(": %.*s", WL_SWEEP_LINE_MAX, f->last_line);
+    wl_print(" (%s)\n", f->log);
+}
+
 static void result_text(const struct wl_experiment *x, const struct wl_sweep_result *r)
 {
     wl_print("%zu of %zu runs of campaign %s are done: %s\n", r->done, r->planned, x->campaign.name, r->store);
-    for (size_t i = 0; i < r->n_failed; i++)
-        wl_print("failed  run %lld  %s, repeat %lld: %s (%s)\n", (long long)r->failed[i].run, r->failed[i].trial,
-                 (long long)r->failed[i].repeat, r->failed[i].error, r->failed[i].log);
+    for (size_t i = 0; i < r->n_failed; i++) print_failed(&r->failed[i]);
     if (r->n_failed) wl_print("use --retry-failed to run these again\n");
     if (r->in_queue + r->not_submitted)
         wl_print("%zu job%s in the queue, %zu run%s not submitted: the same command collects and goes on\n",

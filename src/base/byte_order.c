@@ -1,4 +1,4 @@
-#include "data/byte_order.h"
+#include "base/byte_order.h"
 
 uint64_t wl_le_read(const uint8_t *p, int bytes)
 {

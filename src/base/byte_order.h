@@ -1,6 +1,6 @@
 /* Little-endian integers of 1 to 8 bytes. */
-#ifndef WL_DATA_BYTE_ORDER_H
-#define WL_DATA_BYTE_ORDER_H
+#ifndef WL_BASE_BYTE_ORDER_H
+#define WL_BASE_BYTE_ORDER_H
 
 #include <stdint.h>
 

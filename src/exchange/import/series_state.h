@@ -1,0 +1,61 @@
+/* The state of the sink of readings, of the run that is being read. */
+#ifndef WL_EXCHANGE_IMPORT_SERIES_STATE_H
+#define WL_EXCHANGE_IMPORT_SERIES_STATE_H
+
+#include "exchange/import/import.h"
+
+enum {
+    WL_SERIES_HELD = 256,              /* readings of a channel that are stored at once */
+    WL_SERIES_DEVICES = 4096,          /* of a run, */
+    WL_SERIES_RUNS = 10000,            /* and runs of a call: more is a file of something else */
+    WL_SERIES_REASONS = 8,             /* of missing readings of a channel */
+    WL_SERIES_STEPS = 4096,            /* intervals, from which the usual one is taken, */
+    WL_SERIES_CHANNELS_WITH_STEPS = 64 /* of so many channels */
+};
+
+struct wl_series_channel {
+    struct wl_import_channel pub;
+    double least, most;        /* values beyond are missing */
+    int64_t last_ns;           /* time of the previous reading; INT64_MIN: none */
+    size_t n;                  /* values */
+    double first, latest, sum; /* of the values, unwrapped */
+    double last, rate;         /* of a counter: its latest value as read, and growth per second */
+    double laps;               /* what its wraps add */
+    size_t n_laps, n_resets;
+    struct wl_import_count why[WL_SERIES_REASONS]; /* of missing readings */
+    size_t n_why;
+    int64_t *steps; /* [WL_SERIES_STEPS], ns; NULL: none yet */
+    size_t n_steps;
+    struct wl_sample_row *held; /* [WL_SERIES_HELD]; NULL: dry run */
+    size_t n_held;
+    int64_t id; /* of the channel in the store; 0: not yet */
+};
+
+struct wl_series {
+    struct wl_arena *a; /* of the run */
+    const char *label;
+    size_t first_source; /* in im->sources */
+    bool undated;
+    struct wl_import_device *devices;
+    size_t n_devices, devices_cap;
+    struct wl_series_channel *channels;
+    size_t n_channels, channels_cap;
+    size_t n_unwanted, n_outside; /* readings of devices, and of times, that were not asked for */
+    size_t n_back;                /* lines whose readings are earlier than the ones before them, */
+    int64_t back_line;            /* the latest of them, */
+    const char *first_back;       /* and where the first one is */
+    int n_steps_kept;             /* channels with steps */
+    int64_t run;                  /* in the store; 0: not yet */
+};
+
+/* Begins a run; first_source: the first file that it is of. */
+void wl_series_new(struct wl_import *im, size_t first_source);
+
+/* Stores what is held of a channel, inside of the open transaction. */
+int wl_series_flush(struct wl_import *im, struct wl_series_channel *c, struct wl_err *e) WL_MUST_CHECK;
+
+/* The run has been read: stores it with its energies, adds it to im->runs, and begins a new one without a label.
+ * WL_EINVAL: it has no value, or all are of one instant. Without any channel there is no run. */
+int wl_series_finish(struct wl_import *im, struct wl_err *e) WL_MUST_CHECK;
+
+#endif
