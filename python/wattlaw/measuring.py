@@ -52,7 +52,7 @@ class Run:
 
     @property
     def energy_j(self):
-        """Joules of the machine during the block, None where no sensor told; `job` has the share of this process."""
+        """Joules of the machine during the block, None where no sensor has read it; `job` has the share of this process."""
         return self._counted("energy_j")
 
     @property

@@ -10,7 +10,7 @@ struct wl_attached;
 int wl_attached_open(struct wl_attached **out, const struct wl_job_attach *spec, struct wl_arena *a,
                      struct wl_err *e) WL_MUST_CHECK;
 
-/* Tells the program at the other end of `control` that measuring has begun. */
+/* Says to the program at the other end of `control` that measuring has begun. */
 void wl_attached_start(struct wl_attached *t);
 
 int wl_attached_fd(const struct wl_attached *t); /* readable when it may have ended */

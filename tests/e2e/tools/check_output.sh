@@ -7,9 +7,9 @@ tools=$root/tools
 
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-mkdir -p "$tmp"/src/{base,cmd,exchange}
+mkdir -p "$tmp"/src/{base,cmd,exchange/export}
 echo 'static void f(void) { fputs("ours", stdout); }' > "$tmp/src/base/out.c"
-echo 'static void f(FILE *to) { fprintf(to, "1,2\n"); }' > "$tmp/src/exchange/obs_write.c"
+echo 'static void f(FILE *to) { fprintf(to, "1,2\n"); }' > "$tmp/src/exchange/export/obs_write.c"
 
 # expect TEXT CONTENT: the content in a file of src/cmd is refused with the text
 expect() {
