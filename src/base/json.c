@@ -147,6 +147,14 @@ void wl_json_print(const struct wl_json *v)
     wl_arena_free(a);
 }
 
+void wl_json_print_line(const struct wl_json *v)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    fputs(wl_json_printable(wl_json_text(v, 0, a), a), wl_out_data());
+    fputc('\n', wl_out_data());
+    wl_arena_free(a);
+}
+
 /* ---- streams ---- */
 
 struct stream {

@@ -33,6 +33,8 @@ char *wl_json_text_to_draw(const struct wl_json *v, struct wl_arena *a);
 /* Prints a value, indented, with a final newline, to stdout or a file. Characters that control a terminal (printable.h)
  * are escaped as \uXXXX, which every JSON reader decodes. */
 void wl_json_print(const struct wl_json *v);
+/* The same in one line, to stdout. */
+void wl_json_print_line(const struct wl_json *v);
 int wl_json_write(const struct wl_json *v, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Arrays whose elements are made while they are printed, one at a time: memory does not grow with their number. */

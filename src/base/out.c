@@ -180,3 +180,12 @@ void wl_out_status_draw(const char *text)
 }
 
 void wl_out_status_erase(void) { wl_eprint(ERASE_LINE); }
+
+/* ---- text that is drawn over itself ---- */
+
+bool wl_out_redraw_enabled(void) { return wl_out_is_terminal(WL_STDOUT) && !term_is_dumb(); }
+
+void wl_out_erase_lines(size_t n)
+{
+    if (n) wl_print("\r\033[%zuA\033[J", n);
+}

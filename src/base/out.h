@@ -46,4 +46,8 @@ bool wl_out_status_enabled(void);
 void wl_out_status_draw(const char *line);
 void wl_out_status_erase(void);
 
+/* Text of several lines that is drawn over itself: erases the last n lines of stdout's terminal. */
+bool wl_out_redraw_enabled(void);
+void wl_out_erase_lines(size_t n);
+
 #endif

@@ -62,6 +62,9 @@ struct wl_batch_job {
 };
 
 struct wl_batch {
+    /* (optional) Of a batch system that is here, whom asking costs nothing. WL_EPERM: a job of so many nodes has to wait
+     * for the end of others; it is submitted later. */
+    int (*room)(const struct wl_experiment *x, int64_t nodes, struct wl_arena *a, struct wl_err *e);
     /* Lines that the script begins with: "#SBATCH ..."; NULL: none. */
     const char *(*directives)(const struct wl_batch_request *r, struct wl_arena *a);
     /* (optional) What the site allows for jobs of this experiment. WL_EUNAVAIL: no answer. */
@@ -75,8 +78,12 @@ struct wl_batch {
     int (*cancel)(const struct wl_experiment *x, const struct wl_strs *jobs, struct wl_arena *a, struct wl_err *e);
     /* The id of the job that this process is in; NULL: none. */
     const char *(*environment)(const struct wl_experiment *x, struct wl_arena *a);
+    /* (optional) In a job: where it is, at the begin of its run, and what has changed at its end. What is not known
+     * stays missing; false: nothing is. folder: of the campaign. */
+    bool (*placement)(const struct wl_experiment *x, const char *folder, bool at_end, struct wl_placement_row *row,
+                      struct wl_arena *a);
 };
-extern const struct wl_batch wl_batch_slurm, wl_batch_command;
+extern const struct wl_batch wl_batch_slurm, wl_batch_command, wl_batch_allocation;
 
 /* ---- batch_slurm_site.c: what a site's Slurm allows ----------------------------------------------------------- */
 
@@ -101,6 +108,22 @@ int wl_batch_program_submit(char *const *argv, char **text, struct wl_arena *a, 
 /* After WL_EUNAVAIL: may the batch system have heard the question, so that only its answer is missing? */
 bool wl_batch_may_be_sent(const struct wl_err *e);
 
+/* ---- batch_hosts.c, batch_placement.c: where a job is ---------------------------------------------------- */
+
+/* Is the node in a list as Slurm writes them, "n[1-4,07],login"? */
+bool wl_batch_hosts_have(const char *list, const char *name);
+
+/* As wl_batch.placement. */
+bool wl_batch_slurm_placement(const struct wl_experiment *x, const char *folder, bool at_end,
+                              struct wl_placement_row *row, struct wl_arena *a);
+
+/* The lowest switches of the nodes, "s1,s2", by what `scontrol show topology` printed; NULL: not all of them are there.
+ */
+const char *wl_batch_switches(const char *topology, const struct wl_strs *nodes, struct wl_arena *a);
+
+/* Adds what squeue printed as %i|%V|%S, in seconds since 1970, of the nodes of a job. */
+void wl_batch_placement_read(const char *listing, const char *job, struct wl_placement_row *row, struct wl_arena *a);
+
 /* ---- batch_names.c: names of files and jobs ----------------------------------------------------------------- */
 
 /* The hash of the trial's settings. */
@@ -122,12 +145,52 @@ struct wl_batch_shard_name {
 const char *wl_batch_shard_name(const struct wl_batch_shard_name *n, struct wl_arena *a);
 bool wl_batch_shard_parse(const char *name, struct wl_batch_shard_name *out, struct wl_arena *a);
 
-/* Why the file does not have the checksum of its name; NULL: it has. */
-const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a);
-
 /* The output file of a submission: NULL while there is none. *job: the id in its name, unchanged if it has none. */
 const char *wl_batch_output_find(const char *folder, const struct wl_submission_row *row, const char **job,
                                  struct wl_arena *a);
+
+/* ---- batch_shard.c ------------------------------------------------------------------------------------------ */
+
+/* Closes the store of a job, as one file, and its newest run if its wattlaw died. WL_ENOENT: that run has not begun.
+ * placed NULL: where the run was is not known. */
+int wl_batch_shard_seal(const char *store, const struct wl_placement_row *placed, struct wl_run_row *out,
+                        struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Copies it into the shards of the campaign's folder; name->crc is set. The shard is there whole or not at all. */
+int wl_batch_shard_copy(const char *store, const char *campaign, struct wl_batch_shard_name *name, const char **path,
+                        struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Copies a store that is closed to the path, whole or not at all. */
+int wl_batch_shard_copy_to(const char *store, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Why the file does not have the checksum of its name; NULL: it has. */
+const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a);
+
+/* ---- batch_local.c: stores on a node's own disk ------------------------------------------------------------- */
+
+/* The folder of this user's stores in `given`; NULL: in the first of TMPDIR, /tmp and /dev/shm that has room. */
+int wl_batch_local_base(const char *given, const char **base, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+struct wl_batch_local {
+    const char *dir, *store; /* a folder of its own; the path of the store in it */
+    int lock;                /* held while its wattlaw, or a guard of it, lives; -1: not held here */
+};
+#define WL_BATCH_LOCAL_PART "node" /* first line of the target of a node's part of a run; the second is its shard */
+
+/* Makes the folder, under another name if `path` is taken, and locks it until the arena ends. `target`: lines that say
+ * where the store belongs, for who salvages it. */
+int wl_batch_local_make(struct wl_batch_local *l, const char *path, const char *target, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
+/* One that is there. false: it has no target. */
+bool wl_batch_local_read(struct wl_batch_local *l, const char *dir, struct wl_strs *target, struct wl_arena *a);
+bool wl_batch_local_lock(struct wl_batch_local *l, double wait_s, struct wl_arena *a);
+void wl_batch_local_release(struct wl_batch_local *l);
+void wl_batch_local_remove(struct wl_batch_local *l, struct wl_arena *a);
+
+/* batch_job.c: ships what wattlaws that were killed have left in the base; returns how many. `of`: a run whose wattlaw
+ * has just been killed, and whose guards are waited for; NULL: none. */
+int wl_batch_salvage(const char *base, const struct wl_batch_job_opts *of, struct wl_arena *a);
 
 /* ---- batch_script.c ----------------------------------------------------------------------------------------- */
 

@@ -76,7 +76,8 @@ struct taking {
     const char *key;                 /* of its trial */
     struct wl_run_row *run;          /* which it becomes; NULL: another attempt is planned */
     int64_t trial;                   /* in the store */
-    struct wl_batch_open *submitted; /* its submission; NULL: submitted by hand */
+    struct wl_batch_open *submitted; /* its submission; NULL: submitted by hand, or late */
+    struct wl_submission_row *late;  /* its submission, if its run was closed without it; NULL: it was not */
     struct wl_arena *a;
 };
 
@@ -89,17 +90,6 @@ static int leave(const struct taking *t, const char *why)
     return 0;
 }
 
-const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a)
-{
-    struct wl_file_mapping file;
-    struct wl_err e;
-    if (wl_file_map(path, "", &file, a, &e) < 0) return wl_strdup(a, e.msg);
-    const uint32_t crc = wl_crc32c(0, file.p, file.n);
-    if (file.n && crc == name->crc) return NULL;
-    return wl_strf(a, "its CRC-32C is %08x, its name says %08x: it is truncated or damaged", (unsigned)crc,
-                   (unsigned)name->crc);
-}
-
 /* One campaign with one trial and one closed run. */
 static int read_shard(struct taking *t, const char *path, const char **experiment, const char **campaign,
                       struct wl_err *e)
@@ -108,6 +98,7 @@ static int read_shard(struct taking *t, const char *path, const char **experimen
     struct wl_trial_rows trials;
     struct wl_run_rows runs;
     int rc = wl_store_open(&t->from, path, WL_STORE_READ, t->a, e);
+    if (rc == 0) rc = wl_store_begin_read(t->from, e);
     if (rc == 0) rc = wl_store_campaigns(t->from, &campaigns, t->a, e);
     if (rc == 0) rc = wl_store_trials(t->from, 0, &trials, t->a, e);
     if (rc == 0) rc = wl_store_runs(t->from, &(struct wl_run_filter) { 0 }, &runs, t->a, e);
@@ -139,6 +130,25 @@ static const char *why_foreign(struct taking *t, const char *campaign, const cha
     return NULL;
 }
 
+/* What a job had measured that was given up with its node: the run was closed without a shard. */
+static bool find_late(struct taking *t)
+{
+    if (t->row.status == WL_RUN_DONE) return false;
+    for (size_t i = 0; i < t->q->submissions.n; i++) {
+        struct wl_submission_row *row = &t->q->submissions.v[i];
+        if (row->shard || !row->job || !wl_str_eq(wl_batch_file_id(row->job, t->a), t->parsed.job)) continue;
+        for (size_t k = 0; k < t->q->runs.n; k++) {
+            struct wl_run_row *r = &t->q->runs.v[k];
+            if (r->id != row->run || r->trial != t->trial || r->repeat != t->parsed.repeat) continue;
+            if (r->status != WL_RUN_FAILED && r->status != WL_RUN_INTERRUPTED) continue;
+            t->run = r;
+            t->late = row;
+            return true;
+        }
+    }
+    return false;
+}
+
 /* Finds the run that it becomes, or the reason why there is none. */
 static const char *find_run(struct taking *t)
 {
@@ -149,6 +159,7 @@ static const char *find_run(struct taking *t)
         if (!newest || r->attempt > newest->attempt) newest = r;
     }
     if (!newest) return "the campaign has no such repeat";
+    if (find_late(t)) return NULL;
     if (newest->status == WL_RUN_DONE) return wl_strf(t->a, "run %lld is done already", (long long)newest->id);
     struct wl_batch_open *other = NULL;
     for (size_t i = 0; i < t->q->n_open; i++) {
@@ -254,6 +265,15 @@ static int write_run(struct taking *t, struct wl_run_result *out, struct wl_err 
     return rc ? rc : record_shard(t, run, e);
 }
 
+/* How the run ended is stored already. */
+static int add_late(struct taking *t, struct wl_err *e)
+{
+    const struct wl_shard_take take = { .from = t->from, .row = &t->row };
+    int rc = wl_shard_take_late(t->q->s->store, t->run->id, &take, t->a, e);
+    t->late->shard = t->name;
+    return rc ? rc : wl_store_update_submission(t->q->s->store, t->late, e);
+}
+
 static int take_shard(struct taking *t, size_t *taken, struct wl_err *e)
 {
     struct wl_sweep *s = t->q->s;
@@ -268,13 +288,14 @@ static int take_shard(struct taking *t, size_t *taken, struct wl_err *e)
     if (is_too_early(t)) return 0;
     note_time_limit(t);
     int rc = wl_store_begin(s->store, e);
-    if (rc == 0) rc = write_run(t, &result, e);
+    if (rc == 0) rc = t->late ? add_late(t, e) : write_run(t, &result, e);
     if (rc == 0) rc = wl_store_commit(s->store, e);
     if (rc < 0) wl_store_rollback(s->store);
     if (rc == WL_EINVAL) return leave(t, e->msg); /* what it holds is not what a wattlaw writes */
     if (rc < 0) return rc;
-    if (t->run) t->run->status = result.status;
     (*taken)++;
+    if (t->late) return 0;
+    if (t->run) t->run->status = result.status;
     wl_sweep_run_ended(s, result.run, t->trial, t->parsed.repeat, t->row.folder, &result);
     return 0;
 }

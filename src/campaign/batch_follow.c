@@ -146,7 +146,8 @@ static int follow(struct follower *f, struct wl_err *e)
         else
             f->silent = false;
         if (rc == 0 && (f->s->opts->detach || b->waiting + b->running + b->missing == 0)) return 0;
-        f->wait_s = changed || f->settling ? f->s->x->launch.batch.poll_s : fmin(f->wait_s * POLL_GROWTH, POLL_MAX_S);
+        f->wait_s = changed || f->settling || f->s->launcher->batch->room ? f->s->x->launch.batch.poll_s
+                                                                          : fmin(f->wait_s * POLL_GROWTH, POLL_MAX_S);
         rc = wait_for_next(f, e);
         if (rc < 0) return rc;
     }

@@ -18,6 +18,7 @@ struct wl_batch_keys {
     const char *setup;     /* a line of shell before wattlaw */
     const char *container; /* words before wattlaw */
     const char *wattlaw;   /* its path in the job; NULL: that of this program */
+    const char *pack;      /* fill | alone: runs in an allocation */
     const char *local_dir; /* folder on the node's disk; NULL: TMPDIR, /tmp, /dev/shm */
     /* the queue */
     int64_t max_in_queue, max_nodes; /* max_nodes 0: no limit */
@@ -66,6 +67,9 @@ struct wl_batch_keys {
       .help = "path of wattlaw in a job (default: that of the submitting wattlaw)" },                             \
     { .name = "local-dir", .type = WL_STR, .offset = offsetof(holder, at.local_dir), .unit = "FOLDER",                 \
       .help = "folder on the disk of a node in which a job measures (default: TMPDIR, /tmp or /dev/shm)" },            \
+    { .name = "pack", .type = WL_CHOICE, .offset = offsetof(holder, at.pack), .def = "alone",                          \
+      .choices = "fill|alone",                                                                                         \
+      .help = "allocation: runs side by side on nodes of their own while nodes are free, or one run at a time" },      \
     { .name = "max-in-queue", .type = WL_INT, .offset = offsetof(holder, at.max_in_queue), .def = "100", .min = 1,     \
       .max = 1e5, .help = "maximum number of jobs of the campaign in the queue, running ones and array tasks included" },              \
     { .name = "max-nodes", .type = WL_INT, .offset = offsetof(holder, at.max_nodes), .def = "0", .min = 0,             \

@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +30,22 @@ static const char *time_text(double s, struct wl_arena *a)
     return wl_strf(a, "%lld-%02lld:%02lld:00", minutes / 1440, minutes / 60 % 24, minutes % 60);
 }
 
+/* [cap] setter = slurm: clocks of the GPUs that a job asks for, else of its CPUs, in MHz and kHz. */
+static void clock_directives(struct wl_text *t, const struct wl_batch_request *r)
+{
+    const struct wl_batch_keys *k = &r->x->launch.batch;
+    const double sm = r->trial->cap.value[WL_CAP_CLOCK], memory = r->trial->cap.value[WL_CAP_MEM_CLOCK];
+    if (!wl_str_eq(r->x->cap.opts.setter, "slurm") || (isnan(sm) && isnan(memory))) return;
+    if (!k->gpus_per_node && !k->gres && isnan(memory)) {
+        wl_text_addf(t, "#SBATCH --cpu-freq=low-%.0f\n", 1000 * sm);
+        return;
+    }
+    struct wl_text v = WL_TEXT(t->arena);
+    if (!isnan(sm)) wl_text_addf(&v, "%.0f", sm);
+    if (!isnan(memory)) wl_text_addf(&v, "%smemory=%.0f", v.n ? "," : "", memory);
+    wl_text_addf(t, "#SBATCH --gpu-freq=%s\n", v.s);
+}
+
 static const char *slurm_directives(const struct wl_batch_request *r, struct wl_arena *a)
 {
     const struct wl_batch_keys *k = &r->x->launch.batch;
@@ -45,6 +62,7 @@ static const char *slurm_directives(const struct wl_batch_request *r, struct wl_
     directive_count(&t, "cpus-per-task", r->trial->threads);
     directive_count(&t, "gpus-per-node", k->gpus_per_node);
     directive(&t, "gres", k->gres);
+    clock_directives(&t, r);
     if (r->time_limit_s > 0) directive(&t, "time", time_text(r->time_limit_s, a));
     if (k->exclusive) wl_text_add(&t, "#SBATCH --exclusive\n");
     directive(&t, "exclude", r->exclude_nodes);
@@ -54,12 +72,35 @@ static const char *slurm_directives(const struct wl_batch_request *r, struct wl_
     return t.s;
 }
 
+/* sbatch does not say which value it refuses. */
+static void name_keys(const struct wl_batch_keys *k, struct wl_err *e)
+{
+    const struct {
+        const char *words, *key, *value;
+    } refusals[] = {
+        { "Invalid account", "account", k->account },
+        { "invalid partition", "partition", k->partition },
+        { "Invalid qos", "qos", k->qos },
+        { "Invalid feature", "constraint", k->constraint },
+        { "Invalid generic resource", "gres", k->gres },
+    };
+    for (size_t i = 0; i < WL_COUNT(refusals); i++)
+        if (strcasestr(e->msg, refusals[i].words)) {
+            char said[sizeof e->msg];
+            snprintf(said, sizeof said, "%s", e->msg);
+            wl_fail(e, e->code, "%s ([launch] %s = %s)", said, refusals[i].key,
+                    refusals[i].value ? refusals[i].value : "not given: your default");
+            return;
+        }
+}
+
 /* "4711" or "4711;cluster" in the last line. */
 static int slurm_submit(const struct wl_batch_request *r, const char **job, struct wl_arena *a, struct wl_err *e)
 {
     char *text;
     char *argv[] = { (char *)"sbatch", (char *)"--parsable", (char *)r->script, NULL };
     int rc = wl_batch_program_submit(argv, &text, a, e);
+    if (rc == WL_EINVAL) name_keys(&r->x->launch.batch, e);
     if (rc < 0) return rc;
     const char *answer = wl_str_strip(a, text), *line = strrchr(answer, '\n');
     line = line ? line + 1 : answer;
@@ -236,4 +277,5 @@ const struct wl_batch wl_batch_slurm = { .directives = slurm_directives,
                                          .submit = slurm_submit,
                                          .states = slurm_states,
                                          .cancel = slurm_cancel,
-                                         .environment = slurm_environment };
+                                         .environment = slurm_environment,
+                                         .placement = wl_batch_slurm_placement };

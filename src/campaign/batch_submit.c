@@ -119,7 +119,15 @@ static int submit_package(struct wl_batch_submitter *b, struct package *p, struc
     return answer;
 }
 
-/* An array that is too large for what the queue still takes is refused as a whole. */
+/* What else is wrong is said when it is submitted. */
+static bool has_room(const struct wl_batch_submitter *b, int64_t nodes, struct wl_arena *a)
+{
+    struct wl_err e;
+    const struct wl_batch *batch = b->s->launcher->batch;
+    return !batch->room || batch->room(b->s->x, nodes, a, &e) != WL_EPERM;
+}
+
+/* An array that is too large for what the queue still takes is refused as a whole. 1: the rest has to wait for room. */
 static int submit_jobs(struct wl_batch_submitter *b, struct job *v, size_t n, bool *changed, struct wl_arena *a,
                        struct wl_err *e)
 {
@@ -127,13 +135,13 @@ static int submit_jobs(struct wl_batch_submitter *b, struct job *v, size_t n, bo
         struct package p = { .v = v + at, .n = size < n - at ? size : n - at };
         if (wl_batch_stop_requested(b)) return wl_batch_stopped(b, e);
         struct wl_arena *one = wl_arena_new(a);
-        int rc = submit_package(b, &p, one, e);
+        int rc = has_room(b, p.v[0].request.nodes, one) ? submit_package(b, &p, one, e) : 1;
         wl_arena_free(one);
         if (rc == WL_EPERM && p.n > 1) {
             size = p.n / 2;
             continue;
         }
-        if (rc < 0) return rc;
+        if (rc) return rc;
         *changed = true;
         at += p.n;
         b->waiting += p.n;
@@ -287,5 +295,5 @@ int wl_batch_submit_missing(struct wl_batch_submitter *b, const struct wl_batch_
         return 0;
     }
     if (rc == 0 && tries) b->room = SIZE_MAX;
-    return rc;
+    return rc > 0 ? 0 : rc;
 }

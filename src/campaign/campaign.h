@@ -9,6 +9,8 @@
 
 #include "base/base.h"
 #include "campaign/batch_keys.h"
+#include "campaign/neighbours.h"
+#include "campaign/queue_rate.h"
 #include "cap/cap.h"
 #include "carbon/carbon.h"
 #include "job/job.h"
@@ -259,6 +261,17 @@ int wl_batch_job_run(const struct wl_batch_job_opts *o, struct wl_batch_job_resu
 
 /* On a node: leaves the shards of jobs of this user whose wattlaw was killed. Returns how many. */
 int wl_batch_job_salvage(const struct wl_batch_job_opts *o, struct wl_arena *a);
+
+/* A node's part of a run on several nodes is measured in a store on the node's own disk (local_dir NULL: TMPDIR, /tmp
+ * or /dev/shm), which becomes `shard` when it is complete. What others that were killed have left there is shipped
+ * first. */
+struct wl_batch_node;
+int wl_batch_node_open(struct wl_batch_node **out, const char *local_dir, const char *shard, struct wl_arena *a,
+                       struct wl_err *e) WL_MUST_CHECK;
+const char *wl_batch_node_store(const struct wl_batch_node *n);
+
+/* After the store was closed. WL_ENOENT: it has no run that has begun, and was removed. */
+int wl_batch_node_ship(struct wl_batch_node *n, struct wl_err *e) WL_MUST_CHECK;
 
 /* Cancels the jobs of these runs (none: all) of a campaign in the queue; *n: how many. WL_ENOENT: a run has no job in
  * it. The campaign's `sweep` may be following meanwhile. */

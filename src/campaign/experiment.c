@@ -225,7 +225,8 @@ static int check_nodes(struct reader *r, struct wl_err *e)
 
 bool wl_experiment_is_batch(const struct wl_experiment *x)
 {
-    return wl_str_eq(x->launch.launcher, "slurm") || wl_str_eq(x->launch.launcher, "command");
+    return wl_str_eq(x->launch.launcher, "slurm") || wl_str_eq(x->launch.launcher, "allocation") ||
+           wl_str_eq(x->launch.launcher, "command");
 }
 
 /* The site's lines of shell: without one of them jobs would be submitted and never seen again. */
@@ -270,6 +271,18 @@ static int check_job_keys(struct reader *r, struct wl_err *e)
     return 0;
 }
 
+/* srun takes nodes of the allocation as it likes, whatever its environment says. */
+static int check_allocation(struct reader *r, struct wl_err *e)
+{
+    const char *command = r->x->launch.command ? r->x->launch.command : "";
+    if (!wl_str_eq(r->x->launch.launcher, "allocation") || !strstr(command, "srun ")) return 0;
+    if (wl_placeholder_used(r->x, "nodelist")) return 0;
+    return wl_fail(e, WL_EINVAL,
+                   "%s: [launch] command: with launcher = allocation srun needs the nodes of the run, as in "
+                   "srun -N {nodes} -w {nodelist} -n {workers}",
+                   location_of(r, "launch", "command"));
+}
+
 /* A job of several nodes whose command does not measure each of them would give the energy of the first one. */
 static int check_batch(struct reader *r, struct wl_err *e)
 {
@@ -288,6 +301,7 @@ static int check_batch(struct reader *r, struct wl_err *e)
                        "{measure} after its launcher, as in srun -N {nodes} -n {workers} {measure} ...",
                        location_of(r, "launch", "command"), (long long)most);
     int rc = check_job_keys(r, e);
+    if (rc == 0) rc = check_allocation(r, e);
     return rc ? rc : check_site_commands(r, e);
 }
 
@@ -374,7 +388,8 @@ static bool may_change(const char *section, const char *line)
         "launch.time_limit",   "launch.sbatch_options", "launch.setup",          "launch.wattlaw",
         "launch.local_dir",    "launch.max_in_queue",   "launch.max_nodes",      "launch.retries",
         "launch.poll",         "launch.submit_command", "launch.states_command", "launch.cancel_command",
-        "launch.job_variable", "launch.time_margin",    "launch.signal_before",  "launch.array"
+        "launch.job_variable", "launch.time_margin",    "launch.signal_before",  "launch.array",
+        "launch.pack"
     };
     if (wl_str_eq(section, "sweep")) return true;
     size_t n = strlen(section), key = strcspn(line, " ");

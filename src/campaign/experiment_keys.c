@@ -106,8 +106,8 @@ static const struct wl_opt launch_rows[] = {
       KEY(WL_STR, launcher),
       .def = "local",
       .help =
-          "launcher that starts the runs: local; slurm or command, each run a job of a batch system; or null, which "
-          "starts nothing" },
+          "launcher that starts the runs: local; slurm or command, each run a job of a batch system; allocation, each "
+          "run on nodes of its own in an allocation of Slurm; or null, which starts nothing" },
     { .name = "command",
       KEY(WL_STR, command),
       .help = "command to run, with {placeholders} (default: wattlaw-train for the reference workloads)" },

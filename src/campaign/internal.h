@@ -55,7 +55,8 @@ struct wl_launcher {
                struct wl_arena *a, struct wl_err *e); /* as wl_run_measure; NULL with `batch` */
     const struct wl_batch *batch; /* a run is a job of a batch system; NULL: it is run where the sweep is */
 };
-extern const struct wl_launcher wl_launcher_local, wl_launcher_null, wl_launcher_slurm, wl_launcher_command;
+extern const struct wl_launcher wl_launcher_local, wl_launcher_null, wl_launcher_slurm, wl_launcher_allocation,
+    wl_launcher_command;
 extern const struct wl_launcher *const wl_launchers[]; /* NULL-terminated */
 
 /* WL_EINVAL with "did you mean", WL_EUNAVAIL with the reason. */

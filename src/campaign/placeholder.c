@@ -1,11 +1,12 @@
 #include "campaign/internal.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 /* Placeholders that are not axes. */
-enum builtin { DATA, RUN_DIR, SEED, REPEAT, SAMPLES, TRAIN, MPIRUN, MEASURE };
+enum builtin { DATA, RUN_DIR, SEED, REPEAT, SAMPLES, TRAIN, NODELIST, MPIRUN, MEASURE };
 static const struct {
     const char *name;
     enum builtin builtin;
@@ -17,6 +18,7 @@ static const struct {
     { "repeat", REPEAT, NULL },
     { "samples", SAMPLES, "[data] samples" },
     { "train", TRAIN, NULL },
+    { "nodelist", NODELIST, NULL },
     { "mpirun", MPIRUN, NULL },
     { "measure", MEASURE, NULL },
 };
@@ -55,6 +57,16 @@ static const char *find_train(struct wl_arena *a)
     return wl_process_find_program("wattlaw-train", a);
 }
 
+/* The nodes of the job that this process is in, as Slurm lists them: n[1-4]; NULL and *e: it is in none. */
+static const char *job_nodes(const struct wl_placeholder_values *f, const char *where, struct wl_err *e)
+{
+    const char *list = getenv("SLURM_JOB_NODELIST");
+    if (f->checking || !f->run_dir) return "NODELIST";
+    if (list && *list) return list;
+    wl_fail(e, WL_EINVAL, "%s: {nodelist}: this is not inside a job of Slurm (SLURM_JOB_NODELIST is not set)", where);
+    return NULL;
+}
+
 /* NULL and e unchanged: the name has no value here. */
 static const char *builtin_value(const struct wl_placeholder_values *f, enum builtin builtin, const char *where,
                                  struct wl_arena *a, struct wl_err *e)
@@ -72,6 +84,7 @@ static const char *builtin_value(const struct wl_placeholder_values *f, enum bui
             wl_fail(e, WL_ENOENT, "%s: {train}: wattlaw-train is neither in the folder of wattlaw nor in PATH", where);
         return train;
     }
+    case NODELIST: return job_nodes(f, where, e);
     case MPIRUN:
     case MEASURE:
         wl_fail(e, WL_EINVAL, "%s: {%s} expands to several words: it cannot be part of a word", where,

@@ -47,6 +47,7 @@ void wl_placeholder_measure(const struct wl_placeholder_values *f, struct wl_str
     add(to, a, f->run_dir ? own_path(a) : "wattlaw", "measure");
     add(to, a, "--quiet", NULL);
     add(to, a, "--node-of", f->run_dir ? f->run_dir : "RUN_DIR");
+    if (x->launch.batch.local_dir) add(to, a, "--local-dir", x->launch.batch.local_dir);
     wl_opts_argv(measure_rows, &x->measure, to, a);
     add_caps(to, &f->trial->cap, a);
     wl_opts_argv(cap_rows, &x->cap, to, a);

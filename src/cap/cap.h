@@ -50,7 +50,7 @@ struct wl_cap_client {
 };
 
 struct wl_cap_opts {
-    const char *setter;                 /* auto, nvml, rapl, cpufreq, service, command, observe or null */
+    const char *setter;                 /* auto, nvml, rapl, cpufreq, service, command, slurm, observe or null */
     const char *command;                /* words with {watts}: sets a power limit, also of a module if it has {scope};
                                          * NULL: wattlaw sets it */
     const char *restore;                /* words that restore it; NULL: `command` with the found watts */
@@ -66,7 +66,7 @@ struct wl_cap_opts {
 /* clang-format off */
 #define WL_CAP_OPT_ROWS(holder, at, prefix)                                                                            \
     { .name = prefix "setter", .type = WL_CHOICE, .offset = offsetof(holder, at.setter), .def = "auto",                \
-      .choices = "auto|nvml|rapl|cpufreq|service|command|observe|null", .help = "setter of caps; observe: the site has set the caps, wattlaw verifies" }, \
+      .choices = "auto|nvml|rapl|cpufreq|service|command|slurm|observe|null", .help = "setter of caps; slurm: Slurm sets clocks for the job, observe: the site has set the caps; both are verified" }, \
     { .name = prefix "command", .type = WL_STR, .offset = offsetof(holder, at.command),                                \
       .unit = "COMMAND", .help = "site command that sets a power cap: words with {uuid} and {watts}, for modules {scope} (default: none)" },                         \
     { .name = prefix "restore", .type = WL_STR, .offset = offsetof(holder, at.restore),                                \

@@ -3,6 +3,7 @@
 #include "cap/guard.h"
 #include "cap/restore.h"
 #include "cap/state_dir.h"
+#include "cap/watch.h"
 
 #include <math.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@ struct wl_caps {
     const char *dir, *program;
     struct wl_claims claims; /* of other processes, while the state folder is locked */
     struct wl_guard guard;
+    struct wl_cap_watch watch;
     struct wl_hold *hold;         /* what another process holds for us; NULL: nothing */
     bool journal_written, warned; /* warned: a missing guard or journal was reported */
 };
@@ -213,7 +215,7 @@ static int set_all(struct wl_caps *c, struct wl_err *e)
     }
     if (rc < 0) forget_unset(c, rc == WL_EPERM ? i - 1 : i);
     for (i = 0; i < c->controls.n && rc == 0; i++)
-        if (!is_held(c, i)) rc = wait_for_readback(c, i, e);
+        if (!is_held(c, i) && !c->controls.v[i].ops->watches) rc = wait_for_readback(c, i, e);
     return rc;
 }
 
@@ -421,6 +423,7 @@ void wl_caps_poll(struct wl_caps *c)
 {
     struct wl_err e;
     keep_hold(c);
+    wl_cap_watch_poll(&c->watch, &c->controls, c->settings);
     if (!c->journal_written) return;
     if (access(c->journal.path, F_OK)) rewrite_journal(c);
     if (wl_guard_is_alive(&c->guard)) return;
@@ -433,9 +436,10 @@ void wl_caps_poll(struct wl_caps *c)
 
 const char *wl_caps_check(struct wl_caps *c)
 {
-    const char *why = NULL;
+    const char *why = wl_cap_watch_failure(&c->controls, c->settings, c->a);
     for (size_t i = 0; i < c->controls.n; i++) {
         struct wl_err e;
+        if (c->controls.v[i].ops->watches) continue; /* what was set for the job ends with it */
         if (verify_one(&c->controls.v[i], &c->settings[i], &c->settings[i].at_end, &e) < 0 && !why)
             why = wl_strf(c->a, "a cap changed during the run: %s", e.msg);
     }

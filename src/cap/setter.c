@@ -8,8 +8,9 @@
 #include <unistd.h>
 
 const struct wl_setter_ops *const wl_setters[] = {
-    &wl_setter_nvml,    &wl_setter_rapl,    &wl_setter_cpufreq, &wl_setter_service,
-    &wl_setter_command, &wl_setter_observe, &wl_setter_null,    NULL,
+    &wl_setter_nvml,    &wl_setter_rapl,    &wl_setter_cpufreq,
+    &wl_setter_service, &wl_setter_command, &wl_setter_slurm,
+    &wl_setter_observe, &wl_setter_null,    NULL,
 };
 
 const struct wl_setter_ops *wl_setter_find(const char *name)

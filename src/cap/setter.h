@@ -71,11 +71,12 @@ struct wl_setter_ops {
     int (*release)(struct wl_hold *h, struct wl_err *e);
 
     bool observes;        /* sets nothing: there is nothing to restore */
+    bool watches;         /* another program sets it when the job starts: it is read back while the job runs */
     bool has_own_timeout; /* set and restore return by themselves after opts->wait_s */
 };
 
 extern const struct wl_setter_ops wl_setter_nvml, wl_setter_rapl, wl_setter_cpufreq, wl_setter_service,
-    wl_setter_command, wl_setter_observe, wl_setter_null;
+    wl_setter_command, wl_setter_slurm, wl_setter_observe, wl_setter_null;
 
 /* All of them, NULL-terminated. */
 extern const struct wl_setter_ops *const wl_setters[];

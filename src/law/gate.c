@@ -1,5 +1,6 @@
 #include "law/gate.h"
 
+#include "law/run_sums.h"
 #include "stats/stats.h"
 
 #include <math.h>
@@ -52,17 +53,12 @@ int wl_gate_parse(const char *text, struct wl_gate_condition *out, struct wl_are
 
 /* ---- runs ---- */
 
-/* Sums over the epochs of a run that count; NAN as soon as one is missing. */
-struct run {
-    const char *key;
-    size_t next; /* + 1: the next run of its configuration; 0: none */
-    double time_s, energy_j, samples, tokens, rows;
-    bool estimated, simulated;
-};
+/* The runs of BASE or NEW. */
 struct side {
-    struct run *v;
+    struct wl_run_sums *v;
     size_t n;
     size_t *first; /* + 1: the first run of each configuration, by its number; 0: it has none */
+    size_t *next;  /* [n] + 1: the next run of its configuration; 0: none */
 };
 
 /* Configurations are numbered as they appear, first those of BASE. */
@@ -72,77 +68,7 @@ struct sides {
     double *room; /* for a value of each run of a configuration */
 };
 
-static const double *column_of(const struct wl_observations *obs, const char *name)
-{
-    struct wl_obs_column c;
-    struct wl_err none;
-    return wl_obs_find(obs, name, &c, &none) == 0 ? c.real : NULL;
-}
-
-static void add_part(struct wl_text *t, const struct wl_obs_column *c, size_t row, struct wl_arena *a)
-{
-    const char *value = wl_obs_text(c, row, a);
-    if (!*value) return;
-    const bool name = wl_str_eq(c->name, "workload") || wl_str_eq(c->name, "hardware");
-    wl_text_addf(t, "%s%s%s%s", t->n ? " " : "", name ? "" : c->name, name ? "" : "=", value);
-}
-
-/* The settings of a row, "resnet50 workers=2 local_batch=16". */
-static int key_of(const struct wl_observations *obs, const struct wl_strs *by, size_t row, const char **out,
-                  struct wl_arena *a, struct wl_err *e)
-{
-    static const char *const settings[] = { "workload",    "hardware",     "nodes",       "workers",
-                                            "local_batch", "global_batch", "power_cap_w", "clock_mhz" };
-    struct wl_text t = WL_TEXT(a);
-    struct wl_obs_column c;
-    for (size_t i = 0; i < by->n; i++) {
-        int rc = wl_obs_find(obs, by->v[i], &c, e);
-        if (rc) return rc;
-        add_part(&t, &c, row, a);
-    }
-    for (size_t i = 0; !by->n && i < WL_COUNT(settings); i++) {
-        WL_CHECK(wl_obs_find(obs, settings[i], &c, NULL) == 0);
-        add_part(&t, &c, row, a);
-    }
-    for (size_t i = 0; !by->n && i < obs->n_extra; i++)
-        if (obs->extra[i].setting) add_part(&t, &obs->extra[i], row, a);
-    *out = t.n ? t.s : "";
-    return 0;
-}
-
-/* Does the epoch come after the warm-up? The last one of a run always counts. */
-static bool counts(const struct wl_observations *obs, size_t row, const double *last, int64_t drop)
-{
-    const double epoch = obs->epoch[row], end = last[obs->run_index[row]];
-    if (isnan(epoch)) return isnan(end); /* a total beside epochs */
-    return epoch > (double)drop || epoch == end;
-}
-
-static int collect(const struct wl_observations *obs, const struct wl_gate_options *o, struct side *out,
-                   struct wl_arena *a, struct wl_err *e)
-{
-    const double *tokens = column_of(obs, "tokens");
-    double *last = wl_new_array(a, double, obs->runs);
-    *out = (struct side) { wl_new_array(a, struct run, obs->runs), obs->runs };
-    for (size_t i = 0; i < obs->runs; i++) last[i] = NAN;
-    for (size_t i = 0; i < obs->n; i++) last[obs->run_index[i]] = fmax(last[obs->run_index[i]], obs->epoch[i]);
-    for (size_t i = 0; i < obs->n; i++) {
-        struct run *r = &out->v[obs->run_index[i]];
-        int rc = r->key ? 0 : key_of(obs, &o->by, i, &r->key, a, e);
-        if (rc) return rc;
-        if (!counts(obs, i, last, o->drop_epochs)) continue;
-        r->time_s += obs->time_s[i];
-        r->energy_j += obs->energy_j[i];
-        r->samples += obs->samples[i];
-        r->tokens += tokens ? tokens[i] : NAN;
-        r->estimated |= obs->estimated[i] != 0;
-        r->simulated |= obs->simulated[i] != 0;
-        r->rows++;
-    }
-    return 0;
-}
-
-static double value_of(const struct run *r, enum wl_gate_quantity q)
+static double value_of(const struct wl_run_sums *r, enum wl_gate_quantity q)
 {
     switch (q) {
     case WL_GATE_TIME: return r->time_s / r->rows;
@@ -168,7 +94,7 @@ struct sample {
 static struct sample sample_of(const struct side *s, size_t key, enum wl_gate_quantity q, double *room)
 {
     size_t n = 0;
-    for (size_t i = s->first[key]; i; i = s->v[i - 1].next) {
+    for (size_t i = s->first[key]; i; i = s->next[i - 1]) {
         const double x = value_of(&s->v[i - 1], q);
         if (x > 0 && isfinite(x)) room[n++] = log(x);
     }
@@ -240,10 +166,11 @@ static const char *title_of(const char *key) { return *key ? key : "all runs"; }
 static void index_side(struct side *s, struct wl_numbering *keys, size_t most, struct wl_arena *a)
 {
     s->first = wl_new_array(a, size_t, most);
+    s->next = wl_new_array(a, size_t, s->n);
     for (size_t i = 0; i < s->n; i++) wl_numbering_of(keys, s->v[i].key);
     for (size_t i = s->n; i > 0; i--) {
         size_t *first = &s->first[wl_numbering_of(keys, s->v[i - 1].key)];
-        s->v[i - 1].next = *first;
+        s->next[i - 1] = *first;
         *first = i;
     }
 }
@@ -276,7 +203,7 @@ static void add_check(struct wl_gate_result *r, const struct sides *s, size_t ke
     compare(c, sample_of(&s->base, key, q, s->room), sample_of(&s->now, key, q, s->room));
     const struct side *const both[] = { &s->base, &s->now };
     for (size_t k = 0; k < 2 && quantities[q].of_energy; k++)
-        for (size_t i = both[k]->first[key]; i; i = both[k]->v[i - 1].next) {
+        for (size_t i = both[k]->first[key]; i; i = both[k]->next[i - 1]) {
             c->estimated |= both[k]->v[i - 1].estimated;
             c->simulated |= both[k]->v[i - 1].simulated;
         }
@@ -288,8 +215,10 @@ int wl_gate_compare(const struct wl_observations *base, const struct wl_observat
     static const enum wl_gate_quantity shown[] = { WL_GATE_TIME, WL_GATE_ENERGY };
     struct sides sides;
     *out = (struct wl_gate_result) { 0 };
-    int rc = collect(base, o, &sides.base, a, e);
-    if (rc == 0) rc = collect(now, o, &sides.now, a, e);
+    sides.base.n = base->runs;
+    sides.now.n = now->runs;
+    int rc = wl_run_sums_collect(base, &o->by, o->drop_epochs, &sides.base.v, a, e);
+    if (rc == 0) rc = wl_run_sums_collect(now, &o->by, o->drop_epochs, &sides.now.v, a, e);
     if (rc) return rc;
     index_sides(&sides, a);
     out->v = wl_new_array(a, struct wl_gate_check, sides.base.n * (o->n ? o->n : WL_COUNT(shown)));

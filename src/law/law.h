@@ -17,5 +17,6 @@
 #include "law/labels.h"
 #include "law/per_work.h"
 #include "law/target.h"
+#include "law/units/units.h"
 
 #endif

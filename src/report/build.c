@@ -75,6 +75,7 @@ static int build(struct wl_document **out, struct wl_store *store, const struct 
     if (store) rc = wl_report_add_power_trace(&g, d, e);
     if (rc == 0) rc = wl_report_add_learning_curves(&g, d, e);
     if (rc == 0) rc = wl_report_add_large_batch(&g, d, e);
+    if (rc == 0) rc = wl_report_add_units(&g, d, e);
     if (rc) return rc;
     wl_report_add_runs(&g, d);
     *out = d;

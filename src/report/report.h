@@ -19,6 +19,7 @@
 struct wl_store;
 struct wl_observations;
 struct wl_planner_plan;
+struct wl_units_input;
 
 /* Carbon and cost of the energy. */
 struct wl_report_footprint {
@@ -48,7 +49,12 @@ struct wl_report_options {
 int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
-/* The same of an observation table, which has neither readings nor devices: sections on those are left out. Its runs
+/* Sets the readings of wl_units_compare to what the GPUs of a store did: in its runs, and where only one run has
+ * several GPUs, in its epochs too. */
+int wl_report_unit_readings(struct wl_store *s, struct wl_units_input *in, struct wl_arena *a,
+                            struct wl_err *e) WL_MUST_CHECK;
+
+/* The report of an observation table, which has neither readings nor devices: sections on those are left out. Its runs
  * are numbered in order of appearance. */
 int wl_report_build_table(struct wl_document **out, const struct wl_observations *table,
                           const struct wl_report_options *options, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;

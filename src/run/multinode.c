@@ -87,7 +87,16 @@ static void report_caps_left(struct multinode_run *m)
     if (wl_store_add_log(m->store, m->out->run, "error", "cap", text, &e) < 0) wl_log(WL_WARN, "store", "%s", e.msg);
 }
 
-/* Merges the shards once they cover all ranks and are closed. */
+/* Of a job that did not succeed, what some of its nodes have stored is kept. */
+static bool is_worth_keeping(const struct multinode_run *m, struct wl_shard_merge_job *job, int found, int size)
+{
+    if (m->out->status == WL_RUN_DONE || found == 0) return false;
+    job->error = wl_strf(m->a, "%s; of %d ranks %d have stored their part", m->out->error ? m->out->error : "stopped",
+                         size, found);
+    return true;
+}
+
+/* Merges the shards once they cover all ranks: a shard is there when its node has closed it. */
 static int merge_shards(struct multinode_run *m, struct wl_shard_merge_job *job, struct wl_err *e)
 {
     double wait_s = m->out->status == WL_RUN_DONE ? m->opts->node_wait_s : FAILED_JOB_WAIT_S;
@@ -95,11 +104,12 @@ static int merge_shards(struct multinode_run *m, struct wl_shard_merge_job *job,
     for (;;) {
         struct wl_strs shards;
         int size, found = wl_shard_list(m->folder, &shards, &size, m->a), rc;
-        if (found == 0 || found < size)
+        const bool complete = found > 0 && found >= size, late = wl_now_ns() >= until_ns;
+        if (!complete && !(late && is_worth_keeping(m, job, found, size)))
             rc = wl_fail(e, WL_ENOENT, "%s: has the shards of %d of %d ranks", m->folder, found, size);
         else
             rc = wl_shard_merge(m->store, &shards, job, &m->out->run, m->a, e);
-        if (rc == 0 || rc == WL_EIO || wl_now_ns() >= until_ns) return rc;
+        if (complete || late) return rc;
         usleep(POLL_INTERVAL_US);
     }
 }
@@ -132,9 +142,9 @@ static int finish(struct multinode_run *m, struct wl_err *e)
 {
     struct wl_run_result *out = m->out;
     struct wl_err why;
-    bool begun = !find_failed_node(m) && (m->out->status != WL_RUN_INTERRUPTED || m->command.warned);
+    const bool begun = !find_failed_node(m);
     out->log_tail = wl_run_command_log_tail(&m->command, out->status);
-    if (begun) query_slurm(m);
+    if (begun && (out->status != WL_RUN_INTERRUPTED || m->command.warned)) query_slurm(m);
     struct wl_shard_merge_job job = {
         .status = out->status, .error = out->error, .log_tail = out->log_tail, .slurm = out->slurm
     };

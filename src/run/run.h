@@ -237,6 +237,11 @@ struct wl_shard_take {
 int wl_shard_take_run(struct wl_store *to, int64_t run, const struct wl_shard_take *take, struct wl_run_result *out,
                       struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* The shard of a run that was closed without it, which has no readings: those of the shard, its marks and its log are
+ * added; inside of a transaction. How the run ended stays what it was. */
+int wl_shard_take_late(struct wl_store *to, int64_t run, const struct wl_shard_take *take, struct wl_arena *a,
+                       struct wl_err *e) WL_MUST_CHECK;
+
 /* ---- derived rows ------------------------------------------------------------------------------------------- */
 
 struct wl_derive_opts {

@@ -22,6 +22,7 @@ struct merge {
     struct shard *v; /* the one with rank 0 first */
     size_t n;
     int64_t begin_ns, end_ns;
+    const char *apart;              /* why the clocks of the nodes seem to differ; NULL: they do not */
     struct wl_shard_merge_job *job; /* NULL: the run is a new one */
 };
 
@@ -107,6 +108,19 @@ static void relate_clocks(struct wl_node_row *node, const struct wl_node_row *fi
     node->drift_s = ((double)at_stop - (double)at_start) / WL_NS_PER_S;
 }
 
+/* The ranks of a job begin together and end together. A node that was late for both, and by the same time, has another
+ * wall clock: that its readings were shifted by this much would show nowhere. */
+static void check_clock(struct merge *m, const struct shard *s)
+{
+    static const double LATE_S = 5, SAME_S = 1;
+    const struct wl_node_row *first = &m->v[0].node, *node = &s->node;
+    const double begin_s = (double)(node->start.mono_ns + node->shift_ns - first->start.mono_ns) / WL_NS_PER_S;
+    const double end_s = (double)(node->stop.mono_ns + node->shift_ns - first->stop.mono_ns) / WL_NS_PER_S;
+    if (m->apart || fabs(begin_s) < LATE_S || fabs(begin_s - end_s) > SAME_S) return;
+    m->apart = wl_strf(m->a, "%s began and ended %.1f s %s %s by their clocks, which seem to differ (is NTP running?)",
+                       node->host, fabs(begin_s), begin_s > 0 ? "after" : "before", first->host);
+}
+
 /* From the start of the last node to the end of the first one all of them measure. */
 static int find_window(struct merge *m, struct wl_err *e)
 {
@@ -118,11 +132,14 @@ static int find_window(struct merge *m, struct wl_err *e)
         int64_t begin = node->start.mono_ns + node->shift_ns, end = node->stop.mono_ns + node->shift_ns;
         if (begin > m->begin_ns) m->begin_ns = begin;
         if (end < m->end_ns) m->end_ns = end;
+        check_clock(m, &m->v[i]);
     }
     if (m->begin_ns < m->end_ns) return 0;
-    return wl_fail(e, WL_EINVAL,
-                   "the shards are not from one run: by their clocks, one node ended %.3f s before another began",
-                   (double)(m->begin_ns - m->end_ns) / WL_NS_PER_S);
+    return wl_fail(
+        e, WL_EINVAL,
+        "the shards are not from one run, or the clocks of the nodes differ (is NTP running on all of them?): by "
+        "their clocks, one node ended %.3f s before another began",
+        (double)(m->begin_ns - m->end_ns) / WL_NS_PER_S);
 }
 
 /* ---- writing ---- */
@@ -218,6 +235,7 @@ static struct wl_run_end combined_end(const struct merge *m)
         end.samples_lost += r->samples_lost;
         end.own_cpu_s += r->own_cpu_s;
         end.other_run = fmax(end.other_run, r->other_run); /* seen on one of them */
+        if (!end.flag) end.flag = m->apart;
         if (r->sampler_cpu != end.sampler_cpu) end.sampler_cpu = NAN;
         add_cooldown(&end.cooldown, r, m->a);
     }

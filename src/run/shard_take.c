@@ -8,6 +8,7 @@ struct contents {
     struct wl_channel_rows channels;
     struct wl_node_rows nodes;
     struct wl_cap_rows caps;
+    struct wl_placement_rows placement;
 };
 
 static int read_contents(const struct wl_shard_take *t, struct contents *c, struct wl_arena *a, struct wl_err *e)
@@ -15,7 +16,8 @@ static int read_contents(const struct wl_shard_take *t, struct contents *c, stru
     int rc = wl_store_devices(t->from, t->row->id, &c->devices, a, e);
     if (rc == 0) rc = wl_store_channels(t->from, t->row->id, &c->channels, a, e);
     if (rc == 0) rc = wl_store_nodes(t->from, t->row->id, &c->nodes, a, e);
-    return rc ? rc : wl_store_caps(t->from, t->row->id, &c->caps, a, e);
+    if (rc == 0) rc = wl_store_caps(t->from, t->row->id, &c->caps, a, e);
+    return rc ? rc : wl_store_placements(t->from, t->row->id, &c->placement, a, e);
 }
 
 static struct wl_run_end end_of(const struct wl_shard_take *t, const struct contents *c)
@@ -99,6 +101,7 @@ int wl_shard_take_run(struct wl_store *to, int64_t run, const struct wl_shard_ta
                                       .channels = &c.channels,
                                       .log_prefix = "" };
     if (rc == 0) rc = wl_run_copy_facts(&copy, a, e);
+    if (rc == 0 && c.placement.n) rc = wl_store_add_placement(to, run, c.placement.v, e);
     if (rc == 0 && r->stop.mono_ns != WL_NO_NS) rc = derive(to, run, take, out, a, e);
     if (rc < 0) return rc;
     out->derived.actual.hardware = r->set.hardware;
@@ -106,4 +109,19 @@ int wl_shard_take_run(struct wl_store *to, int64_t run, const struct wl_shard_ta
     if (!out->derived.actual.workload) out->derived.actual.workload = r->set.workload;
     const struct wl_run_end end = end_of(take, &c);
     return wl_store_run_end(to, run, &end, &out->derived, e);
+}
+
+int wl_shard_take_late(struct wl_store *to, int64_t run, const struct wl_shard_take *take, struct wl_arena *a,
+                       struct wl_err *e)
+{
+    struct contents c;
+    int rc = read_contents(take, &c, a, e);
+    const struct wl_run_copy copy = { .from = take->from,
+                                      .from_run = take->row->id,
+                                      .to = to,
+                                      .to_run = run,
+                                      .devices = &c.devices,
+                                      .channels = &c.channels,
+                                      .log_prefix = "" };
+    return rc ? rc : wl_run_copy_facts(&copy, a, e);
 }

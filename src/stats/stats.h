@@ -22,6 +22,7 @@
 #include "stats/sort.h"
 #include "stats/special.h"
 #include "stats/time_series.h"
+#include "stats/unit_effects.h"
 #include "stats/usl.h"
 #include "stats/variation.h"
 

@@ -110,6 +110,23 @@ void wl_files_record_identity(struct wl_store *s)
     s->mtime = st.st_mtim;
 }
 
+struct wl_store_stamp wl_store_stamp(const char *path)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    const char *const names[] = { path, wl_strf(a, "%s-wal", path) };
+    struct wl_store_stamp stamp = { 0 };
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        struct stat st;
+        if (stat(names[i], &st)) continue;
+        const int64_t t_ns = (int64_t)st.st_mtim.tv_sec * WL_NS_PER_S + st.st_mtim.tv_nsec;
+        if (t_ns > stamp.changed_wall_ns) stamp.changed_wall_ns = t_ns;
+        stamp.size += (int64_t)st.st_size;
+        if (i == 0) stamp.inode = (int64_t)st.st_ino;
+    }
+    wl_arena_free(a);
+    return stamp;
+}
+
 int wl_store_check_exists(const struct wl_store *s, struct wl_err *e)
 {
     struct stat st;

@@ -56,6 +56,8 @@ static const struct column run_columns[] = {
       .text = true,
       .optional = true },
 };
+/* Of runs on several nodes, or in jobs of a batch system. */
+static const char *const placement_columns[] = { "node", "switches", "queue_wait_s" };
 static const struct column power_capped = { .name = "power_capped_pct", .sql = "x.power_capped_pct" };
 static const struct column metric_columns[] = {
     { .name = "metric_unit", .sql = "d.unit", .text = true },
@@ -118,6 +120,7 @@ bool wl_store_is_observation_column(const char *name)
     bool found = is_canonical(name) || (r && r->type != WL_SETTING_CHOICE);
     for (size_t i = list.canonical; i < list.n; i++) found = found || strcmp(list.v[i].name, name) == 0;
     for (size_t i = 0; i < WL_COUNT(read_by_laws); i++) found = found || strcmp(read_by_laws[i], name) == 0;
+    for (size_t i = 0; i < WL_COUNT(placement_columns); i++) found = found || strcmp(placement_columns[i], name) == 0;
     wl_arena_free(a);
     return found;
 }
@@ -254,6 +257,70 @@ static int add_settings(struct wl_store *s, struct wl_observations *out, const s
     return rc;
 }
 
+/* ---- where runs were ---- */
+
+struct host_row {
+    int64_t run;
+    const char *host;
+};
+
+/* A column of texts, left out where rows do not differ: most campaigns have one machine. */
+static void add_where_different(struct wl_observations *out, const char *name, const char **text, struct wl_arena *a)
+{
+    bool differ = false;
+    for (size_t i = 1; i < out->n; i++) differ |= !wl_str_eq(text[i], text[0]);
+    if (differ) wl_obs_add_extra(out, name, text, a);
+}
+
+/* The hosts of each run: "n1", "n1,n2". */
+static int add_nodes(struct wl_store *s, struct wl_observations *out, const struct observed_rows *rows,
+                     struct wl_arena *a, struct wl_err *e)
+{
+    static const struct wl_column_map map[] = { { "r.id", WL_COLUMN_INT, offsetof(struct host_row, run) },
+                                                { "coalesce(n.host, r.host)", WL_COLUMN_TEXT,
+                                                  offsetof(struct host_row, host) },
+                                                { NULL } };
+    const struct wl_query q = {
+        .map = map,
+        .from = "FROM run r LEFT JOIN node n ON n.run = r.id ORDER BY r.id, n.first DESC, n.host",
+        .size = sizeof(struct host_row),
+    };
+    struct host_row *v;
+    size_t n;
+    int rc = wl_rows_select(s, &q, &v, &n, a, e);
+    const char **text = wl_new_array(a, const char *, rows->n);
+    for (size_t i = 0, row = 0; i < n && rc == 0; i++) {
+        while (row < rows->n && observed_row(rows, row)->run < v[i].run) row++;
+        for (size_t r = row; r < rows->n && observed_row(rows, r)->run == v[i].run; r++)
+            text[r] = r > row ? text[row] : text[r] ? wl_strf(a, "%s,%s", text[r], v[i].host) : v[i].host;
+    }
+    if (rc == 0) add_where_different(out, placement_columns[0], text, a);
+    return rc;
+}
+
+static int add_placement(struct wl_store *s, struct wl_observations *out, const struct observed_rows *rows,
+                         struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_placement_rows placed;
+    int rc = wl_store_placements(s, 0, &placed, a, e);
+    if (rc || !placed.n) return rc;
+    const char **switches = wl_new_array(a, const char *, rows->n);
+    struct wl_obs_column wait = { .name = placement_columns[2], .unit = "s", .real = wl_new_array(a, double, rows->n) };
+    bool known = false;
+    for (size_t r = 0, i = 0; r < rows->n; r++) {
+        while (i < placed.n && placed.v[i].run < observed_row(rows, r)->run) i++;
+        const bool has = i < placed.n && placed.v[i].run == observed_row(rows, r)->run;
+        switches[r] = has ? placed.v[i].switches : NULL;
+        wait.real[r] = has ? placed.v[i].queue_wait_s : NAN;
+        known |= !isnan(wait.real[r]);
+    }
+    add_where_different(out, placement_columns[1], switches, a);
+    if (!known) return 0;
+    WL_GROW(a, out->extra, out->n_extra, out->extra_cap);
+    out->extra[out->n_extra++] = wait;
+    return 0;
+}
+
 int wl_store_observations(struct wl_store *s, int64_t campaign, struct wl_observations *out, struct wl_arena *a,
                           struct wl_err *e)
 {
@@ -290,7 +357,9 @@ int wl_store_observations_of(struct wl_store *s, int64_t campaign, const char *m
         fill(&column, c, &rows);
     }
     add_further(out, &list, &rows, a);
-    rc = add_settings(s, out, &rows, a, e);
+    rc = add_nodes(s, out, &rows, a, e);
+    if (rc == 0) rc = add_placement(s, out, &rows, a, e);
+    if (rc == 0) rc = add_settings(s, out, &rows, a, e);
     if (rc == 0) wl_obs_index_runs(out, a);
     return rc;
 }

@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-#define WL_STORE_VERSION 20
+#define WL_STORE_VERSION 21
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 struct wl_store;
@@ -47,9 +47,19 @@ int64_t wl_store_version_found(const struct wl_store *s);
 /* The store a user means: a file, or the folder of a campaign. WL_ENOENT when there is none. */
 int wl_store_find(const char *given, char **path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* Is another one after each commit, as times and sizes of the files tell, which may be in steps of seconds: a stamp
+ * that is younger than that may stay the same. Nothing is opened or locked. */
+struct wl_store_stamp {
+    int64_t changed_wall_ns; /* by the clock of the file system; 0: no file */
+    int64_t size, inode;
+};
+struct wl_store_stamp wl_store_stamp(const char *path);
+
 /* Several writes as one. A transaction that is not committed is rolled back by wl_store_rollback or at close;
  * rollback after a failed write is needed before the next begin. Not nested. */
 int wl_store_begin(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
+/* Reads from here to the commit, the rollback or close see one state of the file, which SQLite locks once, not at each. */
+int wl_store_begin_read(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 int wl_store_commit(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 void wl_store_rollback(struct wl_store *s);
 

@@ -340,6 +340,24 @@ int wl_store_peaks(struct wl_store *s, struct wl_peak_rows *out, struct wl_arena
     return wl_rows_select(s, &q, &out->v, &out->n, a, e);
 }
 
+int wl_store_gpu_counts(struct wl_store *s, int64_t campaign, struct wl_gpu_count_rows *out, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    static const struct wl_column_map map[] = { { "j.run", WL_COLUMN_INT, offsetof(struct wl_gpu_count_row, run) },
+                                                { "count(DISTINCT j.device)", WL_COLUMN_INT,
+                                                  offsetof(struct wl_gpu_count_row, gpus) },
+                                                { NULL } };
+    const struct wl_query q = {
+        .map = map,
+        .from = "FROM energy j JOIN run r ON r.id = j.run JOIN trial t ON t.id = r.trial "
+                "WHERE j.epoch IS NULL AND j.chosen AND j.scope IN ('gpu', 'module') AND (?1 = 0 OR t.campaign = ?1) "
+                "GROUP BY j.run ORDER BY j.run",
+        .values = SQL(sql_int(campaign)),
+        .size = sizeof *out->v,
+    };
+    return wl_rows_select(s, &q, &out->v, &out->n, a, e);
+}
+
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_query q = {

@@ -87,6 +87,34 @@ struct wl_peak_rows {
 };
 int wl_store_peaks(struct wl_store *s, struct wl_peak_rows *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* What each GPU did in a run (epoch NAN) and, if asked for, in its epochs: by run, epoch (the run first) and device.
+ * NAN: not measured. */
+struct wl_gpu_rows {
+    struct wl_gpu_row {
+        int64_t run;
+        double epoch;
+        const char *host, *uuid, *info; /* info: as of struct wl_device_row */
+        double number;
+        double energy_j, clock_mhz;
+        double power_capped_pct, thermal_capped_pct; /* share of the time that its power limit, its temperature held its
+                                                      * clock down */
+        bool estimated, simulated;                   /* estimated: energy_j */
+    } * v;
+    size_t n;
+};
+int wl_store_gpus(struct wl_store *s, bool epochs, struct wl_gpu_rows *out, struct wl_arena *a,
+                  struct wl_err *e) WL_MUST_CHECK;
+
+/* The GPUs, or modules with one, that the energy of a run counts; runs without any are not listed. By run. */
+struct wl_gpu_count_rows {
+    struct wl_gpu_count_row {
+        int64_t run, gpus;
+    } * v;
+    size_t n;
+};
+int wl_store_gpu_counts(struct wl_store *s, int64_t campaign, struct wl_gpu_count_rows *out, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
 int wl_store_stats(struct wl_store *s, int64_t run, struct wl_stat_rows *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
 int wl_store_devices(struct wl_store *s, int64_t run, struct wl_device_rows *out, struct wl_arena *a,
@@ -95,6 +123,9 @@ int wl_store_channels(struct wl_store *s, int64_t run, struct wl_channel_rows *o
                       struct wl_err *e) WL_MUST_CHECK;
 int wl_store_nodes(struct wl_store *s, int64_t run, struct wl_node_rows *out, struct wl_arena *a,
                    struct wl_err *e) WL_MUST_CHECK;
+/* Of a run (0: of all), by run; runs outside of a batch system have none. */
+int wl_store_placements(struct wl_store *s, int64_t run, struct wl_placement_rows *out, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
 int wl_store_caps(struct wl_store *s, int64_t run, struct wl_cap_rows *out, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
 int wl_store_read_marks(struct wl_store *s, int64_t run, struct wl_mark_rows *out, struct wl_arena *a,

@@ -64,6 +64,19 @@ struct wl_slurm_job {
     const char *id, *account, *cluster, *partition;
 };
 
+/* Where the batch system put the job of a run; NULL and NAN: not known. */
+struct wl_placement_row {
+    int64_t run;            /* when read */
+    const char *nodes;      /* in the batch system's names: "n1,n2" */
+    const char *switches;   /* lowest switches that these are on: "s1,s2" */
+    double queue_wait_s;    /* from the submission to the start, by the batch system's clock */
+    const char *other_jobs; /* that were seen on these nodes at the begin or end of the run: "12,17"; "": none was */
+};
+struct wl_placement_rows {
+    struct wl_placement_row *v;
+    size_t n;
+};
+
 /* What others did on the machine during a run; NAN: not known. CPU time in s over all CPUs. */
 struct wl_load_row {
     double busy_cpu_s, job_cpu_s, other_cpu_s; /* other: without the job and without wattlaw itself */

@@ -134,6 +134,15 @@ CREATE TABLE submission(
 ) STRICT;
 CREATE INDEX submission_by_run ON submission(run);
 
+-- Where the batch system put the job of a run. NULL: not known.
+CREATE TABLE placement(
+  run             INTEGER PRIMARY KEY REFERENCES run,
+  nodes           TEXT,                   -- in the batch system's names, in their order: n1,n2
+  switches        TEXT,                   -- lowest switches of the network that these are on: s1,s2
+  queue_wait_s    REAL,                   -- from the submission to the start, by the batch system's clock
+  other_jobs      TEXT                    -- jobs that were seen on these nodes at the begin or end: 12,17; '': none was
+) STRICT;
+
 -- The files of other tools that a run was imported from. A run without a row here was measured by wattlaw.
 CREATE TABLE source(
   id              INTEGER PRIMARY KEY,

@@ -214,6 +214,8 @@ int wl_store_begin(struct wl_store *s, struct wl_err *e)
     return wl_sql_begin(s, false, &tx, e);
 }
 
+int wl_store_begin_read(struct wl_store *s, struct wl_err *e) { return wl_sql_do(s, "BEGIN", SQL_NONE, e); }
+
 int wl_store_commit(struct wl_store *s, struct wl_err *e) { return wl_sql_do(s, "COMMIT", SQL_NONE, e); }
 
 /* Some errors (disk full) roll back by themselves; then there is nothing left to do. */

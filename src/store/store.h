@@ -23,6 +23,7 @@
 #include "store/campaign.h"
 #include "store/facts.h"
 #include "store/open.h"
+#include "store/placement.h"
 #include "store/read.h"
 #include "store/records.h"
 #include "store/run.h"

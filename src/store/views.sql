@@ -138,6 +138,8 @@ CREATE TRIGGER mark_keeps BEFORE UPDATE ON mark BEGIN SELECT raise(ABORT, 'mark 
 CREATE TRIGGER mark_stays BEFORE DELETE ON mark BEGIN SELECT raise(ABORT, 'mark is append-only'); END;
 CREATE TRIGGER node_keeps BEFORE UPDATE ON node BEGIN SELECT raise(ABORT, 'node is append-only'); END;
 CREATE TRIGGER node_stays BEFORE DELETE ON node BEGIN SELECT raise(ABORT, 'node is append-only'); END;
+CREATE TRIGGER placement_keeps BEFORE UPDATE ON placement BEGIN SELECT raise(ABORT, 'placement is append-only'); END;
+CREATE TRIGGER placement_stays BEFORE DELETE ON placement BEGIN SELECT raise(ABORT, 'placement is append-only'); END;
 CREATE TRIGGER cap_keeps BEFORE UPDATE ON cap BEGIN SELECT raise(ABORT, 'cap is append-only'); END;
 CREATE TRIGGER cap_stays BEFORE DELETE ON cap BEGIN SELECT raise(ABORT, 'cap is append-only'); END;
 CREATE TRIGGER source_keeps BEFORE UPDATE ON source BEGIN SELECT raise(ABORT, 'source is append-only'); END;

@@ -82,7 +82,7 @@ static void answer(nvmlDevice_t d, nvmlFieldValue_t *f)
     case NVML_FI_DEV_ENERGY: answer_scoped_energy(d, f); break;
     case NVML_FI_DEV_MEMORY_TEMP: f->value.uiVal = (unsigned)lround(s->memory_c); break;
     case NVML_FI_DEV_PERF_POLICY_POWER: set_count(f, fake_capped_s(d) * 1e9); break;
-    case NVML_FI_DEV_PERF_POLICY_THERMAL: set_count(f, s->thermal * t * 1e9); break;
+    case NVML_FI_DEV_PERF_POLICY_THERMAL: set_count(f, fake_list_of(&s->thermal, d->index) * t * 1e9); break;
     case NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT:
     case NVML_FI_DEV_PERF_POLICY_RELIABILITY:
     case NVML_FI_DEV_PERF_POLICY_SYNC_BOOST: set_count(f, 0); break;

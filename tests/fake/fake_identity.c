@@ -37,7 +37,7 @@ nvmlReturn_t nvmlDeviceGetVbiosVersion(nvmlDevice_t d, char *to, unsigned size)
 
 nvmlReturn_t nvmlDeviceGetSerial(nvmlDevice_t d, char *to, unsigned size)
 {
-    snprintf(to, size, "132052100000%d", d->index);
+    snprintf(to, size, "1320521%05d%d", fake.script.board, d->index);
     return fake_enter(d, "GetSerial");
 }
 

@@ -36,7 +36,7 @@
  * a power limit succeeds and changes nothing out_of_band=300     a limit set elsewhere, W: the enforced limit is never
  * above it clock=LIST          SM clock, MHz, if it is not locked (1410) reasons=2           bits of the clock event
  * reasons (1: idle) capped=0.25         share of time for which the power limit reduces the clock (0, a model's own)
- *     thermal=0.1         the same for the temperature (0)
+ *     thermal=LIST        the same for the temperature (0)
  *
  * Faults, see fake_faults.c
  *     latency_us=500      duration of each call (0)
@@ -101,8 +101,8 @@ struct fake_script {
     bool gpm_denied;
 
     unsigned limits_mw[3], module_limits_mw[3]; /* min, max, default; of a module 0: none */
-    double out_of_band_w, capped, thermal;
-    struct fake_list clock_mhz;
+    double out_of_band_w, capped;
+    struct fake_list clock_mhz, thermal;
     int ignore, reasons;
     char state[4096], opened[4096];
 

@@ -4,6 +4,7 @@
 
 #include "cmd/wattlaw/analysis.h"
 #include "cmd/wattlaw/busy.h"
+#include "cmd/wattlaw/compare_units.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/gate.h"
 #include "cmd/wattlaw/repeats.h"
@@ -27,8 +28,9 @@ static const struct wl_opt options[] = {
       .type = WL_STR,
       .offset = offsetof(struct compare_options, factor),
       .unit = "COLUMN",
-      .help = "column whose values are compared: power_cap_w, clock_mhz, local_batch, hardware, ...; required with one "
-              "STORE (default: none)" },
+      .help =
+          "column whose values are compared: power_cap_w, clock_mhz, local_batch, hardware, ...; node, gpu and switch "
+          "find the ones that differ from the others; required with one STORE (default: none)" },
     { .name = "base",
       .type = WL_STR,
       .offset = offsetof(struct compare_options, base),
@@ -343,6 +345,22 @@ static int compare_versions(const struct compare_options *o, const struct wl_opt
                        a, e);
 }
 
+static int compare_units(const struct compare_options *o, const char *path, const struct wl_observations *obs,
+                         const struct wl_busy_runs *busy, enum wl_units_kind kind, struct wl_arena *a, struct wl_err *e)
+{
+    if (o->base)
+        return wl_fail(e, WL_EUSAGE, "--base: a %s is compared with the others, not with one of them", o->factor);
+    return wl_compare_units(&(struct wl_units_request) { .path = path,
+                                                         .obs = obs,
+                                                         .busy = busy,
+                                                         .kind = kind,
+                                                         .by = o->by,
+                                                         .drop_epochs = o->drop_epochs,
+                                                         .json = o->json,
+                                                         .all = o->all },
+                            a, e);
+}
+
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     const struct compare_options *o = opts;
@@ -353,6 +371,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     struct wl_busy_runs busy;
     struct wl_unlike_repeats unlike;
     struct wl_factor_result result;
+    enum wl_units_kind kind;
     struct wl_factor_options how = { .factor = o->factor, .base = o->base, .margin = o->margin };
     how.ratio_margin = o->ratio_margin / 100;
     how.law = (struct wl_law_options) { .by = o->by, .drop_epochs = o->drop_epochs };
@@ -360,6 +379,7 @@ static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, 
     rc = wl_analysis_read(rest->args.v[0], &o->map, &obs, a, e);
     if (rc == 0) rc = wl_law_per_work(&obs, o->work, a, e);
     if (rc == 0) rc = wl_busy_runs_find(rest->args.v[0], o->exclude_busy, &obs, &busy, a, e);
+    if (rc == 0 && wl_units_find(o->factor, &kind)) return compare_units(o, rest->args.v[0], &obs, &busy, kind, a, e);
     if (rc == 0) rc = wl_unlike_repeats_find(rest->args.v[0], &obs, &unlike, a, e);
     if (rc == 0) rc = wl_factor_compare(&obs, &how, &result, a, e);
     if (rc) return rc;
@@ -400,6 +420,7 @@ const struct wl_cmd wl_cmd_compare = {
         "\n"
         "  wattlaw compare caps --factor power_cap_w\n"
         "  wattlaw compare main.db pull-request.db --fail-if 'energy>3%,time>2%' --markdown\n"
+        "  wattlaw compare caps --factor node\n"
         "  wattlaw compare times.csv --factor hardware --by workload --json",
     .options = options,
     .options_size = sizeof(struct compare_options),

@@ -2,6 +2,7 @@
 
 #include "nn/comm/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const struct wl_comm_ops *const wl_comm_backends[] = { &wl_comm_mpi, &wl_comm_shm, &wl_comm_null, &wl_comm_nccl, NULL };
@@ -32,6 +33,20 @@ const struct wl_comm_ops *wl_comm_host(const struct wl_comm_opts *opts)
     return wl_comm_launched() ? &wl_comm_mpi : opts->workers > 1 ? &wl_comm_shm : &wl_comm_null;
 }
 
+/* srun without a PMI starts tasks that know nothing of each other. */
+static int check_tasks(const struct wl_comm_ops *ops, const struct wl_comm_opts *opts, struct wl_err *e)
+{
+    const char *text = getenv("SLURM_STEP_NUM_TASKS");
+    int64_t tasks;
+    if (ops != &wl_comm_null || opts->workers || !wl_str_eq(opts->backend, "auto") || !getenv("SLURM_PROCID")) return 0;
+    if (!text || wl_str_to_int(text, &tasks) < 0 || tasks <= 1) return 0;
+    return wl_fail(
+        e, WL_EUSAGE,
+        "srun started %lld tasks without a PMI, which would train apart: add --mpi=pmix to srun (srun --mpi=list "
+        "shows what this Slurm has), or ask for communication by null",
+        (long long)tasks);
+}
+
 /* A training with another number of ranks than was asked for would be measured under a wrong name. */
 static int check_launch(const struct wl_comm_ops *ops, const struct wl_comm_opts *opts, struct wl_err *e)
 {
@@ -56,7 +71,7 @@ static int check_launch(const struct wl_comm_ops *ops, const struct wl_comm_opts
                        "mpirun or srun started %lld ranks, which would train apart with communication by %s: use mpi "
                        "or auto",
                        launched, ops->name);
-    return 0;
+    return check_tasks(ops, opts, e);
 }
 
 static int check_size(const struct wl_comm *c, const struct wl_comm_opts *opts, struct wl_err *e)

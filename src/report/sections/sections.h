@@ -29,6 +29,7 @@ int wl_report_add_power_trace(const struct wl_report_data *g, struct wl_document
 int wl_report_add_learning_curves(const struct wl_report_data *g, struct wl_document *d,
                                   struct wl_err *e) WL_MUST_CHECK;
 int wl_report_add_large_batch(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
+int wl_report_add_units(const struct wl_report_data *g, struct wl_document *d, struct wl_err *e) WL_MUST_CHECK;
 void wl_report_add_variation_figures(const struct wl_report_data *g, struct wl_document *d, struct wl_section *s);
 void wl_report_add_views(const struct wl_report_data *g, struct wl_document *d);
 void wl_report_add_runs(const struct wl_report_data *g, struct wl_document *d);

@@ -65,7 +65,8 @@ class Campaign:
     def until(self, condition, what):
         end = time.monotonic() + PATIENCE_S
         while not condition():
-            check(time.monotonic() < end, f"{what}: {self.rig.ask('squeue', '-t', 'all')} {self.names('*/*')}")
+            if time.monotonic() > end:
+                raise AssertionError(f"{what}: {self.rig.ask('squeue', '-t', 'all')} {self.names('*/*')}")
             time.sleep(0.05)
 
 

@@ -42,7 +42,6 @@ KillWait=3
 MpiDefault=none
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 JobCompType=jobcomp/none
-AccountingStorageType=accounting_storage/none
 SlurmdParameters=config_overrides
 SlurmdTimeout=10
 TreeWidth=16
@@ -82,19 +81,27 @@ def free_ports(n):
     return ports
 
 
+def new_folder():
+    return tempfile.mkdtemp(prefix="wattlaw-slurm-", dir="/var/tmp")
+
+
 class Rig:
     """munged, slurmctld and the slurmd of `nodes` nodes with two CPUs each; of separate ones the last two are in a partition of
     their own."""
 
-    def __init__(self, nodes=8, folder=None, more="", separate=True):
-        self.separate = separate
+    def __init__(self, nodes=8, folder=None, more="", separate=True, node_options="", prolog=PROLOG, wattlaw=None):
+        """more: further lines of slurm.conf; node_options: of each node in it; wattlaw: a program, in /usr/local/bin of each node."""
+        self.separate, self.wattlaw = separate, wattlaw
         self.nodes = [f"n{i + 1}" for i in range(nodes)]
-        self.folder = folder or tempfile.mkdtemp(prefix="wattlaw-slurm-", dir="/var/tmp")
+        self.folder = folder or new_folder()
         os.makedirs(self.path("state"), exist_ok=True)
         self.write("munge.key", os.urandom(1024), 0o400)
-        self.write("task-prolog", PROLOG.encode(), 0o755)
+        self.write("task-prolog", prolog.encode(), 0o755)
+        if wattlaw:
+            os.makedirs(self.path("bin"), exist_ok=True)
+            os.symlink(wattlaw, self.path("bin", "wattlaw"))
         port, *ports = free_ports(nodes + 1)
-        lines = [f"NodeName={n} NodeHostname=localhost NodeAddr=127.0.0.1 Port={p} CPUs=2 RealMemory=1000" for n, p in zip(self.nodes, ports)]
+        lines = [f"NodeName={n} NodeHostname=localhost NodeAddr=127.0.0.1 Port={p} CPUs=2 RealMemory=1000 {node_options}" for n, p in zip(self.nodes, ports)]
         for n in self.nodes:
             os.makedirs(self.path(n), exist_ok=True)
             self.write(f"{n}.boot", f"{uuid.uuid4()}\n".encode())
@@ -105,12 +112,17 @@ class Rig:
             lines.append(f"TaskProlog={self.path('task-prolog')}")
         for name, members, more_of in partitions:
             lines.append(f"PartitionName={name} Nodes={','.join(members)} State=UP {more_of}")
-        self.write("slurm.conf", (CONF.format(port=port, folder=self.folder) + more + "\n".join(lines) + "\n").encode())
+        self.write("slurm.conf", (CONF.format(port=port, folder=self.folder) + more.replace("FOLDER", self.folder) + "\n".join(lines) + "\n").encode())
         self.env = {**os.environ, "SLURM_CONF": self.path("slurm.conf"), "PATH": os.environ["PATH"] + ":/usr/sbin:/sbin"}
         self.daemons = {}
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
+
+    def disk(self, node):
+        """What a node has at /mnt, and has again after it was lost, as its own disk."""
+        os.makedirs(self.path(f"{node}.disk"), exist_ok=True)
+        return self.path(f"{node}.disk")
 
     def write(self, name, data, mode=0o644):
         with open(self.path(name), "wb") as f:
@@ -130,8 +142,10 @@ class Rig:
             self.run(node, "slurmd", "-D", "-N", node)
             return
         boot = self.path(f"{node}.boot")
+        install = f"mount --bind {self.path('bin')} /usr/local/bin && " if self.wattlaw else ""
         script = (f"hostname {node} && mount -t tmpfs -o size=256m tmpfs /tmp && mount -t tmpfs -o size=64m tmpfs /dev/shm && "
-                  f"mount --bind {boot} /proc/sys/kernel/random/boot_id && mount --bind {self.path('hosts')} /etc/hosts && "
+                  f"mount --bind {self.disk(node)} /mnt && mount --bind {boot} /proc/sys/kernel/random/boot_id && mount --bind {self.path('hosts')} /etc/hosts && "
+                  f"{install}"
                   f"exec slurmd -D -N {node}")
         self.run(node, "unshare", "--uts", "--mount", "--ipc", "--propagation", "private", "sh", "-c", script)
 
@@ -212,10 +226,21 @@ class Rig:
         self.stop()
 
 
-def started(nodes=8, attempts=3, separate=True):
+def started(nodes=8, files=None, **options):
+    """files: of the rig's folder, name -> text; options: as of Rig."""
+    def make():
+        rig = Rig(nodes, **options)
+        for name, text in (files or {}).items():
+            rig.write(name, text.replace("FOLDER", rig.folder).encode(), 0o755)
+        return rig
+
+    return started_of(make)
+
+
+def started_of(make, attempts=3):
     """A rig; another process may take one of its ports before its daemon does."""
     for attempt in range(attempts):
-        rig = Rig(nodes, separate=separate)
+        rig = make()
         try:
             return rig.start()
         except RuntimeError as why:

@@ -190,6 +190,82 @@ static void freeing_the_arena_restores_the_caps(void **state)
     assert_int_equal(cap_fixture_journals(p), 0);
 }
 
+/* What wl_caps_check says after `polls` readings of GPUs of this script, asked for 1005 MHz; the driver is opened anew.
+ */
+static const char *checked(struct fixture *p, const char *script, int polls)
+{
+    struct wl_arena *outer = p->a;
+    p->a = wl_arena_new(outer);
+    cap_fixture_gpus(p, script);
+    struct wl_caps *c = set(p, mhz(1005));
+    for (int i = 0; i < polls; i++) wl_caps_poll(c);
+    const char *why = wl_caps_check(c);
+    if (why) why = wl_strdup(outer, why);
+    assert_int_equal(cap_fixture_journals(p), 0);
+    assert_int_equal(wl_caps_release(c, &p->e), 0);
+    wl_arena_free(p->a);
+    p->a = outer;
+    return why;
+}
+
+static void assert_says(const char *why, const char *text)
+{
+    if (!why || !strstr(why, text)) fail_msg("'%s' does not name %s", why ? why : "no word", text);
+}
+
+/* Slurm sets the clocks of a job's GPUs: seen while the job runs, and named where it did not. */
+static void slurm_is_read_back_while_the_job_runs(void **state)
+{
+    struct fixture *p = *state;
+    p->opts.setter = "slurm";
+    assert_null(checked(p, "gpus=2;clock=1005", 1));
+    assert_null(checked(p, "gpus=2;clock=705,1020", 1)); /* idle; the next step above */
+    assert_says(
+        checked(p, "gpus=2;clock=1005,1410", 1),
+        "0001-0000-4000-8000-fa4e00000000 was at 1410 MHz while the job ran: the request to slurm for 1005 MHz had no "
+        "effect");
+    assert_says(checked(p, "gpus=2;clock=1005", 0), "was not read while the job ran"); /* a short one */
+    assert_refused(p, watts(200), WL_EUNAVAIL, "the setter slurm does not set power_cap_w");
+    assert_refused(p, mhz(9000), WL_EINVAL, "out of range");
+}
+
+/* The step starts a while after the job, and what it was set to may not last. */
+static void slurm_sets_clocks_after_the_start(void **state)
+{
+    struct fixture *p = *state;
+    static const char lock[] = "\0\0\0\0\355\3\0\0\0\0\0\0\0\0\0"; /* 1005 MHz, as the fake driver keeps it */
+    const char *limits = wl_path_join(p->a, p->dir, "gpus");
+    p->opts.setter = "slurm";
+    cap_fixture_gpus(p, "clock=1410");
+    struct wl_caps *c = set(p, mhz(1005));
+    wl_caps_poll(c);
+    assert_int_equal(wl_file_write(limits, lock, sizeof lock, &p->e), 0);
+    usleep(600000);
+    wl_caps_poll(c);
+    assert_null(wl_caps_check(c));
+    unlink(limits);
+    usleep(600000);
+    wl_caps_poll(c);
+    assert_says(wl_caps_check(c), "was at 1410 MHz");
+}
+
+/* Of CPUs one policy is enough: Slurm sets those of the job. */
+static void slurm_sets_the_clock_of_some_cpus(void **state)
+{
+    struct fixture *p = *state;
+    p->opts.setter = "slurm";
+    struct wl_caps *c = set(p, mhz(2000));
+    wl_caps_poll(c); /* before the step starts */
+    cap_fixture_put(p, FREQ(1), "2000000\n");
+    usleep(600000);
+    wl_caps_poll(c);
+    cap_fixture_put(p, FREQ(1), "3500000\n");
+    assert_null(wl_caps_check(c));
+    c = set(p, mhz(1500));
+    wl_caps_poll(c);
+    assert_says(wl_caps_check(c), "cpufreq:policy0 was at 3500 MHz");
+}
+
 static void null_sets_nothing(void **state)
 {
     struct fixture *p = *state;
@@ -225,6 +301,9 @@ int main(void)
         TEST(gpus_come_before_cpus),
         TEST(a_lost_clock_lock_is_detected),
         TEST(freeing_the_arena_restores_the_caps),
+        TEST(slurm_is_read_back_while_the_job_runs),
+        TEST(slurm_sets_clocks_after_the_start),
+        TEST(slurm_sets_the_clock_of_some_cpus),
         TEST(null_sets_nothing),
         TEST(values_are_compared_as_drivers_round),
     };

@@ -357,6 +357,26 @@ static void test_number_of_ranks_is_as_asked(void **state)
     }
 }
 
+/* srun without a PMI: each of its tasks would believe that it is alone. */
+static void test_tasks_of_srun_do_not_train_apart(void **state)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_comm *c;
+    struct wl_err e = { 0 };
+    (void)state;
+    setenv("SLURM_PROCID", "1", 1);
+    setenv("SLURM_STEP_NUM_TASKS", "4", 1);
+    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto" }, a, &e), WL_EUSAGE);
+    assert_non_null(strstr(e.msg, "srun started 4 tasks without a PMI"));
+    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "null" }, a, &e), 0);
+    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto", .workers = 1 }, a, &e), 0);
+    setenv("SLURM_STEP_NUM_TASKS", "1", 1);
+    assert_int_equal(wl_comm_open(&c, &(struct wl_comm_opts) { .backend = "auto" }, a, &e), 0);
+    unsetenv("SLURM_STEP_NUM_TASKS");
+    unsetenv("SLURM_PROCID");
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -372,6 +392,7 @@ int main(void)
         cmocka_unit_test(test_table),
         cmocka_unit_test(test_open_errors),
         cmocka_unit_test(test_number_of_ranks_is_as_asked),
+        cmocka_unit_test(test_tasks_of_srun_do_not_train_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -20,7 +20,7 @@ struct options {
     bool json, quiet, cap_dry_run;
     double grace_s, merge_wait_s, node_wait_s, idle_s;
     struct wl_cooldown_opts cooldown;
-    const char *node_of;
+    const char *node_of, *local_dir;
     struct wl_cap_request cap;
     struct wl_cap_opts cap_opts;
     struct wl_power_opts power;
@@ -107,6 +107,13 @@ static const struct wl_opt rows[] = {
       .unit = "FOLDER",
       .help = "run folder of a campaign, to measure one node's part of a run; filled in by {measure} of an experiment "
               "(default: none)" },
+    { .name = "local-dir",
+      .type = WL_STR,
+      .offset = offsetof(struct options, local_dir),
+      .unit = "FOLDER",
+      .help =
+          "folder on the node's disk that holds the part of --node-of until the run ends (default: TMPDIR, "
+          "/tmp or /dev/shm)" },
     { .name = "grace",
       .type = WL_DURATION,
       .offset = offsetof(struct options, grace_s),
@@ -155,21 +162,32 @@ static const char *nodes_folder(const struct options *o, const struct wl_local_r
     return wl_shard_folder(ranks, store_path(o, a), o->node_of, a);
 }
 
+/* Where the run is stored. */
+struct home {
+    struct wl_store *store;
+    const char *path;           /* of the store when the run has ended */
+    struct wl_batch_node *node; /* NULL: the store is there from the beginning */
+};
+
 /* In a multi-node job, each node has its own store. */
-static int open_store(const struct options *o, const struct wl_local_ranks *ranks, struct wl_store **s,
-                      struct wl_arena *a, struct wl_err *e)
+static int open_store(const struct options *o, const struct wl_local_ranks *ranks, struct home *to, struct wl_arena *a,
+                      struct wl_err *e)
 {
-    const char *folder = nodes_folder(o, ranks, a), *path = folder ? wl_shard_path(folder, ranks, a) : store_path(o, a);
-    int rc = wl_store_open(s, path, WL_STORE_CREATE, a, e);
+    const char *folder = nodes_folder(o, ranks, a);
+    to->path = folder ? wl_shard_path(folder, ranks, a) : store_path(o, a);
+    int rc = o->node_of ? wl_mkdirs(folder, e) : 0;
+    if (rc == 0 && o->node_of) rc = wl_batch_node_open(&to->node, o->local_dir, to->path, a, e);
+    if (rc == 0)
+        rc = wl_store_open(&to->store, to->node ? wl_batch_node_store(to->node) : to->path, WL_STORE_CREATE, a, e);
     return rc < 0 ? wl_err_prefix(e, "cannot store the run (choose another file with --store)") : 0;
 }
 
 /* Creates the run's folder next to the store. Its path is absolute, as the command may change its working folder. */
-static int place(struct wl_store *s, int64_t run, struct wl_run_opts *how, struct wl_arena *a, struct wl_err *e)
+static int place(const char *store, int64_t run, struct wl_run_opts *how, struct wl_arena *a, struct wl_err *e)
 {
-    char *folder = realpath(wl_path_dir(a, wl_store_path(s)), NULL);
-    if (!folder) return wl_fail_errno(e, "%s", wl_store_path(s));
-    const char *name = wl_path_base(wl_store_path(s)), *base = "runs"; /* nodes share the folder of their shards */
+    char *folder = realpath(wl_path_dir(a, store), NULL);
+    if (!folder) return wl_fail_errno(e, "%s", store);
+    const char *name = wl_path_base(store), *base = "runs"; /* nodes share the folder of their shards */
     if (how->multinode) base = wl_strndup(a, name, strlen(name) - strlen(".db"));
     how->stored_dir = wl_strf(a, "%s/%lld", base, (long long)run);
     int rc = wl_run_folder_create(folder, &how->stored_dir, &how->run_dir, a, e);
@@ -201,16 +219,16 @@ static int reserve_devices(const struct options *o, const char *workload, struct
 
 /* Opens the store, plans the run and creates its folder: done by the leader of local ranks, or a single process. A node
  * of several joins before it can fail, so that the others learn why. */
-static int prepare(const struct options *o, struct wl_run_opts *how, struct wl_store **s, int64_t *run,
-                   struct wl_arena *a, struct wl_err *e)
+static int prepare(const struct options *o, struct wl_run_opts *how, struct home *to, int64_t *run, struct wl_arena *a,
+                   struct wl_err *e)
 {
     const char *folder = nodes_folder(o, how->local_ranks, a);
     int rc = folder ? 0 : reserve_devices(o, how->workload, a, e);
-    if (rc == 0) rc = open_store(o, how->local_ranks, s, a, e);
-    if (rc == 0) rc = plan_run(*s, o->name, &o->cap, run, e);
+    if (rc == 0) rc = open_store(o, how->local_ranks, to, a, e);
+    if (rc == 0) rc = plan_run(to->store, o->name, &o->cap, run, e);
     if (rc == 0 && folder) rc = wl_multinode_join(&how->multinode, folder, how->local_ranks, *run, a, e);
     if (rc == 0 && folder) rc = reserve_devices(o, how->workload, a, e);
-    return rc ? rc : place(*s, *run, how, a, e);
+    return rc ? rc : place(to->path, *run, how, a, e);
 }
 
 /* Removes the plan of a run that was refused, as it would never be run. */
@@ -241,11 +259,22 @@ static int check_limits(const struct options *o, const struct wl_local_ranks *ra
         o->stop_at.v[0]);
 }
 
+/* The part of a node goes to where the parts of the others are. */
+static int ship(const struct home *to, struct wl_run_result *r, int rc, struct wl_err *e)
+{
+    struct wl_err why;
+    if (!to->node || !to->store) return rc;
+    wl_store_close(to->store);
+    const int shipped = wl_batch_node_ship(to->node, &why);
+    if (shipped == 0) r->store = to->path;
+    return rc == 0 && shipped < 0 ? wl_fail(e, shipped, "%s", why.msg) : rc;
+}
+
 /* The other ranks learn why the leader does not start. */
 static int run_measured(const struct options *o, struct wl_run_opts *how, struct wl_run_result *r, struct wl_arena *a,
                         struct wl_err *e)
 {
-    struct wl_store *s = NULL;
+    struct home to = { 0 };
     int64_t run = 0;
     int rc = wl_local_ranks_join(&how->local_ranks, a, e);
     if (rc < 0) return rc;
@@ -253,9 +282,10 @@ static int run_measured(const struct options *o, struct wl_run_opts *how, struct
     if (rc == 0 && how->local_ranks && !wl_local_ranks_is_leader(how->local_ranks))
         rc = wl_local_ranks_wait_leader(how->local_ranks, &how->run_dir, e);
     if (rc == 0 && (!how->local_ranks || wl_local_ranks_is_leader(how->local_ranks)))
-        rc = prepare(o, how, &s, &run, a, e);
-    if (rc == 0) rc = wl_run_measure(s, run, how, r, a, e);
-    if (rc < 0) discard_plan(s, run);
+        rc = prepare(o, how, &to, &run, a, e);
+    if (rc == 0) rc = wl_run_measure(to.store, run, how, r, a, e);
+    if (rc < 0) discard_plan(to.store, run);
+    rc = ship(&to, r, rc, e);
     if (rc < 0 && run && how->run_dir) wl_run_folder_discard(how->run_dir);
     if (rc < 0 && how->local_ranks) wl_local_ranks_refuse(how->local_ranks, e->msg);
     if (rc < 0 && how->multinode && r->end_ns == 0) wl_multinode_refuse(how->multinode, e->msg);
@@ -312,7 +342,8 @@ static void print_json(const struct options *o, const struct wl_run_result *r, c
     if (o->json_file && wl_json_write(root, o->json_file, a, &e) < 0) wl_eprint("error: %s\n", e.msg);
 }
 
-/* Prints the summary of a stored run. The rules require all nodes, so they are checked on the merged run. */
+/* Prints the summary of a stored run. The rules require all nodes, so they are checked on the merged run. ranks NULL:
+ * the command is the only rank of its job. */
 static void print_results(const struct options *o, const struct wl_local_ranks *ranks, const struct wl_run_result *r,
                           struct wl_arena *a)
 {
@@ -324,7 +355,7 @@ static void print_results(const struct options *o, const struct wl_local_ranks *
         if (!r->not_started && !o->quiet && !o->json)
             wl_measure_print(r, r->run, r->store, o->attribute, &footprint, o->limits, a);
         const struct wl_rule_checks *rules = part ? NULL : check_rules(o, r->store, r->run, a);
-        if (!part || wl_local_ranks_has_rank0(ranks)) print_json(o, r, &footprint, rules, a);
+        if (!part || !ranks || wl_local_ranks_has_rank0(ranks)) print_json(o, r, &footprint, rules, a);
     }
     if (part && !o->node_of) merge_nodes(o, ranks, a); /* sweep merges the runs of a campaign */
 }

@@ -36,6 +36,7 @@ int wl_show_read(struct wl_store *s, int64_t id, struct wl_show_details *d, stru
     if (rc == 0) rc = wl_store_read_log(s, id, &d->log, a, e);
     if (rc == 0) rc = wl_store_nodes(s, id, &d->nodes, a, e);
     if (rc == 0) rc = wl_store_caps(s, id, &d->caps, a, e);
+    if (rc == 0) rc = wl_store_placements(s, id, &d->placement, a, e);
     return rc ? rc : read_rules(s, d, a, e);
 }
 

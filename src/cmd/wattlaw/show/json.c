@@ -237,5 +237,6 @@ void wl_show_details_json(struct wl_json *o, const struct wl_show_details *d, st
     add_devices(o, d, a);
     add_notes(o, d);
     wl_show_nodes_json(o, d);
+    wl_show_placement_json(o, d, a);
     if (d->rules) wl_rules_json(d->rules, wl_json_add_object(o, "rules"));
 }

@@ -93,6 +93,28 @@ static void caps_json(struct wl_json *root, const struct wl_cap_rows *caps)
     }
 }
 
+static void names_json(struct wl_json *o, const char *key, const char *list, struct wl_arena *a)
+{
+    if (!list) {
+        wl_json_add_null(o, key);
+        return;
+    }
+    const struct wl_strs names = wl_str_split(a, list, ',');
+    struct wl_json *array = wl_json_add_array(o, key);
+    for (size_t i = 0; i < names.n; i++) wl_json_add_str(array, NULL, names.v[i]);
+}
+
+void wl_show_placement_json(struct wl_json *root, const struct wl_show_details *d, struct wl_arena *a)
+{
+    if (!d->placement.n) return;
+    const struct wl_placement_row *p = d->placement.v;
+    struct wl_json *o = wl_json_add_object(root, "placement");
+    names_json(o, "nodes", p->nodes, a);
+    names_json(o, "switches", p->switches, a);
+    wl_json_add_real(o, "queue_wait_s", p->queue_wait_s);
+    names_json(o, "other_jobs", p->other_jobs, a);
+}
+
 void wl_show_nodes_json(struct wl_json *root, const struct wl_show_details *d)
 {
     struct wl_json *list = wl_json_add_array(root, "nodes");

@@ -39,6 +39,21 @@ static void print_origin(const struct wl_run_row *r, bool shortened, struct wl_a
     if (!shortened && r->start.wall_ns != WL_NO_NS) line("started", wl_clock_iso(a, r->start.wall_ns));
 }
 
+/* Where the batch system put it, and what it shared its nodes with. */
+static void print_placement(const struct wl_show_details *d, struct wl_arena *a)
+{
+    if (!d->placement.n) return;
+    const struct wl_placement_row *p = d->placement.v;
+    struct wl_text t = WL_TEXT(a);
+    if (p->nodes) wl_text_addf(&t, "nodes %s", p->nodes);
+    if (p->switches) wl_text_addf(&t, "%sswitches %s", t.n ? "; " : "", p->switches);
+    if (!isnan(p->queue_wait_s))
+        wl_text_addf(&t, "%swaited %s in the queue", t.n ? "; " : "", wl_human_time(a, p->queue_wait_s));
+    if (p->other_jobs && *p->other_jobs)
+        wl_text_addf(&t, "%sother jobs on its nodes: %s", t.n ? "; " : "", p->other_jobs);
+    line("placement", t.s);
+}
+
 static void print_end(const struct wl_run_row *r, struct wl_arena *a)
 {
     wl_print("run %lld, %s\n", (long long)r->id, wl_run_status_names[r->status]);
@@ -250,6 +265,7 @@ void wl_show_text(const struct wl_show_details *d, struct wl_arena *a)
     print_use(d->run, a);
     line("not used", unused_of(d, a));
     print_origin(d->run, shortened, a);
+    print_placement(d, a);
     if (!shortened) print_sampling(d, a);
     if (!shortened) wl_show_energies(d, a);
     if (!shortened) wl_show_caps(d, a);

@@ -1,5 +1,6 @@
 /* wattlaw show: the runs of a store, their epochs, or one run in full (show_run.c). */
 #include "cmd/wattlaw/show/show.h"
+#include "campaign/campaign.h"
 #include "cmd/wattlaw/attribution.h"
 #include "cmd/wattlaw/format.h"
 #include "cmd/wattlaw/rules.h"
@@ -79,14 +80,22 @@ static const char *value_of(const struct wl_settings_values *set, const char *na
     return NULL;
 }
 
-/* How the run ended if it is not done, its flag, and whether caps acted. */
-static const char *note_of(const struct wl_run_row *r, struct wl_arena *a)
+/* "beside 3 runs for 82 % of its time", in the allocation of a sweep that packs runs; "": beside none. */
+static const char *beside_text(const struct wl_run_rows *all, const struct wl_run_row *r, struct wl_arena *a)
+{
+    const struct wl_neighbours n = wl_neighbours_of(all, r);
+    if (n.runs == 0) return "";
+    return wl_strf(a, "beside %zu run%s for %.0f %% of its time", n.runs, n.runs == 1 ? "" : "s", 100 * n.share);
+}
+
+/* How the run ended if it is not done, its flag, whether caps acted, and what ran beside it. */
+static const char *note_of(const struct wl_run_rows *all, const struct wl_run_row *r, struct wl_arena *a)
 {
     const char *end = r->status == WL_RUN_DONE ? "" : wl_cmd_run_end(r, a);
     const char *flag = r->flag ? wl_strf(a, "flagged: %s", r->flag) : "";
     struct wl_text note = WL_TEXT(a);
     const char *caps = wl_format_caps_acted(r, a);
-    const char *const parts[] = { end, flag, caps };
+    const char *const parts[] = { end, flag, caps, beside_text(all, r, a) };
     for (size_t i = 0; i < WL_COUNT(parts); i++)
         if (*parts[i]) wl_text_addf(&note, "%s%s", note.n ? "; " : "", parts[i]);
     return note.s;
@@ -135,8 +144,9 @@ static enum wl_style style_of(const struct wl_run_row *r)
     return r->load.busy || r->flag ? WL_CAUTION : WL_PLAIN;
 }
 
-static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct wl_settings_values *set,
-                    const struct wl_span_row *steps, const struct setting_names *names, struct wl_arena *a)
+static void add_run(struct wl_table *t, const struct wl_run_rows *all, const struct wl_run_row *r,
+                    const struct wl_settings_values *set, const struct wl_span_row *steps,
+                    const struct setting_names *names, struct wl_arena *a)
 {
     const double measured[] = { r->util_pct, r->input_pct, r->achieved[WL_CAP_CLOCK], r->power_capped_pct };
     const struct wl_amount energy = wl_cmd_run_energy(r), power = wl_cmd_run_power(r), of_steps = wl_work_energy(steps),
@@ -159,7 +169,7 @@ static void add_run(struct wl_table *t, const struct wl_run_row *r, const struct
     for (size_t i = 0; i < WL_COUNT(measured); i++) wl_table_aligned(t, measured[i]);
     wl_table_cell(t, r->metric_unit ? wl_strf(a, "%s %s", r->metric, r->metric_unit) : r->metric);
     wl_table_aligned(t, r->metric_value);
-    wl_table_cell(t, note_of(r, a));
+    wl_table_cell(t, note_of(all, r, a));
     wl_table_row(t);
 }
 
@@ -231,7 +241,7 @@ static void print_runs(struct wl_store *s, const struct wl_run_rows *runs, bool 
     add_head(&t, &names);
     for (size_t i = 0; i < runs->n; i++) {
         const struct wl_span_row steps = steps_of(s, &runs->v[i], a);
-        add_run(&t, &runs->v[i], &sets[i], &steps, &names, a);
+        add_run(&t, runs, &runs->v[i], &sets[i], &steps, &names, a);
     }
     wl_table_keep(&t, "status");
     wl_table_keep(&t, "energy J");
@@ -322,7 +332,13 @@ static int show_runs(struct wl_store *s, int64_t campaign, const struct show_opt
         return WL_EXIT_OK;
     }
     struct wl_json *root = wl_json_root_object(a), *list = wl_json_add_array(root, "runs");
-    for (size_t i = 0; i < runs.n; i++) wl_show_run_json(wl_json_add_object(list, NULL), &runs.v[i], a);
+    for (size_t i = 0; i < runs.n; i++) {
+        struct wl_json *row = wl_json_add_object(list, NULL);
+        const struct wl_neighbours beside = wl_neighbours_of(&runs, &runs.v[i]);
+        wl_show_run_json(row, &runs.v[i], a);
+        if (beside.runs) wl_json_add_int(row, "neighbours", (int64_t)beside.runs);
+        if (beside.runs) wl_json_add_real(row, "neighbours_share", beside.share);
+    }
     wl_json_print(root);
     return WL_EXIT_OK;
 }

@@ -23,6 +23,7 @@ struct wl_show_details {
     struct wl_log_rows log;
     struct wl_node_rows nodes;
     struct wl_cap_rows caps;
+    struct wl_placement_rows placement; /* none, or one */
     bool all;                           /* every table with every column, on a terminal too */
     const struct wl_rule_checks *rules; /* checks of its campaign's `rules`; NULL: none */
 };
@@ -55,6 +56,9 @@ void wl_show_channels(const struct wl_show_details *d, struct wl_arena *a);
 void wl_show_nodes(const struct wl_show_details *d, struct wl_arena *a);
 void wl_show_caps(const struct wl_show_details *d, struct wl_arena *a);
 void wl_show_nodes_json(struct wl_json *object, const struct wl_show_details *d);
+
+/* The member "placement" of a run of a batch system. */
+void wl_show_placement_json(struct wl_json *object, const struct wl_show_details *d, struct wl_arena *a);
 
 /* Prints the jobs of a training and their sums (training.c); WL_ENOENT with "did you mean". Returns the exit status. */
 int wl_show_training(struct wl_store *s, const char *name, bool json, struct wl_arena *a,
