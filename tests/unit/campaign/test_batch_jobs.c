@@ -444,7 +444,8 @@ static void a_task_may_leave_the_queue_before_its_array(void **state)
 
 static int submit(const char *answer, int status, struct wl_err *e)
 {
-    const struct wl_batch_request r = { .script = "x.sh" };
+    const struct wl_experiment x = { 0 };
+    const struct wl_batch_request r = { .x = &x, .script = "x.sh" };
     const char *job = NULL;
     stand_in("sbatch", answer, status);
     const int rc = wl_batch_slurm.submit(&r, &job, a, e);
