@@ -65,7 +65,7 @@ def a_local_campaign(bench):
     check(last["used"]["energy_j"] > last["energy_j"] > 0 and last["used"]["estimated"], last)
     out, err = as_lines.communicate(timeout=PATIENCE_S)
     check(as_lines.returncode == 0 and not err and out.endswith("nothing is left\n"), out, err)
-    contains(out.splitlines()[-1], "2 of 4 runs done, 2 failed, 0 running, 0 waiting", "core-hours", "estimated) so far")
+    contains(out.splitlines()[-1], "2 of 4 runs done, 2 failed, 0 running, 0 waiting", "estimated), ", "core-hours so far")
 
 
 def a_queue(bench):

@@ -380,7 +380,7 @@ def limits_are_predicted(rig):
 
 def warned_of_its_limit(rig, name, launch, start="", workers=1):
     again = rig.path(name, "again")
-    return Campaign(rig, name, f"{start} sh -c 'test -e {again} && exec {toy} epochs=1 ms=20; exec {toy} epochs=600 ms=100 trap=20'",
+    return Campaign(rig, name, f"{start} sh -c 'test -e {again} && exec {toy} epochs=1 ms=1000; exec {toy} epochs=600 ms=100 trap=20'",
                     f"workers = {workers}", launch="signal_before = 30s\n" + launch)
 
 

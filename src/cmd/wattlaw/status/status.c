@@ -35,17 +35,17 @@ const char *wl_status_left_text(const struct wl_campaign_status *st, struct wl_a
                : about;
 }
 
+/* Energy first, so that a narrow terminal keeps its mark (simulated) beside it. */
 const char *wl_status_used_text(const struct wl_campaign_status *st, struct wl_arena *a)
 {
     struct wl_text t = WL_TEXT(a);
     if (st->used.core_s == 0) return "0 core-hours";
+    if (st->used.energy.value > 0 || !st->used.energy_missing)
+        wl_text_addf(&t, "%s%s, ", wl_amount_text(&st->used.energy, a),
+                     st->used.energy_missing ? " (some runs have none)" : "");
     wl_text_addf(&t, "%s core-hours", wl_number_text(st->used.core_s / 3600, a));
     if (st->used.gpu_s > 0) wl_text_addf(&t, ", %s GPU-hours", wl_number_text(st->used.gpu_s / 3600, a));
-    if (st->used.energy.value > 0 || !st->used.energy_missing)
-        wl_text_addf(&t, ", %s%s", wl_amount_text(&st->used.energy, a),
-                     st->used.energy_missing ? ", energy missing in some runs" : "");
-    else
-        wl_text_add(&t, ", energy not measured");
+    if (!(st->used.energy.value > 0) && st->used.energy_missing) wl_text_add(&t, ", energy not measured");
     return t.s;
 }
 

@@ -62,7 +62,7 @@ struct wl_json *wl_status_json(const struct wl_status *all, bool steady, struct 
 /* "about 2h06m", and of a queue the interval: "about 2h06m (1h34m to 2h49m)"; NULL: not known. */
 const char *wl_status_left_text(const struct wl_campaign_status *st, struct wl_arena *a);
 
-/* "3.21 core-hours, 6.42 GPU-hours, 1.21 MJ (simulated)" */
+/* "1.21 MJ (simulated), 3.21 core-hours, 6.42 GPU-hours" */
 const char *wl_status_used_text(const struct wl_campaign_status *st, struct wl_arena *a);
 
 /* Prints the state again and again until nothing is left, or a signal comes. Returns the exit status. */
