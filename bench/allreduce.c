@@ -21,7 +21,7 @@ static void check(struct wl_comm *c, int rc, const struct wl_err *e)
 {
     if (rc == 0) return;
     fprintf(stderr, "bench_allreduce: %s\n", e->msg);
-    c->ops->abandon(c, 1);
+    c->ops->abandon(c, 1, NULL);
 }
 
 static void reduce(struct wl_comm *c, enum way way, float *shared, float *own)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""wattlaw measure beside other energy meters, on the same computed GPUs.
+"""wattlaw measure, and wattlaw.measure around a block of Python, beside other energy meters, on the same computed GPUs.
 
     bench/measure_peers.py BUILD errors|cost|defaults|start|training [--python PYTHON] [--seconds 8] [--tool NAME]...
 
@@ -131,7 +131,22 @@ class Jpwr:
         return watt_hours.sum() * 3600
 
 
-PEERS = {"polling": Polling, "Zeus": Zeus, "Zeus, begin and end": ZeusWindow, "CodeCarbon": CodeCarbon, "jpwr": Jpwr}
+class Block:
+    """wattlaw.measure: what is watched is a block of this process."""
+    default_s = None
+
+    def start(self, period_s):
+        sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "python"))
+        import wattlaw
+        self.block = wattlaw.measure("job", **({"sensors": "nvml"} if period_s else {}))
+        self.run = self.block.__enter__()
+
+    def stop(self):
+        self.block.__exit__(None, None, None)
+        return self.run.energy_j
+
+
+PEERS = {"wattlaw.measure": Block, "polling": Polling, "Zeus": Zeus, "Zeus, begin and end": ZeusWindow, "CodeCarbon": CodeCarbon, "jpwr": Jpwr}
 TOOLS = ["wattlaw", *PEERS, "perun"]
 
 
@@ -155,11 +170,12 @@ def environment(build, folder, script, gpus):
     os.symlink(os.path.join(build, "tests/fake/libnvidia-ml-fake.so"), os.path.join(folder, "libnvidia-ml.so.1"))
     path = os.environ.get("LD_LIBRARY_PATH", "")
     return {**os.environ, "LD_LIBRARY_PATH": f"{folder}:{path}", "PATH": f"{folder}:{os.environ['PATH']}",
-            "WATTLAW_FAKE_NVML": f"gpus={gpus}; {script}", "PEERS_GPUS": str(gpus)}
+            "WATTLAW_FAKE_NVML": f"gpus={gpus}; {script}", "PEERS_GPUS": str(gpus),
+            "WATTLAW_PROGRAM": os.path.join(build, "src/cmd/wattlaw")}
 
 
 def command_of(o, tool, period, job):
-    if tool.startswith("wattlaw"):
+    if tool == "wattlaw":
         only_gpus = ["--sensors", "nvml"] if period == "fast" else []
         return [os.path.join(o.build, "src/cmd/wattlaw"), "measure", "--quiet", *only_gpus, "--json-file", "s.json", "--", *job]
     if tool == "perun":
@@ -186,13 +202,15 @@ def found(tool, folder, said):
 
 
 def is_there(o, tool):
+    if tool.startswith("wattlaw"):
+        return True
     module = {"polling": "pynvml", "Zeus": "zeus.monitor", "Zeus, begin and end": "zeus.monitor"}.get(tool, tool.lower())
     with tempfile.TemporaryDirectory() as folder:
         p = subprocess.run([o.python, "-c", f"import {module}"], capture_output=True, text=True, check=False,
                            env=environment(o.build, folder, "", 1))
-    if tool != "wattlaw" and p.returncode:
+    if p.returncode:
         print(f"{tool}: skipped: {p.stderr.strip().splitlines()[-1]}", file=sys.stderr)
-    return tool == "wattlaw" or p.returncode == 0
+    return p.returncode == 0
 
 
 def table(head, rows):
@@ -248,7 +266,7 @@ def cpu_s(pid):
 
 def cost_ms(o, tool, period, seconds, script="power=250"):
     """Processor time of a second of watching, and of start and end; readings a second, where they are known."""
-    seconds = max(seconds, STORED_S) if tool == "wattlaw" else seconds
+    seconds = max(seconds, STORED_S) if tool.startswith("wattlaw") else seconds
     with tempfile.TemporaryDirectory() as folder:
         env, job = environment(o.build, folder, script, GPUS), ["sleep", str(SETTLED_S + seconds + 1)]
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -270,7 +288,7 @@ def cost_ms(o, tool, period, seconds, script="power=250"):
 
 def readings_a_second(tool, folder):
     """Of wattlaw those in its store, of peers those that a tick at FAST_S has; None: not known."""
-    if tool != "wattlaw":
+    if not tool.startswith("wattlaw"):
         return READ[tool] * GPUS / FAST_S if tool in READ else None
     with contextlib.closing(sqlite3.connect(f"{folder}/wattlaw.db")) as db:
         n, first_ns, last_ns = db.execute("SELECT count(*), min(t_ns), max(t_ns) FROM sample").fetchone()

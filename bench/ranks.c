@@ -124,7 +124,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < WL_COUNT(lists); i++) *lists[i] = wl_new_array(b.arena, double, (size_t)b.rounds);
     int rc = b.model ? run(&b, &e) : wl_fail(&e, WL_EINVAL, "no model %s", name);
     if (rc) fprintf(stderr, "bench_ranks: %s\n", e.msg);
-    if (rc && b.comm) b.comm->ops->abandon(b.comm, 1);
+    if (rc && b.comm) b.comm->ops->abandon(b.comm, 1, NULL);
     wl_arena_free(b.arena);
     return rc ? 1 : 0;
 }

@@ -20,14 +20,16 @@ static void become_rank(const struct wl_comm *c, const struct wl_train_opts *o)
 }
 
 /* One message per error: rank 0 prints what all ranks know. An error that one rank alone knows is printed by that rank,
- * which then ends the waiting of the others; these learn that a rank was lost, and rank 0 prints that. */
+ * which then ends the waiting of the others; these learn that a rank was lost, and rank 0 prints that. What a rank does
+ * not print, as all may know it (a sum failed), it passes on to the others, which may not have seen it yet. */
 static int finish(struct wl_trainer *t, int rc, const struct wl_err *e)
 {
     bool is_root = t->comm->rank == 0, lost_another = rc == WL_EJOB;
     if (t->plan && is_root && (rc == 0 || rc == WL_EINTR)) wl_cmd_train_report(t, rc == WL_EINTR);
     if (rc == 0 || t->error_is_collective) return is_root ? rc : wl_exit_status(rc);
-    if (is_root || !lost_another) wl_log(WL_ERROR, "train", "%s", e->msg);
-    t->comm->ops->abandon(t->comm, wl_exit_status(rc));
+    const bool prints = is_root || !lost_another;
+    if (prints) wl_log(WL_ERROR, "train", "%s", e->msg);
+    t->comm->ops->abandon(t->comm, wl_exit_status(rc), prints ? NULL : e->msg);
     return wl_exit_status(rc);
 }
 

@@ -17,7 +17,8 @@ struct wl_comm_device {
     void *stream; /* that its sums are enqueued on: a CUstream of the context that is current */
     /* (optional) Makes the device that of the calling thread: attach may go on in a thread of its own. */
     int (*enter)(void *of, struct wl_err *e);
-    /* (optional) Destroys what the device has recorded of sums, before they end: NCCL waits for the graphs that hold them.
+    /* (optional) Destroys what the device has recorded of sums, before they end: NCCL waits for the graphs that hold
+     * them.
      */
     void (*forget)(void *of);
     void *of;
@@ -59,9 +60,10 @@ struct wl_comm_ops {
      * sizes in the same order. NULL with a message on failure. */
     void *(*alloc_shared)(struct wl_comm *c, size_t bytes, struct wl_err *e);
 
-    /* Not collective: ends the others' waiting with an error that names this rank. Called before leaving without
-     * them. Under a launcher (mpi) it ends the whole job with the exit status and does not return. */
-    void (*abandon)(struct wl_comm *c, int status);
+    /* Not collective: ends the others' waiting with an error that names this rank and, unless it is NULL, `why`. Called
+     * before leaving without them. Under a launcher (mpi) it ends the whole job with the exit status and does not
+     * return. */
+    void (*abandon)(struct wl_comm *c, int status, const char *why);
 
     /* ---- (optional, all three: gradients go through host memory) sums in the memory of a device ---- */
 

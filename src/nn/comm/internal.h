@@ -17,7 +17,8 @@ int wl_shm_map_of(pid_t pid, int fd, size_t n_bytes, void **p, struct wl_err *e)
 /* ---- shm_group.c: the ranks of one node ------------------------------------------------------------------------- */
 
 enum { WL_SHM_STAGING_BYTES = 128 * 1024 }; /* bytes of each rank's staging buffer */
-enum { WL_SHM_PENDING_MAX = 256 };          /* sums in the background at one time */
+enum { WL_SHM_WHY_BYTES = 256 };
+enum { WL_SHM_PENDING_MAX = 256 }; /* sums in the background at one time */
 
 /* A sum: what each rank says about it must agree. */
 struct wl_shm_call {
@@ -30,6 +31,7 @@ struct wl_shm_slot {
     _Alignas(64) _Atomic int pid;                 /* 0: not known yet */
     _Atomic int world_rank;                       /* its name in messages */
     _Atomic int state;                            /* enum in shm_group.c */
+    char why[WL_SHM_WHY_BYTES];                   /* it gave up, set before `state`; "": it says so itself */
     int fd;                                       /* of its part of the region that is being made; -1: it has none */
     struct wl_shm_call call;                      /* the sum in progress, to find ranks that are not in step */
     _Alignas(64) _Atomic uint64_t posted;         /* sums handed over to the background, since the group was joined */
@@ -82,8 +84,8 @@ int wl_shm_barrier(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
 /* WL_EJOB names a rank that died or gave up; one that left may have done its part before. */
 int wl_shm_find_lost(struct wl_shm *g, struct wl_err *e) WL_MUST_CHECK;
 
-/* Makes the group unusable: the others' barriers fail. */
-void wl_shm_abort(struct wl_shm *g);
+/* Makes the group unusable: the others' barriers fail, with what made this rank give up; NULL: it says so itself. */
+void wl_shm_abort(struct wl_shm *g, const char *why);
 
 /* n_bytes more for every rank. */
 int wl_shm_region_new(struct wl_shm *g, size_t n_bytes, struct wl_shm_region **r, struct wl_err *e) WL_MUST_CHECK;

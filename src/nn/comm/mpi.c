@@ -263,10 +263,10 @@ static int barrier(struct wl_comm *c, struct wl_err *e)
     return 0;
 }
 
-static void abandon(struct wl_comm *c, int status)
+static void abandon(struct wl_comm *c, int status, const char *why)
 {
     struct state *s = c->state;
-    if (s->group) wl_shm_abort(s->group);
+    if (s->group) wl_shm_abort(s->group, why);
     MPI_Abort(s->world, status);
 }
 

@@ -133,10 +133,10 @@ static int watch_ranks(struct wl_comm *c, const struct wl_comm_device *d, bool o
     return wl_nccl_watch(d->sums, on, e);
 }
 
-static void abandon(struct wl_comm *c, int status)
+static void abandon(struct wl_comm *c, int status, const char *why)
 {
     struct wl_nccl *n = c->state;
-    n->host.ops->abandon(&n->host, status); /* first, whatever the GPU does */
+    n->host.ops->abandon(&n->host, status, why); /* first, whatever the GPU does */
     for (struct wl_nccl_sums *s = n->sums; s; s = s->next) {
         forget_graphs(s);
         wl_nccl_abort(s);

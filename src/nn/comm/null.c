@@ -30,7 +30,7 @@ static int broadcast(struct wl_comm *c, void *p, size_t n_bytes, int root, struc
     return 0;
 }
 
-static void abandon(struct wl_comm *c, int status) { (void)c, (void)status; }
+static void abandon(struct wl_comm *c, int status, const char *why) { (void)c, (void)status, (void)why; }
 
 static int open_null(struct wl_comm *c, const struct wl_comm_opts *opts, struct wl_err *e)
 {

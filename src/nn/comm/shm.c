@@ -116,10 +116,10 @@ static int broadcast(struct wl_comm *c, void *p, size_t n_bytes, int root, struc
 
 static int barrier(struct wl_comm *c, struct wl_err *e) { return wl_shm_barrier(c->state, e); }
 
-static void abandon(struct wl_comm *c, int status)
+static void abandon(struct wl_comm *c, int status, const char *why)
 {
     (void)status;
-    if (c->state) wl_shm_abort(c->state);
+    if (c->state) wl_shm_abort(c->state, why);
 }
 
 static int find_lost(struct wl_comm *c, struct wl_err *e) { return wl_shm_find_lost(c->state, e); }

@@ -53,7 +53,7 @@ int wl_shm_check_in_step(struct wl_shm *g, const struct wl_shm_call *call, const
         const struct wl_shm_slot *s = &g->ctl->slot[r];
         const struct wl_shm_call *other = k ? &s->calls[*k % WL_SHM_PENDING_MAX] : &s->call;
         if (same_call(call, other)) continue;
-        wl_shm_abort(g);
+        wl_shm_abort(g, NULL);
         return wl_fail(e, WL_EJOB,
                        "ranks are not in step: rank %d sums %zu numbers at byte %zu of buffer %d, rank %d %zu at byte "
                        "%zu of buffer %d",

@@ -69,7 +69,7 @@ static int look_for_lost(struct wl_shm *g, bool may_have_left, struct wl_err *e)
         if (state == HERE && process_ended(g, r, pid)) /* it may have said something just before its end */
             state = atomic_load(&s->state) == HERE ? DIED : atomic_load(&s->state);
         if (state == DIED) return wl_fail(e, WL_EJOB, "rank %d (process %d) died", name, pid);
-        if (state == GAVE_UP) gone = wl_fail(e, WL_EJOB, "rank %d gave up", name);
+        if (state == GAVE_UP) gone = wl_fail(e, WL_EJOB, "rank %d gave up%s%s", name, *s->why ? ": " : "", s->why);
         if (state == LEFT && !gone && !may_have_left)
             gone = wl_fail(e, WL_EJOB, "rank %d (process %d) ended before the others", name, pid);
     }
@@ -130,8 +130,10 @@ int wl_shm_barrier(struct wl_shm *g, struct wl_err *e)
     return rc;
 }
 
-void wl_shm_abort(struct wl_shm *g)
+void wl_shm_abort(struct wl_shm *g, const char *why)
 {
+    struct wl_shm_slot *s = &g->ctl->slot[g->rank];
+    if (atomic_load(&s->state) != GAVE_UP) snprintf(s->why, sizeof s->why, "%s", why ? why : "");
     atomic_store(&g->ctl->slot[g->rank].state, GAVE_UP);
     futex_wake_all(&g->ctl->generation);
 }

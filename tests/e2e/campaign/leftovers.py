@@ -70,7 +70,10 @@ grace = 100ms
 
 
 def gone(pid):
-    return not os.path.exists(f"/proc/{pid}") or open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z"
+    try:
+        return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z"
+    except OSError:  # it ends while it is read, too
+        return True
 
 
 def runaway_of(bench, sweep):

@@ -200,7 +200,7 @@ static int one_gives_up(struct wl_comm *c, struct report *r, struct wl_err *e)
     struct wl_comm_device d;
     int rc = attach(c, &d, e);
     if (rc) return rc;
-    if (c->rank == 1) c->ops->abandon(c, 1);
+    if (c->rank == 1) c->ops->abandon(c, 1, NULL);
     return c->rank == 1 ? 0 : sum(c, &d, numbers(c, 1000), 1000, e);
 }
 

@@ -59,7 +59,7 @@ static int be_rank(int ranks_per_node, const char *what)
         rc = wl_fail(&e, WL_EINVAL, "%d ranks on %d nodes", c->size, c->nodes);
     if (!rc && wl_str_eq(what, "sums")) rc = check_sums(c, &e);
     if (!rc && wl_str_eq(what, "kill") && c->rank == 1) raise(SIGKILL);
-    if (!rc && wl_str_eq(what, "abandon") && c->rank == 1) c->ops->abandon(c, 7);
+    if (!rc && wl_str_eq(what, "abandon") && c->rank == 1) c->ops->abandon(c, 7, NULL);
     if (!rc && !wl_str_eq(what, "sums")) rc = c->ops->barrier(c, &e);
     if (rc) fprintf(stderr, "%s\n", e.msg);
     wl_arena_free(a);

@@ -183,7 +183,7 @@ static int one_gives_up(struct wl_comm *c, struct report *r, struct wl_err *e)
 {
     (void)r;
     if (c->rank == 1) {
-        c->ops->abandon(c, 1);
+        c->ops->abandon(c, 1, "the sum failed");
         return 0;
     }
     return c->ops->barrier(c, e);
@@ -200,7 +200,7 @@ static void test_rank_that_leaves(void **state)
     (void)state;
     struct report *r = run_ranks(3, one_gives_up);
     assert_int_equal(r[0].rc, WL_EJOB);
-    assert_string_equal(r[0].msg, "rank 1 gave up");
+    assert_string_equal(r[0].msg, "rank 1 gave up: the sum failed");
     assert_int_equal(r[2].rc, WL_EJOB);
     r = run_ranks(3, one_leaves_early);
     assert_int_equal(r[0].rc, WL_EJOB);

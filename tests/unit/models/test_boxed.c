@@ -270,7 +270,7 @@ static int run_as_rank(const char *to)
         rc = wl_fail(&e, WL_EINVAL, "%d ranks by %s", c->size, c->ops->name);
     if (!rc) rc = compare(&(struct task) { .workload = &workloads[0], .dir = to }, c, a, &e);
     if (rc) fprintf(stderr, "%s\n", e.msg);
-    if (rc && c) c->ops->abandon(c, 3);
+    if (rc && c) c->ops->abandon(c, 3, NULL);
     wl_arena_free(a);
     return rc ? 3 : 0;
 }
