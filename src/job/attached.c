@@ -12,7 +12,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LINE_MAX_BYTES = WL_KILL_TEXT_SIZE - 1 };
+enum {
+    LINE_MAX_BYTES = WL_KILL_TEXT_SIZE - 1,
+    EXIT_MS = 500, /* of a killed process the kernel closes the files first */
+};
 
 struct wl_attached {
     pid_t pid;
@@ -88,10 +91,10 @@ static bool read_line(struct wl_attached *t)
     return end || got == 0 || t->n == LINE_MAX_BYTES;
 }
 
-static bool is_readable(int fd)
+static bool is_readable(int fd, int wait_ms)
 {
     struct pollfd p = { .fd = fd, .events = POLLIN };
-    return fd >= 0 && poll(&p, 1, 0) > 0;
+    return fd >= 0 && poll(&p, 1, wait_ms) > 0;
 }
 
 /* Without `control` the process is measured until it ends, however it does, as its exit status is for its parent alone;
@@ -107,7 +110,7 @@ static void judge(struct wl_attached *t, struct wl_job_exit *out)
     out->exit.status = 1;
     if (!strncmp(t->line, FAILED, sizeof FAILED - 1))
         snprintf(out->failed, sizeof out->failed, "%s", t->line + sizeof FAILED - 1);
-    else if (is_readable(t->process))
+    else if (is_readable(t->process, EXIT_MS))
         snprintf(out->failed, sizeof out->failed, "process %d ended while it was measured", (int)t->pid);
     else
         snprintf(out->failed, sizeof out->failed, "process %d did not say how the measured part ended", (int)t->pid);
@@ -119,8 +122,8 @@ void wl_attached_end(struct wl_attached *t, struct wl_job_exit *out)
         struct epoll_event on;
         if (epoll_wait(t->any, &on, 1, -1) < 0 && errno != EINTR) break;
         /* the last line of a process that has ended is read first */
-        ended = is_readable(t->control) && read_line(t);
-        if (!ended) ended = is_readable(t->process) || is_readable(t->stopped);
+        ended = is_readable(t->control, 0) && read_line(t);
+        if (!ended) ended = is_readable(t->process, 0) || is_readable(t->stopped, 0);
     }
     *out = (struct wl_job_exit) { .t_ns = wl_now_ns() };
     judge(t, out);

@@ -137,6 +137,22 @@ static void a_closed_socket_is_a_failure(void **state)
     assert_non_null(strstr(x.failed, "did not say how"));
 }
 
+/* Its files are closed before it has ended. */
+static void a_killed_process_that_held_the_socket_has_ended(void **state)
+{
+    (void)state;
+    struct attached t = attach(true);
+    shutdown(t.ours, SHUT_WR);
+    pid_t later = fork();
+    if (later == 0) {
+        usleep(50000);
+        kill(t.pid, SIGKILL);
+        _exit(0);
+    }
+    assert_non_null(strstr(reap(&t, false).failed, "ended while it was measured"));
+    waitpid(later, NULL, 0);
+}
+
 static void a_process_may_end_by_itself(void **state)
 {
     (void)state;
@@ -201,6 +217,7 @@ int main(void)
         TEST(other_words_are_no_end),
         TEST(a_line_is_waited_for),
         TEST(a_closed_socket_is_a_failure),
+        TEST(a_killed_process_that_held_the_socket_has_ended),
         TEST(a_process_may_end_by_itself),
         TEST(a_word_before_its_end_counts),
         TEST(a_signal_ends_the_measuring_alone),
