@@ -13,6 +13,7 @@ import warnings
 SOURCE, WATTLAW = sys.argv[1], os.path.abspath(sys.argv[2])
 sys.path.insert(0, os.path.join(SOURCE, "python"))
 import wattlaw  # noqa: E402
+from checks import check, raised  # noqa: E402
 
 FEW = {"sensors": "proc,cpu_model"}
 KILLED = """
@@ -23,20 +24,6 @@ with wattlaw.measure("killed", store=sys.argv[2], sensors="proc"):
     print("begun", flush=True)
     time.sleep(60)
 """
-
-
-def check(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(map(str, what)))
-
-
-def raised(kind, call, *words):
-    try:
-        call()
-    except kind as e:
-        check(all(word in str(e) for word in words), repr(e), "lacks one of", words)
-        return e
-    raise AssertionError("no %s" % kind.__name__)
 
 
 def enter(*args, **options):

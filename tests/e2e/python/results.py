@@ -14,6 +14,7 @@ import xml.dom.minidom
 SOURCE, WATTLAW = sys.argv[1], os.path.abspath(sys.argv[2])
 sys.path.insert(0, os.path.join(SOURCE, "python"))
 import wattlaw  # noqa: E402
+from checks import check, raised  # noqa: E402
 from wattlaw import results  # noqa: E402
 
 JOB = """
@@ -27,20 +28,6 @@ for n in (1, 2):
         e.samples = 80
 wattlaw.stop()
 """
-
-
-def check(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(map(str, what)))
-
-
-def raised(kind, call, *words):
-    try:
-        call()
-    except kind as e:
-        check(all(word in str(e) for word in words), repr(e), "lacks one of", words)
-        return e
-    raise AssertionError("no %s" % kind.__name__)
 
 
 def program(*arguments):

@@ -141,11 +141,7 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     wl_import_set_tool(im, "CARAML");
     wl_import_note(
         im, "observations are of iterations, by the throughput; of Runtime(s) the start of the program is a part");
-    while (rc == 0 && (rc = wl_table_csv_next(t, e)) > 0) {
-        struct wl_arena *scratch = wl_arena_new(a);
-        rc = read_row(t, scratch, e);
-        wl_arena_free(scratch);
-    }
+    if (rc == 0) rc = wl_table_csv_each(t, read_row, e);
     wl_arena_free(a);
     return rc;
 }

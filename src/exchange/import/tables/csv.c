@@ -78,6 +78,18 @@ int wl_table_csv_next(struct wl_table_csv *t, struct wl_err *e)
     return rc;
 }
 
+int wl_table_csv_each(struct wl_table_csv *t, wl_table_csv_row *read, struct wl_err *e)
+{
+    int rc;
+    while ((rc = wl_table_csv_next(t, e)) > 0) {
+        struct wl_arena *scratch = wl_arena_new(t->a);
+        rc = read(t, scratch, e);
+        wl_arena_free(scratch);
+        if (rc < 0) break;
+    }
+    return rc;
+}
+
 bool wl_table_csv_has(const struct wl_table_csv *t, const char *column) { return find(t, column) >= 0; }
 
 struct wl_slice wl_table_csv_field(const struct wl_table_csv *t, const char *column)

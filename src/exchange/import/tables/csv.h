@@ -25,6 +25,10 @@ int wl_table_csv_open(struct wl_table_csv *t, struct wl_import *im, char separat
  * tables in one file, is the header of what follows. WL_EINVAL: there was no row at all. */
 int wl_table_csv_next(struct wl_table_csv *t, struct wl_err *e) WL_MUST_CHECK;
 
+/* Calls `read` for each row, with memory that lasts until the next one; the first error ends it. */
+typedef int wl_table_csv_row(const struct wl_table_csv *t, struct wl_arena *scratch, struct wl_err *e);
+int wl_table_csv_each(struct wl_table_csv *t, wl_table_csv_row *read, struct wl_err *e) WL_MUST_CHECK;
+
 bool wl_table_csv_has(const struct wl_table_csv *t, const char *column);
 
 /* The field of that column; empty where there is no such column. */

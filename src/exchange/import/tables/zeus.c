@@ -101,11 +101,7 @@ static int read_windows(struct wl_import *im, struct wl_arena *a, struct wl_err 
 {
     struct wl_table_csv *t = wl_new(a, struct wl_table_csv);
     int rc = wl_table_csv_open(t, im, ',', "window_name", a, e);
-    while (rc == 0 && (rc = wl_table_csv_next(t, e)) > 0) {
-        struct wl_arena *scratch = wl_arena_new(a);
-        rc = read_window(t, scratch, e);
-        wl_arena_free(scratch);
-    }
+    if (rc == 0) rc = wl_table_csv_each(t, read_window, e);
     return rc;
 }
 

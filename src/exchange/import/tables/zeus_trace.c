@@ -56,11 +56,7 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     wl_import_note(
         im, "power is of one GPU, energy is power times time; each setting was measured once, so that nothing is known "
             "of the spread");
-    while (rc == 0 && (rc = wl_table_csv_next(t, e)) > 0) {
-        struct wl_arena *scratch = wl_arena_new(a);
-        rc = read_row(t, scratch, e);
-        wl_arena_free(scratch);
-    }
+    if (rc == 0) rc = wl_table_csv_each(t, read_row, e);
     wl_arena_free(a);
     return rc;
 }
