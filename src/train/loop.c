@@ -201,6 +201,12 @@ static void mark_metrics(const struct wl_train_task *j, const struct wl_train_ep
     wattlaw_mark_phase_time("input", r->input_wait_s, r->epoch);
 }
 
+/* Of each rank its own, as all of them take as long as the slowest: `wattlaw compare --factor rank`. */
+static void mark_compute(const struct wl_trainer *t, int64_t epoch, double compute_s)
+{
+    if (t->comm->size > 1 && isfinite(compute_s)) wattlaw_mark_phase_time("compute", compute_s, epoch);
+}
+
 /* The training pass of an epoch, or of the rest of it. Only complete epochs have marks, as their times are compared. */
 static int timed_pass(struct wl_trainer *t, struct wl_train_epoch *r, bool *stop, struct wl_err *e)
 {
@@ -210,6 +216,7 @@ static int timed_pass(struct wl_trainer *t, struct wl_train_epoch *r, bool *stop
     int rc = t->comm->ops->barrier(t->comm, e);
     if (rc) return rc;
     int64_t start = wl_now_ns(), waited = wl_loader_input_wait_ns(t->train_feed);
+    const double computed_s = wl_plan_compute_s(t->plan);
     if (r->complete && is_root) wattlaw_mark_epoch_begin(r->epoch);
     rc = start_epoch(t, e);
     if (!rc) rc = train_pass(t, stop, e);
@@ -218,8 +225,9 @@ static int timed_pass(struct wl_trainer *t, struct wl_train_epoch *r, bool *stop
     r->updates = t->position.updates - from.updates;
     r->skipped = wl_plan_loss_scale(t->plan).skipped - skipped;
     r->samples = r->updates * t->global_batch;
-    if (r->complete && is_root && t->position.epoch_updates == t->epoch_updates)
-        wattlaw_mark_epoch_end(r->epoch, r->samples, r->updates);
+    const bool ended = r->complete && t->position.epoch_updates == t->epoch_updates;
+    if (ended && is_root) wattlaw_mark_epoch_end(r->epoch, r->samples, r->updates);
+    if (ended) mark_compute(t, r->epoch, wl_plan_compute_s(t->plan) - computed_s);
     r->input_wait_s = (double)(wl_loader_input_wait_ns(t->train_feed) - waited) / WL_NS_PER_S;
     rc = t->comm->ops->all_reduce_sum_f64(t->comm, &r->input_wait_s, 1, e);
     r->input_wait_s /= t->comm->size;

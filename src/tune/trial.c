@@ -1,4 +1,6 @@
 #include "tune/trial.h"
+
+#include "job/job.h"
 #include "tune/outcome.h"
 #include "tune/trial_watch.h"
 
@@ -78,7 +80,7 @@ static const struct wl_run_row *run_of(const struct wl_tune_trials *s, const str
 enum wl_tune_trial_state wl_tune_failure_of(const char *error, const char *log_tail)
 {
     if (error && wl_str_starts(error, wl_tune_stopped_at_limit)) return WL_TUNE_NOT_REACHED;
-    if (wl_tune_says_out_of_memory(error) || wl_tune_says_out_of_memory(log_tail)) return WL_TUNE_OUT_OF_MEMORY;
+    if (wl_job_says_out_of_memory(error) || wl_job_says_out_of_memory(log_tail)) return WL_TUNE_OUT_OF_MEMORY;
     bool killed = error && wl_str_starts(error, "ended by signal 9 "); /* nobody but the kernel does, for its memory */
     return killed ? WL_TUNE_OUT_OF_MEMORY : WL_TUNE_FAILED;
 }

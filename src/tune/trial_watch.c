@@ -1,5 +1,7 @@
 #include "tune/trial_watch.h"
 
+#include "job/job.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -7,15 +9,6 @@ static const int64_t LOOK_NS = WL_NS_PER_S / 2; /* between two looks at the log 
 
 const char wl_tune_stopped_at_limit[] = "stopped: it costs too much beside the best trial so far";
 const char wl_tune_stopped_without_memory[] = "stopped: a process ran out of memory and the others made no progress";
-
-bool wl_tune_says_out_of_memory(const char *text)
-{
-    static const char *const words[] = { "out of memory", "OutOfMemory",        "cannot allocate memory",
-                                         "bad_alloc",     "unable to allocate", "no memory:" };
-    for (size_t i = 0; text && i < WL_COUNT(words); i++)
-        if (strcasestr(text, words[i])) return true;
-    return false;
-}
 
 static void on_mark(void *ctx, const struct wl_mark *m)
 {
@@ -40,7 +33,7 @@ static void look_at_log(struct wl_tune_trial_watch *w, const struct wl_active_ru
     size_t n = tail ? strlen(tail) : 0;
     const char *last = n < sizeof w->last ? tail : tail + n + 1 - sizeof w->last;
     w->looked_ns = wl_now_ns();
-    w->has_failed |= wl_tune_says_out_of_memory(tail);
+    w->has_failed |= wl_job_says_out_of_memory(tail);
     if (tail && !wl_str_eq(last, w->last)) {
         w->alive_ns = w->looked_ns;
         snprintf(w->last, sizeof w->last, "%s", last);

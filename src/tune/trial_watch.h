@@ -24,7 +24,4 @@ void wl_tune_trial_watch_init(struct wl_tune_trial_watch *w, const struct wl_tun
 /* Errors of runs that it has stopped begin with these. */
 extern const char wl_tune_stopped_at_limit[], wl_tune_stopped_without_memory[];
 
-/* Does this text, the error of a run or the end of its log, say that memory ran out? */
-bool wl_tune_says_out_of_memory(const char *text);
-
 #endif

@@ -21,7 +21,7 @@ enum { SEED = 29, LANES = 16, ALIGN = 64 };
 static const struct wl_conv_custom *const kernel = &wl_conv_weights_bf16;
 
 struct shape {
-    int64_t n, c, k, h, w, taps[2], stride, pad[2];
+    int64_t n, c, k, h, w, taps[2], stride[2], pad[2];
 };
 
 static struct wl_window window_of(const struct shape *s)
@@ -31,11 +31,11 @@ static struct wl_window window_of(const struct shape *s)
                                 .h = s->h,
                                 .w = s->w,
                                 .k = s->k,
-                                .p = (s->h + 2 * s->pad[0] - s->taps[0]) / s->stride + 1,
-                                .q = (s->w + 2 * s->pad[1] - s->taps[1]) / s->stride + 1,
+                                .p = (s->h + 2 * s->pad[0] - s->taps[0]) / s->stride[0] + 1,
+                                .q = (s->w + 2 * s->pad[1] - s->taps[1]) / s->stride[1] + 1,
                                 .r = s->taps[0],
                                 .s = s->taps[1],
-                                .stride = { s->stride, s->stride },
+                                .stride = { s->stride[0], s->stride[1] },
                                 .pad = { s->pad[0], s->pad[1] } };
 }
 
@@ -103,15 +103,16 @@ static void test_gradients_equal_sums_in_double(void **state)
 {
     (void)state;
     static const struct shape shapes[] = {
-        { 3, 32, 48, 7, 7, { 1, 1 }, 1, { 0, 0 } },    /* an odd number of pixels */
-        { 2, 48, 80, 14, 13, { 3, 3 }, 2, { 1, 1 } },  /* strides over borders; panels of 3 and 2 vectors */
-        { 5, 64, 16, 9, 9, { 3, 3 }, 2, { 0, 0 } },    /* ... without padding; rows that fill no tile */
-        { 4, 16, 64, 8, 8, { 1, 7 }, 1, { 0, 3 } },    /* a line across */
-        { 4, 16, 32, 8, 8, { 7, 1 }, 1, { 3, 0 } },    /* ... and down */
-        { 2, 96, 32, 11, 10, { 1, 1 }, 2, { 0, 0 } },  /* two parts of the channels */
-        { 11, 112, 128, 5, 6, { 3, 3 }, 1, { 1, 1 } }, /* several pieces */
-        { 700, 16, 16, 2, 2, { 7, 7 }, 1, { 3, 3 } },  /* ... and groups */
-        { 1, 16, 16, 1, 1, { 1, 1 }, 1, { 0, 0 } },    /* one pixel */
+        { 3, 32, 48, 7, 7, { 1, 1 }, { 1, 1 }, { 0, 0 } },    /* an odd number of pixels */
+        { 2, 48, 80, 14, 13, { 3, 3 }, { 2, 2 }, { 1, 1 } },  /* strides over borders; panels of 3 and 2 vectors */
+        { 5, 64, 16, 9, 9, { 3, 3 }, { 2, 2 }, { 0, 0 } },    /* ... without padding; rows that fill no tile */
+        { 4, 16, 64, 8, 8, { 1, 7 }, { 1, 1 }, { 0, 3 } },    /* a line across */
+        { 4, 16, 32, 8, 8, { 7, 1 }, { 1, 1 }, { 3, 0 } },    /* ... and down */
+        { 2, 96, 32, 11, 10, { 1, 1 }, { 2, 2 }, { 0, 0 } },  /* two parts of the channels */
+        { 11, 112, 128, 5, 6, { 3, 3 }, { 1, 1 }, { 1, 1 } }, /* several pieces */
+        { 700, 16, 16, 2, 2, { 7, 7 }, { 1, 1 }, { 3, 3 } },  /* ... and groups */
+        { 2, 32, 16, 13, 14, { 3, 3 }, { 1, 2 }, { 1, 0 } },  /* strides that differ */
+        { 1, 16, 16, 1, 1, { 1, 1 }, { 1, 1 }, { 0, 0 } },    /* one pixel */
     };
     const int threads = omp_get_max_threads();
     for (size_t i = 0; i < WL_COUNT(shapes); i++) {
@@ -138,9 +139,9 @@ static void test_gradients_equal_sums_in_double(void **state)
 static void test_large_maps_and_other_passes_are_for_others(void **state)
 {
     (void)state;
-    struct wl_window v = window_of(&(struct shape) { 1, 16, 16, 28, 28, { 1, 1 }, 1, { 0, 0 } });
+    struct wl_window v = window_of(&(struct shape) { 1, 16, 16, 28, 28, { 1, 1 }, { 1, 1 }, { 0, 0 } });
     assert_false(kernel->applies(&v, WL_PASS_WEIGHTS));
-    v = window_of(&(struct shape) { 1, 16, 16, 7, 7, { 1, 1 }, 1, { 0, 0 } });
+    v = window_of(&(struct shape) { 1, 16, 16, 7, 7, { 1, 1 }, { 1, 1 }, { 0, 0 } });
     assert_false(kernel->applies(&v, WL_PASS_FORWARD));
     v.c = 24;
     assert_false(kernel->applies(&v, WL_PASS_WEIGHTS));

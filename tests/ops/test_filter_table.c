@@ -185,6 +185,28 @@ static void test_near_exact_filters_after_training(void **state)
     wl_arena_free(a);
 }
 
+/* At the ends of the table the polynomial has nodes before 0 and beyond the cutoff. */
+static void test_ends_of_the_table(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(shapes); i++) {
+        struct wl_arena *a = wl_arena_new(NULL);
+        struct net of[] = { net_of(a, shapes[i]), without_table(a, shapes[i]) };
+        for (int k = 0; k < 2; k++) {
+            float *distance = wl_plan_input(of[k].plan, of[k].pairs.distance);
+            for (int64_t p = 0; p < shapes[i].molecules * PAIRS; p++) /* near 0, 0 itself, near the cutoff, there */
+                distance[p] = (float)(p % 4 == 0   ? .15 * wl_random_uniform(SEED, 4, (uint64_t)p)
+                                      : p % 4 == 1 ? 0
+                                      : p % 4 == 2 ? CUTOFF - .6 * wl_random_uniform(SEED, 5, (uint64_t)p)
+                                                   : CUTOFF);
+            train(&of[k]);
+        }
+        assert_false(same_values(&of[0], &of[1]));
+        compare_nets(wl_strf(a, "%s, ends", shapes[i].backend), &of[0], &of[1]);
+        wl_arena_free(a);
+    }
+}
+
 /* y as the first pair's distance moves, against what it does without a table: at a node the polynomial is another one.
  */
 static void test_continuous_across_nodes(void **state)
@@ -284,9 +306,13 @@ static void test_named_in_reports(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_near_exact_filters),      cmocka_unit_test(test_near_exact_filters_after_training),
-        cmocka_unit_test(test_continuous_across_nodes), cmocka_unit_test(test_same_bits),
-        cmocka_unit_test(test_no_table_for_few_pairs),  cmocka_unit_test(test_parameters_that_are_not_finite),
+        cmocka_unit_test(test_near_exact_filters),
+        cmocka_unit_test(test_near_exact_filters_after_training),
+        cmocka_unit_test(test_ends_of_the_table),
+        cmocka_unit_test(test_continuous_across_nodes),
+        cmocka_unit_test(test_same_bits),
+        cmocka_unit_test(test_no_table_for_few_pairs),
+        cmocka_unit_test(test_parameters_that_are_not_finite),
         cmocka_unit_test(test_named_in_reports),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -325,6 +325,31 @@ static void test_huge_channel(void **state)
         }
 }
 
+/* The error is relative to a channel's largest values in a piece: where those are multiplied with zeros of dy, the
+ * others are less exact than by direct convolution; docs/reference/training.md says how much. */
+static void test_huge_pixel_that_no_result_reads(void **state)
+{
+    (void)state;
+    need();
+    static const struct {
+        float by;
+        double most; /* error by direct convolution's */
+    } cases[] = { { 0x1p6F, 1.6 }, { 0x1p9F, 9 } };
+    for (size_t i = 0; i < WL_COUNT(cases); i++) {
+        struct problem o = problem_of(arena, (struct shape) { 3, 32, 16, 18, 17, 1 });
+        for (int64_t c = 0; c < o.v.c; c++) {
+            float *x = x_channel(&o, 1, c) + 5 * o.v.w + 6;
+            *x = (*x == 0 ? 1 : *x) * cases[i].by;
+        }
+        for (int64_t k = 0; k < o.v.k; k++)
+            for (int64_t row = 4; row <= 6; row++) memset(dy_channel(&o, 1, k) + row * o.v.q + 5, 0, 3 * sizeof(float));
+        const float *got = gradients(&o), *exact = expected(&o);
+        round_values(&o);
+        const double own = distance(got, exact, weights_of(&o)), direct = distance(expected(&o), exact, weights_of(&o));
+        if (!(own <= cases[i].most * direct)) fail_msg("case %zu: %.2e from double, direct %.2e", i, own, direct);
+    }
+}
+
 /* Where transforms, squares or both norms' product would leave the range of f32. */
 static void test_largest_and_smallest_values(void **state)
 {
@@ -396,6 +421,7 @@ int main(void)
         TEST(test_single_value),
         TEST(test_zeros),
         TEST(test_huge_channel),
+        TEST(test_huge_pixel_that_no_result_reads),
         TEST(test_largest_and_smallest_values),
         TEST(test_denormals),
         TEST(test_nan_and_infinity),

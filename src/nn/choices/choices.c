@@ -3,6 +3,7 @@
 
 #include "nn/choices/internal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FIRST_LINE "wattlaw-choices 1"
@@ -38,7 +39,7 @@ static void copy(struct wl_choices *c, struct wl_choice *to, const struct wl_cho
     };
 }
 
-static void append(struct wl_choices *c, const struct wl_choice *x)
+void wl_choices_append(struct wl_choices *c, const struct wl_choice *x)
 {
     WL_GROW(c->arena, c->v, c->n, c->cap);
     copy(c, &c->v[c->n++], x);
@@ -51,7 +52,7 @@ void wl_choices_add(struct wl_choices *c, const struct wl_choice *x)
     if (known)
         copy(c, known, x);
     else
-        append(c, x);
+        wl_choices_append(c, x);
 }
 
 /* ---- text ---- */
@@ -79,6 +80,39 @@ static bool parse_line(struct wl_choice *x, char *line, struct wl_arena *a)
            is_time(f.v[5], &x->runner_up_s);
 }
 
+/* A choice, and its place: those of the table come before those that are read. */
+struct placed {
+    const struct wl_choice *x;
+    size_t place;
+};
+
+static int compare_questions(const struct placed *p, const struct placed *q)
+{
+    const int by_machine = strcmp(p->x->machine, q->x->machine);
+    return by_machine ? by_machine : strcmp(p->x->question, q->x->question);
+}
+
+static int by_question(const void *a, const void *b)
+{
+    const struct placed *p = a, *q = b;
+    const int order = compare_questions(p, q);
+    return order ? order : (p->place > q->place) - (p->place < q->place);
+}
+
+/* Of equal questions the first one counts. Sorted, since a file may have a hundred thousand lines. */
+static void append_new(struct wl_choices *c, const struct wl_choice *read, size_t n, struct wl_arena *once)
+{
+    const size_t known = c->n;
+    struct placed *all = wl_new_array(once, struct placed, known + n);
+    bool *twice = wl_new_array(once, bool, n);
+    for (size_t i = 0; i < known + n; i++) all[i] = (struct placed) { i < known ? &c->v[i] : &read[i - known], i };
+    qsort(all, known + n, sizeof *all, by_question);
+    for (size_t i = 1; i < known + n; i++)
+        if (all[i].place >= known && !compare_questions(&all[i - 1], &all[i])) twice[all[i].place - known] = true;
+    for (size_t i = 0; i < n; i++)
+        if (!twice[i]) wl_choices_append(c, &read[i]);
+}
+
 int wl_choices_parse(struct wl_choices *c, const char *text, const char *where, struct wl_err *e)
 {
     struct wl_arena *once = wl_arena_new(c->arena);
@@ -95,8 +129,7 @@ int wl_choices_parse(struct wl_choices *c, const char *text, const char *where, 
             rc = wl_fail(e, WL_EINVAL,
                          "%s:%zu: expected machine, question, answer, seconds, runner-up and seconds between tabs",
                          where, i + 1);
-    for (size_t i = 1; !rc && i + 1 < lines.n; i++)
-        if (!find(c, read[i].machine, read[i].question)) append(c, &read[i]);
+    if (!rc && lines.n > 2) append_new(c, read + 1, lines.n - 2, once);
     wl_arena_free(once);
     return rc;
 }

@@ -9,6 +9,8 @@ enum { MAX_BYTES = 16 << 20 }; /* some hundred bytes a shape */
 int wl_choices_load(struct wl_choices *c, const char *path, struct wl_err *e)
 {
     if (access(path, F_OK)) return 0;
+    if (!wl_is_file(path) && !wl_is_dir(path))
+        return wl_fail(e, WL_EINVAL, "%s: expected a file, but this is a pipe or a device", path);
     struct wl_arena *once = wl_arena_new(c->arena);
     char *text;
     size_t n;
@@ -23,9 +25,9 @@ int wl_choices_save(struct wl_choices *c, const char *path, struct wl_err *e)
 {
     struct wl_arena *once = wl_arena_new(c->arena);
     struct wl_choices *all = wl_choices_new(once);
-    struct wl_err unread;
-    if (wl_choices_load(all, path, &unread)) all->n = 0; /* not one of ours: replaced */
-    for (size_t i = 0; i < c->n; i++) wl_choices_add(all, &c->v[i]);
+    for (size_t i = 0; i < c->n; i++) wl_choices_append(all, &c->v[i]);
+    const int unread = wl_choices_load(all, path, NULL);
+    (void)unread; /* what is not one of ours is replaced */
     const char *text = wl_choices_text(all, once);
     int rc = wl_mkdirs(wl_path_dir(once, path), e);
     if (!rc) rc = wl_file_write(path, text, strlen(text), e);

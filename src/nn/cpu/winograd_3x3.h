@@ -62,8 +62,9 @@ extern const float wl_winograd_from[WL_WINOGRAD_RESULTS][WL_WINOGRAD_SIDE];
 
 /* What the choice, --explain and the bounds say of each of its kernels (conv_custom.h). */
 #define WL_WINOGRAD_ANSWER "winograd in int16"
-#define WL_WINOGRAD_NUMERICS \
-    "Winograd's F(4x4,3x3) in 16-bit integers; a convolution errs at most 1.6 times as much as in bf16"
+#define WL_WINOGRAD_NUMERICS                                                                                        \
+    "Winograd's F(4x4,3x3) in 16-bit integers; for values of similar size it errs at most 1.6 times as much as in " \
+    "bf16"
 #define WL_WINOGRAD_ARITHMETIC                                               \
     {                                                                        \
         .algorithm = "F(4x4,3x3)", .work = 0.25, .numbers = WL_NUMBERS_INT16 \

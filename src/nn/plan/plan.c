@@ -2,6 +2,8 @@
 
 #include "nn/plan/internal.h"
 
+#include <math.h>
+
 static int check_opts(const struct wl_plan_opts *o, struct wl_err *e)
 {
     if (o->threads < 0) return wl_fail(e, WL_EINVAL, "threads is %d, expected at least 0", o->threads);
@@ -235,3 +237,5 @@ size_t wl_plan_huge_bytes(const struct wl_plan *p)
 }
 
 struct wl_plan_times wl_plan_times(const struct wl_plan *p) { return p->times; }
+
+double wl_plan_compute_s(const struct wl_plan *p) { return p->sums.sums ? NAN : p->times.train_s - p->times.reduce_s; }

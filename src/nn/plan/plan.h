@@ -172,6 +172,10 @@ struct wl_plan_times {
 };
 struct wl_plan_times wl_plan_times(const struct wl_plan *p);
 
+/* Of those, what forward and backward passes took this rank by itself: without sums over ranks, and the wait for other
+ * ranks in them. NAN where a device sums among its other work, so that the host sees no wait. */
+double wl_plan_compute_s(const struct wl_plan *p);
+
 /* What a plan does, step by step in the order in which it runs them. Texts and lists are made in the arena `a`. */
 struct wl_plan_buffer {
     enum wl_dtype dtype;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -131,6 +132,40 @@ static void test_damaged_files_are_refused_and_replaced(void **state)
     }
 }
 
+/* Of lines with one question the first one counts; a file of many lines is read in a moment. */
+static void test_repeated_and_many_lines(void **state)
+{
+    (void)state;
+    enum { LINES = 100000 };
+    struct wl_text t = WL_TEXT(a);
+    wl_text_add(&t, "wattlaw-choices 1\n");
+    for (int i = 0; i < LINES; i++) wl_text_addf(&t, "m\tq %d\t%d\t1\tdirect\t2\n", i * 7919 % LINES, i);
+    wl_text_add(&t, "m\tq 7919\tdirect\t1\twinograd\t2\nother\tq 0\tdirect\t1\twinograd\t2\n");
+    write_text(t.s, t.n);
+    struct wl_choices *c = wl_choices_new(a);
+    wl_choices_add(c, &(struct wl_choice) { "m", "q 0", "mine", "direct", 1, 2 });
+    c->machine = "m";
+    struct wl_err e = { 0 };
+    const int64_t from_ns = wl_clock_thread_cpu_ns();
+    if (wl_choices_load(c, path, &e)) fail_msg("%s", e.msg);
+    save(c);
+    assert_true(wl_clock_thread_cpu_ns() - from_ns < 10 * (int64_t)WL_NS_PER_S); /* each against each: minutes */
+    assert_int_equal(c->n, LINES + 1);
+    assert_string_equal(wl_choices_find(c, "q 0")->answer, "mine");
+    assert_string_equal(wl_choices_find(c, "q 7919")->answer, "1");
+    assert_int_equal(load()->n, LINES + 1);
+}
+
+static void test_pipe_is_not_waited_for(void **state)
+{
+    (void)state;
+    struct wl_err e = { 0 };
+    assert_int_equal(wl_mkdirs(wl_path_dir(a, path), &e), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(wl_choices_load(wl_choices_new(a), path, &e), WL_EINVAL);
+    assert_non_null(strstr(e.msg, "pipe"));
+}
+
 static void test_missing_or_impossible_folder(void **state)
 {
     (void)state;
@@ -149,6 +184,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_saved_choices_are_loaded, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_saving_keeps_choices_of_others, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_damaged_files_are_refused_and_replaced, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_repeated_and_many_lines, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_pipe_is_not_waited_for, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_missing_or_impossible_folder, set_up, tear_down),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

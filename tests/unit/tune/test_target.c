@@ -54,10 +54,10 @@ static void messages_of_memory_that_ran_out(void **state)
                                           "std::bad_alloc",
                                           "error train [1]: no memory: the plan needs 193 MB",
                                           wl_tune_stopped_without_memory };
-    for (size_t i = 0; i < WL_COUNT(memory); i++) assert_true(wl_tune_says_out_of_memory(memory[i]));
-    assert_false(wl_tune_says_out_of_memory("memory 3 GB, loss is nan"));
-    assert_false(wl_tune_says_out_of_memory(wl_tune_stopped_at_limit));
-    assert_false(wl_tune_says_out_of_memory(NULL));
+    for (size_t i = 0; i < WL_COUNT(memory); i++) assert_true(wl_job_says_out_of_memory(memory[i]));
+    assert_false(wl_job_says_out_of_memory("memory 3 GB, loss is nan"));
+    assert_false(wl_job_says_out_of_memory(wl_tune_stopped_at_limit));
+    assert_false(wl_job_says_out_of_memory(NULL));
 }
 
 int main(void)
