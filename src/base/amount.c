@@ -84,3 +84,8 @@ const char *wl_amount_text(const struct wl_amount *q, struct wl_arena *a)
     if (!known) return wl_strf(a, "%s%s", value, wl_provenance_mark(q->from));
     return wl_strf(a, "%s (%s%s%s)", value, range_text(q, a), *word ? ", " : "", word);
 }
+
+const char *wl_probability_text(double p, struct wl_arena *a)
+{
+    return p > 0.995 ? "above 0.99" : p < 0.005 ? "below 0.01" : wl_strf(a, "%.2f", p);
+}

@@ -46,4 +46,7 @@ const char *wl_amount_text(const struct wl_amount *q, struct wl_arena *a);
 /* Four significant digits, without an exponent below ten million. */
 const char *wl_number_text(double v, struct wl_arena *a);
 
+/* "0.97"; at the ends "above 0.99" and "below 0.01", since no probability of a model is 1. */
+const char *wl_probability_text(double p, struct wl_arena *a);
+
 #endif

@@ -237,3 +237,14 @@ void wl_csv_put(struct wl_text *to, const char *field)
     }
     wl_text_add(to, "\"");
 }
+
+char *wl_csv_plain(struct wl_arena *a, const char *field, size_t n)
+{
+    char *text = wl_strndup(a, field, n), *to = text;
+    for (const char *from = text; *from; from++) {
+        *to++ = *from;
+        from += from[0] == '"' && from[1] == '"';
+    }
+    *to = '\0';
+    return text + is_guarded(text);
+}

@@ -42,4 +42,7 @@ bool wl_csv_has_decimal_comma(const char *field);
 /* Writes a text, quoted and guarded against spreadsheets where needed. */
 void wl_csv_put(struct wl_text *to, const char *field);
 
+/* The text that wl_csv_put wrote so, without the quotes around it. */
+char *wl_csv_plain(struct wl_arena *a, const char *field, size_t n);
+
 #endif

@@ -85,7 +85,7 @@ static int map(int fd, const char *path, struct wl_file_mapping *m, struct wl_er
 int wl_file_map(const char *path, const char *what, struct wl_file_mapping *out, struct wl_arena *a, struct wl_err *e)
 {
     *out = (struct wl_file_mapping) { NULL, 0 };
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return wl_fail_errno(e, "%s%s%s", what, *what ? " " : "", path);
     struct wl_file_mapping *m = wl_new(a, struct wl_file_mapping);
     int rc = map(fd, path, m, e);

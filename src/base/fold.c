@@ -39,7 +39,8 @@ void wl_fold_flush(struct wl_fold *f, size_t width, wl_fold_put *put, void *to)
     const size_t columns = word_columns(f);
     if (!columns) { /* the end of a colour, after blanks */
         put(to, f->word, f->n);
-        f->n = 0;
+        f->blanks += f->after;
+        f->after = f->n = 0;
         return;
     }
     note_label(f, f->column + f->blanks, width);
@@ -55,7 +56,8 @@ void wl_fold_flush(struct wl_fold *f, size_t width, wl_fold_put *put, void *to)
     put(to, f->word, f->n);
     f->column += columns;
     f->started = true;
-    f->blanks = f->n = 0;
+    f->blanks = f->after;
+    f->after = f->n = 0;
 }
 
 static void end_line(struct wl_fold *f, size_t width, wl_fold_put *put, void *to)
@@ -73,15 +75,25 @@ static void add_byte(struct wl_fold *f, char c, size_t width, wl_fold_put *put, 
     f->word[f->n++] = c;
 }
 
+/* The blank between a number and "%" does not end a line. */
+static void join(struct wl_fold *f, size_t width, wl_fold_put *put, void *to)
+{
+    f->after = 0;
+    add_byte(f, ' ', width, put, to);
+}
+
 void wl_fold_add(struct wl_fold *f, const char *s, size_t n, size_t width, wl_fold_put *put, void *to)
 {
     for (size_t i = 0; i < n; i++) {
         if (s[i] == '\n') {
             end_line(f, width, put, to);
         } else if (s[i] == ' ') {
-            if (f->n) wl_fold_flush(f, width, put, to);
-            f->blanks++;
+            *(f->n ? &f->after : &f->blanks) += 1;
         } else {
+            if (f->after == 1 && s[i] == '%')
+                join(f, width, put, to);
+            else if (f->after)
+                wl_fold_flush(f, width, put, to);
             add_byte(f, s[i], width, put, to);
         }
     }

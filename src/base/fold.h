@@ -7,7 +7,8 @@
  *
  * A label ends at the last gap of two blanks or more. An indented line without one follows the lines above if a word
  * begins in their column ("power law? " fills its label), else it is indented by two. Lines within the width are not
- * changed. A word longer than a line is not broken: paths and commands can be copied. */
+ * changed. A word longer than a line is not broken: paths and commands can be copied. A number and its " %" are one
+ * word. */
 #ifndef WL_BASE_FOLD_H
 #define WL_BASE_FOLD_H
 
@@ -22,6 +23,7 @@ struct wl_fold {
     size_t indent;   /* of the line */
     size_t hang;     /* column of continuation lines; 0: no label yet */
     size_t above;    /* hang of the line above */
+    size_t after;    /* blanks since the word, which is complete unless "%" follows the first */
     bool started;    /* the line has a word */
     size_t n;        /* bytes of the word */
     char word[512];

@@ -32,6 +32,12 @@ void wl_table_unit_column(struct wl_table *t, const char *name, const char *quan
     t->head[t->columns - 1].unit = unit;
 }
 
+void wl_table_range_column(struct wl_table *t, const char *name)
+{
+    wl_table_column(t, name, true);
+    t->head[t->columns - 1].range = true;
+}
+
 void wl_table_cell(struct wl_table *t, const char *text)
 {
     wl_strs_add(t->arena, &t->cells,
@@ -79,7 +85,7 @@ void wl_table_real(struct wl_table *t, double value, int digits)
         wl_table_cellf(t, "%.*f", decimals > 0 ? decimals : 0, value);
 }
 
-/* Kept with all digits until the whole column is known. */
+/* Kept with all digits, as those of ranges are, until the whole column is known. */
 void wl_table_aligned(struct wl_table *t, double value)
 {
     if (isfinite(value))
@@ -121,10 +127,11 @@ void wl_table_amount(struct wl_table *t, const struct wl_amount *q, int digits)
 void wl_table_range(struct wl_table *t, const struct wl_amount *q)
 {
     check_said(t, q);
+    WL_CHECK(t->head[t->cells.n % t->columns].range);
     if (isnan(q->lo) || isnan(q->hi))
         wl_table_cell(t, NULL);
     else
-        wl_table_cellf(t, "%s to %s", wl_number_text(q->lo, t->arena), wl_number_text(q->hi, t->arena));
+        wl_table_cellf(t, "%.17g" WL_TABLE_TO "%.17g", q->lo, q->hi);
 }
 
 void wl_table_int(struct wl_table *t, double value)

@@ -21,6 +21,7 @@ struct wl_table_head {
     bool kept;                   /* wl_table_keep */
     int spare;                   /* wl_table_spare: 1 + its place in the order; 0: not named */
     const char *quantity, *unit; /* of wl_table_unit_column; NULL: none */
+    bool range;                  /* wl_table_range_column */
 };
 struct wl_table_style {
     size_t cell;
@@ -53,6 +54,9 @@ void wl_table_real_column(struct wl_table *t, const char *name, int digits);
  * is. */
 void wl_table_unit_column(struct wl_table *t, const char *name, const char *quantity, const char *unit, int digits);
 
+/* The intervals of the amounts in the column before it (wl_table_range), in the unit that this one takes. */
+void wl_table_range_column(struct wl_table *t, const char *name);
+
 /* The next cell of the current row. NULL and "" print as "-"; unprintable characters are escaped (printable.h). */
 void wl_table_cell(struct wl_table *t, const char *text);
 void wl_table_cellf(struct wl_table *t, const char *fmt, ...) WL_PRINTF(2, 3);
@@ -79,7 +83,7 @@ void wl_table_provenance(struct wl_table *t, enum wl_provenance from);
 
 /* An amount in a column of wl_table_real_column (digits 0) or with `digits` significant digits; and its interval, "700
  * to 730". The unit is in the column's name. An amount that was not measured needs a matching provenance cell before it
- * (checked). */
+ * (checked). The interval's column is one of wl_table_range_column (checked). */
 void wl_table_amount(struct wl_table *t, const struct wl_amount *q, int digits);
 void wl_table_range(struct wl_table *t, const struct wl_amount *q);
 

@@ -52,6 +52,23 @@ static size_t step_of(const struct scale *s, double most)
     return k;
 }
 
+/* Of a range of that column. */
+static bool ends_of(const char *text, double *lo, double *hi, struct wl_arena *a)
+{
+    const char *to = strstr(text, WL_TABLE_TO);
+    return to && wl_str_to_real(wl_strndup(a, text, (size_t)(to - text)), lo) == 0 &&
+           wl_str_to_real(to + strlen(WL_TABLE_TO), hi) == 0;
+}
+
+static void scale_ranges_to(struct wl_table *t, size_t column, double factor, struct wl_arena *a)
+{
+    for (size_t r = 0; r < wl_table_rows(t); r++) {
+        char **text = &t->cells.v[r * t->columns + column];
+        double lo, hi;
+        if (ends_of(*text, &lo, &hi, a)) *text = wl_strf(a, "%.17g" WL_TABLE_TO "%.17g", lo / factor, hi / factor);
+    }
+}
+
 static void scale_to(struct wl_table *t, size_t column, double factor, struct wl_arena *a)
 {
     for (size_t r = 0; r < wl_table_rows(t); r++) {
@@ -71,6 +88,8 @@ static void scale(struct wl_table *t, size_t column, struct wl_arena *a)
         const size_t k = step_of(s, most);
         const bool keep = most >= 1 && most < s->most;
         if (!keep) scale_to(t, column, s->steps[k].factor, a);
+        if (!keep && column + 1 < t->columns && t->head[column + 1].range)
+            scale_ranges_to(t, column + 1, s->steps[k].factor, a);
         h->name = wl_strf(a, "%s %s", h->quantity, keep ? s->unit : s->steps[k].name);
     }
 }
@@ -107,6 +126,16 @@ static void align(struct wl_table *t, size_t column, struct wl_arena *a)
     }
 }
 
+static void round_ranges(struct wl_table *t, size_t column, struct wl_arena *a)
+{
+    for (size_t r = 0; r < wl_table_rows(t); r++) {
+        char **text = &t->cells.v[r * t->columns + column];
+        double lo, hi;
+        if (ends_of(*text, &lo, &hi, a))
+            *text = wl_strf(a, "%s" WL_TABLE_TO "%s", wl_number_text(lo, a), wl_number_text(hi, a));
+    }
+}
+
 struct wl_table wl_table_with_numbers(const struct wl_table *t, bool scaled, struct wl_arena *a)
 {
     struct wl_table shown = *t;
@@ -117,6 +146,7 @@ struct wl_table wl_table_with_numbers(const struct wl_table *t, bool scaled, str
     for (size_t c = 0; c < t->columns; c++) {
         if (scaled && t->head[c].unit) scale(&shown, c, a);
         if (t->head[c].digits) align(&shown, c, a);
+        if (t->head[c].range) round_ranges(&shown, c, a);
     }
     return shown;
 }

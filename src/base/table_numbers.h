@@ -4,6 +4,8 @@
 
 #include "base/table.h"
 
+#define WL_TABLE_TO " to " /* between the ends of a range */
+
 /* The decimal exponent after rounding: 99.996 with four digits is 100.0. */
 int wl_table_exponent(double value, int digits);
 

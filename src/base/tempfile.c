@@ -50,13 +50,24 @@ static void make_name(char name[NAME_BYTES], const char *base)
     snprintf(name, NAME_BYTES, ".%.*s%s%s%08x", (int)n, base, mark, random, (unsigned)check_of(base, n, random));
 }
 
+/* Where the mark is in a temporary name; NULL: it is none. */
+static const char *mark_of(const char *name)
+{
+    const size_t n = strlen(name), tail = strlen(mark) + RANDOM + CHECK;
+    if (n <= tail + 1 || name[0] != '.') return NULL;
+    const char *at = name + n - tail, *digits = at + strlen(mark);
+    if (memcmp(at, mark, strlen(mark)) != 0) return NULL;
+    return strspn(digits, "0123456789abcdef") == RANDOM + CHECK ? at : NULL;
+}
+
+bool wl_tempfile_is_name_of_any_host(const char *name) { return mark_of(name) != NULL; }
+
 bool wl_tempfile_is_name(const char *name)
 {
-    size_t n = strlen(name), tail = strlen(mark) + RANDOM + CHECK;
+    const char *at = mark_of(name);
     char check[CHECK + 1];
-    if (n <= tail + 1 || name[0] != '.') return false;
-    const char *at = name + n - tail, *random = at + strlen(mark);
-    if (memcmp(at, mark, strlen(mark)) != 0) return false;
+    if (!at) return false;
+    const char *random = at + strlen(mark);
     snprintf(check, sizeof check, "%08x", (unsigned)check_of(name + 1, (size_t)(at - name) - 1, random));
     return memcmp(random + RANDOM, check, CHECK) == 0;
 }

@@ -37,4 +37,7 @@ int wl_tempfile_clean(const char *folder);
 
 bool wl_tempfile_is_name(const char *name); /* of a file, without folders */
 
+/* Has it the form of such a name, which another host may have made? */
+bool wl_tempfile_is_name_of_any_host(const char *name);
+
 #endif

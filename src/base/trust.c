@@ -11,11 +11,17 @@ bool wl_is_open_to_others(const struct stat *st)
     return st->st_mode & (S_IWGRP | S_IWOTH) && !(S_ISDIR(st->st_mode) && st->st_mode & S_ISVTX);
 }
 
+bool wl_is_others_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode) && st.st_uid != 0 && st.st_uid != geteuid();
+}
+
 bool wl_is_planted_link(const char *path)
 {
     char folder[PATH_MAX] = ".";
-    struct stat link, parent;
-    if (lstat(path, &link) || !S_ISLNK(link.st_mode) || link.st_uid == 0 || link.st_uid == geteuid()) return false;
+    struct stat parent;
+    if (!wl_is_others_link(path)) return false;
     const char *slash = strrchr(path, '/');
     const size_t n = slash == path ? 1 : slash ? (size_t)(slash - path) : 0;
     if (n >= sizeof folder) return true;

@@ -13,6 +13,9 @@ bool wl_is_open_to_others(const struct stat *st);
  * protected_symlinks of proc(5), which looks at sticky folders alone. */
 bool wl_is_planted_link(const char *path);
 
+/* Is it a symbolic link of another user, not root, in any folder? It leads where that user wants. */
+bool wl_is_others_link(const char *path);
+
 /* Can only this user and root replace the file or folder, or one on the path to it? */
 bool wl_path_is_ours(const char *path);
 

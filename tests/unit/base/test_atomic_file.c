@@ -202,6 +202,9 @@ static void a_link_or_a_foreign_file_of_such_a_name_is_kept(void **state)
     char name[WL_TEMPFILE_PATH], *moved;
     int fd = wl_tempfile(name, path_in_dir("F"), 0666, &e);
     assert_true(fd >= 0 && wl_tempfile_is_name(wl_path_base(name)));
+    assert_true(wl_tempfile_is_name_of_any_host(wl_path_base(name)) && !wl_tempfile_is_name_of_any_host("notes.txt"));
+    const char *elsewhere = ".a.db.wattlaw-1edebaaab1cbeea795d00140"; /* its last digits are of another host */
+    assert_true(wl_tempfile_is_name_of_any_host(elsewhere) && !wl_tempfile_is_name(elsewhere));
     close(fd);
     unlink(name);
     write_text(path_in_dir("precious"), "theirs");
@@ -297,6 +300,34 @@ static void cleaning_does_not_disturb_a_writer(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
+/* ---- memory on disk ---- */
+
+static void spilled_memory_is_a_file_without_a_name(void **state)
+{
+    (void)state;
+    enum { BYTES = 3 << 20 };
+    const size_t before = count_files();
+    struct wl_arena *own = wl_arena_new(a);
+    char *at = wl_spill_alloc(path_in_dir("x.db"), BYTES, own), *maps;
+    assert_non_null(at);
+    assert_int_equal(count_files(), before);
+    for (size_t i = 0; i < BYTES; i += 4096) assert_int_equal(at[i], 0);
+    memset(at, 'x', BYTES);
+    assert_int_equal(wl_file_read("/proc/self/maps", 1 << 24, &maps, NULL, own, &e), 0);
+    assert_non_null(strstr(maps, wl_strf(own, "%s/.x.db.wattlaw-", dir))); /* not anonymous memory */
+    wl_spill_rest(at + 1, BYTES - 1);
+    for (size_t i = 0; i < BYTES; i += 4096) assert_int_equal(at[i], 'x');
+    const int fd = wl_spill_file(path_in_dir("x.db"), own, &e);
+    assert_true(fd >= 0 && write(fd, "abc", 3) == 3);
+    assert_int_equal(count_files(), before);
+    wl_arena_free(own);
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    assert_null(wl_spill_alloc(path_in_dir("missing/x.db"), BYTES, a));
+    assert_int_equal(wl_spill_file(path_in_dir("missing/x.db"), a, &e), WL_ENOENT);
+    assert_null(wl_spill_alloc(path_in_dir("x.db"), (size_t)1 << 55, a)); /* more than any disk */
+    assert_int_equal(count_files(), before);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -311,6 +342,7 @@ int main(void)
         TEST(a_renamed_folder_is_kept),
         TEST(a_folder_is_removed_with_its_content),
         TEST(cleaning_does_not_disturb_a_writer),
+        TEST(spilled_memory_is_a_file_without_a_name),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

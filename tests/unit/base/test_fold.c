@@ -43,6 +43,8 @@ static void lines_are_folded(void **state)
         { "see /a/very/long/path/that/no/line/holds\n", "see\n  /a/very/long/path/that/no/line/holds\n", 20 },
         { "模型 模型 模型 模型\n", "模型 模型 模型\n  模型\n", 14 },
         { "\033[31mred\033[0m one two six\n", "\033[31mred\033[0m one two six\n", 15 },
+        { "less by 90.6 % here\n", "less by\n  90.6 % here\n", 13 },
+        { "is below the  % of it\n", "is below the\n  % of it\n", 13 },
         { "no line end", "no line end", 20 },
         { "trailing   \n", "trailing\n", 20 },
         { "  a    b c\n\nnext line is here\n", "  a    b c\n\nnext line is\n  here\n", 13 },

@@ -153,6 +153,30 @@ static void a_column_takes_the_prefix_that_fits(void **state)
     wl_arena_free(a);
 }
 
+/* The interval goes with its amount into the prefix. */
+static void ranges_take_the_unit_of_their_column(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_table t = wl_table_new(a);
+    wl_table_unit_column(&t, "energy J", "energy", "J", 4);
+    wl_table_range_column(&t, "95 %");
+    const struct wl_amount amounts[] = { wl_amount_between(3.042e6, 2995826, 3089865, "J", WL_MEASURED),
+                                         wl_amount_between(512.4e3, 500e3, NAN, "J", WL_MEASURED) };
+    for (size_t i = 0; i < WL_COUNT(amounts); i++) {
+        wl_table_amount(&t, &amounts[i], 0);
+        wl_table_range(&t, &amounts[i]);
+        wl_table_row(&t);
+    }
+    char *narrow = printed(&t, 80), *wide = printed(&t, 0);
+    assert_string_equal(narrow, "energy MJ           95 %\n    3.042  2.996 to 3.09\n    0.512              -\n");
+    assert_string_equal(wide,
+                        " energy J                95 %\n3.042e+06  2995826 to 3089865\n5.124e+05                   -\n");
+    free(narrow);
+    free(wide);
+    wl_arena_free(a);
+}
+
 static size_t count_lines(const char *s)
 {
     size_t n = 0;
@@ -306,6 +330,7 @@ int main(void)
         cmocka_unit_test(widths_count_characters),
         cmocka_unit_test(columns_are_left_out_by_importance),
         cmocka_unit_test(a_column_takes_the_prefix_that_fits),
+        cmocka_unit_test(ranges_take_the_unit_of_their_column),
         cmocka_unit_test(rows_are_left_out_to_fit),
         cmocka_unit_test(wide_characters_are_aligned),
         cmocka_unit_test(an_empty_column_is_left_out),
