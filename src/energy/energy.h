@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "energy/attribution.h"
+#include "energy/running_total.h"
 
 /* n readings in order of time; NAN is a failed reading. */
 struct wl_time_series {

@@ -19,8 +19,10 @@
 
 #include "energy/energy.h"
 #include "power/energy_sources.h"
+#include "power/node/process_list.h"
 #include "power/nvml/calibrate.h"
 #include "power/nvml/limits.h"
+#include "power/nvml/users.h"
 #include "power/quantity.h"
 #include "power/sampler/sampler.h"
 #include "power/sensor_response.h"

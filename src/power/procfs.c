@@ -37,6 +37,56 @@ char *wl_procfs_text(struct wl_arena *a, const char *path)
     return n < 0 ? NULL : wl_str_strip(a, buf);
 }
 
+/* "pid (name) state ppid pgrp ... utime stime cutime cstime ... starttime vsize rss": the name may hold any character,
+ * so fields count from the last ')'. */
+bool wl_process_stat_parse(const char *text, struct wl_process_stat *out)
+{
+    enum { STATE, PPID, PGRP, UTIME = 11, STIME, CUTIME, CSTIME, STARTTIME = 19, VSIZE, RSS, FIELDS };
+    const char *from = strchr(text, '('), *at = strrchr(text, ')');
+    if (!from || !at || at < from || at[1] != ' ') return false;
+    const size_t n = (size_t)(at - from - 1), most = sizeof out->name - 1;
+    memcpy(out->name, from + 1, n < most ? n : most);
+    out->name[n < most ? n : most] = '\0';
+    at += 2;
+    out->state = *at++;
+    int64_t v[FIELDS] = { 0 };
+    for (int i = PPID; i < FIELDS; i++) {
+        char *end;
+        v[i] = strtoll(at, &end, 10);
+        if (end == at) return false;
+        at = end;
+    }
+    out->parent = (pid_t)v[PPID];
+    out->group = (pid_t)v[PGRP];
+    out->started = (uint64_t)v[STARTTIME];
+    out->own_ticks = v[UTIME] + v[STIME];
+    out->children_ticks = v[CUTIME] + v[CSTIME];
+    out->rss_pages = v[RSS];
+    return true;
+}
+
+/* Writes "PID/stat": without stdio, since a sensor's reading calls it for every process of a job. */
+static void stat_path(char *to, pid_t pid)
+{
+    char digits[16];
+    int n = 0;
+    do digits[n++] = (char)('0' + pid % 10);
+    while ((pid /= 10) > 0);
+    while (n > 0) *to++ = digits[--n];
+    memcpy(to, "/stat", sizeof "/stat");
+}
+
+bool wl_process_stat_read(int folder, pid_t pid, struct wl_process_stat *out)
+{
+    char path[32], text[1024];
+    stat_path(path, pid);
+    int fd = openat(folder, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    int n = wl_procfs_read(fd, text, sizeof text);
+    close(fd);
+    return n > 0 && wl_process_stat_parse(text, out);
+}
+
 /* What a failed read says: static text. */
 static const char *why_of(int error)
 {

@@ -116,6 +116,8 @@ struct wl_device {
     size_t n_facts;
 };
 
+#define WL_JOB_DEVICE "proc:job" /* uuid under which the sensor proc has what the job alone uses */
+
 struct wl_calibration;
 
 struct wl_channel {

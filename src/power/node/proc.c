@@ -54,7 +54,7 @@ static int proc_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     p->runnable = wl_sensor_add_channel(s, node, WL_RUNNABLE, WL_SCOPE_NODE, WL_VARIANT_NONE);
     p->node_cpu_time = wl_sensor_add_channel(s, node, WL_CPU_TIME, WL_SCOPE_NODE, WL_VARIANT_NONE);
     p->node_cpus = wl_sensor_add_channel(s, node, WL_CPUS, WL_SCOPE_NODE, WL_VARIANT_NONE);
-    int job = wl_sensor_add_device(s, &(struct wl_device) { .name = "job", .uuid = "proc:job", .index = 1 });
+    int job = wl_sensor_add_device(s, &(struct wl_device) { .name = "job", .uuid = WL_JOB_DEVICE, .index = 1 });
     p->cpu_time = wl_sensor_add_channel(s, job, WL_CPU_TIME, WL_SCOPE_JOB, WL_VARIANT_NONE);
     p->rss = wl_sensor_add_channel(s, job, WL_RSS, WL_SCOPE_JOB, WL_VARIANT_NONE);
     p->cpus = wl_sensor_add_channel(s, job, WL_CPUS, WL_SCOPE_JOB, WL_VARIANT_NONE);

@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -32,7 +31,7 @@ struct wl_process_tree {
     double tick_s, page_bytes;
 };
 
-/* From /proc/PID/stat. Source: proc_pid_stat(5). */
+/* From /proc/PID/stat. */
 struct facts {
     pid_t parent, group;
     char state;
@@ -57,50 +56,14 @@ int wl_process_tree_open(struct wl_process_tree **out, const char *root, struct 
     return 0;
 }
 
-/* Writes "PID/stat". */
-static void stat_path(char *to, pid_t pid)
-{
-    char digits[16];
-    int n = 0;
-    do digits[n++] = (char)('0' + pid % 10);
-    while ((pid /= 10) > 0);
-    while (n > 0) *to++ = digits[--n];
-    memcpy(to, "/stat", sizeof "/stat");
-}
-
-/* "pid (comm) state ppid pgrp ... utime stime cutime cstime ... starttime vsize rss": comm may hold any character, so
- * fields count from the last ')'. */
-static bool parse_stat(const struct wl_process_tree *t, char *text, struct facts *out)
-{
-    enum { STATE, PPID, PGRP, UTIME = 11, STIME, CUTIME, CSTIME, STARTTIME = 19, VSIZE, RSS, FIELDS };
-    char *at = strrchr(text, ')');
-    if (!at || at[1] != ' ') return false;
-    at += 2;
-    out->state = *at++;
-    int64_t v[FIELDS] = { 0 };
-    for (int i = PPID; i < FIELDS; i++) {
-        char *end;
-        v[i] = strtoll(at, &end, 10);
-        if (end == at) return false;
-        at = end;
-    }
-    out->parent = (pid_t)v[PPID];
-    out->group = (pid_t)v[PGRP];
-    out->started = (uint64_t)v[STARTTIME];
-    out->cpu_s = (double)(v[UTIME] + v[STIME] + v[CUTIME] + v[CSTIME]) * t->tick_s;
-    out->rss_bytes = (double)v[RSS] * t->page_bytes;
-    return true;
-}
-
 static bool read_facts(const struct wl_process_tree *t, pid_t pid, struct facts *out)
 {
-    char path[32], text[1024];
-    stat_path(path, pid);
-    int fd = openat(dirfd(t->dir), path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    int n = wl_procfs_read(fd, text, sizeof text);
-    close(fd);
-    return n > 0 && parse_stat(t, text, out);
+    struct wl_process_stat stat;
+    if (!wl_process_stat_read(dirfd(t->dir), pid, &stat)) return false;
+    *out = (struct facts) { .parent = stat.parent, .group = stat.group, .state = stat.state, .started = stat.started };
+    out->cpu_s = (double)(stat.own_ticks + stat.children_ticks) * t->tick_s;
+    out->rss_bytes = (double)stat.rss_pages * t->page_bytes;
+    return true;
 }
 
 static const struct member *find(const struct wl_process_tree *t, pid_t pid)

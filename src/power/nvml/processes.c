@@ -3,12 +3,10 @@
 #include "power/nvml/sensor.h"
 #include "power/procfs.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MAX_PROCESSES = 256 };
 
@@ -42,23 +40,6 @@ void wl_nvml_processes_probe(struct wl_sensor *s, struct wl_nvml_device *u)
     u->processes.max_processes = MAX_PROCESSES;
 }
 
-/* Name and parent of a process; false: not in /proc (it ended, or is in another container). */
-static bool read_proc_stat(const char *root, pid_t pid, pid_t *parent, char *name, size_t size)
-{
-    char path[4200], text[512];
-    snprintf(path, sizeof path, "%s/proc/%d/stat", root, (int)pid);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
-    int n = wl_procfs_read(fd, text, sizeof text);
-    close(fd);
-    const char *from = n > 0 ? strchr(text, '(') : NULL, *to = n > 0 ? strrchr(text, ')') : NULL;
-    int ppid;
-    if (!from || !to || to < from || sscanf(to + 1, " %*c %d", &ppid) != 1) return false;
-    *parent = (pid_t)ppid;
-    snprintf(name, size, "%.*s", (int)(to - from - 1), from + 1);
-    return true;
-}
-
 static bool is_rank(void)
 {
     return getenv("OMPI_COMM_WORLD_RANK") || getenv("PMI_RANK") || getenv("PMIX_RANK") || getenv("SLURM_PROCID");
@@ -69,14 +50,12 @@ enum whose { OURS, OTHERS, UNSEEN };
 static enum whose classify_process(const struct wl_nvml_sensor *n, pid_t pid, char *name, size_t size)
 {
     enum { DEEPEST = 64 };
+    struct wl_process_stat stat;
     pid_t job = atomic_load(&n->job), self = getpid(), launcher = is_rank() ? getppid() : 0;
-    char ignored[16];
-    pid_t parent;
-    for (int depth = 0; depth < DEEPEST && pid > 0; depth++, pid = parent) {
+    for (int depth = 0; depth < DEEPEST && pid > 0; depth++, pid = stat.parent) {
         if (pid == job || pid == self || (launcher > 1 && pid == launcher)) return OURS;
-        bool seen = depth == 0 ? read_proc_stat(n->root, pid, &parent, name, size)
-                               : read_proc_stat(n->root, pid, &parent, ignored, sizeof ignored);
-        if (!seen) return depth == 0 ? UNSEEN : OTHERS;
+        if (!wl_process_stat_read(n->proc_fd, pid, &stat)) return depth == 0 ? UNSEEN : OTHERS;
+        if (depth == 0) snprintf(name, size, "%s", stat.name);
     }
     return OTHERS;
 }

@@ -1,6 +1,7 @@
 /* NVIDIA GPUs. Opening probes each metric of a GPU once. */
 #include "power/nvml/sensor.h"
 
+#include "power/procfs.h"
 #include "power/sensor_response.h"
 
 #include <math.h>
@@ -103,7 +104,7 @@ static int nvml_open(struct wl_sensor *s, const struct wl_power_opts *o, struct 
     struct wl_nvml_sensor *n = wl_new(s->arena, struct wl_nvml_sensor);
     struct wl_nvml *lib = &n->lib;
     s->state = n;
-    n->root = wl_strdup(s->arena, o->root);
+    n->proc_fd = wl_procfs_open(o->root, "/proc", s->arena, NULL);
     n->period_s = 1 / o->rate_hz;
     int code = wl_nvml_library_open(lib, o, s->arena, &s->fix, e);
     if (code < 0) return code;

@@ -75,7 +75,7 @@ struct wl_nvml_sensor {
     struct wl_nvml lib;
     struct wl_nvml_device *gpus;
     size_t n;
-    const char *root;    /* prefix of /proc */
+    int proc_fd;         /* /proc; negative: none */
     const char *updates; /* the update cache */
     double period_s;     /* between two readings, as requested */
     _Atomic pid_t job;   /* its root process; 0: not known */
