@@ -62,6 +62,20 @@ int wl_law_posterior(const struct wl_law_group *g, enum wl_law_response response
     return rc;
 }
 
+int wl_law_posterior_of_runs(const struct wl_law_group *g, const bool *take, enum wl_law_response response,
+                             struct wl_law_posterior *out, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_law_group part = *g;
+    part.runs = wl_new_array(a, struct wl_law_run, g->n_runs);
+    part.n_runs = part.n_configs = 0;
+    for (size_t i = 0; i < g->n_runs; i++) {
+        if (!take[i]) continue;
+        part.n_configs += part.n_runs == 0 || part.runs[part.n_runs - 1].workers != g->runs[i].workers;
+        part.runs[part.n_runs++] = g->runs[i];
+    }
+    return wl_law_posterior(&part, response, NULL, false, out, a, e);
+}
+
 /* ---- a forecast ---- */
 
 static double range_ratio(const struct wl_hier_data *d, double workers)

@@ -19,6 +19,10 @@ struct wl_law_posterior {
 int wl_law_posterior(const struct wl_law_group *g, enum wl_law_response response, const struct wl_hier_prior *prior,
                      bool force, struct wl_law_posterior *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* The same of some of its runs alone: those for which take[i] is true, [g->n_runs]. */
+int wl_law_posterior_of_runs(const struct wl_law_group *g, const bool *take, enum wl_law_response response,
+                             struct wl_law_posterior *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* What one family says. */
 struct wl_law_forecast_family {
     const char *name, *formula;

@@ -74,3 +74,15 @@ struct wl_estimate wl_mean_interval(const double *v, size_t n, double level)
     double half = n > 1 ? wl_t_quantile(.5 + level / 2, (double)n - 1) * wl_sd(v, n) / sqrt((double)n) : NAN;
     return (struct wl_estimate) { mean, mean - half, mean + half };
 }
+
+struct wl_estimate wl_ratio_interval(const struct wl_estimate *above, const struct wl_estimate *below)
+{
+    struct wl_estimate out = { NAN, NAN, NAN };
+    if (!(above->value > 0 && below->value > 0)) return out;
+    const double ln = log(above->value / below->value);
+    out.value = above->value / below->value;
+    if (!(above->lo > 0 && below->lo > 0)) return out;
+    out.lo = exp(ln - hypot(log(above->value / above->lo), log(below->hi / below->value)));
+    out.hi = exp(ln + hypot(log(above->hi / above->value), log(below->value / below->lo)));
+    return out;
+}

@@ -11,6 +11,7 @@
 #include "stats/cholesky.h"
 #include "stats/diagnostics.h"
 #include "stats/distributions.h"
+#include "stats/grouped.h"
 #include "stats/moments.h"
 #include "stats/multiple_testing.h"
 #include "stats/nls.h"

@@ -43,46 +43,44 @@ static struct points gather(const struct wl_factor_group *g, bool config, struct
     return out;
 }
 
-/* y = b0 + offset of the level (0 at the base) + b1 x. */
+/* y = intercept of the level + b x. */
 static int fit_common(struct wl_factor_tests *out, const struct wl_factor_group *g, const struct points *p,
                       struct wl_arena *a, struct wl_err *e)
 {
-    size_t columns = g->compared; /* x and the levels less the base */
-    double *design = wl_new_array(a, double, p->n *columns);
-    size_t *column_of = wl_new_array(a, size_t, g->n_levels), next = 1;
+    size_t *group = wl_new_array(a, size_t, p->n), *number = wl_new_array(a, size_t, g->n_levels), next = 0;
     for (size_t l = 0; l < g->n_levels; l++)
-        if (!g->levels[l].reason && l != g->base) column_of[l] = next++;
-    for (size_t i = 0; i < p->n; i++) {
-        design[i] = p->x[i];
-        if (p->level_of[i] != g->base) design[i + column_of[p->level_of[i]] * p->n] = 1;
-    }
-    const struct wl_ols_data data = { .n = p->n, .columns = columns, .y = p->y, .x = design, .intercept = true };
-    struct wl_ols o;
-    int rc = wl_ols_fit(&o, &data, a, e);
+        if (!g->levels[l].reason) number[l] = next++;
+    for (size_t i = 0; i < p->n; i++) group[i] = number[p->level_of[i]];
+    const struct wl_grouped_data data = {
+        .n = p->n, .groups = next, .common = 1, .y = p->y, .group = group, .z = p->x
+    };
+    struct wl_grouped o;
+    int rc = wl_grouped_fit(&o, &data, a, e);
     if (rc) return rc;
-    double half = wl_ols_half_width(&o, 1, WL_LAW_CONFIDENCE);
+    if (o.rank < 1) return wl_fail(e, WL_EINVAL, "each level has one worker count: there is no common slope");
     out->sse_common = o.sse;
-    out->beta = -o.b[1] + 0.0;
-    out->beta_se = o.se[1];
+    out->beta = -o.c[0] + 0.0;
+    out->beta_se = o.sigma * sqrt(o.inverse[0]);
+    const double half = o.df > 0 ? wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, o.df) * out->beta_se : NAN;
     out->beta_lo = out->beta - half;
     out->beta_hi = out->beta + half;
     out->beta_df = o.df;
     for (size_t l = 0; l < g->n_levels; l++) {
-        bool other = !g->levels[l].reason && l != g->base;
-        out->offset[l] = other ? o.b[1 + column_of[l]] : g->levels[l].reason ? NAN : 0;
-        out->offset_se[l] = other ? o.se[1 + column_of[l]] : g->levels[l].reason ? NAN : 0;
+        if (g->levels[l].reason) continue;
+        out->offset[l] = o.intercept[number[l]] - o.intercept[number[g->base]];
+        out->offset_se[l] = l == g->base ? 0 : o.sigma * sqrt(wl_grouped_variance(&o, number[l], number[g->base]));
     }
     return 0;
 }
 
 static struct wl_factor_pair pair_of(const struct wl_factor_tests *t, const struct wl_factor_group *g, size_t a,
-                                     size_t b, bool config, double margin)
+                                     size_t b, bool config, double margin, double of_t)
 {
     const struct wl_law_estimate *p = line_of(&g->levels[a], config), *q = line_of(&g->levels[b], config);
     struct wl_factor_pair out = { .a = a, .b = b, .difference = q->beta - p->beta, .df = t->df };
     double half;
     out.se = t->sigma * sqrt(slope_variance(p) + slope_variance(q));
-    half = wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, t->df) * out.se;
+    half = of_t * out.se;
     out.lo = out.difference - half;
     out.hi = out.difference + half;
     out.t = out.difference / out.se;
@@ -95,12 +93,13 @@ static struct wl_factor_pair pair_of(const struct wl_factor_tests *t, const stru
 static void fill_pairs(struct wl_factor_tests *out, const struct wl_factor_group *g, bool config, double margin,
                        struct wl_arena *a)
 {
-    size_t max = g->compared * (g->compared - 1) / 2;
+    const size_t max = g->compared * (g->compared - 1) / 2;
+    const double of_t = wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, out->df); /* half of an interval, in its errors */
     out->pairs = wl_new_array(a, struct wl_factor_pair, max);
     for (size_t i = 0; i < g->n_levels; i++)
         for (size_t j = i + 1; j < g->n_levels; j++) {
             if (g->levels[i].reason || g->levels[j].reason) continue;
-            out->pairs[out->n_pairs++] = pair_of(out, g, i, j, config, margin);
+            out->pairs[out->n_pairs++] = pair_of(out, g, i, j, config, margin, of_t);
         }
     wl_factor_adjust_pairs(out, g->compared, a);
 }

@@ -14,7 +14,7 @@ struct design {
     size_t *level, *block; /* [n] */
     double *y, *x;         /* [n] ln(response); ln N less its mean over cells */
     size_t n;
-    size_t *column; /* [levels] of the offset among those of the levels; the base has none */
+    size_t *column; /* [levels] the number of a compared level among these */
     struct wl_arena *arena;
 };
 
@@ -65,73 +65,75 @@ static void collect_cells(struct design *d)
     for (size_t i = 0; i < d->n; i++) d->x[i] -= mean;
     d->column = wl_new_array(d->arena, size_t, g->n_levels);
     for (size_t l = 0, next = 0; l < g->n_levels; l++)
-        if (!g->levels[l].reason && l != g->base) d->column[l] = next++;
+        if (!g->levels[l].reason) d->column[l] = next++;
 }
 
-/* Columns: blocks but the first, offsets of levels but the base, and with `slopes` their products with x. */
-static int fit(const struct design *d, bool slopes, struct wl_ols *o, struct wl_err *e)
+/* Effects of the levels, and with `slopes` their lines along x, besides those of the blocks but the first. WL_EINVAL:
+ * the levels share too few blocks. The slopes' mean is one of the effects of blocks. */
+static int fit(const struct design *d, bool slopes, struct wl_grouped *out, struct wl_err *e)
 {
-    const size_t others = d->g->compared - 1, blocks = d->n_blocks - 1, columns = blocks + others * (slopes ? 2 : 1);
-    double *x = wl_new_array(d->arena, double, d->n *columns);
+    const size_t common = d->n_blocks - 1;
+    double *z = wl_new_array(d->arena, double, d->n *common);
+    size_t *group = wl_new_array(d->arena, size_t, d->n);
     for (size_t i = 0; i < d->n; i++) {
-        if (d->block[i]) x[i + (d->block[i] - 1) * d->n] = 1;
-        if (d->level[i] == d->g->base) continue;
-        const size_t offset = blocks + d->column[d->level[i]];
-        x[i + offset * d->n] = 1;
-        if (slopes) x[i + (offset + others) * d->n] = d->x[i];
+        group[i] = d->column[d->level[i]];
+        if (d->block[i]) z[i + (d->block[i] - 1) * d->n] = 1;
     }
-    return wl_ols_fit(o, &(struct wl_ols_data) { .n = d->n, .columns = columns, .y = d->y, .x = x, .intercept = true },
-                      d->arena, e);
+    int rc = wl_grouped_fit(out,
+                            &(struct wl_grouped_data) { .n = d->n,
+                                                        .groups = d->g->compared,
+                                                        .common = common,
+                                                        .y = d->y,
+                                                        .group = group,
+                                                        .x = slopes ? d->x : NULL,
+                                                        .z = z },
+                            d->arena, e);
+    if (rc || out->rank >= (double)common - slopes) return rc;
+    return wl_fail(e, WL_EINVAL,
+                   "the levels share too few worker counts to tell their effects from those of worker counts");
 }
 
-/* Coefficient of a level's slope in the fit with slopes. */
-static size_t slope_of(const struct design *d, size_t level)
+/* Difference of beta = -(slope of b - slope of a); half: t of its interval. */
+static struct wl_factor_pair pair_of(const struct design *d, const struct wl_grouped *o, size_t a, size_t b,
+                                     double margin, double half)
 {
-    return 1 + (d->n_blocks - 1) + (d->g->compared - 1) + d->column[level];
-}
-
-static double covariance(const struct wl_ols *o, size_t i, size_t j) { return o->cov[i + j * o->k]; }
-
-/* Difference of beta = -(slope of b - slope of a); the base has slope 0. */
-static struct wl_factor_pair pair_of(const struct design *d, const struct wl_ols *o, size_t a, size_t b, double margin)
-{
-    struct wl_factor_pair p = { .a = a, .b = b, .df = o->df };
-    double variance = 0;
-    const bool has_a = a != d->g->base, has_b = b != d->g->base;
-    if (has_a) p.difference += o->b[slope_of(d, a)], variance += covariance(o, slope_of(d, a), slope_of(d, a));
-    if (has_b) p.difference -= o->b[slope_of(d, b)], variance += covariance(o, slope_of(d, b), slope_of(d, b));
-    if (has_a && has_b) variance -= 2 * covariance(o, slope_of(d, a), slope_of(d, b));
-    p.se = sqrt(fmax(variance, 0));
-    const double half = wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, p.df) * p.se;
-    p.lo = p.difference - half;
-    p.hi = p.difference + half;
+    const size_t i = d->column[a], k = d->column[b];
+    struct wl_factor_pair p = { .a = a,
+                                .b = b,
+                                .df = o->df,
+                                .difference = o->slope[i] - o->slope[k],
+                                .se = o->sigma * sqrt(wl_grouped_variance(o, i, k)) };
+    p.lo = p.difference - half * p.se;
+    p.hi = p.difference + half * p.se;
     p.t = p.difference / p.se;
     p.p = wl_t_two_sided(p.t, p.df);
     p.p_same = fmax(wl_t_sf((p.difference + margin) / p.se, p.df), wl_t_cdf((p.difference - margin) / p.se, p.df));
     return p;
 }
 
-static void fill_pairs(struct wl_factor_tests *out, const struct design *d, const struct wl_ols *o, double margin,
+static void fill_pairs(struct wl_factor_tests *out, const struct design *d, const struct wl_grouped *o, double margin,
                        struct wl_arena *a)
 {
     const struct wl_factor_group *g = d->g;
+    const double half = wl_t_quantile(0.5 + WL_LAW_CONFIDENCE / 2, o->df);
     const size_t most = g->compared * (g->compared - 1) / 2;
     out->pairs = wl_new_array(a, struct wl_factor_pair, most);
     for (size_t i = 0; i < g->n_levels; i++)
         for (size_t j = i + 1; j < g->n_levels; j++) {
             if (g->levels[i].reason || g->levels[j].reason) continue;
-            out->pairs[out->n_pairs++] = pair_of(d, o, i, j, margin);
+            out->pairs[out->n_pairs++] = pair_of(d, o, i, j, margin, half);
         }
     wl_factor_adjust_pairs(out, g->compared, a);
 }
 
-static void fill_offsets(struct wl_factor_tests *out, const struct design *d, const struct wl_ols *parallel)
+static void fill_offsets(struct wl_factor_tests *out, const struct design *d, const struct wl_grouped *parallel)
 {
+    const size_t base = d->column[d->g->base];
     for (size_t l = 0; l < d->g->n_levels; l++) {
         if (d->g->levels[l].reason) continue;
-        const size_t c = d->n_blocks + d->column[l];
-        out->offset[l] = l == d->g->base ? 0 : parallel->b[c];
-        out->offset_se[l] = l == d->g->base ? 0 : parallel->se[c];
+        const size_t i = d->column[l];
+        out->offset[l] = parallel->intercept[i] - parallel->intercept[base];
+        out->offset_se[l] = l == d->g->base ? 0 : parallel->sigma * sqrt(wl_grouped_variance(parallel, i, base));
     }
     out->beta_df = parallel->df;
 }
@@ -186,13 +188,14 @@ static double squares_about_line(const struct design *d, const double *y, struct
 static const double least_share = 1e-4; /* of overhead or work: below, there is only the other */
 
 /* The levels' coefficients of the work's share of the time instead of ln N. */
-static void test_scaled_work(struct wl_factor_scaled_work *out, const struct design *d, const struct wl_ols *parallel)
+static void test_scaled_work(struct wl_factor_scaled_work *out, const struct design *d,
+                             const struct wl_grouped *parallel)
 {
     struct wl_err e;
-    struct wl_ols scaled;
+    struct wl_grouped scaled;
     struct design along = *d;
     double *y = wl_new_array(d->arena, double, d->n_blocks), *curve = wl_new_array(d->arena, double, d->n_blocks);
-    for (size_t i = 1; i < d->n_blocks; i++) y[i] = parallel->b[i];
+    for (size_t i = 1; i < d->n_blocks; i++) y[i] = parallel->c[i - 1];
     const double share = find_overhead(d, y, curve), bent = squares_about_amdahl(d, y, share, curve);
     along.x = wl_new_array(d->arena, double, d->n);
     for (size_t i = 0; i < d->n; i++) {
@@ -232,18 +235,15 @@ static int check_overlap(const struct design *d, struct wl_err *e)
     return 0;
 }
 
-static int test(struct wl_factor_tests *out, const struct design *d, struct wl_ols *parallel, double margin,
+static int test(struct wl_factor_tests *out, const struct design *d, struct wl_grouped *parallel, double margin,
                 struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_ols separate;
+    struct wl_grouped separate;
     int rc = check_overlap(d, e);
     if (rc) return rc;
     rc = fit(d, false, parallel, e);
     if (rc == 0) fill_offsets(out, d, parallel);
     if (rc == 0) rc = fit(d, true, &separate, e);
-    if (rc == WL_EINVAL)
-        return wl_fail(e, rc,
-                       "the levels share too few worker counts to tell their effects from those of worker counts");
     if (rc) return rc;
     out->points = d->n;
     out->df = separate.df;
@@ -266,7 +266,7 @@ static int test(struct wl_factor_tests *out, const struct design *d, struct wl_o
 void wl_factor_blocks(struct wl_factor_group *g, enum wl_law_response response, double margin, struct wl_arena *a)
 {
     struct wl_err e;
-    struct wl_ols parallel;
+    struct wl_grouped parallel;
     struct wl_factor_tests *out = &g->over_blocks;
     struct design d = { .g = g, .arena = wl_arena_new(a) };
     *out = wl_factor_no_tests("blocks", g, a);

@@ -9,8 +9,8 @@
 /* Means of the worker counts of all compared levels, weighted by their runs: the squares of runs about those means are
  * the same for any curve. */
 struct data {
-    double *workers, *y, *root_weight; /* [n] y = mean of ln t; root of the number of runs */
-    size_t *slot;                      /* [n] which W */
+    double *workers, *y, *weight; /* [n] y = mean of ln t; the number of runs */
+    size_t *slot;                 /* [n] which W */
     size_t n, levels, runs;
     double squares; /* of runs about their means */
 };
@@ -25,7 +25,7 @@ static void add_level(struct data *d, const struct wl_law_group *law)
         for (size_t i = first; i < first + runs; i++) d->squares += (law->runs[i].y - mean) * (law->runs[i].y - mean);
         d->workers[d->n] = law->configs[c].workers;
         d->y[d->n] = mean;
-        d->root_weight[d->n] = sqrt((double)runs);
+        d->weight[d->n] = (double)runs;
         d->slot[d->n] = d->levels;
     }
     d->runs += law->n_runs;
@@ -43,42 +43,105 @@ static struct data data_of(const struct wl_factor_group *g, struct wl_arena *a)
     return d;
 }
 
-/* theta: ln W of each level, then ln c. */
-static void residuals(const double *theta, double *residual, double *jacobian, void *opaque)
+/* ln W of each level and ln c, and what least squares know there. J'J of the residuals has the shape of an arrow: the
+ * diagonal of the levels, and a last row and column of c. So a step takes time in proportion to the points, not to the
+ * cube of the levels. */
+struct fit {
+    double *w, c;            /* [levels] logarithms */
+    double sse;              /* of the means */
+    double *diagonal, *edge; /* [levels] of J'J: of a level; of it and c */
+    double corner;           /* of c */
+    double *down, down_c;    /* [levels] -J'r */
+};
+
+static struct fit new_fit(size_t levels, struct wl_arena *a)
 {
-    const struct data *d = opaque;
-    double c = exp(theta[d->levels]);
+    return (struct fit) { .w = wl_new_array(a, double, levels),
+                          .diagonal = wl_new_array(a, double, levels),
+                          .edge = wl_new_array(a, double, levels),
+                          .down = wl_new_array(a, double, levels) };
+}
+
+static void evaluate(struct fit *f, const struct data *d)
+{
+    const double c = exp(f->c);
+    f->sse = f->corner = f->down_c = 0;
+    for (size_t l = 0; l < d->levels; l++) f->diagonal[l] = f->edge[l] = f->down[l] = 0;
     for (size_t i = 0; i < d->n; i++) {
-        const double work = exp(theta[d->slot[i]]) / d->workers[i], t = work + c, root = d->root_weight[i];
-        residual[i] = root * (log(t) - d->y[i]);
-        for (size_t j = 0; jacobian && j < d->levels; j++)
-            jacobian[i + j * d->n] = j == d->slot[i] ? root * work / t : 0;
-        if (jacobian) jacobian[i + d->levels * d->n] = root * c / t;
+        const size_t l = d->slot[i];
+        const double work = exp(f->w[l]) / d->workers[i], t = work + c, r = log(t) - d->y[i], weight = d->weight[i];
+        f->sse += weight * r * r;
+        f->diagonal[l] += weight * (work / t) * (work / t);
+        f->edge[l] += weight * (work / t) * (c / t);
+        f->corner += weight * (c / t) * (c / t);
+        f->down[l] -= weight * r * work / t;
+        f->down_c -= weight * r * c / t;
+    }
+}
+
+/* What is left of the corner once the levels are eliminated; `damping` enlarges the diagonal (Marquardt 1963). */
+static double corner_without_levels(const struct fit *f, const struct data *d, double damping)
+{
+    double rest = f->corner * (1 + damping);
+    for (size_t l = 0; l < d->levels; l++) rest -= f->edge[l] * f->edge[l] / (f->diagonal[l] * (1 + damping));
+    return rest;
+}
+
+/* false: there is no such step. *size: the largest change of a logarithm. */
+static bool step(const struct fit *from, struct fit *to, const struct data *d, double damping, double *size)
+{
+    static const double LARGEST = 3; /* a factor of 20 */
+    double rest = corner_without_levels(from, d, damping), down = from->down_c;
+    for (size_t l = 0; l < d->levels; l++) down -= from->edge[l] * from->down[l] / (from->diagonal[l] * (1 + damping));
+    if (!(rest > 0)) return false;
+    const double c = fmax(-LARGEST, fmin(LARGEST, down / rest));
+    *size = fabs(c);
+    to->c = from->c + c;
+    for (size_t l = 0; l < d->levels; l++) {
+        const double w = (from->down[l] - from->edge[l] * c) / (from->diagonal[l] * (1 + damping));
+        to->w[l] = from->w[l] + fmax(-LARGEST, fmin(LARGEST, w));
+        *size = fmax(*size, fabs(to->w[l] - from->w[l]));
+    }
+    evaluate(to, d);
+    return true;
+}
+
+/* Levenberg-Marquardt from the values in *f, to steps at the limit of rounding. */
+static void descend(struct fit *f, struct fit *next, const struct data *d)
+{
+    enum { STEPS = 500 };
+    static const double SMALL = 1e-11, SMALLEST_DAMPING = 1e-12, LARGEST_DAMPING = 1e12;
+    double damping = 1e-3, size;
+    evaluate(f, d);
+    for (int i = 0; i < STEPS && damping < LARGEST_DAMPING; i++) {
+        if (!step(f, next, d, damping, &size) || !(next->sse <= f->sse)) {
+            damping *= 10;
+            continue;
+        }
+        const struct fit before = *f;
+        *f = *next;
+        *next = before;
+        damping = fmax(damping / 10, SMALLEST_DAMPING);
+        if (size < SMALL) return;
     }
 }
 
 /* Starts from shares of the first time of each level that do not scale. */
-static bool fit_best(struct wl_nls *best, const struct data *d, struct wl_arena *a)
+static bool fit_best(struct fit *best, const struct data *d, struct wl_arena *a)
 {
     static const double shares[] = { 0.3, 0.1, 0.03, 0.01, 0.003 };
-    struct wl_nls_problem problem = { .n = d->n,
-                                      .k = d->levels + 1,
-                                      .replicate_squares = d->squares,
-                                      .replicate_df = (double)(d->runs - d->n),
-                                      .residual_fn = residuals,
-                                      .data = (void *)d };
-    double *theta = wl_new_array(a, double, d->levels + 1);
     bool found = false;
     for (size_t s = 0; s < WL_COUNT(shares); s++) {
+        struct fit f = new_fit(d->levels, a), next = new_fit(d->levels, a);
         double min_y = INFINITY;
         for (size_t i = d->n; i-- > 0;) { /* the smallest worker count of each level is its first and stays */
-            theta[d->slot[i]] = d->y[i] + log(d->workers[i] * (1 - shares[s]));
+            f.w[d->slot[i]] = d->y[i] + log(d->workers[i] * (1 - shares[s]));
             min_y = fmin(min_y, d->y[i]);
         }
-        theta[d->levels] = min_y + log(shares[s]);
-        struct wl_nls fit;
-        if (wl_nls_fit(&fit, &problem, theta, a, NULL) || !isfinite(fit.sse)) continue;
-        if (!found || fit.sse < best->sse) *best = fit;
+        f.c = min_y + log(shares[s]);
+        descend(&f, &next, d);
+        if (!isfinite(f.sse)) continue;
+        if (!found || f.sse < best->sse) *best = f;
         found = true;
     }
     return found;
@@ -101,17 +164,21 @@ static const char *unsuitable_reason(const struct wl_factor_group *g, enum wl_la
 }
 
 static void describe(struct wl_factor_overhead *out, const struct wl_factor_group *g, const struct data *d,
-                     const struct wl_nls *fit)
+                     const struct fit *f)
 {
+    const double sse = f->sse + d->squares, df = (double)d->runs - (double)d->levels - 1, sigma = sqrt(sse / df),
+                 rest = corner_without_levels(f, d, 0);
     for (size_t l = 0, slot = 0; l < g->n_levels; l++) {
         if (g->levels[l].reason) continue;
-        out->w[l] = exp(fit->theta[slot]);
-        out->w_se[l] = out->w[l] * fit->se[slot++];
+        const double along_c = f->edge[slot] / f->diagonal[slot];
+        out->w[l] = exp(f->w[slot]);
+        out->w_se[l] = out->w[l] * sigma * sqrt(1 / f->diagonal[slot] + along_c * along_c / rest);
+        slot++;
     }
-    out->c = exp(fit->theta[d->levels]);
-    out->c_se = out->c * fit->se[d->levels];
-    out->sse = fit->sse;
-    out->aicc = wl_law_aicc(fit->sse, (double)d->runs, (double)d->levels + 1);
+    out->c = exp(f->c);
+    out->c_se = out->c * sigma / sqrt(rest);
+    out->sse = sse;
+    out->aicc = wl_law_aicc(sse, (double)d->runs, (double)d->levels + 1);
     if (is_negligible(d, out->c)) out->reason = "c is 0 within rounding: time is work divided by workers";
 }
 
@@ -125,7 +192,7 @@ void wl_factor_fit_overhead(struct wl_factor_group *g, enum wl_law_response resp
     if ((out->reason = unsuitable_reason(g, response))) return;
     struct wl_arena *scratch = wl_arena_new(a);
     const struct data d = data_of(g, scratch);
-    struct wl_nls fit;
+    struct fit fit;
     if (d.runs <= d.levels + 1)
         out->reason = "more parameters than runs";
     else if (!fit_best(&fit, &d, scratch))

@@ -273,6 +273,8 @@ struct wl_law_point *wl_law_curve(const struct wl_law_group *g, size_t n, struct
 struct wl_law_ratio {
     double ln, se, df;
 };
+/* Of the runs of two settings: above / below. se and df are NAN where a side has fewer than two. */
+struct wl_law_ratio wl_law_ratio_of_means(const struct wl_law_mean *above, const struct wl_law_mean *below);
 struct wl_estimate wl_law_ratio_estimate(const struct wl_law_ratio *r); /* with the 95 % interval */
 /* Of other allocations of the same configurations: each side gains the prior's scatter of configurations, which is
  * known: it has no degrees of freedom to lose (Satterthwaite 1946). */

@@ -77,13 +77,21 @@ void wl_law_collect_configs(struct wl_law_group *g, struct wl_arena *a)
     }
 }
 
-/* ln(above / below) with Welch's error (Welch 1947; degrees of freedom after Satterthwaite). */
+static struct wl_law_mean mean_of(struct sample s) { return (struct wl_law_mean) { s.mean, s.variance / s.n, s.n }; }
+
+/* Error by Welch 1947; degrees of freedom after Satterthwaite. */
+struct wl_law_ratio wl_law_ratio_of_means(const struct wl_law_mean *above, const struct wl_law_mean *below)
+{
+    const double u = above->variance, v = below->variance;
+    return (struct wl_law_ratio) { .ln = above->ln - below->ln,
+                                   .se = sqrt(u + v),
+                                   .df = (u + v) * (u + v) / (u * u / (above->runs - 1) + v * v / (below->runs - 1)) };
+}
+
 static struct wl_law_ratio ratio_of(struct sample above, struct sample below)
 {
-    double u = above.variance / above.n, v = below.variance / below.n;
-    return (struct wl_law_ratio) { .ln = above.mean - below.mean,
-                                   .se = sqrt(u + v),
-                                   .df = (u + v) * (u + v) / (u * u / (above.n - 1) + v * v / (below.n - 1)) };
+    const struct wl_law_mean x = mean_of(above), y = mean_of(below);
+    return wl_law_ratio_of_means(&x, &y);
 }
 
 struct wl_estimate wl_law_ratio_estimate(const struct wl_law_ratio *r)
@@ -119,8 +127,6 @@ static void set_ratios(struct wl_estimate *of_runs, struct wl_estimate *of_confi
     *of_runs = wl_law_ratio_estimate(&r);
     *of_configs = wl_law_ratio_of_configurations(&r);
 }
-
-static struct wl_law_mean mean_of(struct sample s) { return (struct wl_law_mean) { s.mean, s.variance / s.n, s.n }; }
 
 void wl_law_fill_speedup(struct wl_law_group *g, struct wl_arena *a)
 {

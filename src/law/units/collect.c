@@ -67,7 +67,8 @@ static void add_gpus(struct collecting *c, struct wl_units_rows *r, const char *
 {
     const size_t number = run ? wl_numbering_of(&c->runs, run) : 0;
     for (size_t i = run ? c->first[number] : 0; i && i <= c->in->n && c->run[i - 1] == number; i++)
-        if (isnan(c->in->readings[i - 1].epoch))
+        if (isnan(c->in->readings[i - 1].epoch) && isnan(c->in->readings[i - 1].compute_s) &&
+            !c->in->readings[i - 1].unused)
             add_member(r, wl_numbering_of(&c->out->units, c->in->readings[i - 1].uuid), c->a);
 }
 
@@ -117,6 +118,7 @@ struct cell {
 static void add_cell(struct cell *cell, const struct wl_units_reading *r)
 {
     cell->readings++;
+    cell->value[WL_UNITS_COMPUTE] += r->compute_s;
     cell->value[WL_UNITS_ENERGY_WITHIN] += r->energy_j;
     cell->value[WL_UNITS_CLOCK] += r->clock_mhz;
     cell->value[WL_UNITS_POWER_CAPPED] += r->power_capped_pct;
@@ -127,16 +129,25 @@ static void add_cell(struct cell *cell, const struct wl_units_reading *r)
 static double value_of(const struct cell *cell, int q)
 {
     const double v = cell->value[q], n = (double)cell->readings;
-    return q == WL_UNITS_ENERGY_WITHIN ? log(v) : q == WL_UNITS_CLOCK ? log(v / n) : v / n;
+    if (q == WL_UNITS_ENERGY_WITHIN) return log(v);
+    return q == WL_UNITS_CLOCK || q == WL_UNITS_COMPUTE ? log(v / n) : v / n;
 }
 
-/* The cells of the readings [from, to), which are of one block. */
-static size_t cells_of(struct collecting *c, size_t from, size_t to, struct cell *cells)
+/* NULL: the reading is of no such unit. */
+static const char *unit_name(const struct collecting *c, const struct wl_units_reading *r)
+{
+    if (c->kind == WL_UNITS_RANKS) return isnan(r->rank) ? NULL : wl_strf(c->a, "rank %.0f", r->rank);
+    return c->kind == WL_UNITS_GPUS ? r->uuid : r->node;
+}
+
+/* The cells of the readings [from, to) that have the quantity; they are of one block. */
+static size_t cells_of(struct collecting *c, int q, size_t from, size_t to, struct cell *cells)
 {
     size_t n = 0;
     for (size_t i = from; i < to; i++) {
         const struct wl_units_reading *r = &c->in->readings[i];
-        const char *name = c->kind == WL_UNITS_GPUS ? r->uuid : r->node;
+        const char *name = (q == WL_UNITS_COMPUTE) == !isnan(r->compute_s) ? unit_name(c, r) : NULL;
+        if (!name || r->unused) continue;
         const size_t unit = wl_numbering_of(&c->out->units, name);
         size_t k = 0;
         while (k < n && cells[k].unit != unit) k++;
@@ -162,7 +173,7 @@ static size_t add_blocks(struct collecting *c, int q, bool epochs)
         for (end = i + 1; end < c->in->n && is_block(first, &c->in->readings[end]);) end++;
         if (isnan(first->epoch) == epochs || c->run[i] >= c->observed) continue;
         if (epochs && first->epoch <= (double)c->in->drop_epochs) continue;
-        const size_t n = cells_of(c, i, end, cells);
+        const size_t n = cells_of(c, q, i, end, cells);
         size_t with = 0;
         for (size_t k = 0; k < n; k++) with += isfinite(value_of(&cells[k], q));
         if (with < 2) continue;
@@ -214,19 +225,44 @@ static size_t most_units(const struct wl_units_input *in, enum wl_units_kind kin
     return most;
 }
 
+static size_t unused(const struct wl_units_input *in)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < in->n; i++) n += in->readings[i].unused;
+    return n;
+}
+
+static bool any_computes(const struct wl_units_input *in)
+{
+    for (size_t i = 0; i < in->n; i++)
+        if (!isnan(in->readings[i].compute_s)) return true;
+    return false;
+}
+
 int wl_units_collect(const struct wl_units_input *in, enum wl_units_kind kind, struct wl_units_collection *out,
                      struct wl_arena *a, struct wl_err *e)
 {
     if (kind == WL_UNITS_GPUS && !in->n)
         return wl_fail(e, WL_EUNAVAIL, "%s has no readings of GPUs: gpu is a factor of stores whose runs measured them",
                        in->obs->source);
+    if (kind == WL_UNITS_GPUS && unused(in) == in->n)
+        return wl_fail(e, WL_EUNAVAIL, "%s: no run used a GPU: there is nothing to compare", in->obs->source);
+    if (kind == WL_UNITS_RANKS && !any_computes(in))
+        return wl_fail(e, WL_EUNAVAIL,
+                       "%s: no rank said how long it computed: rank is a factor of stores whose runs have marks 'phase "
+                       "name=compute time_s=...' from each rank",
+                       in->obs->source);
     *out = (struct wl_units_collection) { .units = wl_numbering_new(most_units(in, kind, a), a) };
     for (int q = 0; q < WL_UNITS_QUANTITIES; q++) out->rows[q].blocks = wl_numbering_new(in->obs->runs + in->n + 1, a);
     struct collecting c = { .in = in, .kind = kind, .out = out, .a = a };
     number_runs(&c);
-    int rc = add_runs(&c, e);
-    for (int q = WL_UNITS_ENERGY_WITHIN; q < WL_UNITS_QUANTITIES && rc == 0 && kind != WL_UNITS_SWITCHES; q++)
+    out->unused = kind == WL_UNITS_GPUS || kind == WL_UNITS_NODES ? unused(in) : 0;
+    int rc = kind == WL_UNITS_RANKS ? 0 : add_runs(&c, e);
+    for (int q = WL_UNITS_COMPUTE; q < WL_UNITS_QUANTITIES && rc == 0 && kind != WL_UNITS_SWITCHES; q++)
         add_within(&c, q);
+    if (kind == WL_UNITS_RANKS)
+        out->runs =
+            out->of_epochs[WL_UNITS_COMPUTE] ? out->rows[WL_UNITS_COMPUTE].n > 0 : out->rows[WL_UNITS_COMPUTE].blocks.n;
     for (size_t i = 0; i < in->n; i++) out->simulated |= in->readings[i].simulated;
     return rc;
 }

@@ -17,7 +17,8 @@ struct wl_units_collection {
     struct wl_units_rows rows[WL_UNITS_QUANTITIES];
     bool estimated[WL_UNITS_QUANTITIES], of_epochs[WL_UNITS_QUANTITIES];
     bool simulated;
-    size_t runs; /* whose units are known */
+    size_t runs;   /* whose units are known */
+    size_t unused; /* readings of GPUs that were not used, which are left out */
 };
 
 int wl_units_collect(const struct wl_units_input *in, enum wl_units_kind kind, struct wl_units_collection *out,

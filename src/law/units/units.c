@@ -9,9 +9,9 @@ static const double ALPHA = .05;
 
 enum { UNITS_MAX = 2048 }; /* a matrix of so many rows and columns takes 32 MB, and its eigenvalues some seconds */
 
-const char *const wl_units_names[WL_UNITS_KINDS] = { "node", "gpu", "switch" };
+const char *const wl_units_names[WL_UNITS_KINDS] = { "node", "gpu", "rank", "switch" };
 
-const char *const wl_units_plurals[WL_UNITS_KINDS] = { "nodes", "GPUs", "switches" };
+const char *const wl_units_plurals[WL_UNITS_KINDS] = { "nodes", "GPUs", "ranks", "switches" };
 
 static const struct {
     const char *name, *title;
@@ -20,6 +20,7 @@ static const struct {
 } quantities[WL_UNITS_QUANTITIES] = {
     [WL_UNITS_TIME] = { "time", "time", false, false, "slower", "faster" },
     [WL_UNITS_ENERGY] = { "energy", "energy", false, true, "more energy", "less energy" },
+    [WL_UNITS_COMPUTE] = { "compute_within_run", "computing within runs", false, false, "longer", "shorter" },
     [WL_UNITS_ENERGY_WITHIN] = { "energy_within_run", "energy within runs", false, false, "more energy in the same run",
                                  "less energy in the same run" },
     [WL_UNITS_CLOCK] = { "clock_within_run", "clock within runs", false, false, "faster clock", "slower clock" },
@@ -49,10 +50,10 @@ static void name_gpus(const struct wl_units_input *in, struct wl_units_result *r
     for (size_t u = 0; u < r->n; u++) wl_numbering_of(&by_uuid, r->uuid[u]);
     for (size_t i = 0; i < in->n; i++) {
         const struct wl_units_reading *g = &in->readings[i];
-        const size_t u = wl_numbering_of(&by_uuid, g->uuid);
+        const size_t u = g->uuid ? wl_numbering_of(&by_uuid, g->uuid) : r->n;
         if (u >= r->n || r->label[u]) continue;
         r->serial[u] = g->serial;
-        r->label[u] = isnan(g->number) ? wl_strf(a, "%s of %s", g->uuid, g->node)
+        r->label[u] = isnan(g->number) ? wl_strf(a, "%s of %s", g->uuid, g->node ? g->node : "an unknown node")
                                        : wl_strf(a, "GPU %g of %s", g->number, g->node);
         const size_t before = labels.n;
         if (wl_numbering_of(&labels, r->label[u]) < before) r->label[u] = wl_strf(a, "%s (%s)", r->label[u], g->uuid);
@@ -207,6 +208,10 @@ int wl_units_compare(const struct wl_units_input *in, enum wl_units_kind kind, s
     for (int q = 0; q < WL_UNITS_QUANTITIES && rc == 0; q++) rc = add_table(&c, q, out, a, e);
     if (rc) return rc;
     if (out->tables) add_notes(out, &out->v[0], a);
+    if (c.unused)
+        wl_strs_add(a, &out->notes,
+                    wl_strf(a, "left out: %zu of %zu readings of GPUs, of runs that are not shown to have used the GPU",
+                            c.unused, in->n));
     if (kind == WL_UNITS_SWITCHES)
         wl_strs_add(
             a, &out->notes,
@@ -274,6 +279,9 @@ const char *wl_units_sentence(const struct wl_units_result *r, const struct wl_u
     case WL_UNITS_CLOCK:
         return wl_strf(a, "%s %s a %.3g %% %s than %s in the same run %s", who, names ? "have" : "has", by, word, than,
                        how);
+    case WL_UNITS_COMPUTE:
+        return wl_strf(a, "%s %s %.3g %% %s than %s in the same run %s", who, names ? "compute" : "computes", by, word,
+                       than, how);
     default: return wl_strf(a, "%s %s %.3g %% %s than %s %s", who, names ? "use" : "uses", by, word, than, how);
     }
 }

@@ -1,25 +1,29 @@
-/* Is one node, GPU or switch slower, hungrier or more often throttled than the others? docs/adr/162 */
+/* Is one node, GPU, rank or switch slower, hungrier or more often throttled than the others? docs/adr/162 */
 #ifndef WL_LAW_UNITS_UNITS_H
 #define WL_LAW_UNITS_UNITS_H
 
 #include "stats/stats.h"
 
-enum wl_units_kind { WL_UNITS_NODES, WL_UNITS_GPUS, WL_UNITS_SWITCHES, WL_UNITS_KINDS };
-extern const char *const wl_units_names[];   /* by kind: "node", "gpu", "switch", as of --factor */
-extern const char *const wl_units_plurals[]; /* "nodes", "GPUs", "switches" */
+enum wl_units_kind { WL_UNITS_NODES, WL_UNITS_GPUS, WL_UNITS_RANKS, WL_UNITS_SWITCHES, WL_UNITS_KINDS };
+extern const char *const wl_units_names[];   /* by kind: "node", "gpu", "rank", "switch", as of --factor */
+extern const char *const wl_units_plurals[]; /* "nodes", "GPUs", "ranks", "switches" */
 
 /* false: another factor. */
 bool wl_units_find(const char *factor, enum wl_units_kind *kind);
 
-/* What a GPU did in a run, or in one of its epochs. NAN: not measured. */
+/* What a GPU did in a run, or in one of its epochs; or how long a rank computed, where compute_s is not NAN and the
+ * rest is. NAN: not measured. */
 struct wl_units_reading {
     const char *run;                  /* as in the observations */
     double epoch;                     /* NAN: the whole run */
-    const char *node, *uuid, *serial; /* serial NULL: not known */
-    double number;                    /* in its node; NAN: not known */
+    const char *node, *uuid, *serial; /* NULL: not known; a GPU has the first two */
+    double number;                    /* of a GPU in its node; NAN: not known */
+    double rank;                      /* the only one that computes on the GPU; NAN: none, several, or not known */
+    double compute_s;                 /* in an epoch, without waiting for other ranks; of a run their mean */
     double energy_j, clock_mhz;
     double power_capped_pct, thermal_capped_pct; /* share of the time that the power limit, the temperature held its
                                                   * clock down */
+    bool unused;                                 /* a GPU that the job held and did not use: it is not compared */
     bool estimated, simulated;                   /* the energy; anything */
 };
 
@@ -31,11 +35,12 @@ struct wl_units_input {
     int64_t drop_epochs;
 };
 
-/* A quantity, in the order of the results. Time and energy are compared between runs of one setting; the others, and
- * the energy again, between the units of one run. */
+/* A quantity, in the order of the results. Time and energy are compared between runs of one setting (but for ranks,
+ * which every run has); the others, and the energy again, between the units of one run. */
 enum wl_units_quantity {
     WL_UNITS_TIME,
     WL_UNITS_ENERGY,
+    WL_UNITS_COMPUTE,
     WL_UNITS_ENERGY_WITHIN,
     WL_UNITS_CLOCK,
     WL_UNITS_POWER_CAPPED,
@@ -60,7 +65,7 @@ struct wl_units_table {
 
 struct wl_units_result {
     enum wl_units_kind kind;
-    const char **label;  /* [n] "n17", "GPU 5 of n3" */
+    const char **label;  /* [n] "n17", "GPU 5 of n3", "rank 5" */
     const char **uuid;   /* [n] of GPUs; else NULL */
     const char **serial; /* [n] NULL: none, or not known */
     size_t n;
@@ -71,8 +76,8 @@ struct wl_units_result {
     struct wl_strs notes;
 };
 
-/* WL_ENOENT: the observations have no such column, or a column of `by` is missing. WL_EUNAVAIL: GPUs without
- * readings. WL_EINVAL: more than 2048 units. */
+/* WL_ENOENT: the observations have no such column, or a column of `by` is missing. WL_EUNAVAIL: GPUs or
+ * ranks without readings. WL_EINVAL: more than 2048 units. */
 int wl_units_compare(const struct wl_units_input *in, enum wl_units_kind kind, struct wl_units_result *out,
                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -179,6 +179,36 @@ static void unlike_work_is_refused_unless_forced(void **state)
     wl_arena_free(a);
 }
 
+/* As if the other runs were not there; with more runs the band is narrower. */
+static void some_runs_give_the_law_that_they_have_alone(void **state)
+{
+    (void)state;
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct row rows[ROWS], first[ROWS];
+    bool take[ROWS];
+    size_t n = 0;
+    struct wl_law_posterior some;
+    struct wl_err e;
+    amdahl_campaign(rows, 4, 5);
+    for (int i = 0; i < ROWS; i++)
+        if (i % REPEATS == 0) first[n++] = rows[i];
+    struct wl_law_result all = fit_rows(rows, ROWS, usual, a), alone = fit_rows(first, n, usual, a);
+    const struct wl_law_group *g = only_group(&all);
+    for (size_t i = 0; i < g->n_runs; i++) take[i] = wl_str_eq(g->runs[i].label, "1");
+    assert_int_equal(wl_law_posterior_of_runs(g, take, WL_LAW_TIME, &some, a, &e), 0);
+    const struct wl_law_posterior p = posterior_of(only_group(&alone), WL_LAW_TIME, a),
+                                  whole = posterior_of(g, WL_LAW_TIME, a);
+    const struct wl_law_forecast f = wl_law_forecast_at(&some, 32, a), same = wl_law_forecast_at(&p, 32, a),
+                                 narrow = wl_law_forecast_at(&whole, 32, a);
+    assert_near(f.config_lo, same.config_lo, 1e-12);
+    assert_near(f.config_hi, same.config_hi, 1e-12);
+    assert_true(narrow.config_hi / narrow.config_lo < f.config_hi / f.config_lo);
+    for (size_t i = 0; i < g->n_runs; i++) take[i] = g->runs[i].workers == 8;
+    assert_int_equal(wl_law_posterior_of_runs(g, take, WL_LAW_TIME, &some, a, &e), 0);
+    assert_non_null(strstr(some.refusal, "one worker count"));
+    wl_arena_free(a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -189,6 +219,7 @@ int main(void)
         cmocka_unit_test(families_are_weighed),
         cmocka_unit_test(the_unit_of_work_follows_scaling_and_response),
         cmocka_unit_test(unlike_work_is_refused_unless_forced),
+        cmocka_unit_test(some_runs_give_the_law_that_they_have_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,6 +134,8 @@ static void a_hot_gpu(void **state)
                                                 .node = "n3",
                                                 .uuid = wl_strf(a, "GPU-%zu", g),
                                                 .number = (double)g,
+                                                .rank = NAN,
+                                                .compute_s = NAN,
                                                 .energy_j = 1000 * exp(.003 * wl_random_normal(5, k, g)),
                                                 .clock_mhz = 1400 - (g == 5 ? 100 : 0) + wl_random_normal(6, k, g),
                                                 .power_capped_pct = 0,
@@ -180,6 +182,8 @@ static void runs_of_one_gpu(void **state)
                                            .node = nodes[i / 2 % 3],
                                            .uuid = wl_strf(a, "GPU-%s", nodes[i / 2 % 3]),
                                            .number = 0,
+                                           .rank = NAN,
+                                           .compute_s = NAN,
                                            .energy_j = 1000,
                                            .clock_mhz = 1400,
                                            .power_capped_pct = 0,
@@ -190,6 +194,151 @@ static void runs_of_one_gpu(void **state)
     for (size_t u = 0; u < r.n; u++) assert_true(wl_units_differs(&r.v[0], u) == (u == unit_of(&r, "GPU 0 of n5")));
 }
 
+/* A GPU that the job holds and leaves idle takes little, at a low clock: that says nothing about those at work. */
+static void gpus_that_are_not_used(void **state)
+{
+    (void)state;
+    enum { GPUS = 4 };
+    static const char *const nodes[] = { "n1" };
+    const struct wl_observations obs = runs_on(nodes, 1);
+    struct wl_units_reading v[RUNS * GPUS];
+    for (size_t i = 0; i < RUNS * GPUS; i++) {
+        const size_t run = i / GPUS, gpu = i % GPUS;
+        const bool used = gpu < 1 + run % 3;
+        v[i] = (struct wl_units_reading) { .run = wl_strf(a, "%zu", run + 1),
+                                           .epoch = NAN,
+                                           .node = "n1",
+                                           .uuid = wl_strf(a, "GPU-%zu", gpu),
+                                           .number = (double)gpu,
+                                           .rank = NAN,
+                                           .compute_s = NAN,
+                                           .energy_j = (used ? 1000 : 90) * exp(.003 * wl_random_normal(8, run, gpu)),
+                                           .clock_mhz = (used ? 1400 : 210) + wl_random_normal(9, run, gpu),
+                                           .power_capped_pct = used ? 40 + wl_random_normal(10, run, gpu) : 0,
+                                           .thermal_capped_pct = 0,
+                                           .unused = !used };
+    }
+    const struct wl_units_input in = { .obs = &obs, .readings = v, .n = RUNS * GPUS, .drop_epochs = 1 };
+    const struct wl_units_result r = compare(&in, WL_UNITS_GPUS);
+    assert_int_equal(r.n, 3);
+    for (size_t i = 0; i < r.tables; i++)
+        for (size_t u = 0; u < r.n; u++)
+            if (wl_units_differs(&r.v[i], u)) fail_msg("%s", wl_units_sentence(&r, &r.v[i], u, a));
+    bool noted = false;
+    for (size_t i = 0; i < r.notes.n; i++)
+        noted |=
+            strstr(r.notes.v[i],
+                   "left out: 81 of 160 readings of GPUs, of runs that are not shown to have used the GPU") != NULL;
+    assert_true(noted);
+    for (size_t i = 0; i < RUNS * GPUS; i++) v[i].unused = true;
+    struct wl_units_result none;
+    struct wl_err e;
+    assert_int_equal(wl_units_compare(&in, WL_UNITS_GPUS, &none, a, &e), WL_EUNAVAIL);
+    assert_non_null(strstr(e.msg, "no run used a GPU"));
+}
+
+/* Eight ranks on two nodes, each with a GPU, in so many runs; rank 5 computes `slow` times as long. First the readings
+ * of the GPUs, then those of the ranks. */
+enum { RANKS = 8, RUNS_OF_RANKS = 5 };
+static struct wl_units_input ranks_of(const struct wl_observations *obs, double slow, uint64_t seed)
+{
+    struct wl_units_reading *v = wl_new_array(a, struct wl_units_reading, 2 * RANKS * RUNS_OF_RANKS);
+    size_t n = 0;
+    for (int gpus = 1; gpus >= 0; gpus--)
+        for (size_t k = 0; k < RUNS_OF_RANKS; k++)
+            for (size_t r = 0; r < RANKS; r++)
+                v[n++] = (struct wl_units_reading) {
+                    .run = wl_strf(a, "%zu", k + 1),
+                    .epoch = NAN,
+                    .node = r < RANKS / 2 ? "n1" : "n2",
+                    .uuid = wl_strf(a, "GPU-%zu", r),
+                    .number = gpus ? (double)(r % 4) : NAN,
+                    .rank = (double)r,
+                    .compute_s =
+                        gpus ? NAN : (r == 5 ? slow : 1) * exp(.01 * wl_random_normal(seed, k, r)) * (double)(k + 1),
+                    .energy_j = gpus ? 1000 * exp(.003 * wl_random_normal(seed + 1, k, r)) : NAN,
+                    .clock_mhz = gpus ? 1400 + wl_random_normal(seed + 2, k, r) : NAN,
+                    .power_capped_pct = gpus ? 0 : NAN,
+                    .thermal_capped_pct = gpus ? 0 : NAN
+                };
+    return (struct wl_units_input) { .obs = obs, .readings = v, .n = n };
+}
+
+static const struct wl_units_table *computing(const struct wl_units_result *r)
+{
+    for (size_t i = 0; i < r->tables; i++)
+        if (r->v[i].quantity == WL_UNITS_COMPUTE) return &r->v[i];
+    fail_msg("nothing about computing");
+    return NULL;
+}
+
+static void a_slow_rank(void **state)
+{
+    (void)state;
+    static const char *const nodes[] = { "n1,n2" };
+    static const struct {
+        enum wl_units_kind kind;
+        const char *label, *said;
+    } cases[] = { { WL_UNITS_RANKS, "rank 5", " % longer than the other ranks in the same run (" },
+                  { WL_UNITS_GPUS, "GPU 1 of n2", " % longer than the other GPUs in the same run (" },
+                  { WL_UNITS_NODES, "n2", " % longer than n1 in the same run (" } };
+    const struct wl_observations obs = runs_on(nodes, 1);
+    const struct wl_units_input in = ranks_of(&obs, 1.1, 31);
+    for (size_t c = 0; c < WL_COUNT(cases); c++) {
+        const struct wl_units_result r = compare(&in, cases[c].kind);
+        const struct wl_units_table *t = computing(&r);
+        const size_t slow = unit_of(&r, cases[c].label);
+        assert_true(t->blocks == RUNS_OF_RANKS && !t->of_epochs && !t->refusal);
+        for (size_t u = 0; u < r.n; u++)
+            if ((wl_units_differs(t, u) && wl_units_is_finding(t, u)) != (u == slow)) fail_msg("%s", r.label[u]);
+        const struct wl_estimate v = wl_units_percent(t, slow);
+        const double truth = cases[c].kind == WL_UNITS_NODES ? 2.5 : 10;
+        if (!(v.lo < truth && v.hi > truth && v.hi - v.lo < 4)) fail_msg("%g: %g to %g", v.value, v.lo, v.hi);
+        const char *said = wl_units_sentence(&r, t, slow, a);
+        if (!strstr(said, " computes ") || !strstr(said, cases[c].said)) fail_msg("%s", said);
+        if (cases[c].kind != WL_UNITS_RANKS) continue;
+        assert_true(r.n == RANKS && r.runs == RUNS_OF_RANKS);
+        bool clocks = false;
+        for (size_t i = 0; i < r.tables; i++)
+            clocks |= r.v[i].quantity == WL_UNITS_CLOCK && r.v[i].rows == RANKS * RUNS_OF_RANKS;
+        assert_true(clocks); /* of the GPU of each rank */
+    }
+}
+
+/* Of campaigns in which all ranks are alike, and in which rank 5 is slow: another one is named in 5 % of them, and 95 %
+ * of the intervals of rank 5 hold the truth. */
+static void errors_over_ranks(void **state)
+{
+    (void)state;
+    enum { CAMPAIGNS = 400 };
+    static const char *const nodes[] = { "n1,n2" };
+    static const double slow[] = { 1, 1.1 };
+    const struct wl_observations obs = runs_on(nodes, 1);
+    for (size_t c = 0; c < WL_COUNT(slow); c++) {
+        size_t named = 0, held = 0;
+        for (uint64_t k = 0; k < CAMPAIGNS; k++) {
+            struct wl_arena *outer = a;
+            a = wl_arena_new(outer);
+            const struct wl_units_input in = ranks_of(&obs, slow[c], 100 + 3 * k);
+            const struct wl_units_result r = compare(&in, WL_UNITS_RANKS);
+            const struct wl_units_table *t = computing(&r);
+            const size_t fifth = unit_of(&r, "rank 5");
+            const struct wl_estimate v = wl_units_percent(t, fifth);
+            bool any = false;
+            for (size_t u = 0; u < r.n; u++) any |= (slow[c] == 1 || u != fifth) && wl_units_differs(t, u);
+            named += any;
+            held += v.lo <= 100 * (slow[c] - 1) && v.hi >= 100 * (slow[c] - 1);
+            wl_arena_free(a);
+            a = outer;
+        }
+        const double rate = (double)named / CAMPAIGNS, coverage = (double)held / CAMPAIGNS,
+                     three_se = 3 * sqrt(.05 * .95 / CAMPAIGNS);
+        if (rate > .05 + three_se || rate == 0)
+            fail_msg("x %g: others are named in %g of the campaigns", slow[c], rate);
+        if (coverage < .95 - three_se) fail_msg("x %g: %g of the intervals hold the truth", slow[c], coverage);
+    }
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
@@ -198,8 +347,11 @@ int main(void)
         TEST(warm_up_does_not_count),
         TEST(nodes_that_are_always_together),
         TEST(one_place_is_no_comparison),
+        TEST(a_slow_rank),
+        TEST(errors_over_ranks),
         TEST(a_hot_gpu),
         TEST(runs_of_one_gpu),
+        TEST(gpus_that_are_not_used),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -230,6 +230,31 @@ static void holm_matches_hand_computation(void **state)
     wl_arena_free(a);
 }
 
+/* Of log-normal errors the interval is exact: the standard errors of the logarithms add as squares. Of intervals with
+ * unequal sides, each end of the ratio is made of the sides that lead there. */
+static void the_interval_of_a_ratio_is_that_of_its_parts(void **state)
+{
+    (void)state;
+    const double z = 1.959963984540054, sa = 0.02, sb = 0.05;
+    const struct wl_estimate a = { 300, 300 * exp(-z * sa), 300 * exp(z * sa) },
+                             b = { 200, 200 * exp(-z * sb), 200 * exp(z * sb) };
+    const struct wl_estimate r = wl_ratio_interval(&a, &b);
+    agree("ratio", r.value, 1.5, 14);
+    agree("lower end", r.lo, 1.5 * exp(-z * sqrt(sa * sa + sb * sb)), 14);
+    agree("upper end", r.hi, 1.5 * exp(z * sqrt(sa * sa + sb * sb)), 14);
+    const struct wl_estimate above = { 10, 10, 20 }, below = { 10, 5, 10 }, exact = { 10, 10, 10 };
+    const struct wl_estimate up = wl_ratio_interval(&above, &below), down = wl_ratio_interval(&exact, &above);
+    agree("nothing below", up.lo, 1, 14);
+    agree("both above", up.hi, exp(sqrt(2) * log(2)), 14);
+    agree("below, of what is divided by", down.lo, 0.5, 14);
+    agree("nothing above", down.hi, 1, 14);
+    const struct wl_estimate open = { 10, NAN, NAN }, negative = { 10, -1, 20 }, none = { NAN, NAN, NAN },
+                             zero = { 0, 0, 1 };
+    assert_true(isnan(wl_ratio_interval(&open, &a).lo) && isnan(wl_ratio_interval(&a, &open).hi));
+    assert_true(isnan(wl_ratio_interval(&a, &negative).lo) && !isnan(wl_ratio_interval(&a, &negative).value));
+    assert_true(isnan(wl_ratio_interval(&none, &a).value) && isnan(wl_ratio_interval(&a, &zero).value));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -243,6 +268,7 @@ int main(void)
         cmocka_unit_test(many_studentised_ranges_are_those_of_one_by_one),
         cmocka_unit_test(benjamini_hochberg_matches_statsmodels),
         cmocka_unit_test(holm_matches_hand_computation),
+        cmocka_unit_test(the_interval_of_a_ratio_is_that_of_its_parts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
