@@ -114,6 +114,26 @@ struct wl_cap_ability {
 void wl_cap_probe(enum wl_cap_kind kind, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
                   struct wl_cap_ability *out, struct wl_arena *a);
 
+/* ---- power limits as they are ---- */
+
+/* One power limit of one device; NAN: not known. */
+struct wl_cap_present {
+    enum wl_cap_kind kind;
+    const char *device, *name; /* as of struct wl_cap_setting */
+    double set, enforced, default_value;
+    bool simulated;
+    const char *why; /* why `set` is NAN; NULL: it is known */
+};
+struct wl_cap_reader;
+
+/* Every power limit of this machine that its drivers show, whoever set it. Sets nothing. WL_EUNAVAIL: there is none,
+ * with the reasons; WL_EHUNG. Opened and read with opts->wait_s; closed with the arena. */
+int wl_cap_reader_open(struct wl_cap_reader **out, const struct wl_cap_opts *opts, const struct wl_power_opts *power,
+                       struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* Reads them; valid until the next call. A driver that has not answered once is not asked again. */
+const struct wl_cap_present *wl_cap_reader_read(struct wl_cap_reader *r, size_t *n);
+
 /* ---- reserving devices ---- */
 
 /* Reserves the devices on which these kinds of limits would be set until the arena is freed, also between two runs: two

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 
-from rig import GPU, RECORD, Rig, expect, guard_of, kill, wait_until
+from rig import GPU, RECORD, Rig, crash, expect, guard_of, kill, wait_until
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
 
@@ -93,9 +93,7 @@ open({log!r}, "a").write(f"{{gpu}} {{watts:g}}\\n")
     expect(r.returncode == 1 and "not today" in r.stderr and m.watts() == [400, 400], "a failure is undone", r)
     p = m.start("--power-cap-w", "250", "--cap-command", f"{tool} {{uuid}} {{watts}}")
     expect(wait_until(lambda: m.watts() == [250, 250]), "set")
-    kill(guard_of(p.pid), signal.SIGKILL)
-    kill(p.pid, signal.SIGKILL)
-    p.communicate()
+    crash(p)
     r = m.restore("--json")
     expect(r.returncode == 0 and m.watts() == [400, 400], "restore runs the site's command", r)
     expect([c["state"] for c in json.loads(r.stdout)["caps"]] == ["restored"] * 2, "and says so", r)
@@ -130,9 +128,7 @@ with rig(found_w=(900, 850), script=MODULE) as m:
     expect(wait_until(lambda: [r[3] for r in m.get()] == [600000, 600000]), "set")
     with open(m.journals()[0], encoding="utf-8") as f:
         expect([(c["kind"], c["found"]) for c in json.load(f)["caps"]] == [("module_cap_w", 1000), ("module_cap_w", 950)], "journalled")
-    kill(guard_of(p.pid), signal.SIGKILL)
-    kill(p.pid, signal.SIGKILL)
-    p.communicate()
+    crash(p)
     r = m.restore()
     expect(r.returncode == 0 and [(w, v) for w, *_, v in m.get()] == [(900000, 1000000), (850000, 950000)], "restored", r)
     # {scope} says which limit the site's command sets; a command without it is not used.
@@ -197,6 +193,17 @@ with rig() as m:
     p.communicate()
     expect(wait_until(lambda: m.watts() == [400, 400] and not m.journals()), "which does its work")
 
+# A guard whose parent dies while it starts: nobody reads that it is ready.
+with rig() as m:
+    p = m.start("--power-cap-w", "250")
+    expect(wait_until(lambda: m.watts() == [250, 250]), "set")
+    crash(p)
+    reader, writer = os.pipe()
+    os.close(reader)
+    guard = subprocess.run([wattlaw, "restore", "--guard", m.journals()[0]], env=m.env, stdin=subprocess.DEVNULL, stdout=writer, check=False)
+    os.close(writer)
+    expect(guard.returncode == 0 and m.watts() == [400, 400] and not m.journals(), f"it restores: {guard} {m.watts()}")
+
 # Two runs at a time do not undo each other; the same device is rejected.
 with rig() as m:
     one = m.start("--power-cap-w", "250", env={"CUDA_VISIBLE_DEVICES": "0"})
@@ -210,9 +217,7 @@ with rig() as m:
     expect(r.returncode == 0 and "holds it" in r.stdout and m.watts() == [250, 400], "restore leaves the living", r)
     two = m.start("--power-cap-w", "200", env={"CUDA_VISIBLE_DEVICES": "1"})
     expect(wait_until(lambda: m.watts() == [250, 200]), "both")
-    kill(guard_of(one.pid), signal.SIGKILL)
-    kill(one.pid, signal.SIGKILL)
-    one.communicate()
+    crash(one)
     r = m.restore("--dry-run")
     expect("would be restored to 400 W" in r.stdout and m.watts() == [250, 200], "a dry run", r)
     r = m.measure("--power-cap-w", "300", env={"CUDA_VISIBLE_DEVICES": "0"})
@@ -225,9 +230,7 @@ with rig() as m:
 with rig() as m:
     p = m.start("--power-cap-w", "250")
     expect(wait_until(lambda: m.watts() == [250, 250]), "set")
-    kill(guard_of(p.pid), signal.SIGKILL)
-    kill(p.pid, signal.SIGKILL)
-    p.communicate()
+    crash(p)
     m.put([(320000, 0, 0, 0), (250000, 0, 0, 0)])
     r = m.restore("--dry-run", "--force", "--json")
     expect([c["state"] for c in json.loads(r.stdout)["caps"]] == ["restored"] * 2, "what force would do", r)
@@ -287,9 +290,7 @@ for script, can, reason in (("", True, None), ("fail=*:SetPowerManagementLimit:4
 with rig() as m:
     p = m.start("--power-cap-w", "250")
     expect(wait_until(lambda: m.watts() == [250, 250]), "set")
-    kill(guard_of(p.pid), signal.SIGKILL)
-    kill(p.pid, signal.SIGKILL)
-    p.communicate()
+    crash(p)
     r = m.run(wattlaw, "doctor", "--for", "0.1s")
     expect("2       caps of crashed runs" in r.stdout and m.watts() == [250, 250], "doctor finds what is left", r)
 
@@ -343,7 +344,7 @@ with rig() as m:
     expect(p.returncode == 0 and "removed or replaced" in err, f"the store is gone: {p.returncode} {err}")
     expect(m.watts() == [400, 400] and not m.journals(), "restored without a store")
 with rig() as m:
-    limited = f"ulimit -f 256; exec \"$@\""  # KiB that a file may have: the store grows into it
+    limited = f"ulimit -f 384; exec \"$@\""  # KiB that a file may have: the store grows into it
     command = m.command("--power-cap-w", "250", "--rate-hz", "1000", "--sensors", "nvml", job=("sleep", "3"))
     r = m.run("bash", "-c", "trap '' XFSZ; " + limited, "bash", *command)
     expect(r.returncode == 0 and "not stored" in r.stderr, "a disk that is full", r)

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-from rig import guard_of, kill, wait_until
+from rig import crash, guard_of, kill, wait_until
 from users import USERS, UsersRig, expect, skip_unless_root
 
 wattlaw, fake = map(os.path.abspath, sys.argv[1:3])
@@ -292,9 +292,7 @@ def removed_folder():
         for path in m.journals():
             os.unlink(path)
         expect(wait_until(m.journals, BOUND_S), "written again")
-        kill(guard_of(p.pid), signal.SIGKILL)
-        kill(p.pid, signal.SIGKILL)
-        p.communicate()
+        crash(p)
         expect(m.back(A).returncode == 0 and m.watts() == BACK and not m.journals(), "and good for restore")
     with rig() as m:  # restored by restore while the guard waits for the lock: a value set since then stays
         p = m.begin_and_see(A, 250)

@@ -108,6 +108,7 @@ def main():
     if why:
         print("SKIP:", why)
         sys.exit(SKIP)
+    slurm_rig.alone()
     slurm = slurm_rig.started(2, separate=False)
     try:
         for test in (caps_of_a_sweep_under_srun, a_node_that_refuses_under_srun, an_srun_that_is_killed, a_step_that_is_cancelled,

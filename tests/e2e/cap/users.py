@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 
-from rig import GPU, PATIENCE_S, Rig, expect, guard_of, kill, wait_until
+from rig import GPU, PATIENCE_S, Rig, crash, expect, guard_of, wait_until
 
 SKIP = 77
 USERS = (61001, 61002)  # no accounts
@@ -55,9 +55,7 @@ class UsersRig(Rig):
     def leave(self, user, watts):
         """Leaves caps without a wattlaw and without a guard."""
         p = self.begin_and_see(user, watts)
-        kill(guard_of(p.pid), signal.SIGKILL)
-        kill(p.pid, signal.SIGKILL)
-        p.communicate()
+        crash(p)
         expect(self.watts() == [watts] * 2, "caps are set")
 
     def end(self, p):
