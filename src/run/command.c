@@ -179,6 +179,16 @@ void wl_run_command_stop(struct wl_run_command *t, enum wl_run_status as, const 
     wl_job_stop(t->job, false);
 }
 
+/* The job's own processes are ended as by Ctrl-C. */
+static void check_asked(struct wl_run_command *t)
+{
+    const struct wl_run_opts *o = t->opts;
+    if (!o->stop_asked || t->stopped || wl_now_ns() - t->asked_ns < WL_NS_PER_S) return;
+    t->asked_ns = wl_now_ns();
+    const char *why = o->stop_asked(o->stop_ctx);
+    if (why) wl_run_command_stop(t, WL_RUN_FAILED, why);
+}
+
 static int poll_timeout_ms(const struct wl_run_command *t, int ms)
 {
     if (t->opts->timeout_s > 0 && !t->timed_out) {
@@ -201,6 +211,7 @@ bool wl_run_command_wait(struct wl_run_command *t, int max_ms)
         ended = fds[0].revents != 0;
     }
     check_timeout(t);
+    if (!ended) check_asked(t);
     return ended;
 }
 
@@ -281,10 +292,24 @@ static enum wl_run_status status_of(const struct wl_run_command *t, const char *
     return *error ? WL_RUN_FAILED : WL_RUN_DONE;
 }
 
+/* A batch system ends all processes of a step at once: the end of the command may be seen before the signal to us. */
+static void take_late_signal(struct wl_run_command *t)
+{
+    enum { LATE_MS = 500 };
+    const struct wl_process_result *x = &t->end.exit;
+    bool from_terminal;
+    if (!t->opts->signals || t->stop_signal || (!is_stop(x->signal) && !is_stop(x->status - 128))) return;
+    struct pollfd fd = { .fd = wl_signals_fd(t->opts->signals), .events = POLLIN };
+    if (poll(&fd, 1, LATE_MS) <= 0) return;
+    const int sig = wl_signals_next(t->opts->signals, &from_terminal);
+    if (is_stop(sig)) t->stop_signal = sig;
+}
+
 void wl_run_command_finish(struct wl_run_command *t, struct wl_run_result *out)
 {
     struct wl_err e;
     if (reap(t, &e) == 0) {
+        take_late_signal(t);
         out->status = status_of(t, &out->error);
     } else {
         out->status = WL_RUN_FAILED;

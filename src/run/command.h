@@ -17,8 +17,9 @@ struct wl_run_command {
     struct wl_job_exit end;
     int stop_signal; /* the first that came; 0: none */
     bool timed_out, abandoned;
-    bool warned;  /* its time limit was announced to it */
-    bool stopped; /* by our own decision */
+    bool warned;      /* its time limit was announced to it */
+    int64_t asked_ns; /* when stop_asked was asked last */
+    bool stopped;     /* by our own decision */
     enum wl_run_status stopped_as;
     const char *stopped_why; /* NULL: it has done its work */
     /* private */

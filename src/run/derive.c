@@ -71,10 +71,18 @@ static struct wl_stat_row rate_of(const struct wl_derivation *d, size_t c, const
 
 static int read_series(struct wl_derivation *d, size_t c, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_readings r;
-    int rc = wl_store_readings(d->store, d->channels.v[c].id, INT64_MIN, INT64_MAX, &r, a, e);
-    if (rc == 0) d->series[c] = (struct wl_time_series) { .t_ns = r.t_ns, .value = r.value, .n = r.n };
+    const int64_t channel = d->channels.v[c].id;
+    struct wl_readings *r = &d->readings[c];
+    int rc = d->source ? d->source->read(d->source->ctx, channel, r, a, e)
+                       : wl_store_readings(d->store, channel, INT64_MIN, INT64_MAX, r, a, e);
+    if (rc == 0) d->series[c] = (struct wl_time_series) { .t_ns = r->t_ns, .value = r->value, .n = r->n };
     return rc;
+}
+
+static void forget_series(struct wl_derivation *d, size_t c)
+{
+    d->readings[c] = (struct wl_readings) { 0 };
+    d->series[c] = (struct wl_time_series) { 0 };
 }
 
 /* Quantities of which nothing but the means is derived. They are read one at a time: an imported run may have a hundred
@@ -106,7 +114,8 @@ static int find_stats(struct wl_derivation *d, struct wl_err *e)
             bool by_readings = !counter || wl_derive_quantity(d, c) == WL_ENERGY;
             if ((by_readings && rows[n].readings > 0) || !isnan(rows[n].mean)) n++;
         }
-        if (alone) d->series[c] = (struct wl_time_series) { 0 };
+        wl_derive_rest(d, c);
+        if (alone) forget_series(d, c);
         wl_arena_free(scratch);
     }
     d->out->stats = rows;
@@ -125,7 +134,7 @@ static void find_variations(struct wl_derivation *d, double period_s)
         t1_ns = i == 0 || epochs[i].end_ns > t1_ns ? epochs[i].end_ns : t1_ns;
     }
     struct wl_variation_row *rows;
-    d->out->n_variations = wl_derive_variation(&d->channels, d->series, t0_ns, t1_ns, period_s, &rows, d->a);
+    d->out->n_variations = wl_derive_variation(d, t0_ns, t1_ns, period_s, &rows);
     d->out->variations = rows;
 }
 
@@ -134,6 +143,7 @@ static int read_facts(struct wl_derivation *d, struct wl_err *e)
     int rc = wl_store_read_marks(d->store, d->run, &d->marks, d->a, e);
     if (rc == 0) rc = wl_store_channels(d->store, d->run, &d->channels, d->a, e);
     if (rc == 0) rc = wl_store_devices(d->store, d->run, &d->devices, d->a, e);
+    d->readings = wl_new_array(d->a, struct wl_readings, d->channels.n);
     d->series = wl_new_array(d->a, struct wl_time_series, d->channels.n);
     for (size_t c = 0; c < d->channels.n && rc == 0; c++)
         if (!has_means_alone(d, c)) rc = read_series(d, c, d->a, e);
@@ -144,7 +154,13 @@ int wl_derive(struct wl_store *s, int64_t run, const struct wl_derive_opts *opts
               const char **label, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_derivation d = {
-        .store = s, .run = run, .max_gap_ns = wl_max_gap_ns(opts->period_s), .idle_s = opts->idle_s, .out = out, .a = a
+        .store = s,
+        .run = run,
+        .max_gap_ns = wl_max_gap_ns(opts->period_s),
+        .idle_s = opts->idle_s,
+        .source = opts->readings,
+        .out = out,
+        .a = a,
     };
     *out = (struct wl_derived) { 0 };
     int rc = read_facts(&d, e);

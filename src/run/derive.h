@@ -19,7 +19,9 @@ struct wl_derivation {
     struct wl_mark_rows marks;
     struct wl_channel_rows channels;
     struct wl_device_rows devices;
-    struct wl_time_series *series; /* [channel] */
+    const struct wl_readings_source *source; /* NULL: the store */
+    struct wl_readings *readings;            /* [channel]; NULL: series that are all in memory */
+    struct wl_time_series *series;           /* [channel], the same */
     struct wl_derived *out;
     struct wl_arena *a;
 };
@@ -28,6 +30,12 @@ struct wl_derivation {
 static inline int wl_derive_quantity(const struct wl_derivation *d, size_t channel)
 {
     return wl_quantity_from(d->channels.v[channel].quantity);
+}
+
+/* The channel's readings are not needed for a while (wl_readings_rest). */
+static inline void wl_derive_rest(const struct wl_derivation *d, size_t channel)
+{
+    if (d->readings) wl_readings_rest(&d->readings[channel]);
 }
 
 /* ---- derive_marks.c ---- */
@@ -96,8 +104,8 @@ void wl_derive_attribution(struct wl_derivation *d);
 
 /* ---- derive_variation.c ---- */
 
-/* One row per quantity in % of a run's channels (series parallel to them) between two instants; returns how many. */
-size_t wl_derive_variation(const struct wl_channel_rows *channels, const struct wl_time_series *series, int64_t t0_ns,
-                           int64_t t1_ns, double period_s, struct wl_variation_row **out, struct wl_arena *a);
+/* One row per quantity in % of the run's channels between two instants; returns how many. */
+size_t wl_derive_variation(const struct wl_derivation *d, int64_t t0_ns, int64_t t1_ns, double period_s,
+                           struct wl_variation_row **out);
 
 #endif

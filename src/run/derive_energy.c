@@ -115,9 +115,11 @@ static void compute_energies(struct energies *x)
     size_t n = d->n_windows;
     x->of = wl_new_array(d->a, struct wl_energy, d->channels.n * n);
     x->chosen = wl_new_array(d->a, struct method_energy, x->n_sources * n);
-    for (size_t c = 0; c < d->channels.n; c++)
+    for (size_t c = 0; c < d->channels.n; c++) {
         for (size_t w = 0; w < n && is_energetic(d, c); w++)
             x->of[c * n + w] = energy_between(d, c, d->windows[w].t0_ns, d->windows[w].t1_ns);
+        wl_derive_rest(d, c);
+    }
     for (size_t i = 0; i < x->n_sources; i++) {
         const struct wl_energy_source *s = &x->sources[i];
         for (size_t w = 0; w < n; w++)

@@ -39,16 +39,18 @@ static bool same_quantity(const struct wl_channel_row *a, const struct wl_channe
     return wl_str_eq(a->quantity, b->quantity) && wl_str_eq(a->scope, b->scope);
 }
 
-static struct wl_variation_row variation_of(const struct wl_channel_rows *channels, const struct wl_time_series *series,
-                                            size_t first, size_t devices, const struct bins *at, struct wl_arena *a)
+static struct wl_variation_row variation_of(const struct wl_derivation *d, size_t first, size_t devices,
+                                            const struct bins *at, struct wl_arena *a)
 {
+    const struct wl_channel_rows *channels = &d->channels;
     const struct wl_channel_row *c = &channels->v[first];
     double *v = wl_new_array(a, double, devices * at->n);
     size_t *count = wl_new_array(a, size_t, at->n), device = 0;
     bool simulated = false;
     for (size_t i = first; i < channels->n; i++) {
         if (!same_quantity(c, &channels->v[i])) continue;
-        bin_readings(&series[i], at, v + device++ * at->n, count);
+        bin_readings(&d->series[i], at, v + device++ * at->n, count);
+        wl_derive_rest(d, i);
         simulated = simulated || channels->v[i].simulated;
     }
     struct wl_variation r =
@@ -90,17 +92,18 @@ static bool is_first_of_quantity(const struct wl_channel_rows *channels, size_t 
     return true;
 }
 
-size_t wl_derive_variation(const struct wl_channel_rows *channels, const struct wl_time_series *series, int64_t t0_ns,
-                           int64_t t1_ns, double period_s, struct wl_variation_row **out, struct wl_arena *a)
+size_t wl_derive_variation(const struct wl_derivation *d, int64_t t0_ns, int64_t t1_ns, double period_s,
+                           struct wl_variation_row **out)
 {
+    const struct wl_channel_rows *channels = &d->channels;
     size_t n = 0;
-    *out = wl_new_array(a, struct wl_variation_row, channels->n);
+    *out = wl_new_array(d->a, struct wl_variation_row, channels->n);
     for (size_t i = 0; i < channels->n; i++) {
         if (!is_first_of_quantity(channels, i)) continue;
         size_t devices = count_devices(channels, i);
         struct bins at = bins_of(t0_ns, t1_ns, period_s, devices);
-        struct wl_arena *scratch = wl_arena_new(a);
-        struct wl_variation_row row = variation_of(channels, series, i, devices, &at, scratch);
+        struct wl_arena *scratch = wl_arena_new(d->a);
+        struct wl_variation_row row = variation_of(d, i, devices, &at, scratch);
         if (!isnan(row.mean)) (*out)[n++] = row;
         wl_arena_free(scratch);
     }

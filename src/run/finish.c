@@ -103,7 +103,8 @@ static void note_gaps(struct wl_active_run *run)
 static void query_slurm(struct wl_active_run *run)
 {
     struct wl_anchor start = wl_anchor_at(run->out->start_ns), end = wl_anchor_at(run->out->end_ns);
-    if (!run->out->not_started) run->out->slurm = wl_slurm_energy_query(&start, &end, run->a);
+    if (run->out->not_started || run->opts->multinode) return; /* of all nodes together the job asks */
+    run->out->slurm = wl_slurm_energy_query(&start, &end, run->opts->slurm_config, run->a);
 }
 
 static struct wl_run_end end_row(struct wl_active_run *run)

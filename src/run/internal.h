@@ -23,10 +23,10 @@ int wl_cooldown_wait(const struct wl_cooldown_opts *opts, const struct wl_power_
 /* ---- slurm_energy.c ----------------------------------------------------------------------------------------- */
 
 /* What Slurm reports of the steps that this process started within a run, after their end: waits for that, at most
- * seconds. Its plugin is NULL outside of a job, where the site has none, and where Slurm cannot be asked; `why` is set
- * if Slurm's programs exist and do not answer. */
+ * seconds. `config`: as of struct wl_run_opts. Its plugin is NULL outside of a job, where the site has none, and where
+ * Slurm cannot be asked; `why` is set if Slurm's programs exist and do not answer. */
 struct wl_slurm_energy wl_slurm_energy_query(const struct wl_anchor *start, const struct wl_anchor *end,
-                                             struct wl_arena *a);
+                                             const char *config, struct wl_arena *a);
 
 /* The Slurm job that this process is a part of, by its environment, whose texts it points to. */
 struct wl_slurm_job wl_slurm_job_here(void);

@@ -4,10 +4,8 @@
 
 struct source {
     int device, channel;
-    bool counter, named;
-    double energy_j;
-    double value; /* the last good reading, J or W; NAN: none yet */
-    int64_t t_ns; /* its time */
+    bool named;
+    struct wl_running_total total;
 };
 
 struct wl_run_meter {
@@ -33,7 +31,9 @@ struct wl_run_meter *wl_run_meter_new(const struct wl_sensors *sensors, struct w
     for (size_t i = 0; i < m->n; i++) {
         const bool counter = sources[i].counter >= 0;
         const int channel = counter ? sources[i].counter : sources[i].power;
-        m->v[i] = (struct source) { sensors->channels[channel].device, channel, counter, .value = NAN };
+        m->v[i] = (struct source) { .device = sensors->channels[channel].device,
+                                    .channel = channel,
+                                    .total = wl_running_total_of(counter, 0) };
     }
     return m;
 }
@@ -65,25 +65,12 @@ void wl_run_meter_mark(struct wl_run_meter *m, const struct wl_mark *mark)
         if (wl_str_eq(m->sensors->devices[m->v[i].device].uuid, gpu)) m->v[i].named = m->any_named = true;
 }
 
-/* What the device drew between its last reading and this one, without the part before the start. */
-static double drawn_j(const struct wl_run_meter *m, const struct source *s, const struct wl_sample *now)
-{
-    if (isnan(s->value) || !m->start_ns || now->t_ns <= m->start_ns) return 0;
-    if (s->counter) return now->value > s->value ? now->value - s->value : 0; /* it restarts with its driver */
-    const int64_t from_ns = s->t_ns > m->start_ns ? s->t_ns : m->start_ns;
-    return (s->value + now->value) / 2 * (double)(now->t_ns - from_ns) / WL_NS_PER_S;
-}
-
 void wl_run_meter_add(struct wl_run_meter *m, const struct wl_sample *sample)
 {
-    if (isnan(sample->value)) return;
-    for (size_t i = 0; i < m->n; i++) {
-        struct source *s = &m->v[i];
-        if (s->channel != (int)sample->channel) continue;
-        s->energy_j += drawn_j(m, s, sample);
-        s->value = sample->value;
-        s->t_ns = sample->t_ns;
-    }
+    const int64_t since_ns = m->start_ns ? m->start_ns : INT64_MAX;
+    for (size_t i = 0; i < m->n; i++)
+        if (m->v[i].channel == (int)sample->channel)
+            wl_running_total_add(&m->v[i].total, sample->value, sample->t_ns, since_ns);
 }
 
 void wl_run_meter_update(struct wl_run_meter *m)
@@ -92,8 +79,8 @@ void wl_run_meter_update(struct wl_run_meter *m)
     int64_t t_ns = 0;
     for (size_t i = 0; i < m->n; i++) {
         if (!counts(m, &m->v[i])) continue;
-        sum += m->v[i].energy_j;
-        if (m->v[i].t_ns > t_ns) t_ns = m->v[i].t_ns;
+        sum += m->v[i].total.energy_j;
+        if (m->v[i].total.t_ns > t_ns) t_ns = m->v[i].total.t_ns;
     }
     if (!m->start_ns || t_ns <= m->last.t_ns) return;
     m->before = m->last;

@@ -135,7 +135,7 @@ static void query_slurm(struct multinode_run *m)
 {
     struct wl_anchor end = wl_anchor_now(), start = end;
     start.wall_ns -= end.mono_ns - m->out->start_ns;
-    m->out->slurm = wl_slurm_energy_query(&start, &end, m->a);
+    m->out->slurm = wl_slurm_energy_query(&start, &end, m->opts->slurm_config, m->a);
 }
 
 static int finish(struct multinode_run *m, struct wl_err *e)

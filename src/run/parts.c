@@ -143,7 +143,7 @@ static int end_part(struct copying *c, struct wl_run_result *out, struct wl_err 
     struct wl_sampler_stats sampled;
     struct wl_store *s = c->run->recorder.store;
     wl_sampler_stats(c->run->recorder.sampler, &sampled);
-    struct wl_derive_opts opts = { p->begin_ns, p->end_ns, sampled.period_s, NAN, NAN, NAN };
+    struct wl_derive_opts opts = { p->begin_ns, p->end_ns, sampled.period_s, NAN, NAN, NAN, NULL };
     int rc = wl_derive(s, c->to, &opts, &out->derived, &out->scope_label, c->a, e);
     if (rc < 0) return rc;
     out->derived.actual.hardware = wl_hardware_name(c->run->recorder.sensors, c->a);

@@ -11,8 +11,9 @@ int wl_run_rebuild(struct wl_store *s, const struct wl_run_row *r, struct wl_are
 {
     struct wl_arena *scratch = wl_arena_new(a);
     struct wl_derived d;
-    struct wl_derive_opts opts = { r->start.mono_ns, r->stop.mono_ns, r->sampling_asked_s,
-                                   r->idle_s,        r->own_cpu_s,    r->other_run };
+    struct wl_derive_opts opts = {
+        r->start.mono_ns, r->stop.mono_ns, r->sampling_asked_s, r->idle_s, r->own_cpu_s, r->other_run, NULL
+    };
     int rc = wl_derive(s, r->id, &opts, &d, NULL, scratch, e);
     d.actual.hardware = r->set.hardware;                         /* not in the marks */
     if (!d.actual.workload) d.actual.workload = r->set.workload; /* perhaps not in the marks */

@@ -193,9 +193,12 @@ static int cool_down(struct wl_active_run *run, struct wl_err *e)
 static int begin_measuring(struct wl_active_run *run, int *caps_rc, struct wl_err *why, struct wl_err *e)
 {
     const struct wl_run_opts *opts = run->opts;
+    const char *asked;
     wl_recorder_open(&run->recorder, run->command.marks_path);
     wl_node_sharing_begin(&run->sharing, run->a);
     int rc = cool_down(run, e);
+    if (rc == 0 && opts->stop_asked && (asked = opts->stop_asked(opts->stop_ctx)))
+        rc = wl_fail(e, WL_EJOB, "%s", asked);
     if (rc < 0) return rc;
     *caps_rc = set_caps(run, why);
     bool fatal = opts->pass_through || *caps_rc == WL_EHUNG; /* a driver that hangs would hang in the next run too */

@@ -98,9 +98,14 @@ struct wl_run_opts {
     struct wl_multinode *multinode;            /* this is one node of several; NULL: it is the only one */
     double node_wait_s;                        /* how long the job waits for the caps of other nodes; 0: not */
     struct wl_local_ranks *local_ranks;        /* this process is one of several ranks; NULL: it is alone */
+    const char *slurm_config;                  /* what `scontrol show config` printed; NULL: it is asked for */
     const struct wl_run_watch *watch;          /* NULL: none */
     void (*tick)(void *ctx, double elapsed_s); /* called ten times a second while the job runs; NULL: not */
     void *ctx;
+    /* Why the run is to be stopped, as somebody else asks; NULL: it is not. Asked once before the command starts, and
+     * once a second while it runs. A run that is stopped so counts as failed with this error. NULL: nobody is asked */
+    const char *(*stop_asked)(void *ctx);
+    void *stop_ctx;
 };
 
 /* The outcome. Texts and arrays live in the arena of the call. */
@@ -244,12 +249,19 @@ int wl_shard_take_late(struct wl_store *to, int64_t run, const struct wl_shard_t
 
 /* ---- derived rows ------------------------------------------------------------------------------------------- */
 
+/* Who has readings of a channel that are already in the store, and gives them faster than it, as wl_store_readings. */
+struct wl_readings_source {
+    int (*read)(void *ctx, int64_t channel, struct wl_readings *out, struct wl_arena *a, struct wl_err *e);
+    void *ctx;
+};
+
 struct wl_derive_opts {
     int64_t start_ns, end_ns; /* of the run, on its host's monotonic clock */
     double period_s;          /* of sampling, as requested */
     double idle_s;            /* time that the idle machine was measured before and after; NAN: none */
     double own_cpu_s;         /* CPU time of wattlaw itself; NAN: not known */
     double other_run;         /* 1: another wattlaw measured there meanwhile, 0: none did; NAN: not known */
+    const struct wl_readings_source *readings; /* NULL: the store */
 };
 
 /* The derived rows of a run from its facts in the store. `label` may be NULL, see scope_label of wl_run_result. */

@@ -277,7 +277,9 @@ static int write_run(struct merge *m, int64_t *run, struct wl_err *e)
     if (m->job) apply_job_result(m, &end);
     if (m->job) end.began = &begin;
     for (size_t i = 0; i < m->n && rc == 0; i++) rc = copy_shard(m, &m->v[i], *run, e);
-    struct wl_derive_opts opts = { m->begin_ns, m->end_ns, end.sampling_asked_s, NAN, end.own_cpu_s, end.other_run };
+    struct wl_derive_opts opts = {
+        m->begin_ns, m->end_ns, end.sampling_asked_s, NAN, end.own_cpu_s, end.other_run, NULL
+    };
     if (rc == 0) rc = wl_derive(m->to, *run, &opts, &derived, NULL, m->a, e);
     if (rc < 0) return rc;
     derived.actual.hardware = first->set.hardware;

@@ -72,18 +72,21 @@ static double period_s(const char *frequency)
     return end == number ? NAN : s;
 }
 
-static int read_config(struct sacct_query *s, struct wl_slurm_energy *out, struct wl_err *e)
+static void read_config(const char *text, struct sacct_query *s, struct wl_slurm_energy *out)
 {
     static const char kind[] = "acct_gather_energy/";
-    char *text;
-    int rc =
-        run_program(s, "scontrol", (char *[]) { (char *)"scontrol", (char *)"show", (char *)"config", NULL }, &text, e);
-    if (rc < 0) return rc;
     const char *plugin = setting(text, "AcctGatherEnergyType", s->a);
-    if (!plugin || !wl_str_starts(plugin, kind) || wl_str_eq(plugin + strlen(kind), "none")) return 0;
+    if (!plugin || !wl_str_starts(plugin, kind) || wl_str_eq(plugin + strlen(kind), "none")) return;
     out->plugin = plugin;
     out->period_s = period_s(setting(text, "JobAcctGatherFrequency", s->a));
-    return 0;
+}
+
+static int ask_config(struct sacct_query *s, const char **config, struct wl_err *e)
+{
+    char *text, *argv[] = { (char *)"scontrol", (char *)"show", (char *)"config", NULL };
+    int rc = run_program(s, "scontrol", argv, &text, e);
+    if (rc == 0) *config = text;
+    return rc;
 }
 
 /* ---- the steps ---- */
@@ -186,7 +189,7 @@ static bool is_in_step(void)
 }
 
 struct wl_slurm_energy wl_slurm_energy_query(const struct wl_anchor *start, const struct wl_anchor *end,
-                                             struct wl_arena *a)
+                                             const char *config, struct wl_arena *a)
 {
     struct wl_slurm_energy out = wl_slurm_energy_none;
     struct wl_err e;
@@ -195,8 +198,9 @@ struct wl_slurm_energy wl_slurm_energy_query(const struct wl_anchor *start, cons
                              .end_s = ceil((double)end->wall_ns / WL_NS_PER_S),
                              .a = a };
     if (!s.job || !*s.job) return out;
-    int rc = read_config(&s, &out, &e);
+    int rc = config ? 0 : ask_config(&s, &config, &e);
     if (rc < 0 && rc != WL_ENOENT) out.why = wl_strdup(a, e.msg);
+    if (rc == 0) read_config(config, &s, &out);
     if (!out.plugin) return out;
     if (is_in_step()) {
         out.why = wl_strf(a, "the run is part of step %s.%s, whose energy Slurm reports after the step ends", s.job,

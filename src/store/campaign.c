@@ -159,9 +159,11 @@ static int planned_already(struct wl_store *s, const struct wl_run_plan *plan, i
                     "SELECT id FROM run WHERE trial = ?1 AND repeat = ?2 AND status IN ('planned', 'running', 'done')",
                     SQL(sql_int(plan->trial), sql_int(plan->repeat)), run, e);
     if (rc) return rc;
+    /* the newest attempt, unless that very one is to be retried */
     rc = wl_sql_find(s,
-                     "SELECT id FROM run WHERE trial = ?1 AND repeat = ?2 AND status = 'failed' AND NOT ?3 "
-                     "ORDER BY attempt DESC LIMIT 1",
+                     "SELECT id FROM run r WHERE trial = ?1 AND repeat = ?2 AND status = 'failed' AND NOT ?3 "
+                     "AND attempt = (SELECT max(attempt) FROM run WHERE trial = ?1 AND repeat = ?2) "
+                     "AND NOT EXISTS (SELECT 1 FROM control WHERE run = r.id AND action = 'retry')",
                      SQL(sql_int(plan->trial), sql_int(plan->repeat), sql_int(plan->retry_failed)), run, e);
     if (rc) return rc;
     *attempt = 1;

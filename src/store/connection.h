@@ -26,6 +26,7 @@ struct wl_store {
     struct timespec mtime;
     bool lacks_totals;    /* a reader of an older version, whose table `total` is still empty; */
     bool asks_totals;     /* a statement that reads it has been compiled */
+    bool shows_spools;    /* has a TEMP table of readings from spools */
     bool remove_sidecars; /* at close: the files next to the store that SQLite made for this reader */
 
     struct wl_cached_statement {

@@ -12,6 +12,8 @@ static const struct wl_column_map map[] = {
     { "d.info", WL_COLUMN_OBJECT, AT(info) },
     { "d.number", WL_COLUMN_REAL, AT(number) },
     { "j.energy_j", WL_COLUMN_REAL, AT(energy_j) },
+    { "g.busy", WL_COLUMN_REAL, AT(busy_pct) },
+    { "g.readings", WL_COLUMN_REAL, AT(busy_readings) },
     { "g.clock", WL_COLUMN_REAL, AT(clock_mhz) },
     { "g.by_power", WL_COLUMN_REAL, AT(power_capped_pct) },
     { "g.by_heat", WL_COLUMN_REAL, AT(thermal_capped_pct) },
@@ -26,6 +28,8 @@ int wl_store_gpus(struct wl_store *s, bool epochs, struct wl_gpu_rows *out, stru
     const struct wl_query q = {
         .map = map,
         .from = "FROM (SELECT c.run AS run, u.epoch AS epoch, c.device AS device, "
+                "max(CASE WHEN c.quantity = 'sm_util_pct' THEN u.mean END) AS busy, "
+                "max(CASE WHEN c.quantity = 'sm_util_pct' THEN u.readings END) AS readings, "
                 "max(CASE WHEN c.quantity = 'sm_clock_mhz' THEN u.mean END) AS clock, "
                 "100 * max(CASE WHEN c.quantity = 'power_capped_s' THEN u.mean END) AS by_power, "
                 "100 * max(CASE WHEN c.quantity = 'thermal_capped_s' THEN u.mean END) AS by_heat, "

@@ -28,6 +28,7 @@ static const struct wl_migration steps[] = {
     { wl_migrate_18_sql },
     { wl_migrate_19_sql },
     { wl_migrate_20_sql },
+    { wl_migrate_21_sql },
     { NULL },
 };
 

@@ -13,7 +13,7 @@ extern const unsigned char wl_migrate_1_sql[], wl_migrate_2_sql[], wl_migrate_3_
     wl_migrate_5_sql[], wl_migrate_6_sql[], wl_migrate_7_sql[], wl_migrate_8_sql[], wl_migrate_9_sql[],
     wl_migrate_10_sql[], wl_migrate_11_sql[], wl_migrate_12_sql[], wl_migrate_13_sql[], wl_migrate_14_sql[],
     wl_migrate_15_sql[], wl_migrate_16_sql[], wl_migrate_17_sql[], wl_migrate_18_sql[], wl_migrate_19_sql[],
-    wl_migrate_20_sql[], wl_fill_5_sql[];
+    wl_migrate_20_sql[], wl_migrate_21_sql[], wl_fill_5_sql[];
 
 /* Inside a transaction: makes everything in an empty file. */
 int wl_store_create(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;

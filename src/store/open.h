@@ -4,7 +4,7 @@
 
 #include "base/base.h"
 
-#define WL_STORE_VERSION 21
+#define WL_STORE_VERSION 22
 #define WL_STORE_FILE    "wattlaw.db" /* the store inside a campaign's folder */
 
 struct wl_store;
@@ -58,7 +58,8 @@ struct wl_store_stamp wl_store_stamp(const char *path);
 /* Several writes as one. A transaction that is not committed is rolled back by wl_store_rollback or at close;
  * rollback after a failed write is needed before the next begin. Not nested. */
 int wl_store_begin(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
-/* Reads from here to the commit, the rollback or close see one state of the file, which SQLite locks once, not at each. */
+/* Reads from here to the commit, the rollback or close see one state of the file, which SQLite locks once, not at each.
+ */
 int wl_store_begin_read(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 int wl_store_commit(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 void wl_store_rollback(struct wl_store *s);

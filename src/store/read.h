@@ -32,6 +32,24 @@ int64_t wl_store_run_end_wall_ns(const struct wl_run_row *run);
 /* Is the wattlaw that measures a running run alive? 1 yes, 0 no, negative: cannot be seen from this host. */
 int wl_store_run_is_alive(struct wl_store *s, const struct wl_run_row *run);
 
+/* The status of every run, by number: what a reader looks at that follows a store. */
+struct wl_run_state_rows {
+    struct wl_run_state_row {
+        int64_t run;
+        enum wl_run_status status;
+    } * v;
+    size_t n;
+};
+int wl_store_run_states(struct wl_store *s, struct wl_run_state_rows *out, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
+
+/* For a reader: the readings of a running run that its wattlaw has not stored yet, as they are in its spool now, are
+ * shown with the stored ones from here on. */
+int wl_store_show_spool(struct wl_store *s, int64_t run, struct wl_err *e) WL_MUST_CHECK;
+
+/* The path of that file, whose size and time change with each of its readings. */
+char *wl_store_spool_path(const struct wl_store *s, int64_t run, struct wl_arena *a);
+
 /* All of one run, by time or epoch. */
 int wl_store_epochs(struct wl_store *s, int64_t run, struct wl_epoch_rows *out, struct wl_arena *a,
                     struct wl_err *e) WL_MUST_CHECK;
@@ -87,6 +105,9 @@ struct wl_peak_rows {
 };
 int wl_store_peaks(struct wl_store *s, struct wl_peak_rows *out, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* A GPU that is busy for less of a run has no part in its work. */
+#define WL_GPU_USED_PCT 5
+
 /* What each GPU did in a run (epoch NAN) and, if asked for, in its epochs: by run, epoch (the run first) and device.
  * NAN: not measured. */
 struct wl_gpu_rows {
@@ -96,6 +117,8 @@ struct wl_gpu_rows {
         const char *host, *uuid, *info; /* info: as of struct wl_device_row */
         double number;
         double energy_j, clock_mhz;
+        double busy_pct,
+            busy_readings; /* mean of the run's or epoch's readings of how busy it was; how many these are */
         double power_capped_pct, thermal_capped_pct; /* share of the time that its power limit, its temperature held its
                                                       * clock down */
         bool estimated, simulated;                   /* estimated: energy_j */
@@ -104,6 +127,20 @@ struct wl_gpu_rows {
 };
 int wl_store_gpus(struct wl_store *s, bool epochs, struct wl_gpu_rows *out, struct wl_arena *a,
                   struct wl_err *e) WL_MUST_CHECK;
+
+/* What ranks said when they started, and how long they computed (phase name=compute), in runs that are done in which
+ * one said so; in the order in which they were written. By run. */
+struct wl_rank_mark_rows {
+    struct wl_rank_mark_row {
+        int64_t run, rank;
+        bool is_start;
+        const char *host, *gpu;  /* of a start; NULL: not said. gpu: the UUID */
+        double epoch, compute_s; /* of the others; epoch NAN: of no epoch */
+    } * v;
+    size_t n;
+};
+int wl_store_rank_marks(struct wl_store *s, struct wl_rank_mark_rows *out, struct wl_arena *a,
+                        struct wl_err *e) WL_MUST_CHECK;
 
 /* The GPUs, or modules with one, that the energy of a run counts; runs without any are not listed. By run. */
 struct wl_gpu_count_rows {
@@ -130,6 +167,9 @@ int wl_store_caps(struct wl_store *s, int64_t run, struct wl_cap_rows *out, stru
                   struct wl_err *e) WL_MUST_CHECK;
 int wl_store_read_marks(struct wl_store *s, int64_t run, struct wl_mark_rows *out, struct wl_arena *a,
                         struct wl_err *e) WL_MUST_CHECK;
+/* Those from an instant on. */
+int wl_store_read_marks_since(struct wl_store *s, int64_t run, int64_t begin_ns, struct wl_mark_rows *out,
+                              struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 int wl_store_read_log(struct wl_store *s, int64_t run, struct wl_log_rows *out, struct wl_arena *a,
                       struct wl_err *e) WL_MUST_CHECK;
 

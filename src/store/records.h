@@ -365,11 +365,25 @@ struct wl_cap_rows {
     size_t n;
 };
 
+/* Of a run's energy, with what its import says. */
+static inline enum wl_provenance wl_run_provenance(const struct wl_run_row *r)
+{
+    return wl_provenance_of(r->estimated, r->simulated) | (r->source ? WL_IMPORTED : WL_MEASURED);
+}
+
 /* The readings of a channel. */
 struct wl_readings {
     size_t n;
     int64_t *t_ns; /* [n] CLOCK_MONOTONIC of the run's host */
     double *value; /* [n] in the channel's unit; NAN: the reading failed */
+    bool spilled;  /* both are of wl_spill_alloc */
 };
+
+/* Makes room for `n` readings, which are none yet: in memory, or in a file beside the store where they are many. */
+int wl_readings_alloc(struct wl_readings *r, size_t n, const char *near, struct wl_arena *a,
+                      struct wl_err *e) WL_MUST_CHECK;
+
+/* They are not needed for a while: takes them out of the memory of the process where they are in a file. */
+void wl_readings_rest(const struct wl_readings *r);
 
 #endif

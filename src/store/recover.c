@@ -2,6 +2,7 @@
 #include "store/recover.h"
 
 #include "store/connection.h"
+#include "store/control.h"
 #include "store/lock.h"
 #include "store/read.h"
 #include "store/rows.h"
@@ -43,11 +44,22 @@ static int close_if_dead(struct wl_store *s, const struct running *r, size_t *fo
 {
     if (alive(s, r->id, r->host, r->boot_id, r->pid) != 0) return 0;
     ++*found;
-    return wl_sql_do(
-        s,
-        "UPDATE run SET status = 'interrupted', error = 'wattlaw (process ' || pid || ') ended without closing "
-        "the run' WHERE id = ?1 AND status = 'running'",
-        SQL(sql_int(r->id)), e);
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_sql_tx tx;
+    int rc = wl_sql_begin(s, false, &tx, e);
+    if (rc == 0) {
+        const char *cancelled = wl_store_cancelled(s, r->id, a); /* it is not to be repeated */
+        rc = wl_sql_do(s,
+                       "UPDATE run SET status = CASE WHEN ?2 IS NULL THEN 'interrupted' ELSE 'failed' END, error = "
+                       "ifnull(?2 || ': ', '') || "
+                       "'wattlaw (process ' || pid || ') ended without closing the run' "
+                       "WHERE id = ?1 AND status = 'running'",
+                       SQL(sql_int(r->id), sql_text(cancelled)), e);
+        if (rc == 0 && cancelled) rc = wl_store_control_run_closed(s, r->id, e);
+        rc = wl_sql_end(s, &tx, rc, e);
+    }
+    wl_arena_free(a);
+    return rc;
 }
 
 int wl_store_recover(struct wl_store *s, size_t *found, struct wl_err *e)

@@ -2,6 +2,7 @@
 #include "store/run.h"
 
 #include "store/connection.h"
+#include "store/control.h"
 #include "store/lock.h"
 #include "store/maps.h"
 #include "store/nodes.h"
@@ -95,6 +96,18 @@ static int move_begin(struct wl_store *s, int64_t run, const struct wl_run_begin
                      e);
 }
 
+/* One that was interrupted while somebody cancelled it would be repeated. */
+static struct wl_run_end as_cancelled(struct wl_store *s, int64_t run, const struct wl_run_end *x, struct wl_arena *a)
+{
+    struct wl_run_end end = *x;
+    const char *why = x->status == WL_RUN_INTERRUPTED ? wl_store_cancelled(s, run, a) : NULL;
+    if (why) {
+        end.status = WL_RUN_FAILED;
+        end.error = why;
+    }
+    return end;
+}
+
 static int close_run(struct wl_store *s, int64_t run, const struct wl_run_end *x, struct wl_err *e)
 {
     WL_CHECK(x->status >= WL_RUN_DONE);
@@ -127,10 +140,14 @@ int wl_store_run_end(struct wl_store *s, int64_t run, const struct wl_run_end *e
     struct wl_sql_tx tx;
     int rc = wl_sql_begin(s, true, &tx, e);
     if (rc) return rc;
-    rc = close_run(s, run, end, e);
+    struct wl_arena *a = wl_arena_new(NULL);
+    const struct wl_run_end as = as_cancelled(s, run, end, a);
+    rc = close_run(s, run, &as, e);
+    if (rc == 0) rc = wl_store_control_run_closed(s, run, e);
     if (rc == 0) rc = wl_store_add_nodes_caps(s, run, end, e);
     if (rc == 0 && derived) rc = wl_store_derive(s, run, derived, e);
     rc = wl_sql_end(s, &tx, rc, e);
+    wl_arena_free(a);
     if (rc == 0) wl_store_unlock(s, wl_lock_of_run(run));
     return rc;
 }

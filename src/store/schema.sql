@@ -143,6 +143,20 @@ CREATE TABLE placement(
   other_jobs      TEXT                    -- jobs that were seen on these nodes at the begin or end: 12,17; '': none was
 ) STRICT;
 
+-- What people asked a campaign for, in the order in which they did; kept as the log of who did what. docs/adr/177
+CREATE TABLE control(
+  id              INTEGER PRIMARY KEY,
+  campaign        INTEGER NOT NULL REFERENCES campaign,
+  action          TEXT NOT NULL CHECK (action IN ('pause', 'resume', 'cancel', 'retry')),
+  run             INTEGER REFERENCES run, -- that is cancelled; that failed and is retried; NULL: the campaign
+  asked_wall_ns   INTEGER NOT NULL,
+  asked_by        TEXT NOT NULL,          -- user and host, or the address of a browser
+  acted_wall_ns   INTEGER,                -- when it was acted upon; NULL: not yet
+  outcome         TEXT                    -- cancel: status with which the run was closed; retry: its new attempt, "run 20"
+) STRICT;
+CREATE INDEX control_by_campaign ON control(campaign);
+CREATE INDEX control_by_run ON control(run);
+
 -- The files of other tools that a run was imported from. A run without a row here was measured by wattlaw.
 CREATE TABLE source(
   id              INTEGER PRIMARY KEY,

@@ -16,6 +16,7 @@
 #include "store/facts.h"
 #include "store/files.h"
 #include "store/lock.h"
+#include "store/read.h"
 #include "store/sql.h"
 
 #include <dirent.h>
@@ -237,10 +238,11 @@ int wl_spool_recover(struct wl_store *s, struct wl_err *e)
 /* Files of any size may come with a store; our own hold the readings of 30 s. */
 enum { MAX_READ_BYTES = 64 << 20 };
 
+static const char into_overlay[] = "INSERT INTO temp.spooled(channel, t_ns, value) SELECT ?1, ?2, ?3 FROM main.channel "
+                                   "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
+
 static int read_spool(struct wl_store *s, int64_t run, struct wl_arena *a, struct wl_err *e)
 {
-    static const char sql[] = "INSERT INTO temp.spooled(channel, t_ns, value) SELECT ?1, ?2, ?3 FROM main.channel "
-                              "WHERE id = ?1 AND run = ?4 ON CONFLICT DO NOTHING";
     const char *path = spool_path(s, run, a);
     struct wl_file_mapping m;
     struct wl_err why;
@@ -250,7 +252,7 @@ static int read_spool(struct wl_store *s, int64_t run, struct wl_arena *a, struc
         wl_log(WL_WARN, "store", "%s; the last readings of run %" PRId64 " are not shown", why.msg, run);
         return 0;
     }
-    return m.n > 0 && is_ours(&m) ? insert_blocks(s, sql, run, &m, e) : 0;
+    return m.n > 0 && is_ours(&m) ? insert_blocks(s, into_overlay, run, &m, e) : 0;
 }
 
 /* A reading that a writer stores meanwhile is seen once. */
@@ -258,24 +260,74 @@ static const char overlay_sql[] = "CREATE TEMP VIEW sample AS SELECT channel, t_
                                   "SELECT channel, t_ns, value FROM temp.spooled p WHERE NOT EXISTS "
                                   "(SELECT 1 FROM main.sample m WHERE m.channel = p.channel AND m.t_ns = p.t_ns)";
 
+static int make_overlay(struct wl_store *s, struct wl_err *e)
+{
+    int rc = wl_sql_script(s,
+                           "CREATE TEMP TABLE spooled(channel INTEGER NOT NULL, t_ns INTEGER NOT NULL, "
+                           "value REAL, PRIMARY KEY(channel, t_ns)) WITHOUT ROWID",
+                           e);
+    s->shows_spools = rc == 0;
+    return rc;
+}
+
 int wl_spool_overlay(struct wl_store *s, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
     int64_t *runs;
-    bool made = false;
     int rc = 0;
     size_t n = find_runs(s, &runs, a);
     for (size_t i = 0; i < n && rc == 0; i++) {
         if (wl_store_locked(s, wl_lock_of_run(runs[i])) == 1) continue; /* its wattlaw stores them itself */
-        if (!made)
-            rc = wl_sql_script(s,
-                               "CREATE TEMP TABLE spooled(channel INTEGER NOT NULL, t_ns INTEGER NOT NULL, "
-                               "value REAL, PRIMARY KEY(channel, t_ns)) WITHOUT ROWID",
-                               e);
-        made = true;
+        if (!s->shows_spools) rc = make_overlay(s, e);
         if (rc == 0) rc = read_spool(s, runs[i], a, e);
     }
-    if (rc == 0 && made) rc = wl_sql_script(s, overlay_sql, e);
+    if (rc == 0 && s->shows_spools) rc = wl_sql_script(s, overlay_sql, e);
     wl_arena_free(a);
     return rc;
 }
+
+/* A copy: the writer may start the file over at any moment, and what a mapping shows may change after it was checked.
+ */
+static int copy_file(const char *path, struct wl_file_mapping *out, struct wl_arena *a, struct wl_err *e)
+{
+    struct stat st;
+    *out = (struct wl_file_mapping) { 0 };
+    const int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return errno == ENOENT || errno == ELOOP ? 0 : wl_fail_errno(e, "%s: cannot be read", path);
+    int rc = fstat(fd, &st) ? wl_fail_errno(e, "%s: cannot be read", path) : 0;
+    if (rc == 0 && S_ISREG(st.st_mode) && st.st_size > 0 && st.st_size <= MAX_READ_BYTES) {
+        void *copy = wl_try_alloc(a, (size_t)st.st_size, 16, "readings of a running run", e);
+        const ssize_t n = copy ? pread(fd, copy, (size_t)st.st_size, 0) : 0;
+        if (n > 0) *out = (struct wl_file_mapping) { copy, (size_t)n };
+        if (!copy) rc = WL_ENOMEM;
+    }
+    close(fd);
+    return rc;
+}
+
+static int show_copy(struct wl_store *s, int64_t run, const struct wl_file_mapping *m, struct wl_err *e)
+{
+    static const char drop[] = "DELETE FROM temp.spooled WHERE channel IN (SELECT id FROM main.channel WHERE run = ?1)";
+    int rc = s->shows_spools ? 0 : make_overlay(s, e);
+    if (rc == 0) rc = wl_sql_script(s, "DROP VIEW IF EXISTS temp.sample", e);
+    if (rc == 0) rc = wl_sql_do(s, drop, SQL(sql_int(run)), e);
+    if (rc == 0 && m->n > 0 && is_ours(m)) rc = insert_blocks(s, into_overlay, run, m, e);
+    return rc ? rc : wl_sql_script(s, overlay_sql, e);
+}
+
+int wl_store_show_spool(struct wl_store *s, int64_t run, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(NULL);
+    struct wl_file_mapping m;
+    int rc = copy_file(spool_path(s, run, a), &m, a, e);
+    if (rc == 0) rc = wl_sql_script(s, "BEGIN", e);
+    if (rc == 0) {
+        rc = show_copy(s, run, &m, e);
+        if (rc == 0) rc = wl_sql_script(s, "COMMIT", e);
+        if (rc) wl_store_rollback(s);
+    }
+    wl_arena_free(a);
+    return rc;
+}
+
+char *wl_store_spool_path(const struct wl_store *s, int64_t run, struct wl_arena *a) { return spool_path(s, run, a); }

@@ -58,7 +58,8 @@ int wl_sql_fail(struct wl_store *s, int rc, const char *sql, struct wl_err *e)
     int system = s->db && (rc & 0xff) != SQLITE_CONSTRAINT ? sqlite3_system_errno(s->db) : 0;
     bool io = (rc & 0xff) == SQLITE_IOERR || (rc & 0xff) == SQLITE_CANTOPEN;
     char quoted[240] = "";
-    bool named = (rc & 0xff) == SQLITE_CONSTRAINT; /* whose message has the table and the column */
+    /* A constraint's message has the table and the column; on a full disk it does not matter which rows came last. */
+    bool named = (rc & 0xff) == SQLITE_CONSTRAINT || (rc & 0xff) == SQLITE_FULL;
     if (sql && !named) squeeze(quoted, sizeof quoted, sql);
     return wl_fail(e, code, "%s: %s%s%s%s%s%s", s->path, text, io && system ? ": " : "",
                    io && system ? strerror(system) : "", *quoted ? " [" : "", quoted, *quoted ? "]" : "");

@@ -21,6 +21,7 @@
 #define WL_STORE_STORE_H
 
 #include "store/campaign.h"
+#include "store/control.h"
 #include "store/facts.h"
 #include "store/open.h"
 #include "store/placement.h"

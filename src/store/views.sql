@@ -166,4 +166,9 @@ CREATE TRIGGER run_in_order BEFORE UPDATE OF status ON run
 CREATE TRIGGER run_stays BEFORE DELETE ON run WHEN OLD.status <> 'planned'
   BEGIN SELECT raise(ABORT, 'only planned runs can be dropped'); END;
 
+CREATE TRIGGER control_stays BEFORE DELETE ON control BEGIN SELECT raise(ABORT, 'requests are kept'); END;
+CREATE TRIGGER control_once BEFORE UPDATE ON control WHEN OLD.acted_wall_ns IS NOT NULL
+  BEGIN SELECT raise(ABORT, 'a request is acted upon once'); END;
+CREATE TRIGGER control_keeps BEFORE UPDATE OF id, campaign, action, run, asked_wall_ns, asked_by ON control
+  BEGIN SELECT raise(ABORT, 'what was asked for does not change'); END;
 CREATE TRIGGER submission_stays BEFORE DELETE ON submission BEGIN SELECT raise(ABORT, 'submissions are kept'); END;

@@ -55,6 +55,12 @@ static void facts_cannot_be_changed(void **state)
     refused(db, "UPDATE run SET status = 'planned'", "planned, then running");
     refused(db, "DELETE FROM run", "only planned runs");
     refused(db, "UPDATE run SET status = 'odd'", "CHECK constraint");
+    accepted(db, "INSERT INTO control(id, campaign, action, asked_wall_ns, asked_by) VALUES (1, 1, 'pause', 1, 'x')");
+    refused(db, "DELETE FROM control", "requests are kept");
+    refused(db, "UPDATE control SET asked_by = 'y'", "does not change");
+    refused(db, "INSERT INTO control(campaign, action, asked_wall_ns, asked_by) VALUES (1, 'stop', 1, 'x')", "CHECK");
+    accepted(db, "UPDATE control SET acted_wall_ns = 2");
+    refused(db, "UPDATE control SET acted_wall_ns = 3", "acted upon once");
     accepted(db, "UPDATE run SET status = 'done'");
     refused(db, "UPDATE run SET error = 'x'", "the run is closed");
     sqlite3_close(db);

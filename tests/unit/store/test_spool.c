@@ -312,12 +312,44 @@ static void no_reading_is_lost_when_killed(void **state)
     }
 }
 
+/* A running run: what its wattlaw has not stored yet is shown when it is asked for, each time anew, and counts once. */
+static void readings_of_a_running_run_are_shown(void **state)
+{
+    struct fixture *f = *state;
+    struct wl_store *writer = create_store(f), *reader;
+    struct wl_sample_row v[BLOCK];
+    int64_t channel, run = begin_spooled(f, writer, &channel);
+    add_block(f, writer, channel, 0);
+    OK(wl_store_open(&reader, f->store, WL_STORE_READ, f->arena, &f->e));
+    assert_int_equal(count_readings(f, reader, channel), 0); /* its wattlaw stores them itself */
+    OK(wl_store_show_spool(reader, run, &f->e));
+    assert_int_equal(count_readings(f, reader, channel), BLOCK);
+    add_block(f, writer, channel, BLOCK);
+    assert_int_equal(count_readings(f, reader, channel), BLOCK);
+    OK(wl_store_show_spool(reader, run, &f->e));
+    assert_int_equal(count_readings(f, reader, channel), 2 * BLOCK);
+    for (int64_t i = 0; i < BLOCK; i++) v[i] = reading_at(channel, i);
+    OK(wl_store_add_samples(writer, v, BLOCK, &f->e)); /* some of them are stored meanwhile */
+    assert_int_equal(count_readings(f, reader, channel), 2 * BLOCK);
+    wl_store_spool_restart(writer);
+    add_block(f, writer, channel, 2 * BLOCK);
+    OK(wl_store_show_spool(reader, run, &f->e));
+    assert_int_equal(count_readings(f, reader, channel),
+                     2 * BLOCK);                     /* the first one is stored, the third one is spooled */
+    OK(wl_store_show_spool(reader, run + 1, &f->e)); /* has no file */
+    assert_int_equal(count_readings(f, reader, channel), 2 * BLOCK);
+    assert_true(wl_is_file(spool_path(f, run)));
+    wl_store_close(reader);
+    wl_store_close(writer);
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = { TEST(the_next_writer_stores_the_readings),
                                         TEST(a_reader_sees_the_readings),
                                         TEST(an_open_reader_counts_no_reading_twice),
+                                        TEST(readings_of_a_running_run_are_shown),
                                         TEST(readings_stored_before_the_crash_are_not_doubled),
                                         TEST(closing_removes_the_file),
                                         TEST(blocks_of_an_earlier_round_are_ignored),
