@@ -16,6 +16,7 @@
 
 #define WL_BATCH_JOBS_FOLDER   "jobs"
 #define WL_BATCH_SHARDS_FOLDER "shards"
+#define WL_BATCH_CONFIG_FILE   "slurm-config" /* in jobs/ */
 
 /* ---- a batch system ----------------------------------------------------------------------------------------- */
 
@@ -50,6 +51,7 @@ struct wl_batch_site {
     int64_t array_max; /* tasks of one job array */
     const char *partition;
     double time_limit_s, default_limit_s; /* of a job in this partition */
+    const char *config;                   /* what it said, which jobs read too */
 };
 
 struct wl_batch_job {
@@ -62,8 +64,8 @@ struct wl_batch_job {
 };
 
 struct wl_batch {
-    /* (optional) Of a batch system that is here, whom asking costs nothing. WL_EPERM: a job of so many nodes has to wait
-     * for the end of others; it is submitted later. */
+    /* (optional) Of a batch system that is here, whom asking costs nothing. WL_EPERM: a job of so many nodes has to
+     * wait for the end of others; it is submitted later. */
     int (*room)(const struct wl_experiment *x, int64_t nodes, struct wl_arena *a, struct wl_err *e);
     /* Lines that the script begins with: "#SBATCH ..."; NULL: none. */
     const char *(*directives)(const struct wl_batch_request *r, struct wl_arena *a);
@@ -82,10 +84,15 @@ struct wl_batch {
      * stays missing; false: nothing is. folder: of the campaign. */
     bool (*placement)(const struct wl_experiment *x, const char *folder, bool at_end, struct wl_placement_row *row,
                       struct wl_arena *a);
+    /* (optional) In a job: what Slurm is configured as; NULL: not known. */
+    const char *(*slurm_config)(const char *folder, struct wl_arena *a);
 };
 extern const struct wl_batch wl_batch_slurm, wl_batch_command, wl_batch_allocation;
 
 /* ---- batch_slurm_site.c: what a site's Slurm allows ----------------------------------------------------------- */
+
+/* In a job: what `scontrol show config` printed, asked once in a campaign, whose sweeps ask anew; NULL: no answer. */
+const char *wl_batch_slurm_config(const char *folder, struct wl_arena *a);
 
 int wl_batch_slurm_site(const struct wl_experiment *x, struct wl_batch_site *out, struct wl_arena *a, struct wl_err *e);
 
@@ -104,6 +111,18 @@ int wl_batch_program(char *const *argv, char **text, struct wl_arena *a, struct 
 /* The same for one that submits. WL_EPERM: the batch system takes no more jobs for now (sbatch itself would try for
  * two minutes, and is killed between two of its attempts). */
 int wl_batch_program_submit(char *const *argv, char **text, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* One argument of a program holds 128 KiB (Linux, MAX_ARG_STRLEN): the first of the ids after `from` that goes into
+ * another call. At least one id goes into each. */
+size_t wl_batch_ids_end(const struct wl_strs *ids, size_t from);
+
+/* batch_answer.c: what a program printed, in a job; NULL, and a warning that begins with `without`: no answer. */
+char *wl_batch_answer(char *const *argv, const char *without, struct wl_arena *a);
+
+/* The same, asked once in a campaign and kept in the file `name` of its folder jobs; and what replaces it. */
+const char *wl_batch_answer_once(const char *folder, const char *name, char *const *argv, const char *without,
+                                 struct wl_arena *a);
+void wl_batch_answer_keep(const char *folder, const char *name, const char *text, struct wl_arena *a);
 
 /* After WL_EUNAVAIL: may the batch system have heard the question, so that only its answer is missing? */
 bool wl_batch_may_be_sent(const struct wl_err *e);
@@ -145,6 +164,10 @@ struct wl_batch_shard_name {
 const char *wl_batch_shard_name(const struct wl_batch_shard_name *n, struct wl_arena *a);
 bool wl_batch_shard_parse(const char *name, struct wl_batch_shard_name *out, struct wl_arena *a);
 
+/* WL_EPERM: jobs/ or shards/ of the campaign's folder is a symbolic link of another user, who could read and write what
+ * only this user may. */
+int wl_batch_folders_check(const char *campaign, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* The output file of a submission: NULL while there is none. *job: the id in its name, unchanged if it has none. */
 const char *wl_batch_output_find(const char *folder, const struct wl_submission_row *row, const char **job,
                                  struct wl_arena *a);
@@ -161,7 +184,7 @@ int wl_batch_shard_copy(const char *store, const char *campaign, struct wl_batch
                         struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Copies a store that is closed to the path, whole or not at all. */
-int wl_batch_shard_copy_to(const char *store, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+int wl_batch_shard_copy_to(const char *store, const char *path, struct wl_err *e) WL_MUST_CHECK;
 
 /* Why the file does not have the checksum of its name; NULL: it has. */
 const char *wl_batch_shard_damage(const char *path, const struct wl_batch_shard_name *name, struct wl_arena *a);
@@ -326,6 +349,9 @@ bool wl_batch_is_missing(const struct wl_batch_queue *q, int64_t run);
 /* Does the user ask to stop? Then what is said. */
 bool wl_batch_stop_requested(const struct wl_batch_submitter *b);
 int wl_batch_stopped(const struct wl_batch_submitter *b, struct wl_err *e);
+
+/* Ends following with this code: why, and how many jobs stay in the queue. */
+int wl_batch_leave_queue(const struct wl_batch_submitter *b, int code, const char *why, struct wl_err *e);
 
 /* ---- batch_collect.c ---------------------------------------------------------------------------------------- */
 

@@ -333,4 +333,5 @@ const struct wl_batch wl_batch_allocation = { .room = allocation_room,
                                               .submit = allocation_submit,
                                               .states = allocation_states,
                                               .cancel = allocation_cancel,
-                                              .environment = allocation_environment };
+                                              .environment = allocation_environment,
+                                              .slurm_config = wl_batch_slurm_config };

@@ -130,27 +130,22 @@ static const char *why_foreign(struct taking *t, const char *campaign, const cha
     return NULL;
 }
 
-/* What a job had measured that was given up with its node: the run was closed without a shard. */
-static bool find_late(struct taking *t)
+/* The submission of the job that the shard is of, the last one if a batch system has begun to count again; NULL: the
+ * store does not know the job. *run: its run. */
+static struct wl_submission_row *find_submission(const struct taking *t, struct wl_run_row **run)
 {
-    if (t->row.status == WL_RUN_DONE) return false;
-    for (size_t i = 0; i < t->q->submissions.n; i++) {
+    for (size_t i = t->q->submissions.n; i-- > 0;) {
         struct wl_submission_row *row = &t->q->submissions.v[i];
-        if (row->shard || !row->job || !wl_str_eq(wl_batch_file_id(row->job, t->a), t->parsed.job)) continue;
+        if (!row->job || !wl_str_eq(wl_batch_file_id(row->job, t->a), t->parsed.job)) continue;
         for (size_t k = 0; k < t->q->runs.n; k++) {
-            struct wl_run_row *r = &t->q->runs.v[k];
-            if (r->id != row->run || r->trial != t->trial || r->repeat != t->parsed.repeat) continue;
-            if (r->status != WL_RUN_FAILED && r->status != WL_RUN_INTERRUPTED) continue;
-            t->run = r;
-            t->late = row;
-            return true;
+            *run = &t->q->runs.v[k];
+            if ((*run)->id == row->run && (*run)->trial == t->trial && (*run)->repeat == t->parsed.repeat) return row;
         }
     }
-    return false;
+    return NULL;
 }
 
-/* Finds the run that it becomes, or the reason why there is none. */
-static const char *find_run(struct taking *t)
+static struct wl_run_row *newest_attempt(const struct taking *t)
 {
     struct wl_run_row *newest = NULL;
     for (size_t i = 0; i < t->q->runs.n; i++) {
@@ -158,8 +153,50 @@ static const char *find_run(struct taking *t)
         if (r->trial != t->trial || r->repeat != t->parsed.repeat) continue;
         if (!newest || r->attempt > newest->attempt) newest = r;
     }
+    return newest;
+}
+
+/* Did a job that the store does not know begin before the attempts before `newest` were given up? */
+static bool began_earlier(const struct taking *t, const struct wl_run_row *newest)
+{
+    for (size_t i = 0; i < t->q->submissions.n; i++) {
+        const struct wl_submission_row *row = &t->q->submissions.v[i];
+        if (row->run == newest->id || row->ended_wall_ns == WL_NO_NS || t->row.start.wall_ns == WL_NO_NS) continue;
+        if (t->row.start.wall_ns >= row->ended_wall_ns) continue;
+        for (size_t k = 0; k < t->q->runs.n; k++) {
+            const struct wl_run_row *r = &t->q->runs.v[k];
+            if (r->id == row->run && r->trial == newest->trial && r->repeat == newest->repeat) return true;
+        }
+    }
+    return false;
+}
+
+/* A measurement that is not whole is that of the attempt that its job was for. Sets late where that run was closed
+ * without a shard; returns the reason why the shard is none of the newest attempt. */
+static const char *find_attempt(struct taking *t, const struct wl_run_row *newest)
+{
+    struct wl_run_row *of;
+    struct wl_submission_row *row = find_submission(t, &of);
+    if (!row) return began_earlier(t, newest) ? "it is of an attempt that was given up since" : NULL;
+    const bool closed = of->status == WL_RUN_FAILED || of->status == WL_RUN_INTERRUPTED;
+    if (closed && !row->shard) {
+        t->run = of;
+        t->late = row;
+        return NULL;
+    }
+    if (of == newest) return NULL;
+    return wl_strf(t->a, "job %s was submitted for run %lld, attempt %lld, which has ended", t->parsed.job,
+                   (long long)of->id, (long long)of->attempt);
+}
+
+/* Finds the run that it becomes, or the reason why there is none. */
+static const char *find_run(struct taking *t)
+{
+    const bool done = t->row.status == WL_RUN_DONE;
+    struct wl_run_row *newest = newest_attempt(t);
     if (!newest) return "the campaign has no such repeat";
-    if (find_late(t)) return NULL;
+    const char *why = done ? NULL : find_attempt(t, newest);
+    if (why || t->late) return why;
     if (newest->status == WL_RUN_DONE) return wl_strf(t->a, "run %lld is done already", (long long)newest->id);
     struct wl_batch_open *other = NULL;
     for (size_t i = 0; i < t->q->n_open; i++) {
@@ -171,7 +208,6 @@ static const char *find_run(struct taking *t)
         else
             other = o;
     }
-    const bool done = t->row.status == WL_RUN_DONE;
     if (newest->status == WL_RUN_PLANNED && (t->submitted || !other || done)) return t->run = newest, NULL;
     if (newest->status != WL_RUN_PLANNED && done) return NULL;
     return wl_strf(t->a, "job %s did not complete run %lld, which %s", t->parsed.job, (long long)newest->id,
@@ -289,14 +325,17 @@ static int take_shard(struct taking *t, size_t *taken, struct wl_err *e)
     note_time_limit(t);
     int rc = wl_store_begin(s->store, e);
     if (rc == 0) rc = t->late ? add_late(t, e) : write_run(t, &result, e);
-    if (rc == 0) rc = wl_store_commit(s->store, e);
-    if (rc < 0) wl_store_rollback(s->store);
+    why = wl_batch_shard_damage(path, &t->parsed, t->a); /* somebody may have changed it while it was read */
+    if (rc == 0 && !why) rc = wl_store_commit(s->store, e);
+    if (rc < 0 || why) wl_store_rollback(s->store);
+    if (why) return leave(t, why);
     if (rc == WL_EINVAL) return leave(t, e->msg); /* what it holds is not what a wattlaw writes */
     if (rc < 0) return rc;
     (*taken)++;
     if (t->late) return 0;
     if (t->run) t->run->status = result.status;
-    wl_sweep_run_ended(s, result.run, t->trial, t->parsed.repeat, t->row.folder, &result);
+    wl_sweep_run_ended(s, result.run, t->trial, t->parsed.repeat,
+                       t->row.folder ? wl_strf(t->a, "%s/log", t->row.folder) : NULL, &result);
     return 0;
 }
 
@@ -330,11 +369,14 @@ int wl_batch_collect(struct wl_batch_collector *c, struct wl_batch_queue *q, siz
 {
     struct wl_strs names;
     const struct wl_strs before = taken_names(q, a);
-    int rc = wl_dir_list(wl_path_join(a, q->s->folder, WL_BATCH_SHARDS_FOLDER), &names, a, e);
+    int rc = wl_batch_folders_check(q->s->folder, a, e);
+    if (rc < 0) return rc;
+    rc = wl_dir_list(wl_path_join(a, q->s->folder, WL_BATCH_SHARDS_FOLDER), &names, a, e);
     if (rc < 0) return rc == WL_ENOENT ? 0 : rc;
     for (size_t i = 0; i < names.n && rc == 0; i++) {
         struct taking t = { .c = c, .q = q, .name = names.v[i], .a = wl_arena_new(a) };
-        if (wl_tempfile_is_name(t.name) || is_in(&before, t.name) || was_left(c, t.name))
+        if (wl_tempfile_is_name_of_any_host(t.name) /* a node writes it, or died at it */ || is_in(&before, t.name) ||
+            was_left(c, t.name))
             ;
         else if (!wl_batch_shard_parse(t.name, &t.parsed, t.a))
             rc = leave(&t, "not the name of a shard");
@@ -348,11 +390,10 @@ int wl_batch_collect(struct wl_batch_collector *c, struct wl_batch_queue *q, siz
 
 /* ---- jobs that left nothing ---- */
 
-static int close_run(struct wl_batch_queue *q, struct wl_batch_open *o, struct wl_run_result *out, struct wl_arena *a,
-                     struct wl_err *e)
+static int close_run(struct wl_batch_queue *q, struct wl_batch_open *o, const char *output, struct wl_run_result *out,
+                     struct wl_arena *a, struct wl_err *e)
 {
     const struct batch_end as = limit_attempts(q->s, o->run, end_by_outcome(q, &o->row, a), a);
-    const char *output = wl_batch_output_find(q->s->folder, &o->row, NULL, a);
     const char *said = output ? wl_file_tail(output, LOG_TAIL_BYTES, a) : "";
     const bool slurm = q->s->launcher == &wl_launcher_slurm;
     const struct wl_run_begin begin = { .host = o->row.nodes ? o->row.nodes : "unknown",
@@ -386,13 +427,14 @@ int wl_batch_settle(struct wl_batch_queue *q, size_t *closed, struct wl_arena *a
         struct wl_batch_open *o = &q->open[i];
         struct wl_run_result result;
         if (!is_due(o)) continue;
+        const char *output = wl_batch_output_find(s->folder, &o->row, NULL, a);
         rc = wl_store_begin(s->store, e);
-        if (rc == 0) rc = close_run(q, o, &result, a, e);
+        if (rc == 0) rc = close_run(q, o, output, &result, a, e);
         if (rc == 0) rc = wl_store_commit(s->store, e);
         if (rc < 0) wl_store_rollback(s->store);
         if (rc < 0) return rc;
         (*closed)++;
-        wl_sweep_run_ended(s, o->run->id, o->run->trial, o->run->repeat, NULL, &result);
+        wl_sweep_run_ended(s, o->run->id, o->run->trial, o->run->repeat, output, &result);
     }
     return rc;
 }

@@ -7,7 +7,7 @@
 /* The values of placeholders, quoted for sh. */
 struct values {
     const struct wl_batch_request *request; /* NULL: {jobs} alone */
-    const struct wl_strs *jobs;             /* NULL: none */
+    const char *jobs;                       /* NULL: {jobs} is not one of them */
 };
 
 static const char *quoted(const char *text, struct wl_arena *a)
@@ -38,7 +38,7 @@ static int value_of(void *ctx, const char *name, const char *where, const char *
         "{script}, {output}, {name}, {nodes}, {workers}, {threads}, {gpus_per_node} or {time_limit_s}";
     const struct values *v = ctx;
     *value = v->request ? request_value(v->request, name, a) : NULL;
-    if (v->jobs && wl_str_eq(name, "jobs")) *value = v->jobs->n ? wl_shell_quote(a, wl_strs_argv(v->jobs, a)) : "";
+    if (v->jobs && wl_str_eq(name, "jobs")) *value = v->jobs;
     if (*value) return 0;
     return wl_fail(e, WL_EINVAL, "%s: {%s} is not a placeholder: expected %s", where, name,
                    v->request ? of_request : "{jobs}");
@@ -80,27 +80,43 @@ static void read_line(struct wl_batch_job *v, size_t n, char *line, struct wl_ar
     }
 }
 
+/* Calls the line for all jobs, with as many ids at a time as a command line holds; without {jobs} in it, or without an
+ * id, once. [n] in v: the jobs whose states it prints; NULL: it prints none. */
+static int run_for_jobs(const char *line, const char *key, const struct wl_strs *ids, struct wl_batch_job *v, size_t n,
+                        struct wl_arena *a, struct wl_err *e)
+{
+    const bool lists_them = strstr(line, "{jobs}") != NULL;
+    size_t from = 0, end;
+    do {
+        struct wl_text jobs = WL_TEXT(a);
+        char *text;
+        end = lists_them ? wl_batch_ids_end(ids, from) : ids->n;
+        for (size_t i = from; lists_them && i < end; i++) wl_text_addf(&jobs, "%s%s", i > from ? " " : "", ids->v[i]);
+        int rc = run_line(line, key, &(struct values) { .jobs = jobs.n ? jobs.s : "" }, &text, a, e);
+        if (rc < 0) return rc;
+        for (char *row; v && (row = strsep(&text, "\n"));) read_line(v, n, wl_str_strip(a, row), a);
+        from = end;
+    } while (from < ids->n);
+    return 0;
+}
+
 static int command_states(const struct wl_experiment *x, struct wl_batch_job *v, size_t n, struct wl_arena *a,
                           struct wl_err *e)
 {
-    struct wl_strs jobs = { 0 };
-    char *text;
+    struct wl_strs ids = { 0 };
     for (size_t i = 0; i < n; i++) {
         v[i].state = WL_BATCH_UNKNOWN;
-        if (v[i].id) wl_strs_add(a, &jobs, v[i].id);
+        if (v[i].id) wl_strs_add(a, &ids, quoted(v[i].id, a));
     }
-    const struct values values = { .jobs = &jobs };
-    int rc = run_line(x->launch.batch.states_command, "states_command", &values, &text, a, e);
-    for (char *line; rc == 0 && (line = strsep(&text, "\n"));) read_line(v, n, wl_str_strip(a, line), a);
-    return rc;
+    return run_for_jobs(x->launch.batch.states_command, "states_command", &ids, v, n, a, e);
 }
 
 static int command_cancel(const struct wl_experiment *x, const struct wl_strs *jobs, struct wl_arena *a,
                           struct wl_err *e)
 {
-    const struct values values = { .jobs = jobs };
-    char *text;
-    return run_line(x->launch.batch.cancel_command, "cancel_command", &values, &text, a, e);
+    struct wl_strs ids = { 0 };
+    for (size_t i = 0; i < jobs->n; i++) wl_strs_add(a, &ids, quoted(jobs->v[i], a));
+    return run_for_jobs(x->launch.batch.cancel_command, "cancel_command", &ids, NULL, 0, a, e);
 }
 
 static const char *command_environment(const struct wl_experiment *x, struct wl_arena *a)

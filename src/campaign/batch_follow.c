@@ -74,12 +74,39 @@ static void warn_of_stuck(struct follower *f, const struct wl_batch_queue *q)
     }
 }
 
+/* Jobs of runs that somebody cancels, who need not be able to ask the batch system. A job may be cancelled twice;
+ * the request is closed with the run. */
+static int cancel_asked(struct follower *f, const struct wl_batch_queue *q, bool *changed, struct wl_arena *a,
+                        struct wl_err *e)
+{
+    struct wl_sweep *s = f->s;
+    struct wl_strs jobs = { 0 };
+    int64_t *runs, *rows = wl_new_array(a, int64_t, q->n_open);
+    size_t n;
+    int rc = wl_store_to_cancel(s->store, s->out->campaign, &runs, &n, a, e);
+    if (rc < 0 || n == 0) return rc;
+    for (size_t i = 0; i < q->n_open; i++) {
+        const struct wl_submission_row *row = &q->open[i].row;
+        bool asked = false;
+        for (size_t k = 0; k < n; k++) asked |= runs[k] == row->run;
+        if (!asked || q->open[i].ended || row->cancelled || !row->job) continue;
+        rows[jobs.n] = row->id;
+        wl_strs_add(a, &jobs, row->job);
+    }
+    if (jobs.n) rc = s->launcher->batch->cancel(s->x, &jobs, a, e);
+    for (size_t i = 0; i < jobs.n && rc == 0; i++) rc = wl_store_cancel_submission(s->store, rows[i], e);
+    *changed |= jobs.n > 0;
+    return rc;
+}
+
 static int round_once(struct follower *f, bool *changed, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_batch_queue q = { .s = f->s, .site = &f->submitter.site };
     size_t closed = 0;
     bool planned = false;
-    int rc = wl_batch_queue_read(&q, a, e);
+    int rc = wl_sweep_take_requests(f->s, e);
+    if (rc == 0) rc = wl_batch_queue_read(&q, a, e);
+    if (rc == 0) rc = cancel_asked(f, &q, changed, a, e);
     if (rc == 0 && q.n_open) rc = wl_batch_ask_site(&f->submitter, e);
     if (rc == 0) rc = wl_batch_queue_update(&q, changed, a, e);
     if (rc == 0) rc = wl_batch_collect(&f->collector, &q, &closed, a, e);
@@ -91,6 +118,9 @@ static int round_once(struct follower *f, bool *changed, struct wl_arena *a, str
     *changed |= closed > 0 || planned;
     count_queue(f, &q);
     warn_of_stuck(f, &q);
+    if (f->s->paused) return 0;
+    rc = f->submitter.missing ? wl_sweep_check_failures(f->s, e) : 0;
+    if (rc < 0) return wl_batch_leave_queue(&f->submitter, rc, wl_strdup(a, e->msg), e);
     return wl_batch_submit_missing(&f->submitter, &q, changed, a, e);
 }
 
@@ -105,8 +135,8 @@ static void show(const struct follower *f)
     const double left_s = ended ? elapsed_s / (double)ended * (double)left : -1;
     if (!s->opts->on_tick) return;
     struct wl_arena *a = wl_arena_new(NULL);
-    const char *note = wl_strf(a, "%zu waiting, %zu running, %zu to submit%s", b->waiting, b->running, b->missing,
-                               f->silent ? ", no answer" : "");
+    const char *note = wl_strf(a, "%zu waiting, %zu running, %zu to submit%s%s", b->waiting, b->running, b->missing,
+                               f->silent ? ", no answer" : "", s->paused ? ", paused" : "");
     s->opts->on_tick(s->opts->ctx, (double)ended, (double)s->n_to_do, left_s, note);
     wl_arena_free(a);
 }
@@ -114,7 +144,10 @@ static void show(const struct follower *f)
 static int wait_for_next(struct follower *f, struct wl_err *e)
 {
     const int64_t until_ns = wl_now_ns() + (int64_t)(f->wait_s * WL_NS_PER_S);
+    int64_t look_ns = wl_now_ns() + WL_NS_PER_S;
     while (wl_now_ns() < until_ns) {
+        if (wl_now_ns() >= look_ns && wl_sweep_has_requests(f->s)) return 0;
+        if (wl_now_ns() >= look_ns) look_ns = wl_now_ns() + WL_NS_PER_S;
         struct pollfd fd = { .fd = f->s->opts->signals ? wl_signals_fd(f->s->opts->signals) : -1, .events = POLLIN };
         show(f);
         poll(&fd, 1, TICK_MS);

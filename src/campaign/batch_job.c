@@ -52,7 +52,7 @@ static int ship(struct place *p, const struct wl_placement_row *placed, struct w
     if (rc < 0) return rc;
     p->name.status = row->status;
     if (p->part)
-        rc = wl_batch_shard_copy_to(p->local.store, *path = p->part, a, e);
+        rc = wl_batch_shard_copy_to(p->local.store, *path = p->part, e);
     else
         rc = wl_batch_shard_copy(p->local.store, p->campaign, &p->name, path, a, e);
     if (rc < 0) return wl_err_prefix(e, "the measurement stays in %s on %s", p->local.dir, wl_host_name(a));
@@ -134,7 +134,12 @@ static const char *job_id(const struct wl_experiment *x, struct wl_arena *a)
 static int run_only(const struct wl_batch_job_opts *o, struct wl_experiment *x, const struct place *p,
                     struct wl_arena *a, struct wl_err *e)
 {
-    const struct wl_sweep_only only = { .trial = o->trial, .repeat = o->repeat, .folder = o->folder };
+    const struct wl_batch *batch = batch_of(x);
+    const struct wl_sweep_only only = { .trial = o->trial,
+                                        .repeat = o->repeat,
+                                        .folder = o->folder,
+                                        .slurm_config =
+                                            batch && batch->slurm_config ? batch->slurm_config(o->folder, a) : NULL };
     const struct wl_sweep_opts opts = { .signals = o->signals, .only = &only };
     struct wl_sweep_result result;
     struct wl_arena *own = wl_arena_new(a);

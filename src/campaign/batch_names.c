@@ -1,4 +1,5 @@
 /* Names of jobs and of the files of a campaign that goes through a batch system. */
+#include "base/trust.h"
 #include "campaign/batch.h"
 
 #include <ctype.h>
@@ -6,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <time.h>
 
 enum { LABEL_MAX = 48, TRIAL_DIGITS = 16, CRC_DIGITS = 8 };
@@ -74,7 +76,31 @@ bool wl_batch_shard_parse(const char *name, struct wl_batch_shard_name *out, str
     return find_closed_status(part.v[STATUS], &out->status);
 }
 
+/* ---- folders ---- */
+
+int wl_batch_folders_check(const char *campaign, struct wl_arena *a, struct wl_err *e)
+{
+    static const char *const names[] = { WL_BATCH_JOBS_FOLDER, WL_BATCH_SHARDS_FOLDER };
+    for (size_t i = 0; i < WL_COUNT(names); i++) {
+        const char *path = wl_path_join(a, campaign, names[i]);
+        if (wl_is_others_link(path))
+            return wl_fail(
+                e, WL_EPERM,
+                "%s: a symbolic link of another user, which is not followed: remove it, or replace it by one "
+                "of your own",
+                path);
+    }
+    return 0;
+}
+
 /* ---- outputs ---- */
+
+/* Jobs write regular files. A link could lead to a file that its user may not read, but we may. */
+static bool is_output(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
 
 /* "jobs/NAME.TOKEN.%j.out", of task 3 of an array "jobs/NAME.TOKEN.%j_3.out": what is before and after the id. Without
  * "%j" the token alone distinguishes it. */
@@ -84,10 +110,11 @@ const char *wl_batch_output_find(const char *folder, const struct wl_submission_
     struct wl_strs names;
     if (!row->output || !wl_str_starts(row->output, WL_BATCH_JOBS_FOLDER "/") || strstr(row->output, "/.."))
         return NULL; /* not a name of ours: a store from somebody else may name any file */
+    if (wl_batch_folders_check(folder, a, NULL) < 0) return NULL;
     const char *id = strstr(row->output, "%j");
     if (!id) {
         const char *path = wl_path_join(a, folder, row->output);
-        return wl_is_file(path) ? path : NULL;
+        return is_output(path) ? path : NULL;
     }
     const char *dir = wl_path_join(a, folder, wl_path_dir(a, row->output)), *base = wl_path_base(row->output);
     const size_t before = (size_t)(id - base), after = strlen(id + 2);
@@ -97,8 +124,10 @@ const char *wl_batch_output_find(const char *folder, const struct wl_submission_
         if (n <= before + after || strncmp(names.v[i], base, before) != 0) continue;
         if (!wl_str_eq(names.v[i] + n - after, id + 2)) continue;
         const char *number = wl_strndup(a, names.v[i] + before, n - before - after), *task = wl_batch_task(row->token);
+        const char *path = wl_path_join(a, dir, names.v[i]);
+        if (!is_output(path)) continue;
         if (job) *job = task ? wl_strf(a, "%s_%s", number, task) : number;
-        return wl_path_join(a, dir, names.v[i]);
+        return path;
     }
     return NULL;
 }

@@ -13,7 +13,7 @@ struct wl_batch_node {
 /* A command that measures a second time in the same run adds a run to the shard. */
 static int take_over_shard(const struct wl_batch_node *n, struct wl_err *e)
 {
-    return wl_is_file(n->shard) ? wl_batch_shard_copy_to(n->shard, n->local.store, n->a, e) : 0;
+    return wl_is_file(n->shard) ? wl_batch_shard_copy_to(n->shard, n->local.store, e) : 0;
 }
 
 int wl_batch_node_open(struct wl_batch_node **out, const char *local_dir, const char *shard, struct wl_arena *a,
@@ -38,7 +38,7 @@ int wl_batch_node_ship(struct wl_batch_node *n, struct wl_err *e)
 {
     struct wl_run_row row;
     int rc = wl_batch_shard_seal(n->local.store, NULL, &row, n->a, e);
-    if (rc == 0) rc = wl_batch_shard_copy_to(n->local.store, n->shard, n->a, e);
+    if (rc == 0) rc = wl_batch_shard_copy_to(n->local.store, n->shard, e);
     if (rc == 0 || rc == WL_ENOENT) wl_batch_local_remove(&n->local, n->a);
     if (rc == 0 || rc == WL_ENOENT) return rc;
     return wl_err_prefix(e, "this node's part of the run stays in %s on %s", n->local.dir, wl_host_name(n->a));

@@ -10,27 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OUTPUT_MAX = 4 << 20, TOPOLOGY_MAX = 16 << 20 };
 static const char topology_file[] = "topology";
-
-/* A controller that does not answer must not hold the nodes. */
-static const double TIMEOUT_S = 20;
-
-/* NULL: no answer, which is not an error of the run. */
-static char *answer(char *const *argv, struct wl_arena *a)
-{
-    struct wl_process_result end;
-    struct wl_err e;
-    char *text;
-    if (!wl_process_find_program(argv[0], a)) return NULL;
-    int rc = wl_process_run(
-        &(struct wl_process_run) { .argv = argv, .max = OUTPUT_MAX, .merge_stderr = true, .timeout_s = TIMEOUT_S },
-        &text, &end, a, &e);
-    if (rc == 0 && end.status == 0) return text;
-    wl_log(WL_WARN, "campaign", "where this job runs is not known: %s: %s", argv[0],
-           rc < 0 ? e.msg : wl_str_strip(a, text));
-    return NULL;
-}
+static const char unknown[] = "where this job runs is not known";
 
 static const char *variable(const char *name)
 {
@@ -44,7 +25,8 @@ static struct wl_strs nodes_of(const char *list, struct wl_arena *a)
 {
     struct wl_strs names = { 0 };
     if (!strchr(list, '[')) return wl_str_split(a, list, ',');
-    char *text = answer((char *[]) { (char *)"scontrol", (char *)"show", (char *)"hostnames", (char *)list, NULL }, a);
+    char *argv[] = { (char *)"scontrol", (char *)"show", (char *)"hostnames", (char *)list, NULL };
+    char *text = wl_batch_answer(argv, unknown, a);
     for (char *line; text && (line = strsep(&text, "\n"));)
         if (*line) wl_strs_add(a, &names, line);
     return names;
@@ -62,26 +44,6 @@ static const char *switch_by_environment(struct wl_arena *a)
     const struct wl_strs parts = wl_str_split(a, address, '.'), kinds = wl_str_split(a, pattern, '.');
     if (kinds.n < 2 || parts.n < kinds.n || !wl_str_eq(kinds.v[kinds.n - 2], "switch")) return NULL;
     return parts.v[kinds.n - 2];
-}
-
-/* "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-4]" ...; asked for once in a campaign. */
-static const char *topology(const char *folder, struct wl_arena *a)
-{
-    const char *path = wl_strf(a, "%s/%s/%s", folder, WL_BATCH_JOBS_FOLDER, topology_file);
-    struct wl_atomic_file file;
-    struct wl_err e;
-    char *text;
-    if (wl_file_read(path, TOPOLOGY_MAX, &text, NULL, a, &e) == 0) return text;
-    text = answer((char *[]) { (char *)"scontrol", (char *)"show", (char *)"topology", NULL }, a);
-    if (!text) return NULL;
-    int rc = wl_atomic_file_open(&file, path, WL_ATOMIC_FILE_INTERNAL_MANY, &e);
-    if (rc == 0) rc = wl_atomic_file_write(&file, text, strlen(text), &e);
-    if (rc == 0) rc = wl_atomic_file_commit(&file, &e);
-    if (rc < 0) {
-        wl_atomic_file_discard(&file);
-        wl_log(WL_WARN, "campaign", "%s", e.msg);
-    }
-    return text;
 }
 
 /* The value of "Key=value" in a line, up to the next blank; NULL: it has none. */
@@ -115,7 +77,9 @@ const char *wl_batch_switches(const char *topology, const struct wl_strs *nodes,
 static const char *switches_of(const char *folder, const struct wl_strs *nodes, struct wl_arena *a)
 {
     if (nodes->n == 1) return switch_by_environment(a);
-    const char *text = nodes->n ? topology(folder, a) : NULL;
+    /* "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[1-4]" ... */
+    char *argv[] = { (char *)"scontrol", (char *)"show", (char *)"topology", NULL };
+    const char *text = nodes->n ? wl_batch_answer_once(folder, topology_file, argv, unknown, a) : NULL;
     return text ? wl_batch_switches(text, nodes, a) : NULL;
 }
 
@@ -166,7 +130,7 @@ static void ask_queue(const char *job, const char *nodes, struct wl_placement_ro
                      (char *)"-o",
                      (char *)"%i|%V|%S",
                      NULL };
-    const char *text = wl_process_find_program("squeue", a) ? answer(argv, a) : NULL;
+    const char *text = wl_process_find_program("squeue", a) ? wl_batch_answer(argv, unknown, a) : NULL;
     if (text) wl_batch_placement_read(text, job, row, a);
 }
 

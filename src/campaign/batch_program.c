@@ -37,6 +37,15 @@ bool wl_batch_may_be_sent(const struct wl_err *e)
     return true;
 }
 
+size_t wl_batch_ids_end(const struct wl_strs *ids, size_t from)
+{
+    enum { IDS_BYTES = 96 << 10 };
+    size_t bytes = 0, end = from;
+    while (end < ids->n && (end == from || bytes + strlen(ids->v[end]) + 1 <= IDS_BYTES))
+        bytes += strlen(ids->v[end++]) + 1;
+    return end;
+}
+
 /* sbatch.c of Slurm: "Slurm job queue full, sleeping and retrying" at MaxJobCount, and then up to 15 more attempts. */
 static const char sleeping[] = "sleeping and retrying";
 

@@ -83,6 +83,20 @@ static enum wl_batch_state state_of_unlisted(const struct wl_batch_queue *q, con
     return WL_BATCH_CANCELLED;
 }
 
+/* A controller that has just begun may list nothing yet: what is not listed has vanished only after a while. */
+static const double UNLISTED_WAIT_S = 20;
+static const char not_listed[] = "the batch system does not list it";
+
+/* Until then its row has the time at which it was missed first. */
+static bool is_only_missed(struct wl_submission_row *row)
+{
+    if (row->cancelled) return false;
+    if (row->ended_wall_ns == WL_NO_NS) row->ended_wall_ns = wl_wall_ns();
+    const double since_s = (double)(wl_wall_ns() - row->ended_wall_ns) / WL_NS_PER_S;
+    row->why = not_listed;
+    return since_s >= 0 && since_s < UNLISTED_WAIT_S;
+}
+
 static void end_row(struct wl_submission_row *row, enum wl_batch_state outcome, const char *why)
 {
     if (row->cancelled && outcome != WL_BATCH_DONE) outcome = WL_BATCH_CANCELLED;
@@ -127,6 +141,8 @@ static void judge(const struct wl_batch_queue *q, struct wl_batch_open *o, struc
     if (!row->job) row->job = job->id;
     if (job->nodes) row->nodes = job->nodes;
     if (state == WL_BATCH_UNKNOWN) state = state_of_unlisted(q, o, &why, a);
+    if (state == WL_BATCH_UNKNOWN && is_only_missed(row)) return;
+    if (state != WL_BATCH_UNKNOWN) row->ended_wall_ns = WL_NO_NS;
     if (state == WL_BATCH_WAITING || state == WL_BATCH_RUNNING) {
         row->state = wl_batch_state_names[state];
         row->why = why;
@@ -139,7 +155,7 @@ static void judge(const struct wl_batch_queue *q, struct wl_batch_open *o, struc
 static bool is_same(const struct wl_submission_row *a, const struct wl_submission_row *b)
 {
     return wl_str_eq(a->state, b->state) && wl_str_eq(a->job, b->job) && wl_str_eq(a->why, b->why) &&
-           wl_str_eq(a->nodes, b->nodes);
+           wl_str_eq(a->nodes, b->nodes) && a->ended_wall_ns == b->ended_wall_ns;
 }
 
 static int store_changes(struct wl_batch_queue *q, const struct wl_submission_row *before, bool *changed,

@@ -3,7 +3,22 @@
 #include "campaign/batch.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* Others may write to the folder: what is there under the name has to be what the name says. */
+static int check_experiment(const char *path, const char *text, struct wl_arena *a, struct wl_err *e)
+{
+    struct stat st;
+    char *found;
+    size_t n;
+    const size_t size = strlen(text);
+    if (lstat(path, &st) == 0 && S_ISREG(st.st_mode) && wl_file_read(path, size, &found, &n, a, e) == 0 && n == size &&
+        memcmp(found, text, n) == 0)
+        return 0;
+    return wl_fail(e, WL_EPERM, "%s: not the experiment that its name stands for: somebody has changed it (remove it)",
+                   path);
+}
 
 /* The text that determines the trials; its name is its content, so that a script that waits for weeks finds the one
  * that it was made for. */
@@ -15,9 +30,11 @@ int wl_batch_scripts_open(const struct wl_sweep *sweep, struct wl_batch_scripts 
                                      .folder = sweep->folder,
                                      .experiment = wl_strf(sweep->a, "%s/experiment-%016llx.ini", jobs,
                                                            (unsigned long long)wl_hash_fnv1a(text)) };
-    int rc = wl_mkdirs(jobs, e);
+    int rc = wl_batch_folders_check(sweep->folder, sweep->a, e);
+    if (rc == 0) rc = wl_mkdirs(jobs, e);
     if (rc == 0) rc = wl_mkdirs(wl_path_join(sweep->a, sweep->folder, WL_BATCH_SHARDS_FOLDER), e);
-    if (rc < 0 || wl_is_file(s->experiment)) return rc;
+    if (rc < 0) return rc;
+    if (wl_is_file(s->experiment)) return check_experiment(s->experiment, text, sweep->a, e);
     wl_tempfile_clean(jobs);
     return wl_file_write(s->experiment, text, strlen(text), e);
 }

@@ -18,6 +18,16 @@ static void directive(struct wl_text *t, const char *option, const char *value)
         wl_text_addf(t, "#SBATCH --%s=%s\n", option, wl_shell_quote(t->arena, (char *[]) { (char *)value, NULL }));
 }
 
+/* sbatch(1), "filename pattern": %j is the job's id. The folder's own % are none. */
+static const char *output_pattern(const char *path, struct wl_arena *a)
+{
+    const size_t folder = (size_t)(wl_path_base(path) - path);
+    struct wl_text t = WL_TEXT(a);
+    for (size_t i = 0; i < folder; i++) wl_text_addf(&t, "%s%c", path[i] == '%' ? "%" : "", path[i]);
+    wl_text_add(&t, path + folder);
+    return t.s;
+}
+
 static void directive_count(struct wl_text *t, const char *option, int64_t n)
 {
     if (n) wl_text_addf(t, "#SBATCH --%s=%lld\n", option, (long long)n);
@@ -51,7 +61,7 @@ static const char *slurm_directives(const struct wl_batch_request *r, struct wl_
     const struct wl_batch_keys *k = &r->x->launch.batch;
     struct wl_text t = WL_TEXT(a);
     directive(&t, "job-name", r->name);
-    directive(&t, "output", r->output);
+    directive(&t, "output", output_pattern(r->output, a));
     wl_text_add(&t, "#SBATCH --open-mode=append\n#SBATCH --no-requeue\n");
     directive(&t, "partition", k->partition);
     directive(&t, "account", k->account);
@@ -112,17 +122,22 @@ static int slurm_submit(const struct wl_batch_request *r, const char **job, stru
 
 static int slurm_cancel(const struct wl_experiment *x, const struct wl_strs *jobs, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_strs words = { 0 };
-    char *text;
     (void)x;
-    wl_strs_add(a, &words, "scancel");
     for (size_t i = 0; i < jobs->n; i++) {
         const char *id = jobs->v[i]; /* from a file: it is not an option, either */
         if (!*id || id[strspn(id, "0123456789_")])
             return wl_fail(e, WL_EINVAL, "'%s': expected the id of a job of Slurm, such as 4711", id);
-        wl_strs_add(a, &words, id);
     }
-    return wl_batch_program(wl_strs_argv(&words, a), &text, a, e);
+    int rc = 0;
+    for (size_t from = 0, end; from < jobs->n && rc == 0; from = end) {
+        struct wl_strs words = { 0 };
+        char *text;
+        end = wl_batch_ids_end(jobs, from);
+        wl_strs_add(a, &words, "scancel");
+        for (size_t i = from; i < end; i++) wl_strs_add(a, &words, jobs->v[i]);
+        rc = wl_batch_program(wl_strs_argv(&words, a), &text, a, e);
+    }
+    return rc;
 }
 
 /* Of a task "4711_3", as squeue names it: SLURM_JOB_ID has a number that only the task itself knows. */
@@ -237,26 +252,37 @@ static int ask_squeue(const struct listing *l, struct wl_err *e)
     return rc;
 }
 
-/* Jobs that squeue does not list any more, from the site's accounting. Without one nothing is learnt; a database that
- * is down is waited for. */
-static int ask_sacct(const struct listing *l, struct wl_err *e)
+static int ask_sacct_for(const struct listing *l, const char *ids, struct wl_err *e)
 {
-    struct wl_text ids = WL_TEXT(l->a);
     char *text;
-    for (size_t i = 0; i < l->n; i++)
-        if (l->v[i].state == WL_BATCH_UNKNOWN && l->v[i].id) wl_text_addf(&ids, "%s%s", ids.n ? "," : "", l->v[i].id);
-    if (!ids.n) return 0;
     char *argv[] = { (char *)"sacct",
                      (char *)"-n",
                      (char *)"-P",
                      (char *)"-X",
                      (char *)"-j",
-                     ids.s,
+                     (char *)ids,
                      (char *)"--format=JobID,State,Reason,NodeList,JobName",
                      NULL };
     int rc = wl_batch_program(argv, &text, l->a, e);
     if (rc == 0) read_lines(l, text);
     return rc == WL_EUNAVAIL ? rc : 0;
+}
+
+/* Jobs that squeue does not list any more, from the site's accounting. Without one nothing is learnt; a database that
+ * is down is waited for. */
+static int ask_sacct(const struct listing *l, struct wl_err *e)
+{
+    struct wl_strs ids = { 0 };
+    int rc = 0;
+    for (size_t i = 0; i < l->n; i++)
+        if (l->v[i].state == WL_BATCH_UNKNOWN && l->v[i].id) wl_strs_add(l->a, &ids, l->v[i].id);
+    for (size_t from = 0, end; from < ids.n && rc == 0; from = end) {
+        struct wl_text list = WL_TEXT(l->a);
+        end = wl_batch_ids_end(&ids, from);
+        for (size_t i = from; i < end; i++) wl_text_addf(&list, "%s%s", i > from ? "," : "", ids.v[i]);
+        rc = ask_sacct_for(l, list.s, e);
+    }
+    return rc;
 }
 
 static int slurm_states(const struct wl_experiment *x, struct wl_batch_job *v, size_t n, struct wl_arena *a,
@@ -278,4 +304,5 @@ const struct wl_batch wl_batch_slurm = { .directives = slurm_directives,
                                          .states = slurm_states,
                                          .cancel = slurm_cancel,
                                          .environment = slurm_environment,
-                                         .placement = wl_batch_slurm_placement };
+                                         .placement = wl_batch_slurm_placement,
+                                         .slurm_config = wl_batch_slurm_config };

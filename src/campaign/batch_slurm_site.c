@@ -85,6 +85,12 @@ static bool names_partition(const char *options)
     return options && (wl_str_starts(options, "-p") || strstr(options, " -p") || strstr(options, "--partition"));
 }
 
+const char *wl_batch_slurm_config(const char *folder, struct wl_arena *a)
+{
+    char *argv[] = { (char *)"scontrol", (char *)"show", (char *)"config", NULL };
+    return wl_batch_answer_once(folder, WL_BATCH_CONFIG_FILE, argv, "whether Slurm measures energy is not known", a);
+}
+
 int wl_batch_slurm_site(const struct wl_experiment *x, struct wl_batch_site *out, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_batch_keys *k = &x->launch.batch;
@@ -95,6 +101,7 @@ int wl_batch_slurm_site(const struct wl_experiment *x, struct wl_batch_site *out
     int rc = wl_batch_program(ask_config, &config, a, e);
     if (rc == 0) rc = wl_batch_program(ask_partitions, &partitions, a, e);
     if (rc < 0) return rc;
+    out->config = config;
     wl_batch_slurm_read_config(config, out, a);
     if (!names_partition(k->sbatch_options)) wl_batch_slurm_read_partitions(partitions, k->partition, out, a);
     return 0;

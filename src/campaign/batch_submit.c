@@ -63,12 +63,16 @@ static int write_scripts(struct wl_batch_submitter *b, struct package *p, struct
     return rc;
 }
 
-/* The rows are there before the job is: a process that dies in between leaves a trace. */
+/* The rows are there before the job is: a process that dies in between leaves a trace. 1: not now, a run is not planned
+ * any more. */
 static int add_rows(struct wl_batch_submitter *b, struct package *p, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_store *store = b->s->store;
-    int rc = wl_store_begin(store, e);
-    for (size_t k = 0; k < p->n && rc == 0; k++) {
+    int rc = wl_store_begin(store, e), planned = 1;
+    for (size_t k = 0; k < p->n && rc == 0 && planned > 0; k++) {
+        planned = wl_store_run_is_planned(store, p->v[k].row.run, e);
+        if (planned < 0) rc = planned;
+        if (planned <= 0) break; /* it was cancelled meanwhile */
         const struct wl_batch_request *r = &p->v[k].request;
         rc = wl_store_add_submission(store, &p->v[k].row, &p->v[k].row.id, e);
         if (rc == 0 && p->request.why_limit)
@@ -78,9 +82,9 @@ static int add_rows(struct wl_batch_submitter *b, struct package *p, struct wl_a
                                                                                : "the longest of its job array"),
                                   e);
     }
-    if (rc == 0) rc = wl_store_commit(store, e);
-    if (rc < 0) wl_store_rollback(store);
-    return rc;
+    if (rc == 0 && planned) rc = wl_store_commit(store, e);
+    if (rc < 0 || !planned) wl_store_rollback(store);
+    return rc < 0 ? rc : !planned;
 }
 
 /* job NULL: they were refused. */
@@ -108,7 +112,7 @@ static int submit_package(struct wl_batch_submitter *b, struct package *p, struc
     struct wl_err why;
     int rc = write_scripts(b, p, a, e);
     if (rc == 0) rc = add_rows(b, p, a, e);
-    if (rc < 0) return rc;
+    if (rc) return rc;
     const int answer = s->launcher->batch->submit(&p->request, &job, a, e);
     if (answer == WL_EUNAVAIL && wl_batch_may_be_sent(e)) return answer; /* the next round looks for it */
     rc = update_rows(b, p, answer < 0 ? NULL : job, answer < 0 ? wl_strdup(a, e->msg) : NULL, a, &why);
@@ -167,11 +171,17 @@ bool wl_batch_stop_requested(const struct wl_batch_submitter *b)
     return b->s->opts->signals && wl_signals_next(b->s->opts->signals, &from_terminal);
 }
 
-int wl_batch_stopped(const struct wl_batch_submitter *b, struct wl_err *e)
+int wl_batch_leave_queue(const struct wl_batch_submitter *b, int code, const char *why, struct wl_err *e)
 {
     const size_t n = b->waiting + b->running;
-    return wl_fail(e, WL_EINTR, "stopped by the user; %zu job%s stay%s in the queue (wattlaw cancel %s cancels them)",
-                   n, n == 1 ? "" : "s", n == 1 ? "s" : "", b->s->x->path);
+    if (n == 0) return wl_fail(e, code, "%s", why);
+    return wl_fail(e, code, "%s; %zu job%s stay%s in the queue (wattlaw cancel %s cancels them)", why, n,
+                   n == 1 ? "" : "s", n == 1 ? "s" : "", b->s->x->path);
+}
+
+int wl_batch_stopped(const struct wl_batch_submitter *b, struct wl_err *e)
+{
+    return wl_batch_leave_queue(b, WL_EINTR, "stopped by the user", e);
 }
 
 static int64_t array_most(const struct wl_batch_submitter *b)
@@ -254,6 +264,7 @@ int wl_batch_ask_site(struct wl_batch_submitter *b, struct wl_err *e)
     if (rc == WL_EUNAVAIL || b->asked) return rc;
     if (rc < 0) wl_log(WL_WARN, "campaign", "what the site allows is not known: %s", e->msg);
     b->asked = true;
+    if (site->config) wl_batch_answer_keep(b->s->folder, WL_BATCH_CONFIG_FILE, site->config, a);
     const double asked_s = x->launch.batch.time_limit_s;
     if (site->time_limit_s > 0 && asked_s > site->time_limit_s)
         wl_log(WL_WARN, "campaign", "[launch] time_limit = %s is above the limit of partition %s: the jobs ask for %s",

@@ -84,10 +84,10 @@ static double expected(const struct wl_sweep_budget *b, size_t i, size_t limit, 
     return b->cost_n[at] > 0 ? b->cost[at] / b->cost_n[at] : mean;
 }
 
-static double rest_from(const struct wl_sweep_budget *b, size_t first, size_t limit, double mean)
+static double rest(const struct wl_sweep_budget *b, size_t limit, double mean)
 {
     double sum = 0;
-    for (size_t i = first; i < b->s->grid.n_runs; i++)
+    for (size_t i = 0; i < b->s->grid.n_runs; i++)
         if (b->s->to_do[i]) sum += expected(b, i, limit, mean);
     return sum;
 }
@@ -118,7 +118,7 @@ int wl_sweep_budget_check(struct wl_sweep_budget *b, size_t i, struct wl_err *e)
     for (size_t k = 0; k < b->n; k++) {
         struct wl_run_limit_state *state = &b->v[k];
         const double mean = mean_cost(b, k), next = expected(b, i, k, mean);
-        state->forecast = state->used + rest_from(b, i, k, mean);
+        state->forecast = state->used + rest(b, k, mean);
         if (state->used >= state->limit.value)
             return stop(b, k, wl_strf(b->s->a, "%s are used", wl_run_limit_used(state, state->used, b->s->a)), e);
         if (state->used + next > state->limit.value)

@@ -73,6 +73,7 @@ struct wl_launch_keys {
     double timeout_s;    /* 0: none */
     double grace_s;      /* between SIGTERM and SIGKILL */
     bool oversubscribe;
+    int64_t stop_after_failures; /* that are alike, when no run has succeeded; 0: never */
     struct wl_batch_keys batch;
 };
 
@@ -183,7 +184,8 @@ int wl_trial_cap_dry_run(const struct wl_experiment *x, const struct wl_trial *t
 struct wl_sweep_only {
     const char *trial; /* the hash of its settings */
     int64_t repeat;
-    const char *folder; /* in which its folder is made: that of the campaign, not of the job's own store */
+    const char *folder;       /* in which its folder is made: that of the campaign, not of the job's own store */
+    const char *slurm_config; /* as of struct wl_run_opts */
 };
 
 struct wl_sweep_opts {
@@ -200,14 +202,19 @@ struct wl_sweep_opts {
     void (*on_start)(void *ctx, const struct wl_grid *g, size_t to_run);
     void (*on_tick)(void *ctx, double done, double total, double left_s, const char *note);
     void (*on_run)(void *ctx, const struct wl_grid *g, size_t planned, int64_t run, const struct wl_run_result *r);
+    /* (optional) Somebody paused or resumed it (text), cancelled or retried runs (NULL); to_run: those that have ended
+     * in this call, and that are left. */
+    void (*on_control)(void *ctx, const char *text, size_t to_run);
     void *ctx;
 };
 
 struct wl_failed_run {
     int64_t run, repeat;
     const char *trial; /* label */
-    const char *error, *log;
+    const char *error;
+    const char *log;       /* of the command, or what its job printed; NULL: there is none, as its job never began */
     const char *last_line; /* of the log, what it said before it failed; NULL: nothing */
+    const char *cause;     /* what failures that are alike have in common; NULL: it says something of its setting */
 };
 
 struct wl_sweep_result {
@@ -226,8 +233,8 @@ struct wl_sweep_result {
 /* Runs what is missing of a campaign. Finished runs are never repeated; runs that were interrupted (also by the death
  * of a wattlaw) are. WL_EINTR: a signal or a limit (out->limits) stopped it; the same call resumes it. WL_EINVAL: the
  * store has the campaign with another command, other data or another way of measuring; the command or data do not
- * exist. WL_EPERM: another process runs this campaign. Other codes: the store failed. out is filled in as far as it
- * got. */
+ * exist. WL_EPERM: another process runs this campaign. WL_EJOB: nothing works, [launch] stop_after_failures. Other
+ * codes: the store failed. out is filled in as far as it got. */
 int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts, struct wl_sweep_result *out,
                  struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -247,6 +247,23 @@ static int check_site_commands(struct reader *r, struct wl_err *e)
     return 0;
 }
 
+/* In a script a value with a line break would go on as a command. */
+static int check_lines(struct reader *r, struct wl_err *e)
+{
+    const struct wl_batch_keys *k = &r->x->launch.batch;
+    const struct {
+        const char *key, *value;
+    } lines[] = { { "partition", k->partition },           { "account", k->account }, { "qos", k->qos },
+                  { "constraint", k->constraint },         { "gres", k->gres },       { "container", k->container },
+                  { "sbatch_options", k->sbatch_options }, { "wattlaw", k->wattlaw }, { "local_dir", k->local_dir },
+                  { "job_variable", k->job_variable } };
+    for (size_t i = 0; i < WL_COUNT(lines); i++)
+        if (lines[i].value && strpbrk(lines[i].value, "\n\r"))
+            return wl_fail(e, WL_EINVAL, "%s: [launch] %s = '%s': expected one line",
+                           location_of(r, "launch", lines[i].key), lines[i].key, lines[i].value);
+    return 0;
+}
+
 /* What the option rows cannot express, and what other batch systems than Slurm are not asked for. */
 static int check_job_keys(struct reader *r, struct wl_err *e)
 {
@@ -268,7 +285,7 @@ static int check_job_keys(struct reader *r, struct wl_err *e)
     if (k->signal_before_s > 0 && k->time_limit_s > 0 && k->signal_before_s >= k->time_limit_s)
         return wl_fail(e, WL_EINVAL, "%s: [launch] signal_before = %g s: expected less than time_limit, %g s",
                        location_of(r, "launch", "signal_before"), k->signal_before_s, k->time_limit_s);
-    return 0;
+    return check_lines(r, e);
 }
 
 /* srun takes nodes of the allocation as it likes, whatever its environment says. */
@@ -382,14 +399,16 @@ static const char *expanded_text(struct wl_experiment *x, struct wl_arena *a)
 static bool may_change(const char *section, const char *line)
 {
     static const char *const keys[] = {
-        "campaign.name",       "campaign.repeats",      "campaign.order",        "campaign.store",
-        "data.prepare",        "launch.timeout",        "launch.grace",          "launch.oversubscribe",
-        "measure.rules",       "launch.launcher",       "launch.account",        "launch.qos",
-        "launch.time_limit",   "launch.sbatch_options", "launch.setup",          "launch.wattlaw",
-        "launch.local_dir",    "launch.max_in_queue",   "launch.max_nodes",      "launch.retries",
-        "launch.poll",         "launch.submit_command", "launch.states_command", "launch.cancel_command",
-        "launch.job_variable", "launch.time_margin",    "launch.signal_before",  "launch.array",
-        "launch.pack"
+        "campaign.name",         "campaign.repeats",      "campaign.order",
+        "campaign.store",        "data.prepare",          "launch.timeout",
+        "launch.grace",          "launch.oversubscribe",  "measure.rules",
+        "launch.launcher",       "launch.account",        "launch.qos",
+        "launch.time_limit",     "launch.sbatch_options", "launch.setup",
+        "launch.wattlaw",        "launch.local_dir",      "launch.max_in_queue",
+        "launch.max_nodes",      "launch.retries",        "launch.poll",
+        "launch.submit_command", "launch.states_command", "launch.cancel_command",
+        "launch.job_variable",   "launch.time_margin",    "launch.signal_before",
+        "launch.array",          "launch.pack",           "launch.stop_after_failures"
     };
     if (wl_str_eq(section, "sweep")) return true;
     size_t n = strlen(section), key = strcspn(line, " ");

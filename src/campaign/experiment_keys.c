@@ -136,6 +136,13 @@ static const struct wl_opt launch_rows[] = {
       KEY(WL_FLAG, oversubscribe),
       .def = "no",
       .help = "allow more workers x threads than cores" },
+    { .name = "stop-after-failures",
+      KEY(WL_INT, stop_after_failures),
+      .def = "3",
+      .min = 0,
+      .max = 1e5,
+      .help = "number of runs after which a campaign stops if all fail alike in different settings and none succeeds; "
+              "0: never" },
     WL_BATCH_OPT_ROWS(struct wl_launch_keys, batch),
     WL_OPT_END,
 };
@@ -198,7 +205,7 @@ static void add_note(struct wl_text *notes, const char *note)
 
 static void print_choice(const struct wl_setting *r, enum wl_out to)
 {
-    if (r->type == WL_SETTING_CHOICE) wl_fprint(to, "  %-18s %s (%s)\n", r->name, r->help, r->choices);
+    if (r->type == WL_SETTING_CHOICE) wl_fprint(to, "  %-20s %s (%s)\n", r->name, r->help, r->choices);
 }
 
 /* An axis has no default list, but its setting may have a default value. */
@@ -219,7 +226,7 @@ static void print_key(const struct wl_experiment_section *s, const struct wl_opt
     if (def && *def) add_note(&notes, wl_strf(a, "default %s", def));
     if (o->choices) add_note(&notes, o->choices);
     if (o->min != 0 || o->max != 0) add_note(&notes, wl_strf(a, "%.9g to %.9g%s%s", o->min, o->max, blank, unit));
-    wl_fprint(to, "  %-18s %s%s%s%s\n", name, help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
+    wl_fprint(to, "  %-20s %s%s%s%s\n", name, help, notes.n ? " (" : "", notes.s, notes.n ? ")" : "");
     wl_arena_free(a);
 }
 

@@ -3,7 +3,6 @@
 #include "campaign/batch.h"
 #include "campaign/budget.h"
 
-#include <signal.h>
 #include <string.h>
 
 /* ---- before the first run ---- */
@@ -61,9 +60,14 @@ static int prepare_run(struct wl_sweep *s, size_t i, struct wl_run_opts *opts, s
     opts->regex = wl_experiment_is_multinode(x) ? NULL : &x->measure.regex; /* the nodes read the output */
     opts->is_multinode = wl_experiment_is_multinode(x);
     opts->node_wait_s = x->measure.node_wait_s;
+    opts->slurm_config = s->opts->only ? s->opts->only->slurm_config : NULL;
     opts->cap = &fill.trial->cap;
     opts->cap_opts = &x->cap.opts;
     opts->signals = s->opts->signals;
+    struct wl_sweep_current *current = wl_new(a, struct wl_sweep_current);
+    *current = (struct wl_sweep_current) { .s = s, .run = s->run_ids[i], .a = a };
+    opts->stop_asked = wl_sweep_stop_asked;
+    opts->stop_ctx = current;
     if (!opts->is_multinode) opts->watch = s->budget ? wl_sweep_budget_watch(s->budget, a) : s->opts->watch;
     return 0;
 }
@@ -83,7 +87,7 @@ static int check_command(struct wl_sweep *s, struct wl_err *e)
     return 0;
 }
 
-static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result *r, const char *folder)
+static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result *r, const char *log)
 {
     size_t trial = s->grid.runs[i].trial;
     if (r->status == WL_RUN_DONE) {
@@ -91,7 +95,7 @@ static void note_result(struct wl_sweep *s, size_t i, const struct wl_run_result
         s->took_s[trial] += (double)(r->end_ns - r->start_ns) / WL_NS_PER_S;
         s->took_n[trial]++;
     } else if (r->status == WL_RUN_FAILED) {
-        wl_sweep_add_failed(s, i, folder, r->error, r->log_tail);
+        wl_sweep_add_failed(s, i, log, r->error, r->log_tail);
     }
 }
 
@@ -103,14 +107,15 @@ static void say_unmatched(struct wl_sweep *s, const struct wl_run_result *r)
     s->said_unmatched |= r->unmatched.n > 0;
 }
 
-void wl_sweep_run_ended(struct wl_sweep *s, int64_t run, int64_t trial, int64_t repeat, const char *folder,
+void wl_sweep_run_ended(struct wl_sweep *s, int64_t run, int64_t trial, int64_t repeat, const char *log,
                         const struct wl_run_result *r)
 {
     for (size_t i = 0; i < s->grid.n_runs; i++) {
         const struct wl_planned_run *p = &s->grid.runs[i];
         if (s->trial_ids[p->trial] != trial || p->repeat != repeat) continue;
         s->run_ids[i] = run;
-        note_result(s, i, r, folder);
+        s->passed += r->status != WL_RUN_INTERRUPTED;
+        note_result(s, i, r, log);
         if (s->opts->on_run) s->opts->on_run(s->opts->ctx, &s->grid, i, run, r);
     }
 }
@@ -124,11 +129,19 @@ static int create_run_folder(const struct wl_sweep *s, size_t i, struct wl_run_o
     return 0;
 }
 
-static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena *a, struct wl_err *e)
+/* It was cancelled before it began. */
+static bool is_closed(struct wl_sweep *s, int64_t run, struct wl_arena *a)
+{
+    const struct wl_run_filter filter = { .run = run, .statuses = 1u << WL_RUN_FAILED };
+    struct wl_run_rows rows;
+    return wl_store_cancelled(s->store, run, a) && wl_store_runs(s->store, &filter, &rows, a, NULL) == 0 && rows.n == 1;
+}
+
+static int run_one(struct wl_sweep *s, size_t i, struct wl_arena *a, struct wl_err *e)
 {
     const struct wl_planned_run *p = &s->grid.runs[i];
     const char *note = wl_strf(a, "%s, repeat %lld", s->grid.trials[p->trial].label, (long long)p->repeat);
-    struct wl_sweep_progress ticker = wl_sweep_progress_new(s, i, passed, note, a);
+    struct wl_sweep_progress ticker = wl_sweep_progress_new(s, i, note, a);
     struct wl_run_opts opts = { .tick = s->opts->on_tick ? wl_sweep_progress_update : NULL, .ctx = &ticker };
     struct wl_run_result r;
     int rc = s->budget ? wl_sweep_budget_check(s->budget, i, e) : 0;
@@ -137,8 +150,10 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
     if (rc == 0 && s->opts->on_tick) wl_sweep_progress_update(&ticker, 0);
     if (rc == 0) rc = s->launcher->run(s->store, s->run_ids[i], &opts, &r, a, e);
     if (rc < 0 && opts.run_dir) wl_run_folder_discard(opts.run_dir);
-    if (rc < 0) return rc;
-    note_result(s, i, &r, opts.stored_dir);
+    if (rc < 0) return is_closed(s, s->run_ids[i], a) ? wl_sweep_reread(s, e) : rc;
+    s->passed++;
+    s->to_do[i] = false;
+    note_result(s, i, &r, wl_strf(s->a, "%s/log", opts.stored_dir));
     if (s->opts->on_run) s->opts->on_run(s->opts->ctx, &s->grid, i, s->run_ids[i], &r);
     say_unmatched(s, &r);
     if (s->budget) rc = wl_sweep_budget_add(s->budget, i, e);
@@ -148,25 +163,18 @@ static int run_one(struct wl_sweep *s, size_t i, size_t passed, struct wl_arena 
     return 0;
 }
 
-static bool is_stop_requested(const struct wl_sweep *s)
-{
-    bool from_terminal;
-    const int sig = s->opts->signals ? wl_signals_next(s->opts->signals, &from_terminal) : 0;
-    return sig && sig != SIGUSR1 && sig != SIGUSR2; /* those warn a command of its time limit: none runs */
-}
-
 static int run_all(struct wl_sweep *s, struct wl_err *e)
 {
-    size_t passed = 0;
-    for (size_t i = 0; i < s->grid.n_runs; i++) {
-        if (!s->to_do[i]) continue;
-        if (is_stop_requested(s)) return wl_fail(e, WL_EINTR, "stopped by the user");
+    size_t i = s->grid.n_runs - 1; /* the first one follows it */
+    int rc;
+    while ((rc = wl_sweep_next(s, &i, e)) == 0 && i < s->grid.n_runs) {
         struct wl_arena *a = wl_arena_new(s->a);
-        int rc = run_one(s, i, passed++, a, e);
+        rc = wl_sweep_check_failures(s, e);
+        if (rc == 0) rc = run_one(s, i, a, e);
         wl_arena_free(a);
         if (rc < 0) return rc;
     }
-    return 0;
+    return rc;
 }
 
 /* A job knows its trial by the hash of its settings: what it was submitted with may have had other trials besides. */

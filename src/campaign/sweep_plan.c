@@ -209,16 +209,18 @@ const char *wl_sweep_run_folder(const struct wl_sweep *s, int64_t run)
     return wl_strf(s->a, "runs/%lld", (long long)run);
 }
 
-void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *folder, const char *error, const char *log_tail)
+void wl_sweep_add_failed(struct wl_sweep *s, size_t i, const char *log, const char *error, const char *log_tail)
 {
-    if (!folder) folder = wl_sweep_run_folder(s, s->run_ids[i]);
+    const bool as_job = s->launcher->batch && !s->opts->only; /* which may have ended before there was a log */
+    if (!log && !as_job) log = wl_strf(s->a, "%s/log", wl_sweep_run_folder(s, s->run_ids[i]));
     struct wl_failed_run *f = &s->out->failed[s->out->n_failed++];
     *f = (struct wl_failed_run) { .run = s->run_ids[i],
                                   .repeat = s->grid.runs[i].repeat,
                                   .trial = s->grid.trials[s->grid.runs[i].trial].label,
                                   .error = wl_strdup(s->a, error ? error : "failed"),
                                   .last_line = log_tail ? wl_str_last_line(s->a, log_tail) : NULL,
-                                  .log = wl_strf(s->a, "%s/%s/log", s->folder, folder) };
+                                  .log = log ? wl_path_join(s->a, s->folder, log) : NULL };
+    f->cause = wl_sweep_cause(f->error, f->last_line, s->a);
 }
 
 static const struct wl_run_row *row_of(const struct wl_run_rows *rows, int64_t run)
@@ -228,16 +230,46 @@ static const struct wl_run_row *row_of(const struct wl_run_rows *rows, int64_t r
     return NULL;
 }
 
-/* Which planned runs are done, failed or still to do. */
-static int classify_runs(struct wl_sweep *s, struct wl_err *e)
+static const struct wl_run_row *newest_of(const struct wl_run_rows *rows, int64_t trial, int64_t repeat)
 {
-    struct wl_run_filter filter = { .campaign = s->out->campaign };
-    struct wl_run_rows rows;
-    int rc = wl_store_runs(s->store, &filter, &rows, s->a, e);
-    for (size_t i = 0; i < s->grid.n_runs && rc == 0; i++) {
-        const struct wl_run_row *row = row_of(&rows, s->run_ids[i]);
+    const struct wl_run_row *newest = NULL;
+    for (size_t i = 0; i < rows->n; i++) {
+        const struct wl_run_row *r = &rows->v[i];
+        if (r->trial == trial && r->repeat == repeat && (!newest || r->attempt > newest->attempt)) newest = r;
+    }
+    return newest;
+}
+
+/* What the store has of the campaign. */
+struct rows {
+    struct wl_run_rows runs;
+    struct wl_submission_rows jobs;
+};
+
+/* The log of the command or, if that never began, what its newest job printed; NULL: there is neither. */
+static const char *log_of(const struct wl_sweep *s, const struct wl_run_row *run, const struct wl_submission_rows *jobs)
+{
+    if (run->folder) return wl_strf(s->a, "%s/log", run->folder);
+    const char *found = NULL;
+    struct wl_arena *a = wl_arena_new(s->a);
+    for (size_t i = jobs->n; i-- > 0 && !found;)
+        if (jobs->v[i].run == run->id) found = wl_batch_output_find(s->folder, &jobs->v[i], NULL, a);
+    if (found) found = wl_strdup(s->a, found);
+    wl_arena_free(a);
+    return found;
+}
+
+/* Which planned runs are done, failed or still to do. */
+static void classify_runs(struct wl_sweep *s, const struct rows *rows)
+{
+    s->n_to_do = s->passed;
+    s->out->done = s->out->n_failed = s->failures_seen = 0;
+    for (size_t t = 0; t < s->grid.n_trials; t++) s->took_s[t] = s->took_n[t] = 0;
+    for (size_t i = 0; i < s->grid.n_runs; i++) {
+        const struct wl_run_row *row = row_of(&rows->runs, s->run_ids[i]);
         WL_CHECK(row);
         size_t trial = s->grid.runs[i].trial;
+        s->to_do[i] = false;
         if (row->status == WL_RUN_PLANNED) {
             s->to_do[i] = true;
             s->n_to_do++;
@@ -246,15 +278,38 @@ static int classify_runs(struct wl_sweep *s, struct wl_err *e)
             s->took_s[trial] += row->time_s;
             s->took_n[trial]++;
         } else if (row->status == WL_RUN_FAILED) {
-            wl_sweep_add_failed(s, i, row->folder, row->error, row->log_tail);
+            wl_sweep_add_failed(s, i, log_of(s, row, &rows->jobs), row->error, row->log_tail);
         }
     }
-    s->out->done_before = s->out->done;
-    return rc;
+}
+
+static int read_rows(struct wl_sweep *s, struct rows *rows, struct wl_err *e)
+{
+    const struct wl_run_filter filter = { .campaign = s->out->campaign };
+    const int rc = wl_store_runs(s->store, &filter, &rows->runs, s->a, e);
+    return rc ? rc : wl_store_submissions(s->store, s->out->campaign, &rows->jobs, s->a, e);
 }
 
 int wl_sweep_plan(struct wl_sweep *s, struct wl_err *e)
 {
+    struct rows rows;
     int rc = write_plan(s, e);
-    return rc ? rc : classify_runs(s, e);
+    if (rc == 0) rc = read_rows(s, &rows, e);
+    if (rc < 0) return rc;
+    classify_runs(s, &rows);
+    s->out->done_before = s->out->done;
+    return 0;
+}
+
+int wl_sweep_reread(struct wl_sweep *s, struct wl_err *e)
+{
+    struct rows rows;
+    int rc = read_rows(s, &rows, e);
+    for (size_t i = 0; rc == 0 && i < s->grid.n_runs; i++) {
+        const struct wl_planned_run *p = &s->grid.runs[i];
+        s->run_ids[i] =
+            newest_of(&rows.runs, s->trial_ids[p->trial], p->repeat)->id; /* it was planned, and no attempt is lost */
+    }
+    if (rc == 0) classify_runs(s, &rows);
+    return rc;
 }

@@ -4,6 +4,7 @@
 
 #include "base/base.h"
 #include "job/command_name.h"
+#include "job/out_of_memory.h"
 
 #include <poll.h>
 #include <sys/types.h>

@@ -61,6 +61,28 @@ def a_campaign_through_a_site(bench):
     contains(bench.run("sweep", ini, "--quiet").stdout, "6 of 6 runs")
 
 
+def jobs_that_all_fail_alike_are_not_submitted_for_ever(bench):
+    """Those in the queue are left there."""
+    ini = experiment(bench, "alike", "toy epochs=1 ms=5 workers={workers}", "workers = 1,2,3,4,5,6", 1, "max_in_queue = 3\nwattlaw = /proc/nowhere/wattlaw")
+    r = bench.run("sweep", ini, "--quiet", status=1)
+    contains(r.stderr, "campaign alike is stopped", "3 failed alike", "/proc/nowhere/wattlaw", ".out)", "--retry-failed")
+    count = lambda: bench.rows("alike/wattlaw.db", "SELECT count(*) FROM submission")[0][0]
+    check(count() == 3, count())
+    bench.run("sweep", ini, "--quiet", "--detach", status=1)
+    check(count() == 3, "nothing more is submitted:", count())
+    contains(bench.run("sweep", ini, "--quiet", "--retry-failed", "--set", "launch.wattlaw=" + os.path.abspath(sys.argv[1])).stdout, "6 of 6 runs")
+
+
+def no_more_nodes_than_allowed(bench):
+    ini = experiment(bench, "wide", "toy epochs=1 ms=20", repeats=4, launch="max_nodes = 2")
+    bench.write("site/slow", "")
+    for _ in range(2):
+        r = json.loads(bench.run("sweep", ini, "--detach", "--quiet", "--json").stdout)
+        check((r["in_queue"], r["not_submitted"]) == (2, 2), r)
+    os.remove(bench.path("site/slow"))
+    contains(bench.run("sweep", ini, "--quiet").stdout, "4 of 4 runs")
+
+
 def ends_that_are_not_the_runs_own(bench):
     """A time limit doubles; a lost job is repeated; both end after so many retries."""
     ini = experiment(bench, "ends", f"sh -c 'test -e {bench.path('go')} || sleep 600'", launch="time_limit = 10m\nretries = 2")
@@ -133,8 +155,14 @@ def a_job_that_vanishes(bench):
     bench.write("vanished.ini", text)
     bench.run("sweep", ini, "--detach", "--quiet")
     forget_job(bench, "done")
+    for missed in (1, 2):  # a controller that has just begun may list nothing yet
+        r = bench.run("sweep", ini, "--detach", "--quiet", "--json")
+        check(json.loads(r.stdout)["in_queue"] == 1, r.stdout)
+        row = bench.rows("vanished/wattlaw.db", "SELECT state <> 'ended', outcome, why FROM submission")
+        check(row == [(1, None, "the batch system does not list it")], row)
+    with sqlite3.connect(bench.path("vanished", "wattlaw.db")) as db:
+        db.execute("UPDATE submission SET ended_wall_ns = ended_wall_ns - 30000000000")
     r = bench.run("sweep", ini, "--detach", "--quiet", "--json")
-    check(json.loads(r.stdout)["in_queue"] == 1, r.stdout)
     row = bench.rows("vanished/wattlaw.db", "SELECT state, outcome FROM submission")
     check(row == [("ended", "unknown")], row)
 
@@ -146,7 +174,7 @@ def a_cancelled_job_that_is_forgotten(bench):
     bench.wait_until("it runs", marks(bench, "gone"))
     bench.run("sweep", ini, "--detach", "--quiet")
     contains(bench.run("status", "gone").stdout, "1 running in jobs")
-    contains(bench.run("cancel", "gone", status=2).stderr, "gone: expected the experiment file of the sweep, not its store")
+    contains(bench.run("cancel", "gone", status=2).stderr, "gone: expected the numbers of the runs to cancel")
     with sqlite3.connect(bench.path("gone", "wattlaw.db")) as db:  # what a store says is not run
         db.execute("INSERT INTO experiment(campaign, created_wall_ns, version, text) SELECT campaign, created_wall_ns + 1, version, "
                    "replace(text, 'cancel_command = ', 'cancel_command = touch pwned; ') FROM experiment")
@@ -157,6 +185,27 @@ def a_cancelled_job_that_is_forgotten(bench):
     contains(bench.run("sweep", ini, "--quiet", status=1).stdout, "was cancelled")
     check(states(bench, "gone") == [("failed", 1)], states(bench, "gone"))
     contains(bench.run("logs", "gone", "1").stdout, "==> the job", "interrupted")
+
+
+def what_people_ask_the_sweep_for(bench):
+    """A paused campaign submits nothing; the sweep cancels a job for who cannot reach the batch system; a retry is submitted."""
+    ini = experiment(bench, "asked", f"sh -c 'until [ -e {bench.path('go')} ]; do sleep .02; done; exec toy epochs=1 ms=20 workers={{workers}}'", "workers = 1,2", launch="max_in_queue = 1")
+    asked = lambda: bench.rows("asked/wattlaw.db", "SELECT action, acted_wall_ns IS NOT NULL, outcome FROM control ORDER BY id")  # noqa: E731
+    sweep = bench.start("sweep", ini, "--quiet")
+    bench.wait_until("a job runs", marks(bench, "asked"))
+    bench.run("pause", "asked")
+    bench.wait_until("the sweep knows", lambda: asked() == [("pause", 1, None)])
+    (run,), = bench.rows("asked/wattlaw.db", "SELECT run FROM submission")
+    contains(bench.run("cancel", "asked", str(run)).stdout, f"the sweep cancels the job of run {run}")
+    bench.wait_until("the run is closed", lambda: asked()[1:] == [("cancel", 1, "failed")])
+    contains(bench.run("retry", "asked").stdout, "once the campaign is resumed")
+    time.sleep(0.5)  # some rounds
+    check(bench.rows("asked/wattlaw.db", "SELECT count(*) FROM submission") == [(1,)], "a job was submitted while paused")
+    bench.write("go", "")
+    bench.run("resume", "asked")
+    out, err = sweep.communicate(timeout=PATIENCE_S)
+    check(sweep.returncode == 0 and "2 of 2 runs" in out, out, err)
+    check(sorted(states(bench, "asked")) == [("done", 1), ("done", 2), ("failed", 1)], states(bench, "asked"))
 
 
 def what_cannot_be_salvaged_is_in_nobodys_way(bench):
@@ -184,6 +233,33 @@ def what_cannot_be_salvaged_is_in_nobodys_way(bench):
     contains(bench.run("sweep", ini, "--quiet").stdout, "1 of 1 runs")
 
 
+def by_hand(bench, script, job):
+    """The script of a run as another job of the batch system, or as the same one that it has started again."""
+    return subprocess.Popen(["bash", script], env={**bench.env, "SITE_JOB": job}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                            start_new_session=True)
+
+
+def a_late_measurement_is_of_its_own_attempt(bench):
+    """Two more jobs of a run are killed after its attempt was closed: the next attempt, which waits to be submitted, is not theirs."""
+    ini = experiment(bench, "older", "sleep 600")
+    bench.run("sweep", ini, "--detach", "--quiet")
+    bench.wait_until("it runs", marks(bench, "older"))
+    script = glob.glob(bench.path("older", "jobs", "*.sh"))[0]
+    others = [by_hand(bench, script, job) for job in ("1.site", "hand")]
+    bench.wait_until("all run", marks(bench, "older", 3))
+    site(bench, "end", "1.site", "lost")
+    bench.wait_until("its shard", lambda: len(glob.glob(bench.path("older", "shards", "*.interrupted.*"))) == 1)
+    refused = ["sweep", ini, "--detach", "--quiet", "--set", "launch.submit_command=false"]
+    contains(bench.run(*refused, status=1).stderr, "was refused")
+    check(states(bench, "older") == [("interrupted", 1), ("planned", 2)], states(bench, "older"))
+    for p in others:
+        os.killpg(p.pid, signal.SIGTERM)
+        p.wait(PATIENCE_S)
+    err = bench.run(*refused, status=1).stderr
+    contains(err, "job 1_site was submitted for run 1, attempt 1, which has ended", "it is of an attempt that was given up since")
+    check(states(bench, "older") == [("interrupted", 1), ("planned", 2)], states(bench, "older"))
+
+
 def what_a_launcher_needs(bench):
     ini = experiment(bench, "keys", "toy")
     r = bench.run("sweep", ini, "--set", "launch.launcher=slrm", "--dry-run", status=1)
@@ -199,6 +275,7 @@ def what_a_launcher_needs(bench):
                        "launch.command=toy {workers}", "--dry-run", status=1).stderr, "put {measure} after its launcher")
     for value, said in (("array=yes", "only launcher = slurm has job arrays"), ("signal_before=2m", "only launcher = slurm sends such a signal"),
                         ("array=some", "array = 'some': expected yes, no or a number of tasks from 2 on"),
+                        ("partition=gpu\ntouch pwned", "[launch] partition = 'gpu\\ntouch pwned': expected one line"),
                         ("time_margin=0.5", "time_margin = 0.5: expected 0 or at least 1")):
         contains(bench.run("sweep", ini, "--set", f"launch.{value}", "--dry-run", status=1).stderr, said)
     contains(bench.run("sweep", ini, "--stop-at", "1h", status=2).stderr, "--stop-at: not with launcher = command")
@@ -208,6 +285,6 @@ def what_a_launcher_needs(bench):
     contains(bench.run("logs", "bad", "9", status=1).stderr, "no run 9")
 
 
-main([a_campaign_through_a_site, ends_that_are_not_the_runs_own, a_command_that_was_warned_has_not_ended_its_work, a_batch_system_that_does_not_answer, a_job_that_vanishes, a_cancelled_job_that_is_forgotten,
-      what_cannot_be_salvaged_is_in_nobodys_way,
+main([a_campaign_through_a_site, jobs_that_all_fail_alike_are_not_submitted_for_ever, no_more_nodes_than_allowed, ends_that_are_not_the_runs_own, a_command_that_was_warned_has_not_ended_its_work, a_batch_system_that_does_not_answer, a_job_that_vanishes, a_cancelled_job_that_is_forgotten, what_people_ask_the_sweep_for,
+      what_cannot_be_salvaged_is_in_nobodys_way, a_late_measurement_is_of_its_own_attempt,
       what_a_launcher_needs])

@@ -1,10 +1,11 @@
 """A batch system of a site, as small as one can be: site.py FOLDER submit SCRIPT OUTPUT NAME | states ID... | cancel ID...
 
-Each job is a process of its own; FOLDER/ID has its state, FOLDER/ID.name its name. FOLDER/down: it does not answer."""
+Each job is a process of its own; FOLDER/ID has its state, FOLDER/ID.name its name. FOLDER/down: it does not answer; FOLDER/slow: no job begins."""
 import os
 import signal
 import subprocess
 import sys
+import time
 
 
 def put(path, text):
@@ -33,6 +34,8 @@ def submit(script, output, name):
     sys.stdout.flush()
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
     os.dup2(1, 2)
+    while os.path.exists(f"{folder}/slow"):
+        time.sleep(.02)
     with open(output.replace("%j", job.replace(".", "_")), "ab") as log:
         child = subprocess.Popen(["bash", script], env={**os.environ, "SITE_JOB": job}, stdout=log, stderr=log, start_new_session=True)
     put(f"{folder}/{job}.pid", str(child.pid))

@@ -4,6 +4,7 @@ import contextlib
 import glob
 import re
 import sqlite3
+import time
 
 from harness import *
 from toy_campaign import BASIC, states
@@ -110,6 +111,20 @@ def ctrl_c_stops_the_job_and_the_next_call_resumes(bench):
     check(bench.rows("toy/wattlaw.db", "SELECT count(DISTINCT run) FROM observations") == [(4,)])
 
 
+def a_signal_to_all_may_end_the_command_first(bench):
+    """As of a batch system, whose signal reaches the sweep a moment after the command: the run has not failed."""
+    bench.write("a.ini", BASIC)
+    p = bench.start("sweep", "a.ini", "--set", "campaign.repeats=1", "--set",
+                    "launch.command=toy epochs=2 ms=20 wait=go workers={workers} fail_if={local_batch}:n")
+    toys = lambda: [pid for pid, c in bench.processes() if c.startswith("toy")]
+    bench.wait_until("a toy runs", toys)
+    os.kill(int(toys()[0]), signal.SIGTERM)
+    time.sleep(.05)
+    p.send_signal(signal.SIGTERM)
+    _, err = p.communicate(timeout=PATIENCE_S)
+    check(p.returncode == 130 and states(bench).get("interrupted") == 1 and "failed" not in states(bench), p.returncode, states(bench), err)
+
+
 def nohup_is_respected(bench):
     bench.write("a.ini", BASIC)
     p = bench.start("sweep", "a.ini", preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
@@ -149,6 +164,31 @@ def a_failed_run_is_reported_and_does_not_stop_the_others(bench):
     check(len(result["failed"]) == 4 and result["done"] == 4 and states(bench) == {"done": 4, "failed": 4}, result)
     bench.run(*fails, "--retry-failed", status=1)
     check(states(bench) == {"done": 4, "failed": 8}, states(bench))
+
+
+def a_campaign_in_which_nothing_works_stops(bench):
+    """Not because of one setting, nor of what ran out of memory, nor of failures of several kinds."""
+    def sweep(name, shell, *options, status=1, repeats=2):
+        axes = ["--axis", "workers=1,2,3", "--axis", "batch=1,2", "--set", f"campaign.name={name}", "--set", f"campaign.repeats={repeats}",
+                "--set", "launch.oversubscribe=yes", "--set", "measure.sensors=null"]
+        r = bench.run("sweep", *axes, *options, "--", "sh", "-c", shell, "{workers}", "{batch}", status=status)
+        return r, bench.rows(f"{name}/wattlaw.db", "SELECT sum(status = 'failed'), sum(status = 'planned') FROM run")[0]
+
+    gone = "echo \"/opt/$$/x: line $0: toy: not found\"; exit 127"
+    r, n = sweep("gone", gone)
+    check(n == (3, 9) or n == (4, 8), "as soon as they have no value in common:", n)
+    contains(r.stderr, "campaign gone is stopped: no run has succeeded, and", "failed alike: exit status 127: /opt/", "toy: not found", "/log)",
+             "--retry-failed", "launch.stop_after_failures=0")
+    check(sweep("gone", gone)[1] == n, "again: nothing is run")
+    mended = f"test -e {bench.path('there')} && exit 0; {gone}"
+    sweep("mended", mended)
+    bench.write("there", "")
+    contains(sweep("mended", mended, "--retry-failed", status=0)[0].stdout, "12 of 12 runs")
+    for name, shell, options in (("all", gone, ["--set", "launch.stop_after_failures=0"]),
+                                 ("memory", "echo CUDA out of memory; exit 1", []),
+                                 ("kinds", "echo failed; exit $((3 * $0 + $1))", [])):
+        check(sweep(name, shell, *options, repeats=1)[1] == (6, 0), name)
+    check(sweep("one", "exit $((2 - $1))", "--set", "campaign.order=sequential", repeats=1)[1] == (3, 0), "batch 1 fails, 2 does not")
 
 
 def a_run_that_takes_too_long_fails(bench):
@@ -456,6 +496,36 @@ def the_null_launcher_starts_nothing(bench):
     check(bench.rows("toy/wattlaw.db", "SELECT count(*) FROM observations") == [(0,)])
 
 
+RANKS = """import os, random, sys
+dice = random.Random(int(sys.argv[1]))
+with open(os.environ["WATTLAW_MARKS"], "a") as marks:
+    now = int(float(open("/proc/uptime").read().split()[0]) * 1e9)
+    for rank in range(4):
+        marks.write(f"{now} {rank} start workload=w workers=4 host=n{rank // 2} pid=1\\n")
+    for epoch in (1, 2, 3):
+        marks.write(f"{now} 0 epoch-begin epoch={epoch}\\n")
+        for rank in range(4):  # the first epoch is a warm-up, in which another one is slow
+            s = dice.gauss(10, .05) * (1.2 if rank == 2 and epoch > 1 else 9 if rank == 1 and epoch == 1 else 1)
+            marks.write(f"{now} {rank} phase name=compute time_s={s} epoch={epoch}\\n")
+        marks.write(f"{now + 10**7} 0 epoch-end epoch={epoch}\\n")
+"""
+
+
+def ranks_say_how_long_they_compute(bench):
+    bench.write("ranks.py", RANKS)
+    bench.run("sweep", "--axis", "workers=4", "--set", "campaign.repeats=4", "--set", "campaign.name=ranks", "--set", "launch.oversubscribe=yes", "--set",
+              "measure.sensors=proc,cpu_model", "--", sys.executable, "ranks.py", "{repeat}", "{workers}")
+    found = json.loads(bench.run("compare", "ranks", "--factor", "rank", "--json").stdout)
+    table = next(q for q in found["quantities"] if q["quantity"] == "compute_within_run")
+    check(found["runs"] == 4 and table["n_blocks"] == 4 and table["blocks"] == "runs", table)
+    check([u["rank"] for u in table["units"] if u["p_holm"] < .05] == ["rank 2"], table)
+    slow = next(u for u in table["units"] if u["rank"] == "rank 2")
+    check(slow["ci95"][0] < 20 < slow["ci95"][1] and 15 < slow["percent"] < 25, slow)
+    contains(bench.run("compare", "ranks", "--factor", "rank").stdout, "rank: 4 of them in 4 runs", "rank 2 computes", "longer than the other ranks in the same run")
+    bench.run("sweep", "--axis", "workers=1", "--set", "campaign.name=silent", "--set", "campaign.repeats=1", "--", "true", "{workers}")
+    contains(bench.run("compare", "silent", "--factor", "rank", status=1).stderr, "no rank said how long it computed", "phase name=compute")
+
+
 def a_grid_of_a_command_needs_no_file(bench):
     bench.write("train.sh", "for e in 1 2; do echo \"epoch $e\"; done\necho \"got $1 [$2]\"\n")
     axes = ["--axis", "workers=1,2", "--axis", "lr=it's 1,0.2", "--epoch-regex", "epoch ([0-9]+)"]
@@ -489,10 +559,10 @@ def a_grid_of_a_command_needs_no_file(bench):
         check(r.returncode in (1, 2) and why in r.stderr, options, r)
 
 
-main([a_dry_run_shows_and_does_nothing, a_grid_of_a_command_needs_no_file, a_grid_becomes_observations, more_repeats_and_values_add_what_is_missing,
+main([a_dry_run_shows_and_does_nothing, a_grid_of_a_command_needs_no_file, ranks_say_how_long_they_compute, a_grid_becomes_observations, more_repeats_and_values_add_what_is_missing,
       another_command_needs_another_campaign, a_sweep_with_a_value_that_no_file_can_hold_resumes,
-      ctrl_c_stops_the_job_and_the_next_call_resumes, nohup_is_respected, a_second_ctrl_c_does_not_wait,
-      a_failed_run_is_reported_and_does_not_stop_the_others, a_run_that_takes_too_long_fails, invalid_marks_do_no_harm,
+      ctrl_c_stops_the_job_and_the_next_call_resumes, a_signal_to_all_may_end_the_command_first, nohup_is_respected, a_second_ctrl_c_does_not_wait,
+      a_failed_run_is_reported_and_does_not_stop_the_others, a_campaign_in_which_nothing_works_stops, a_run_that_takes_too_long_fails, invalid_marks_do_no_harm,
       numbers_that_no_store_holds_end_no_sweep, a_run_whose_numbers_cannot_be_stored_fails_and_the_sweep_goes_on,
       epochs_come_from_the_log, what_is_missing_is_reported_before_anything_starts, a_campaign_of_skipped_trials_fails,
       data_are_prepared_once_and_whole, user_axes_and_weak_scaling_reach_the_command,

@@ -1,101 +1,19 @@
 """Campaigns whose runs are jobs of a real Slurm of eight nodes: campaign.py WATTLAW TOY FAKE_NVML_LIBRARY [long|TEST...]
 
 Skipped where Slurm is not installed, or its nodes cannot have namespaces of their own (not root)."""
-import concurrent.futures
-import contextlib
 import glob
 import os
 import random
 import re
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-import traceback
 
+import harness
 import slurm_rig
-
-SKIP = 77
-PATIENCE_S = 150
-wattlaw, toy, fake = map(os.path.abspath, sys.argv[1:4])
-
-
-class Campaign:
-    """An experiment in a folder of its own, and its store."""
-
-    def __init__(self, rig, name, command, sweep="workers = 1", repeats=1, launch="", launcher="slurm"):
-        self.rig, self.folder, self.env = rig, rig.path(name), rig.env
-        os.mkdir(self.folder)
-        self.ini = self.path("exp.ini")
-        with open(self.ini, "w", encoding="ascii") as f:
-            f.write(f"[campaign]\nname = {name}\nrepeats = {repeats}\nstore = store\n[sweep]\nworkload = toy\n{sweep}\n"
-                    f"[measure]\nsensors = nvml\nnvml_library = {fake}\n"
-                    f"[launch]\nlauncher = {launcher}\ngrace = 1s\npoll = 500ms\noversubscribe = yes\n{launch}\ncommand = {command}\n")
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def start(self, *args):
-        return subprocess.Popen([wattlaw, *args], cwd=self.folder, env=self.env, text=True, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
-
-    def run(self, *args, status=0):
-        with self.start(*args) as p:
-            out, err = p.communicate(timeout=PATIENCE_S)
-        check(status is None or p.returncode == status, f"{args}: status {p.returncode}, not {status}\n{out}\n{err}")
-        return out + err
-
-    def sweep(self, *args, status=0):
-        return self.run("sweep", self.ini, "--quiet", *args, status=status)
-
-    def rows(self, sql):
-        """None: there is no store yet."""
-        if not os.path.exists(self.path("store/wattlaw.db")):
-            return None
-        with contextlib.closing(sqlite3.connect(self.path("store/wattlaw.db"), timeout=20)) as db:
-            if not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'submission'").fetchall():
-                return None
-            return db.execute(sql).fetchall()
-
-    def names(self, pattern):
-        return sorted(glob.glob(self.path("store", pattern)))
-
-    def until(self, condition, what):
-        end = time.monotonic() + PATIENCE_S
-        while not condition():
-            if time.monotonic() > end:
-                raise AssertionError(f"{what}: {self.rig.ask('squeue', '-t', 'all')} {self.names('*/*')}")
-            time.sleep(0.05)
-
-
-def check(condition, *what):
-    if not condition:
-        raise AssertionError(" ".join(map(str, what)))
-
-
-def contains(text, *parts):
-    for part in parts:
-        check(part in text, f"'{part}' is not in:\n{text}")
-
-
-def first_attempt_waits(rig, name):
-    """A command that ends at once if the file `again` is there, and else says that it has begun, and waits."""
-    folder = rig.path(name)
-    return f"sh -c 'test -e {folder}/again && exit 0; touch {folder}/begun; sleep 600'"
-
-
-def until_it_waits(c):
-    c.until(lambda: os.path.exists(c.path("begun")), "it runs")
-    os.remove(c.path("begun"))
-
-
-def touched(c):
-    """How often the command of each run has ended: one line each."""
-    with contextlib.suppress(FileNotFoundError), open(c.path("ended"), encoding="ascii") as f:
-        return f.read().count("\n")
-    return 0
+from harness import PATIENCE_S, Campaign, check, contains, first_attempt_waits, touched, toy, until_it_waits, wattlaw
 
 
 def check_order(c):
@@ -145,7 +63,8 @@ def everything_once_though_all_are_killed(rig):
 
 
 def scripts_can_be_submitted_by_hand(rig):
-    c = Campaign(rig, "hand", f"{toy} epochs=1 ms=50 touch={rig.path('hand', 'ended')}", repeats=2)
+    c = Campaign(rig, "hand", f"sh -c 'test $FROM_SETUP$IN_CONTAINER = yesyes && exec {toy} epochs=1 ms=50 touch={rig.path('hand', 'ended')}'", repeats=2,
+                 launch="setup = export FROM_SETUP=yes\ncontainer = env IN_CONTAINER=yes")
     contains(c.sweep("--dry-run"), "scripts in")
     check(not os.path.exists(c.path("store/wattlaw.db")), "a dry run makes no store")
     scripts = c.names("jobs/*.sh")
@@ -181,10 +100,27 @@ def failures_are_facts(rig):
     check(c.rows("SELECT count(*), max(attempt) FROM run WHERE status = 'failed'") == [(2, 2)], "another attempt")
 
 
+def nothing_works(rig):
+    """A program that is missing on the nodes costs the jobs that are in the queue, not all; once it is there, the campaign goes on."""
+    program = rig.path("late-wattlaw")
+    c = Campaign(rig, "nothing", f"{toy} epochs=1 ms=20 workers={{workers}}", "workers = 1,2\nbatch = 1,2,3", 2,
+                 f"env = BATCH={{batch}}\nwattlaw = {program}\nmax_in_queue = 3")
+    text = c.sweep(status=1)
+    contains(text, "campaign nothing is stopped: no run has succeeded, and", "failed alike", "late-wattlaw", ".out)", "--retry-failed")
+    before = c.rows("SELECT count(*) FROM submission")[0][0]
+    check(3 <= before <= 6, "of 12:", before)
+    contains(c.sweep("--detach", status=1), "is stopped", ".out)")
+    check(c.rows("SELECT count(*) FROM submission") == [(before,)], "nothing more is submitted")
+    os.symlink(wattlaw, program)
+    c.sweep("--retry-failed", status=None)  # those that were in the queue may have failed meanwhile
+    contains(c.sweep("--retry-failed"), "12 of 12 runs")
+
+
 def cancelled_stays_cancelled(rig):
     c = Campaign(rig, "cancelled", f"{toy} epochs=2 ms=60000 workers={{workers}}", "workers = 1,2")
     p = c.start("sweep", c.ini, "--quiet")
     c.until(lambda: sum(os.path.getsize(n) > 0 for n in c.names("runs/*/marks")) == 2, "both have marked that they run")
+    contains(c.run("logs", "store", "1"), "==> the command: ", "/log <==")
     contains(c.run("cancel", c.ini, "1"), "1 job cancelled")
     contains(c.run("cancel", c.ini, "7", status=1), "run 7 has no job in the queue")
     c.until(lambda: c.rows("SELECT count(*) FROM run WHERE status = 'failed'") == [(1,)], "one is closed")
@@ -257,11 +193,12 @@ def bad_shards_are_named_and_left(rig):
         f.write(open(c.path("store/shards", second), "rb").read()[:5000])
     with open(c.path("store/shards/notes.txt"), "w", encoding="ascii") as f:
         f.write("mine")
+    os.mkfifo(c.path("store/shards", re.sub(r"\.r1\.[^.]*\.", ".r1.997.", second)))  # nobody writes into it
     text = c.sweep()
     contains(text, "is done already", "truncated or damaged", "it is of campaign foreign, not of shards", "notes.txt: left where it is")
-    check(text.count("left where it is") == 4, text)
+    check(text.count("left where it is") == 5, text)
     check(c.rows("SELECT count(*) FROM run") == [(2,)] and c.rows("SELECT count(*) FROM sample") == before, "nothing was taken twice")
-    check(len(c.names("shards/*")) == 6, c.names("shards/*"))
+    check(len(c.names("shards/*")) == 7, c.names("shards/*"))
 
 
 def refusals_are_said(rig):
@@ -462,10 +399,11 @@ def hundreds_of_jobs(rig):
 
 def slurm_itself_sends_the_signal(rig):
     """Slurm looks twice a minute, and sends it up to a minute early."""
-    c = Campaign(rig, "itself", f"sh -c 'test -e {rig.path('itself', 'again')} && exit 0; exec {toy} epochs=6000 ms=100 trap=20'",
+    c = Campaign(rig, "itself", f"sh -c 'test -e {rig.path('itself', 'again')} && exit 0; touch {rig.path('itself', 'begun')}; "
+                                f"exec {toy} epochs=6000 ms=100 trap=20'",
                  launch="time_limit = 2m\nsignal_before = 30s")
     p = c.start("sweep", c.ini, "--quiet")
-    c.until(lambda: c.names("runs/*/marks"), "it runs")
+    until_it_waits(c)
     with open(c.path("again"), "w", encoding="ascii"):
         out, err = p.communicate(timeout=2 * PATIENCE_S)
     check(p.returncode == 0, out, err)
@@ -518,42 +456,36 @@ def a_preempted_task_is_attempted_again(_):
         contains(c.rows("SELECT error FROM run WHERE status = 'interrupted'")[0][0], "was lost: PREEMPTED")
 
 
+def a_killed_rig_leaves_nothing(_):
+    """Its daemons have sessions of their own, and slurmstepd is nobody's child."""
+    folder = slurm_rig.new_folder()
+    p = subprocess.Popen([sys.executable, slurm_rig.__file__, folder, "3"], text=True, stdout=subprocess.PIPE)
+    contains(p.stdout.readline(), "export SLURM_CONF=")
+    env = {**os.environ, "SLURM_CONF": f"{folder}/slurm.conf"}
+    subprocess.run(["sbatch", "-o", f"{folder}/out", "--wrap", f"exec -a {folder}/job sleep 600"], env=env, check=True, capture_output=True)
+
+    def running():
+        return subprocess.run(["pgrep", "-f", folder], text=True, capture_output=True, check=False).stdout.split()
+
+    harness.until(lambda: len(running()) >= 4, "munged, the daemons and the job", running)
+    p.kill()
+    p.wait()
+    harness.until(lambda: not running(), "all have ended", running)
+    slurm_rig.held.pop().close()
+    check(folder not in slurm_rig.new_folder() and not os.path.exists(folder), "the next rig removes its folder")
+
+
 # The longest first; each has a campaign of its own, and they share the eight nodes.
 TESTS = [a_node_that_fails_twice_is_excluded, everything_once_though_all_are_killed, a_killed_job_leaves_what_it_has, cancelled_stays_cancelled,
-         refusals_are_said, scripts_can_be_submitted_by_hand, failures_are_facts, detached, bad_shards_are_named_and_left,
+         refusals_are_said, scripts_can_be_submitted_by_hand, failures_are_facts, nothing_works, detached, bad_shards_are_named_and_left,
          two_nodes_are_one_run, a_full_disk_on_a_node, arrays_are_independent_tasks, a_limit_on_submitted_jobs_is_waited_for,
-         a_task_is_cancelled_while_it_waits, a_signal_before_the_limit, limits_are_predicted, large_arrays_are_split]
+         a_task_is_cancelled_while_it_waits, a_signal_before_the_limit, limits_are_predicted, large_arrays_are_split,
+         a_killed_rig_leaves_nothing]
 
 
 LONG = [a_reached_time_limit_is_doubled, slurm_itself_sends_the_signal, hundreds_of_jobs, a_requeued_task, a_full_queue_is_waited_for,
         a_preempted_task_is_attempted_again]
 
 
-def attempt(test, rig):
-    begin = time.monotonic()
-    try:
-        test(rig)
-        print(f"ok   {test.__name__} ({time.monotonic() - begin:.1f} s)", flush=True)
-        return True
-    except Exception:
-        print(f"FAIL {test.__name__}\n{traceback.format_exc()}", flush=True)
-        return False
-
-
-def main():
-    why = slurm_rig.why_not()
-    if why:
-        print("SKIP:", why)
-        return SKIP
-    names = sys.argv[4:]
-    tests = LONG if names == ["long"] else [t for t in TESTS + LONG if t.__name__ in names] if names else TESTS
-    rig = slurm_rig.started(8)
-    try:
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            return 0 if all(list(pool.map(lambda t: attempt(t, rig), tests))) else 1
-    finally:
-        rig.stop()
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(lambda: slurm_rig.started(8), TESTS, LONG))

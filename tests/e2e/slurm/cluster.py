@@ -1,8 +1,7 @@
-"""Campaigns on a Slurm with accounting: accounting.py WATTLAW TOY FAKE_NVML_LIBRARY CLOCK_AHEAD_LIBRARY [TEST...]
+"""Campaigns on a Slurm with accounting: cluster.py WATTLAW TOY FAKE_NVML_LIBRARY CLOCK_AHEAD_LIBRARY [TEST...]
 
 Of a Slurm with accounting. Skipped where Slurm, slurmdbd or MariaDB is not installed, or its nodes cannot have namespaces of their own (not root)."""
 import collections
-import concurrent.futures
 import contextlib
 import copy
 import glob
@@ -14,8 +13,9 @@ import subprocess
 import sys
 import time
 
+import harness
 import slurm_accounting
-from campaign import PATIENCE_S, SKIP, Campaign, attempt, check, contains, fake, first_attempt_waits, toy, until_it_waits, wattlaw
+from harness import PATIENCE_S, Campaign, check, contains, fake, first_attempt_waits, toy, until_it_waits, wattlaw
 
 clock_ahead = os.path.abspath(sys.argv[4])
 COUNTED = ("sbatch", "squeue", "sacct", "scontrol", "scancel")
@@ -68,6 +68,18 @@ def an_account_that_is_not_known(rig):
         f.write(text.replace("account = nobody", "account = lab"))
     contains(c.sweep(), "1 of 1 runs")
     check(c.rows("SELECT slurm_account FROM run") == [("lab",)], c.rows("SELECT * FROM run"))
+
+
+def a_limit_of_the_site_on_submitted_jobs(rig):
+    """Of an account that may have two jobs in the queue: the others are submitted as these end, with no call in vain between."""
+    rig.ask("sacctmgr", "-i", "add", "account", "small")
+    rig.ask("sacctmgr", "-i", "add", "user", "root", "account=small", "maxsubmitjobs=2")
+    counted, path = with_counted_calls(rig, "small")
+    c = Campaign(counted, "small", f"{toy} epochs=1 ms=300", repeats=6, launch="account = small\npartition = main")
+    text = c.sweep()
+    contains(text, "6 of 6 runs", "waiting for room in the queue", "AssocMaxSubmitJobLimit")
+    check(c.rows("SELECT count(*), count(DISTINCT repeat) FROM run WHERE slurm_account = 'small'") == [(6, 6)], c.rows("SELECT * FROM run"))
+    check(calls_of(path)["sbatch"] <= 13, calls_of(path))
 
 
 def stores_of(c, node):
@@ -185,8 +197,8 @@ def calls_of(path):
 
 
 def few_calls_of_the_controller(rig):
-    """Of a job: one sbatch, and what wattlaw asks in it, squeue twice. Of a sweep: what the site allows, and one question for all jobs, less
-    and less often while nothing changes."""
+    """Of a job: one sbatch, and what wattlaw asks in it, squeue twice. Of a sweep: what the site allows, which its jobs read too, and one
+    question for all jobs, less and less often while nothing changes."""
     jobs = 10
     counted, path = with_counted_calls(rig, "calls")
     begun = rig.path("calls-begun")
@@ -207,7 +219,7 @@ def few_calls_of_the_controller(rig):
     calls = calls_of(path)
     print(f"     {jobs} jobs: {dict(calls)}; {sum(calls.values()) / jobs:.1f} calls a job", flush=True)
     check(waiting <= 6, f"{waiting} questions in 5 s, though nothing has changed")
-    check(calls["sbatch"] == jobs and calls["scontrol"] <= jobs + 1 and calls["scancel"] == 0, calls)
+    check(calls["sbatch"] == jobs and calls["scontrol"] <= 2 and calls["scancel"] == 0, calls)
     check(calls["sacct"] <= calls["squeue"] and calls["squeue"] < (2 + 3) * jobs, calls)
 
 
@@ -232,24 +244,9 @@ def overhead(rig):
 
 
 BESIDE_OTHERS = [a_lost_node_comes_back, few_calls_of_the_controller, a_part_whose_wattlaw_was_killed, parts_of_a_cancelled_run, clocks_that_differ,
-                 an_account_that_is_not_known]
-
-
-def main():
-    why = slurm_accounting.why_not()
-    if why:
-        print("SKIP:", why)
-        return SKIP
-    rig = slurm_accounting.started(6)
-    try:
-        if sys.argv[5:]:
-            return 0 if all([attempt(globals()[name], rig) for name in sys.argv[5:]]) else 1
-        alone = [attempt(a_controller_that_has_forgotten, rig)]
-        with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            return 0 if all(alone + list(pool.map(lambda t: attempt(t, rig), BESIDE_OTHERS))) else 1
-    finally:
-        rig.stop()
+                 an_account_that_is_not_known, a_limit_of_the_site_on_submitted_jobs]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(lambda: slurm_accounting.started(6), BESIDE_OTHERS, [overhead], first=[a_controller_that_has_forgotten],
+                         why=slurm_accounting.why_not(), arguments=4, workers=3))

@@ -2,14 +2,14 @@
 
 wattlaw-train by srun and by mpirun, and the experiments for PyTorch: with stand-ins for it that check what it would find, and in the
 suite `long` with PyTorch itself, Debian's python3-torch. Skipped where Slurm is not installed, or its nodes cannot have namespaces of their own."""
-import concurrent.futures
 import os
 import shutil
 import subprocess
 import sys
 
+import harness
 import slurm_rig
-from campaign import PATIENCE_S, Campaign, SKIP, attempt, check, contains, fake, toy, wattlaw
+from harness import PATIENCE_S, Campaign, check, contains, fake, toy, wattlaw
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 train, source = map(os.path.abspath, sys.argv[4:6])
@@ -235,21 +235,11 @@ TESTS = [side_by_side, one_after_the_other, ends_in_an_allocation, trains_on_fou
 LONG = [trains_on_four_nodes_by_mpirun, torch_itself_by_srun, torch_itself_by_torchrun]
 
 
-def main():
-    why = slurm_rig.why_not()
-    if why:
-        print("SKIP:", why)
-        return SKIP
-    names = sys.argv[6:]
-    tests = LONG if names == ["long"] else [t for t in TESTS + LONG if t.__name__ in names] if names else TESTS
+def start():
     rig = slurm_rig.started(6)
-    try:
-        images(rig)
-        with concurrent.futures.ThreadPoolExecutor(3) as pool:
-            return 0 if all(list(pool.map(lambda t: attempt(t, rig), tests))) else 1
-    finally:
-        rig.stop()
+    images(rig)
+    return rig
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(harness.run(start, TESTS, LONG, arguments=5, workers=3))

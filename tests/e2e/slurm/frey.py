@@ -28,14 +28,18 @@ WORKLOADS = {"resnet50": 1200, "vgg16": 2000, "inception3": 1600, "bert": 2400, 
 WORKERS = (2, 4, 8, 16, 32, 64, 128, 256)
 CAPS_W = (250, 150, 200, 175)  # a V100-SXM2 takes 150 W or more
 GPUS_OF_A_NODE = 2
+# Experiments that are run one after another into one store: the most workers, and repeats. A run of 424 workers takes these cores as long
+# as forty of 8, so that only the smaller ones have many.
+FULL = ((424, 1), (128, 2), (32, 6))
 
-# One rank of a node loads its GPUs. Only the first of all writes marks.
+# One rank of a node loads its GPUs, once those of all nodes have met. Only the first of all writes marks.
 JOB = """#!/bin/sh
 # job.sh LOAD WORKLOAD WORKERS
 [ "$SLURM_LOCALID" = 0 ] || exit 0
 [ "$SLURM_PROCID" = 0 ] || unset WATTLAW_MARKS
 case $2 in %s esac
-exec "$1" workload=$2 workers=2 epochs=2 updates=5 step_ms=$((ms * 2 / $3)) overhead_ms=100 rate=0.1
+step=$SLURM_JOB_ID.${SLURM_RESTART_COUNT:-0}.$SLURM_STEP_ID
+exec "$1" barrier="$(dirname "$0")/met/$step" nodes=$SLURM_NNODES workload=$2 workers=2 epochs=2 updates=5 step_ms=$((ms * 2 / $3)) overhead_ms=100 rate=0.1
 """
 
 PROLOG = """#!/bin/sh
@@ -62,8 +66,12 @@ def options():
     p.add_argument("--requeued", type=int, default=2, help="jobs that an administrator requeues")
     p.add_argument("--seed", type=int, default=1)
     o = p.parse_args()
+    for program in o.programs:
+        if not os.path.exists(program):
+            p.error(f"{program}: no such file")
+    o.experiments = ((GPUS_OF_A_NODE * o.nodes, o.repeats),)
     if o.full:
-        vars(o).update(nodes=212, workloads=6, caps=4, repeats=4, logins=20, controllers=3, losses=5, cancelled=10, requeued=10)
+        vars(o).update(nodes=212, workloads=6, caps=4, experiments=FULL, logins=20, controllers=3, losses=5, cancelled=10, requeued=10)
     return o
 
 
@@ -77,23 +85,25 @@ class Campaign:
         self.rig, self.o = rig, o
         self.wattlaw, self.nvml, self.load = o.programs
         self.folder = rig.path("frey")
-        os.mkdir(self.folder)
+        os.makedirs(self.path("met"))
         self.workers = sorted({w for w in WORKERS if w < GPUS_OF_A_NODE * o.nodes} | {GPUS_OF_A_NODE * o.nodes})
+        self.repeats = {w: max(n for most, n in o.experiments if w <= most) for w in self.workers}
         self.workloads = dict(list(WORKLOADS.items())[:o.workloads])
-        self.jobs = o.workloads * len(self.workers) * o.caps * o.repeats
+        self.jobs = o.workloads * o.caps * sum(self.repeats.values())
         self.sweep = self.follower = None
         self.calls = collections.Counter()
-        self.write()
+        self.write(*o.experiments[0])
 
     def path(self, *names):
         return os.path.join(self.folder, *names)
 
-    def write(self):
+    def write(self, most_workers, repeats):
+        workers = [w for w in self.workers if w <= most_workers]
         with open(self.path("job.sh"), "w", encoding="ascii") as f:
             f.write(JOB % " ".join(f"{name}) ms={ms} ;;" for name, ms in WORKLOADS.items()))
         with open(self.path("exp.ini"), "w", encoding="ascii") as f:
-            f.write(f"[campaign]\nname = frey\nstore = store\nrepeats = {self.o.repeats}\n[sweep]\n"
-                    f"workload = {','.join(self.workloads)}\nworkers = {','.join(map(str, self.workers))}\n"
+            f.write(f"[campaign]\nname = frey\nstore = store\nrepeats = {repeats}\n[sweep]\n"
+                    f"workload = {','.join(self.workloads)}\nworkers = {','.join(map(str, workers))}\n"
                     f"power_cap_w = {','.join(map(str, CAPS_W[:self.o.caps]))}\n[measure]\nsensors = nvml\nnvml_library = {self.nvml}\n"
                     f"node_wait = 5m\n[launch]\nlauncher = slurm\npartition = all\nexclusive = yes\nworkers_per_node = {GPUS_OF_A_NODE}\n"
                     f"time_limit = 30m\nretries = 20\nmax_in_queue = 60\npoll = 1s\n"
@@ -121,10 +131,10 @@ class Campaign:
             return db.execute(sql).fetchall()
 
     def follow(self):
-        """Is started once there is a store, sees the whole campaign, and ends when no run is left."""
+        """Is started once there is a store, sees the whole experiment, and ends when no run is left."""
         if self.follower or not os.path.exists(self.path("store/wattlaw.db")):
             return
-        with open(self.path("followed"), "w", encoding="utf-8") as out:
+        with open(self.path("followed"), "a", encoding="utf-8") as out:
             self.follower = subprocess.Popen([self.wattlaw, "status", "store", "--follow", "--json"], cwd=self.folder, env=self.rig.env,
                                              stdin=subprocess.DEVNULL, stdout=out, stderr=out)
 
@@ -182,25 +192,32 @@ class Campaign:
         return True
 
     def everything(self):
-        """Runs the campaign; each event comes when its share of the runs is done."""
+        """Runs all experiments; each event comes when its share of the runs is done."""
         o, dice = self.o, random.Random(self.o.seed)
         events = ([self.kill_login] * o.logins + [self.restart_controller] * o.controllers + [self.lose_node] * o.losses +
                   [self.cancel] * o.cancelled + [self.requeue] * o.requeued)
         dice.shuffle(events)
-        happened, tried, at = collections.Counter(), 0, 0
-        self.start()
+        happened = collections.Counter()
+        for experiment in o.experiments:
+            self.write(*experiment)
+            self.follower = None
+            self.start()
+            for _ in range(20):
+                self.run_with(events, happened, dice)
+                if self.sweep.returncode == 0:
+                    break
+                self.start("--retry-failed")
+            check(self.follower.wait(PATIENCE_S) == 0, "status --follow")
+        check(sum(happened.values()) == len(events), "not everything happened before the end:", happened)
+        return happened
+
+    def run_with(self, events, happened, dice):
         while self.sweep.poll() is None:
             time.sleep(0.3)
             self.follow()
-            if at < len(events) and len(self.shards("done")) >= 0.6 * self.jobs * at / len(events):
-                event = events[at]
-                if event(dice) is not False:
-                    happened[event.__name__] += 1
-                    at += 1
-                else:
-                    tried += 1
-        check(at == len(events), "not everything happened before the end:", happened)
-        return happened
+            at = sum(happened.values())
+            if at < len(events) and len(self.shards("done")) >= 0.6 * self.jobs * at / len(events) and events[at](dice) is not False:
+                happened[events[at].__name__] += 1
 
     # ---- what has to be so at the end ----
 
@@ -212,12 +229,11 @@ class Campaign:
         check(not twice, "finished runs that were made twice:", twice)
         check(len(done) == self.jobs, len(done), "finished shards")
         capped = self.rows("SELECT count(*), sum(c.enforced = c.requested) FROM cap c JOIN run r ON r.id = c.run WHERE r.status = 'done'")
-        gpus = sum(self.workers) * self.o.workloads * self.o.caps * self.o.repeats
+        gpus = sum(w * n for w, n in self.repeats.items()) * self.o.workloads * self.o.caps
         check(capped == [(gpus, gpus)], "each GPU of each run was capped:", capped, gpus)
         check(self.rows("SELECT count(*) FROM observations WHERE energy_j > 0 AND simulated") == [(2 * self.jobs,)], "energies of all epochs")
 
     def check_followed(self):
-        check(self.follower.wait(PATIENCE_S) == 0, "status --follow")
         with open(self.path("followed"), encoding="utf-8") as f:
             seen = [json.loads(line)["campaigns"][0] for line in f]
         done = [o["runs"]["done"] for o in seen]
@@ -272,10 +288,6 @@ def campaign(rig, o):
     rig.ask("sdiag", "-r")
     begin = time.monotonic()
     happened = c.everything()
-    for _ in range(20):
-        if c.sweep.wait() == 0:
-            break
-        c.start("--retry-failed")
     seconds = time.monotonic() - begin
     c.note_calls()
     c.check_followed()
@@ -292,6 +304,7 @@ def main():
     if why:
         print("SKIP:", why)
         return SKIP
+    slurm_rig.alone()
     rig = slurm_rig.Rig(o.nodes, more="PartitionName=all Nodes=ALL State=UP\nSlurmdTimeout=60\nMessageTimeout=60\n")
     rig.write("task-prolog", PROLOG.encode(), 0o755)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))

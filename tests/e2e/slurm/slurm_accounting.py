@@ -3,12 +3,9 @@
 Jobs are forgotten by slurmctld after two seconds: what became of them is known to slurmdbd alone. Only the account `lab` may submit.
 Packages besides those of slurm_rig.py: slurmdbd, mariadb-server-core.
 """
-import contextlib
 import os
 import shutil
-import signal
 import subprocess
-import sys
 
 import slurm_rig
 
@@ -48,10 +45,10 @@ def why_not():
 
 
 class Rig(slurm_rig.Rig):
-    def __init__(self, nodes, folder=None):
+    def __init__(self, nodes, folder=None, more=""):
         port, self.database = slurm_rig.free_ports(2)
         folder = folder or slurm_rig.new_folder()
-        super().__init__(nodes, folder, CONF.format(folder=folder, port=port))
+        super().__init__(nodes, folder, CONF.format(folder=folder, port=port) + more)
         self.write("slurmdbd.conf", DBD_CONF.format(folder=folder, port=port, database=self.database).encode(), 0o600)
 
     def start_controller(self, *options):
@@ -61,8 +58,12 @@ class Rig(slurm_rig.Rig):
             self.start_dbd()
             self.ask("sacctmgr", "-i", "add", "cluster", "wattlaw")
             self.ask("sacctmgr", "-i", "add", "account", "lab")
-            self.ask("sacctmgr", "-i", "add", "user", "root", "account=lab", "defaultaccount=lab")
+            self.associate()
         super().start_controller(*options)
+
+    def associate(self):
+        """What the controller learns of users from the database when it starts."""
+        self.ask("sacctmgr", "-i", "add", "user", "root", "account=lab", "defaultaccount=lab")
 
     def start_database(self):
         """Made as mariadb-install-db does it, which is not in the package of the server alone; slurmdbd needs stored procedures."""
@@ -89,11 +90,4 @@ def started(nodes):
 
 
 if __name__ == "__main__":
-    reason = why_not()
-    if reason:
-        sys.exit(reason)
-    rig = Rig(int(sys.argv[2]), os.path.abspath(sys.argv[1])).start()
-    print(f"export SLURM_CONF={rig.path('slurm.conf')}; Ctrl-C ends it", flush=True)
-    with contextlib.suppress(KeyboardInterrupt):
-        signal.pause()
-    rig.stop()
+    slurm_rig.by_hand(Rig, why_not())

@@ -3,9 +3,12 @@
 Real nodes share neither host name nor /tmp nor /dev/shm nor a boot: each slurmd, and so each of its jobs, is in namespaces of its
 own with those, and its fake GPUs have UUIDs of their own. Tests whose nodes share files and tell themselves apart by the
 environment ask for nodes without namespaces (`separate=False`). The daemons have their own munged, key, ports and spools in FOLDER,
-which has to be outside of /tmp and /dev/shm: a Slurm of this machine is not touched. Packages: slurm-wlm, munge.
+which has to be outside of /tmp and /dev/shm: a Slurm of this machine is not touched. All of it lives in a PID namespace (alone), and ends with it.
+Packages: slurm-wlm, munge.
 """
 import contextlib
+import fcntl
+import glob
 import os
 import shutil
 import signal
@@ -81,8 +84,33 @@ def free_ports(n):
     return ports
 
 
+def alone():
+    """Starts this program anew in a PID namespace: what ends it, SIGKILL too, ends all daemons, steps and jobs of its rigs, which may have
+    sessions and parents of their own; and it sees no others. Where there can be none, it goes on as it is."""
+    new = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    if os.environ.pop("WATTLAW_RIG_ALONE", None) or subprocess.run([*new, "true"], capture_output=True, check=False).returncode:
+        return
+    os.environ["WATTLAW_RIG_ALONE"] = "1"
+    sys.stdout.flush()
+    # the shell is its first process, to which orphans come
+    os.execvp(new[0], [*new, "sh", "-c", '"$@"; exit $?', "sh", sys.executable, *sys.argv])
+
+
+PARENT, PREFIX = "/var/tmp", "wattlaw-slurm-"
+held = []  # locks of this process
+
+
 def new_folder():
-    return tempfile.mkdtemp(prefix="wattlaw-slurm-", dir="/var/tmp")
+    """Those of rigs that were killed are removed: nobody holds their lock."""
+    for name in glob.glob(os.path.join(PARENT, PREFIX + "*", "lock")):
+        with contextlib.suppress(OSError), open(name, "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            shutil.rmtree(os.path.dirname(name), ignore_errors=True)
+    folder = tempfile.mkdtemp(prefix=PREFIX, dir=PARENT)
+    held.append(open(os.path.join(folder, "new"), "wb"))
+    fcntl.flock(held[-1], fcntl.LOCK_EX)
+    os.rename(held[-1].name, os.path.join(folder, "lock"))  # locked from the first moment on
+    return folder
 
 
 class Rig:
@@ -137,6 +165,10 @@ class Rig:
     def start_controller(self, *options):
         self.run("ctld", "slurmctld", "-D", *options)
 
+    def mounts(self, node):
+        """Shell that mounts what a node has besides, each command followed by &&."""
+        return ""
+
     def start_node(self, node):
         if not self.separate:
             self.run(node, "slurmd", "-D", "-N", node)
@@ -145,7 +177,7 @@ class Rig:
         install = f"mount --bind {self.path('bin')} /usr/local/bin && " if self.wattlaw else ""
         script = (f"hostname {node} && mount -t tmpfs -o size=256m tmpfs /tmp && mount -t tmpfs -o size=64m tmpfs /dev/shm && "
                   f"mount --bind {self.disk(node)} /mnt && mount --bind {boot} /proc/sys/kernel/random/boot_id && mount --bind {self.path('hosts')} /etc/hosts && "
-                  f"{install}"
+                  f"{install}{self.mounts(node)}"
                   f"exec slurmd -D -N {node}")
         self.run(node, "unshare", "--uts", "--mount", "--ipc", "--propagation", "private", "sh", "-c", script)
 
@@ -249,12 +281,22 @@ def started_of(make, attempts=3):
     sys.exit("no Slurm")
 
 
-if __name__ == "__main__":
-    reason = why_not()
-    if reason:
-        sys.exit(reason)
-    rig = Rig(int(sys.argv[2]), os.path.abspath(sys.argv[1])).start()
-    print(f"export SLURM_CONF={rig.path('slurm.conf')}; Ctrl-C ends it", flush=True)
-    with contextlib.suppress(KeyboardInterrupt):
+def by_hand(make, why):
+    """A program FILE FOLDER NODES: a rig until it is ended. make(nodes, folder); why: there can be none."""
+    if why:
+        sys.exit(why)
+    alone()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    rig = make(int(sys.argv[2]), os.path.abspath(sys.argv[1]))
+    try:
+        rig.start()
+        print(f"export SLURM_CONF={rig.path('slurm.conf')}; Ctrl-C ends it", flush=True)
         signal.pause()
-    rig.stop()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        rig.stop()
+
+
+if __name__ == "__main__":
+    by_hand(Rig, why_not())

@@ -265,14 +265,16 @@ static void progress_says_when_a_run_exceeds_its_estimate(void **state)
                           .took_n = took_n,
                           .a = a };
 
-    struct wl_sweep_progress t = wl_sweep_progress_new(&s, 0, 0, "first", a);
+    struct wl_sweep_progress t = wl_sweep_progress_new(&s, 0, "first", a);
     wl_sweep_progress_update(&t, 1000); /* no run has finished yet */
     assert_true(seen.left_s < 0);
     assert_string_equal(seen.note, "first");
 
     took_s[0] = 10;
     took_n[0] = 1;
-    t = wl_sweep_progress_new(&s, 1, 1, "second", a);
+    s.passed = 1;
+    to_do[0] = false;
+    t = wl_sweep_progress_new(&s, 1, "second", a);
     wl_sweep_progress_update(&t, 4);
     assert_float_equal(seen.left_s, 16, 1e-9);
     assert_float_equal(seen.done, 1.4, 1e-9);
@@ -282,7 +284,9 @@ static void progress_says_when_a_run_exceeds_its_estimate(void **state)
     assert_float_equal(seen.left_s, 10, 1e-9);
     assert_string_equal(seen.note, "second, beyond its estimate of 10.0 s");
 
-    t = wl_sweep_progress_new(&s, 2, 2, "last", a);
+    s.passed = 2;
+    to_do[1] = false;
+    t = wl_sweep_progress_new(&s, 2, "last", a);
     wl_sweep_progress_update(&t, 60);
     assert_float_equal(seen.left_s, 0, 0); /* not one second forever */
     assert_true(seen.done < seen.total);
