@@ -1,12 +1,15 @@
 /* Reads a bundle without extracting it. */
 #include "exchange/bundle/bundle.h"
+#include "exchange/bundle/layout.h"
 #include "exchange/bundle/stream.h"
 
 #include "base/sha256.h"
 
+#include <ctype.h>
 #include <minizip/unzip.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 
 enum {
@@ -27,8 +30,9 @@ struct entry {
 struct reading {
     const char *path;
     unzFile zip;
-    uint64_t file_size, packed; /* of the archive; of the entries in it so far */
-    struct entry *v;            /* in the order of names, once they are all read */
+    struct wl_bundle_archive archive;
+    uint64_t packed, unpacked; /* bytes of the entries so far */
+    struct entry *v;           /* in the order of names, once they are all read */
     size_t n, cap;
     struct wl_arena *arena;
     char buffer[CHUNK];
@@ -43,12 +47,11 @@ static int refuse(const struct reading *r, const char *name, const char *why, st
                    why);
 }
 
-/* The upper half of external_fa is a mode where the archive was made on Unix. */
+/* The upper half of external_fa is a mode, or 0. Which systems write one, programs that unpack do not agree about. */
 static bool is_plain_file(const unz_file_info64 *info)
 {
     const unsigned mode = (unsigned)(info->external_fa >> 16), type = mode & S_IFMT;
-    const bool by_unix = info->version >> 8 == 3;
-    return !(info->external_fa & 0x10) && (!by_unix || type == 0 || type == S_IFREG);
+    return !(info->external_fa & 0x10) && (type == 0 || type == S_IFREG);
 }
 
 static const char *why_refused(struct reading *r, const char *name, const unz_file_info64 *info)
@@ -63,8 +66,10 @@ static const char *why_refused(struct reading *r, const char *name, const unz_fi
         return "is larger than 4 GiB, the limit of a bundle";
     if (info->uncompressed_size > (uint64_t)info->compressed_size * DEFLATE_RATIO)
         return "expands to more than compression can give";
+    r->unpacked += info->uncompressed_size;
+    if (r->unpacked > WL_BUNDLE_BYTES_MAX) return "and the files before it have more than 4 GB, the limit of a bundle";
     r->packed += info->compressed_size;
-    if (r->packed > r->file_size) return "overlaps with another file: a zip bomb";
+    if (r->packed > r->archive.bytes) return "overlaps with another file: a zip bomb";
     return NULL;
 }
 
@@ -91,6 +96,37 @@ static int by_name(const void *x, const void *y)
     return strcmp(((const struct entry *)x)->name, ((const struct entry *)y)->name);
 }
 
+/* Names that differ in case alone, and a file of a folder's name, are one and the same on some systems. */
+static int by_name_on_any_system(const void *x, const void *y)
+{
+    const struct wl_bundle_place *a = x, *b = y;
+    const unsigned char *p = (const unsigned char *)a->name, *q = (const unsigned char *)b->name;
+    for (; *p && tolower(*p) == tolower(*q); p++) q++;
+    const int c = *p == '/' ? 1 : tolower(*p), d = *q == '/' ? 1 : tolower(*q);
+    return c - d;
+}
+
+static bool is_hidden_by(const char *name, const char *before)
+{
+    const size_t n = strlen(before);
+    return strncasecmp(before, name, n) == 0 && (name[n] == 0 || name[n] == '/');
+}
+
+static int check_places(struct reading *r, struct wl_err *e)
+{
+    struct wl_bundle_place *v = wl_new_array(r->arena, struct wl_bundle_place, r->n);
+    for (size_t i = 0; i < r->n; i++) {
+        v[i].name = r->v[i].name;
+        v[i].central = r->v[i].at.pos_in_zip_directory;
+    }
+    if (r->n) qsort(v, r->n, sizeof *v, by_name_on_any_system);
+    for (size_t i = 1; i < r->n; i++)
+        if (is_hidden_by(v[i].name, v[i - 1].name))
+            return refuse(r, v[i].name, wl_strf(r->arena, "takes the place of \"%s\" on some systems", v[i - 1].name),
+                          e);
+    return wl_bundle_check_layout(&r->archive, v, r->n, e);
+}
+
 static int read_entries(struct reading *r, struct wl_err *e)
 {
     unz_global_info64 global;
@@ -102,7 +138,7 @@ static int read_entries(struct reading *r, struct wl_err *e)
     if (r->n) qsort(r->v, r->n, sizeof *r->v, by_name);
     for (size_t i = 1; i < r->n; i++)
         if (strcmp(r->v[i - 1].name, r->v[i].name) == 0) return refuse(r, r->v[i].name, "is in the archive twice", e);
-    return 0;
+    return check_places(r, e);
 }
 
 static const struct entry *find(const struct reading *r, const char *name)
@@ -228,7 +264,7 @@ static int check_crate(struct reading *r, struct wl_bundle_check *out, struct wl
     struct wl_text text = WL_TEXT(r->arena);
     struct wl_json *crate;
     int rc = read_text(r, WL_BUNDLE_CRATE, &text, e);
-    if (rc == 0) rc = wl_json_parse(text.s, WL_BUNDLE_CRATE, &crate, a, e);
+    if (rc == 0) rc = wl_json_parse(text.s, wl_strf(a, "%s: %s", r->path, WL_BUNDLE_CRATE), &crate, a, e);
     if (rc) return rc;
     const struct wl_json *root = entity(wl_json_get(crate, "@graph"), "./");
     if (!root) return wl_fail(e, WL_EINVAL, "%s: %s describes no data set (\"./\")", r->path, WL_BUNDLE_CRATE);
@@ -244,29 +280,39 @@ static int verify(struct reading *r, struct wl_bundle_check *out, struct wl_aren
     struct wl_bundle_sums sums;
     int rc = read_entries(r, e);
     if (rc == 0) rc = read_text(r, WL_BUNDLE_MANIFEST, &text, e);
-    if (rc == 0) rc = wl_bundle_sums_read(text.s, WL_BUNDLE_MANIFEST, &sums, r->arena, e);
+    if (rc == 0)
+        rc = wl_bundle_sums_read(text.s, wl_strf(r->arena, "%s: %s", r->path, WL_BUNDLE_MANIFEST), &sums, r->arena, e);
     if (rc) return rc;
     compare(r, &sums, out, a);
     return check_crate(r, out, a, e);
+}
+
+static int open_archive(struct reading *r, struct wl_bundle_cut *cut, struct wl_err *e)
+{
+    zlib_filefunc64_def functions;
+    wl_bundle_stream(&functions, cut->f);
+    r->zip = unzOpen2_64(r->path, &functions);
+    if (!r->zip && (cut->bytes = wl_bundle_end_before_comment(&r->archive))) {
+        wl_bundle_stream_cut(&functions, cut);
+        r->zip = unzOpen2_64(r->path, &functions);
+    }
+    return r->zip ? 0 : wl_fail(e, WL_EINVAL, "%s: not a zip archive of files, or its end is cut off", r->path);
 }
 
 int wl_bundle_verify(const char *path, struct wl_bundle_check *out, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_arena *own = wl_arena_new(NULL);
     struct reading *r = wl_new(own, struct reading);
-    zlib_filefunc64_def functions;
+    struct wl_bundle_cut cut = { 0 };
     struct stat st;
-    FILE *f;
     *r = (struct reading) { .path = path, .arena = own };
     *out = (struct wl_bundle_check) { 0 };
-    int rc = wl_file_stream(path, &f, own, e);
-    if (rc == 0 && (fstat(fileno(f), &st) || !S_ISREG(st.st_mode)))
+    int rc = wl_file_stream(path, &cut.f, own, e);
+    if (rc == 0 && (fstat(fileno(cut.f), &st) || !S_ISREG(st.st_mode)))
         rc = wl_fail(e, WL_EINVAL, "%s: expected a regular file", path);
     if (rc == 0) {
-        r->file_size = (uint64_t)st.st_size;
-        wl_bundle_stream(&functions, f);
-        r->zip = unzOpen2_64(path, &functions);
-        if (!r->zip) rc = wl_fail(e, WL_EINVAL, "%s: not a zip archive of files, or its end is cut off", path);
+        r->archive = (struct wl_bundle_archive) { path, fileno(cut.f), (uint64_t)st.st_size };
+        rc = open_archive(r, &cut, e);
     }
     if (rc == 0) {
         rc = verify(r, out, a, e);

@@ -70,7 +70,7 @@ static struct spread spread_of(const struct config *c, size_t measure, struct wl
         const double off = v - out.mean;
         out.mean += off / (double)++out.n; /* Welford's recurrence */
         squares += off * (v - out.mean);
-        if (measures[measure].energy) out.from |= wl_provenance_of(c->runs[i]->estimated, c->runs[i]->simulated);
+        if (measures[measure].energy) out.from |= wl_run_provenance(c->runs[i]);
         wl_text_addf(&out.runs, "%s%lld", out.runs.n ? ", " : "", (long long)c->runs[i]->id);
     }
     out.sd = out.n > 1 ? sqrt(squares / (double)(out.n - 1)) : NAN;

@@ -182,8 +182,8 @@ static void add_tracking(const struct report *r, struct wl_json *o)
         const struct wl_device_row *device = wl_run_data_device(&r->d, v->device);
         if (!v->chosen || !isnan(v->epoch) || !device) continue;
         const bool of_gpu = wl_str_starts(v->scope, "gpu") || strcmp(v->scope, "module") == 0;
-        add_word(of_gpu ? &gpu : &cpu, wl_strf(r->arena, "%s%s", device->sensor,
-                                               wl_provenance_mark(wl_provenance_of(v->estimated, v->simulated))));
+        add_word(of_gpu ? &gpu : &cpu,
+                 wl_strf(r->arena, "%s%s", device->sensor, wl_provenance_mark(wl_run_data_from(&r->d, v))));
     }
     if (cpu.n) wl_json_add_str(o, "cpuTrackingMode", cpu.s);
     if (gpu.n) wl_json_add_str(o, "gpuTrackingMode", gpu.s);
@@ -203,9 +203,9 @@ static void add_measure(const struct report *r, struct wl_json *root)
     const struct wl_run_row *run = r->d.run;
     struct wl_json *o = wl_json_add_object(wl_json_add_array(root, "measures"), NULL);
     wl_json_add_str(o, "measurementMethod",
-                    wl_strf(r->arena, "wattlaw%s",
-                            wl_provenance_mark(wl_provenance_of(run->estimated, run->simulated))));
-    if (run->version) wl_json_add_str(o, "version", run->version);
+                    wl_strf(r->arena, "%s%s", run->source ? run->source : "wattlaw",
+                            wl_provenance_mark(wl_run_provenance(run))));
+    if (run->version && !run->source) wl_json_add_str(o, "version", run->version);
     add_tracking(r, o);
     add_utilisation(r, o);
     wl_json_add_real(o, "powerConsumption", run->energy_j / J_PER_KWH);

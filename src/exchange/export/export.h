@@ -34,7 +34,7 @@ void wl_obs_write_long(const struct wl_observations *obs, FILE *to);
 int wl_samples_write_csv(struct wl_store *s, const struct wl_run_rows *runs, FILE *to, struct wl_err *e) WL_MUST_CHECK;
 
 /* The same in wide form: one line per run and instant, one column per series of the runs; empty where a series has no
- * reading at the instant. */
+ * reading at the instant, NaN where its reading failed. */
 int wl_samples_write_wide(struct wl_store *s, const struct wl_run_rows *runs, FILE *to, struct wl_err *e) WL_MUST_CHECK;
 
 /* ---- runs ---- */

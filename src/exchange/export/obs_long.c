@@ -1,6 +1,5 @@
 /* Observations in long form: a line per value. */
 #include "exchange/export/export.h"
-#include "exchange/export/number.h"
 
 #include "settings/settings.h"
 

@@ -1,5 +1,4 @@
 #include "exchange/export/export.h"
-#include "exchange/export/number.h"
 
 #include <math.h>
 

@@ -1,105 +1,66 @@
-/* Runs as metrics. Every metric is a gauge without a timestamp, so that one text is valid in both formats:
- * Prometheus' text format 0.0.4 (prometheus.io/docs/instrumenting/exposition_formats), which takes the lines # UNIT and
- * # EOF for comments, and OpenMetrics 1.0 (prometheus.io/docs/specs/om/open_metrics_spec), which asks for them. Names
- * end with their base unit (prometheus.io/docs/practices/naming). What is missing has no sample. */
+/* Runs as metrics. Every metric is a gauge without a timestamp, so that one text is valid in both formats of
+ * base/openmetrics.h: Prometheus takes the lines # UNIT and # EOF for comments, and OpenMetrics asks for them. */
 #include "exchange/export/export.h"
-#include "exchange/export/number.h"
 #include "exchange/export/run_data.h"
 
 #include "settings/settings.h"
 
-#include <ctype.h>
 #include <math.h>
-#include <string.h>
 
-struct metrics {
+struct run_metrics {
     FILE *to;
     const struct wl_run_data *of; /* [n] */
     size_t n;
-    const char **campaign;   /* [n] */
-    struct wl_arena *sample; /* of the labels of the next sample, which ends it */
+    const char **campaign; /* [n] */
+    struct wl_metrics m;
+    struct wl_text text; /* of one family, not yet written */
+    struct wl_arena *a;
 };
 
-/* ---- labels ---- */
-
-struct labels {
-    struct wl_text text;
-    struct wl_strs names;
-};
-
-/* A name of Prometheus: letters, digits and "_", no digit first; "__" at its start is reserved. */
-static char *label_name(const char *name, struct wl_arena *a)
+static void begin(struct run_metrics *x, const struct wl_metrics_family *f)
 {
-    char *s = wl_strf(a, "%s%s", isalpha((unsigned char)*name) ? "" : "setting_", name);
-    for (char *p = s; *p; p++)
-        if (!isalnum((unsigned char)*p) || (unsigned char)*p > 127) *p = '_';
-    return s;
+    fputs(x->text.s, x->to);
+    wl_text_clear(&x->text);
+    wl_metrics_begin(&x->m, f);
 }
 
-static bool has_name(const struct labels *l, const char *name)
+static void label_number(struct run_metrics *x, const char *name, int64_t value)
 {
-    for (size_t i = 0; i < l->names.n; i++)
-        if (strcmp(l->names.v[i], name) == 0) return true;
-    return false;
+    char number[24];
+    snprintf(number, sizeof number, "%lld", (long long)value);
+    wl_metrics_label(&x->m, name, number);
 }
 
-/* A label, whose name gets a number where another one has it already. NULL or "": left out. */
-static void add_label(struct labels *l, const char *name, const char *value, struct wl_arena *a)
-{
-    if (!value || !*value) return;
-    char *key = label_name(name, a);
-    for (int k = 2; has_name(l, key); k++) key = wl_strf(a, "%s_%d", label_name(name, a), k);
-    wl_strs_add(a, &l->names, key);
-    wl_text_addf(&l->text, "%s%s=\"", l->text.n ? "," : "", key);
-    for (const char *p = wl_utf8_sanitize(a, value); *p; p++) {
-        if (*p == '\\' || *p == '"') wl_text_add(&l->text, "\\");
-        if (*p == '\n')
-            wl_text_add(&l->text, "\\n");
-        else
-            wl_text_addn(&l->text, p, 1);
-    }
-    wl_text_add(&l->text, "\"");
-}
+static void label_run(struct run_metrics *x, size_t i) { label_number(x, "run", x->of[i].run->id); }
 
-static struct labels labels_of_run(const struct wl_run_data *d, struct wl_arena *a)
+static void label_provenance(struct run_metrics *x, enum wl_provenance from)
 {
-    struct labels l = { .text = WL_TEXT(a) };
-    add_label(&l, "run", wl_strf(a, "%lld", (long long)d->run->id), a);
-    return l;
-}
-
-/* ---- samples ---- */
-
-static void begin(struct metrics *m, const char *name, const char *unit, const char *help)
-{
-    fprintf(m->to, "# HELP wattlaw_%s %s\n# TYPE wattlaw_%s gauge\n", name, help, name);
-    if (unit) fprintf(m->to, "# UNIT wattlaw_%s %s\n", name, unit);
-}
-
-static void sample(struct metrics *m, const char *name, const struct labels *l, double value)
-{
-    char number[WL_NUMBER_MAX];
-    if (isfinite(value)) fprintf(m->to, "wattlaw_%s{%s} %s\n", name, l->text.s, wl_number_shortest(value, number));
-    wl_arena_free(m->sample);
-    m->sample = wl_arena_new(NULL);
+    wl_metrics_label(&x->m, "provenance", wl_run_data_provenance(from));
 }
 
 /* ---- families ---- */
 
-static void put_info(struct metrics *m)
+static void put_info(struct run_metrics *x)
 {
-    begin(m, "run_info", NULL, "What a run was: its campaign, machine, settings and how it ended. Always 1.");
-    for (size_t i = 0; i < m->n; i++) {
-        const struct wl_run_row *r = m->of[i].run;
-        struct labels l = labels_of_run(&m->of[i], m->sample);
-        const struct wl_settings_values set = wl_settings_values(&r->set, m->sample);
-        add_label(&l, "campaign", m->campaign[i], m->sample);
-        add_label(&l, "status", wl_run_status_names[r->status], m->sample);
-        add_label(&l, "host", r->host, m->sample);
-        add_label(&l, "repeat", wl_strf(m->sample, "%lld", (long long)r->repeat), m->sample);
-        add_label(&l, "version", r->version, m->sample);
-        for (size_t k = 0; k < set.n; k++) add_label(&l, set.v[k].name, set.v[k].value, m->sample);
-        sample(m, "run_info", &l, 1);
+    static const struct wl_metrics_family info = {
+        "run_info", NULL, "What a run was: its campaign, machine, settings and how it ended. Always 1.",
+        WL_METRICS_GAUGE
+    };
+    begin(x, &info);
+    for (size_t i = 0; i < x->n; i++) {
+        const struct wl_run_row *r = x->of[i].run;
+        struct wl_arena *a = wl_arena_new(x->a);
+        const struct wl_settings_values set = wl_settings_values(&r->set, a);
+        label_run(x, i);
+        wl_metrics_label(&x->m, "campaign", x->campaign[i]);
+        wl_metrics_label(&x->m, "status", wl_run_status_names[r->status]);
+        wl_metrics_label(&x->m, "host", r->host);
+        label_number(x, "repeat", r->repeat);
+        wl_metrics_label(&x->m, "version", r->version);
+        wl_metrics_label(&x->m, "source", r->source);
+        for (size_t k = 0; k < set.n; k++) wl_metrics_label(&x->m, set.v[k].name, set.v[k].value);
+        wl_metrics_sample(&x->m, 1);
+        wl_arena_free(a);
     }
 }
 
@@ -116,147 +77,330 @@ static double power_w(const struct wl_run_row *r) { return r->mean_power_w; }
 static double utilization(const struct wl_run_row *r) { return r->util_pct / 100; }
 
 static const struct {
-    const char *name, *unit, *help;
+    struct wl_metrics_family family;
     double (*value)(const struct wl_run_row *r);
     bool energy; /* has a provenance */
 } of_runs[] = {
-    { "run_start_time_seconds", "seconds", "Start of a run, seconds since 1970.", start_s, false },
-    { "run_duration_seconds", "seconds", "Time from the start to the end of a run.", duration_s, false },
-    { "run_energy_joules", "joules", "Energy of the counted devices over a run.", energy_j, true },
-    { "run_energy_lower_joules", "joules", "Lower end of the 95 % interval of the energy of a run.", energy_lo_j,
+    { { "run_start_time_seconds", "seconds", "Start of a run, seconds since 1970.", WL_METRICS_GAUGE },
+      start_s,
+      false },
+    { { "run_duration_seconds", "seconds", "Time from the start to the end of a run.", WL_METRICS_GAUGE },
+      duration_s,
+      false },
+    { { "run_energy_joules", "joules", "Energy of the counted devices over a run.", WL_METRICS_GAUGE },
+      energy_j,
       true },
-    { "run_energy_upper_joules", "joules", "Upper end of the 95 % interval of the energy of a run.", energy_hi_j,
+    { { "run_energy_lower_joules", "joules", "Lower end of the 95 % interval of the energy of a run.",
+        WL_METRICS_GAUGE },
+      energy_lo_j,
       true },
-    { "run_idle_energy_joules", "joules", "Energy that the counted devices would have drawn idle over a run.", idle_j,
+    { { "run_energy_upper_joules", "joules", "Upper end of the 95 % interval of the energy of a run.",
+        WL_METRICS_GAUGE },
+      energy_hi_j,
       true },
-    { "run_mean_power_watts", "watts", "Mean power of the counted devices over a run.", power_w, true },
-    { "run_utilization_ratio", "ratio", "Share of a run in which its GPUs, without them its CPUs, were busy.",
-      utilization, false },
+    { { "run_idle_energy_joules", "joules", "Energy that the counted devices would have drawn idle over a run.",
+        WL_METRICS_GAUGE },
+      idle_j,
+      true },
+    { { "run_mean_power_watts", "watts", "Mean power of the counted devices over a run.", WL_METRICS_GAUGE },
+      power_w,
+      true },
+    { { "run_utilization_ratio", "ratio", "Share of a run in which its GPUs, without them its CPUs, were busy.",
+        WL_METRICS_GAUGE },
+      utilization,
+      false },
 };
 
-static void put_run_families(struct metrics *m)
+static void put_run_families(struct run_metrics *x)
 {
     for (size_t k = 0; k < WL_COUNT(of_runs); k++) {
-        begin(m, of_runs[k].name, of_runs[k].unit, of_runs[k].help);
-        for (size_t i = 0; i < m->n; i++) {
-            const struct wl_run_row *r = m->of[i].run;
-            struct labels l = labels_of_run(&m->of[i], m->sample);
-            if (of_runs[k].energy)
-                add_label(&l, "provenance", wl_run_data_provenance(r->estimated, r->simulated), m->sample);
-            sample(m, of_runs[k].name, &l, of_runs[k].value(r));
+        begin(x, &of_runs[k].family);
+        for (size_t i = 0; i < x->n; i++) {
+            const struct wl_run_row *r = x->of[i].run;
+            label_run(x, i);
+            if (of_runs[k].energy) label_provenance(x, wl_run_provenance(r));
+            wl_metrics_sample(&x->m, of_runs[k].value(r));
         }
     }
 }
 
 /* Values that the workload reported, of the whole run or, under another name, of an epoch. */
-static void put_metrics(struct metrics *m, bool of_epochs)
+static void put_metrics(struct run_metrics *x, bool of_epochs)
 {
-    const char *name = of_epochs ? "epoch_metric" : "run_metric";
-    begin(m, name, NULL,
-          of_epochs ? "Value that the workload reported for an epoch, in its own unit."
-                    : "Value that the workload reported for a run, in its own unit.");
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t k = 0; k < m->of[i].metrics.n; k++) {
-            const struct wl_metric_row *v = &m->of[i].metrics.v[k];
+    static const struct wl_metrics_family families[] = {
+        { "run_metric", NULL, "Value that the workload reported for a run, in its own unit.", WL_METRICS_GAUGE },
+        { "epoch_metric", NULL, "Value that the workload reported for an epoch, in its own unit.", WL_METRICS_GAUGE },
+    };
+    begin(x, &families[of_epochs]);
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t k = 0; k < x->of[i].metrics.n; k++) {
+            const struct wl_metric_row *v = &x->of[i].metrics.v[k];
             if (isnan(v->epoch) == of_epochs) continue;
-            struct labels l = labels_of_run(&m->of[i], m->sample);
-            if (of_epochs) add_label(&l, "epoch", wl_strf(m->sample, "%.0f", v->epoch), m->sample);
-            add_label(&l, "metric", v->name, m->sample);
-            sample(m, name, &l, v->value);
+            label_run(x, i);
+            if (of_epochs) label_number(x, "epoch", (int64_t)v->epoch);
+            wl_metrics_label(&x->m, "metric", v->name);
+            wl_metrics_sample(&x->m, v->value);
         }
 }
 
-enum epoch_value { DURATION, ENERGY, SAMPLES };
-
-static void put_epoch(struct metrics *m, const char *name, const struct wl_run_data *d, const struct wl_epoch_row *v,
-                      enum epoch_value what)
+/* What the workload said of its metrics. */
+static void put_metric_info(struct run_metrics *x)
 {
-    struct labels l = labels_of_run(d, m->sample);
-    add_label(&l, "epoch", wl_strf(m->sample, "%lld", (long long)v->epoch), m->sample);
-    double value = what == DURATION ? v->time_s : v->samples;
-    if (what == ENERGY) {
-        const struct wl_amount energy = wl_run_data_epoch_energy(d, v->epoch);
-        value = energy.value;
-        add_label(&l, "provenance", wl_run_data_provenance(energy.from & WL_ESTIMATED, energy.from & WL_SIMULATED),
-                  m->sample);
-    }
-    sample(m, name, &l, value);
+    static const struct wl_metrics_family info = {
+        "metric_info", NULL, "What the workload said of a metric: its label, unit and better direction. Always 1.",
+        WL_METRICS_GAUGE
+    };
+    begin(x, &info);
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t k = 0; k < x->of[i].defs.n; k++) {
+            const struct wl_metric_def_row *v = &x->of[i].defs.v[k];
+            label_run(x, i);
+            wl_metrics_label(&x->m, "metric", v->name);
+            wl_metrics_label(&x->m, "label", v->label);
+            wl_metrics_label(&x->m, "unit", v->unit);
+            wl_metrics_label(&x->m, "better", isnan(v->larger) ? NULL : v->larger > 0 ? "larger" : "smaller");
+            wl_metrics_label(&x->m, "baseline_of", v->baseline_of);
+            wl_metrics_label(&x->m, "main", v->main ? "true" : NULL);
+            wl_metrics_sample(&x->m, 1);
+        }
 }
 
-static void put_epochs(struct metrics *m)
+/* An epoch of a run, or the steps of a run without epochs. */
+struct part {
+    size_t run;
+    int64_t epoch; /* 0: steps */
+    double time_s, samples, updates, tokens, idle_j;
+    struct wl_amount energy;
+};
+
+static double part_time(const struct part *p) { return p->time_s; }
+static double part_samples(const struct part *p) { return p->samples; }
+static double part_updates(const struct part *p) { return p->updates; }
+static double part_tokens(const struct part *p) { return p->tokens; }
+static double part_energy(const struct part *p) { return p->energy.value; }
+static double part_lower(const struct part *p) { return p->energy.lo; }
+static double part_upper(const struct part *p) { return p->energy.hi; }
+static double part_idle(const struct part *p) { return p->idle_j; }
+
+struct part_family {
+    struct wl_metrics_family family;
+    double (*value)(const struct part *p);
+    bool energy; /* has a provenance */
+};
+
+static const struct part_family of_epochs[] = {
+    { { "epoch_duration_seconds", "seconds", "Time of the training pass of an epoch.", WL_METRICS_GAUGE },
+      part_time,
+      false },
+    { { "epoch_energy_joules", "joules", "Energy of the counted devices over an epoch.", WL_METRICS_GAUGE },
+      part_energy,
+      true },
+    { { "epoch_energy_lower_joules", "joules", "Lower end of the 95 % interval of the energy of an epoch.",
+        WL_METRICS_GAUGE },
+      part_lower,
+      true },
+    { { "epoch_energy_upper_joules", "joules", "Upper end of the 95 % interval of the energy of an epoch.",
+        WL_METRICS_GAUGE },
+      part_upper,
+      true },
+    { { "epoch_idle_energy_joules", "joules", "Energy that the counted devices would have drawn idle over an epoch.",
+        WL_METRICS_GAUGE },
+      part_idle,
+      true },
+    { { "epoch_samples", NULL, "Samples that all workers processed in an epoch.", WL_METRICS_GAUGE },
+      part_samples,
+      false },
+    { { "epoch_updates", NULL, "Updates of the parameters in an epoch.", WL_METRICS_GAUGE }, part_updates, false },
+    { { "epoch_tokens", NULL, "Tokens that all workers processed in an epoch.", WL_METRICS_GAUGE },
+      part_tokens,
+      false },
+};
+
+static const struct part_family of_steps[] = {
+    { { "steps_duration_seconds", "seconds", "Time from the first to the last step of a run without epochs.",
+        WL_METRICS_GAUGE },
+      part_time,
+      false },
+    { { "steps_energy_joules", "joules", "Energy of the counted devices over the steps of a run without epochs.",
+        WL_METRICS_GAUGE },
+      part_energy,
+      true },
+    { { "steps_energy_lower_joules", "joules", "Lower end of the 95 % interval of the energy of steps.",
+        WL_METRICS_GAUGE },
+      part_lower,
+      true },
+    { { "steps_energy_upper_joules", "joules", "Upper end of the 95 % interval of the energy of steps.",
+        WL_METRICS_GAUGE },
+      part_upper,
+      true },
+    { { "steps_samples", NULL, "Samples that all workers processed in the steps of a run without epochs.",
+        WL_METRICS_GAUGE },
+      part_samples,
+      false },
+    { { "steps_updates", NULL, "Updates of the parameters in the steps of a run without epochs.", WL_METRICS_GAUGE },
+      part_updates,
+      false },
+    { { "steps_tokens", NULL, "Tokens that all workers processed in the steps of a run without epochs.",
+        WL_METRICS_GAUGE },
+      part_tokens,
+      false },
+};
+
+static void put_part(struct run_metrics *x, const struct part_family *f, const struct part *p)
+{
+    label_run(x, p->run);
+    if (p->epoch) label_number(x, "epoch", p->epoch);
+    if (f->energy) label_provenance(x, p->energy.from);
+    wl_metrics_sample(&x->m, f->value(p));
+}
+
+/* Each of these is summed up once, not once for each family. */
+struct parts {
+    struct part *v;
+    size_t n, cap;
+};
+
+static void add_part(struct run_metrics *x, struct parts *to, const struct part *p)
+{
+    WL_GROW(x->a, to->v, to->n, to->cap);
+    to->v[to->n++] = *p;
+}
+
+static void put_parts(struct run_metrics *x, const struct part_family *families, size_t n, const struct parts *of)
+{
+    for (size_t k = 0; k < n; k++) {
+        begin(x, &families[k].family);
+        for (size_t i = 0; i < of->n; i++) put_part(x, &families[k], &of->v[i]);
+    }
+}
+
+static void put_epochs(struct run_metrics *x)
+{
+    struct parts parts = { 0 };
+    for (size_t i = 0; i < x->n; i++)
+        for (size_t j = 0; j < x->of[i].epochs.n; j++) {
+            const struct wl_epoch_row *v = &x->of[i].epochs.v[j];
+            add_part(x, &parts,
+                     &(struct part) { .run = i,
+                                      .epoch = v->epoch,
+                                      .time_s = v->time_s,
+                                      .samples = v->samples,
+                                      .updates = v->updates,
+                                      .tokens = v->tokens,
+                                      .idle_j = wl_run_data_epoch_idle(&x->of[i], v->epoch),
+                                      .energy = wl_run_data_epoch_energy(&x->of[i], v->epoch) });
+        }
+    put_parts(x, of_epochs, WL_COUNT(of_epochs), &parts);
+}
+
+static void put_steps(struct run_metrics *x)
+{
+    struct parts parts = { 0 };
+    for (size_t i = 0; i < x->n; i++) {
+        const struct wl_span_row *v = wl_run_data_steps(&x->of[i]);
+        if (!v) continue;
+        const enum wl_provenance from =
+            wl_provenance_of(v->estimated, v->simulated) | (x->of[i].run->source ? WL_IMPORTED : WL_MEASURED);
+        add_part(x, &parts,
+                 &(struct part) { .run = i,
+                                  .time_s = v->time_s,
+                                  .samples = v->samples,
+                                  .updates = v->steps,
+                                  .tokens = v->tokens,
+                                  .idle_j = NAN,
+                                  .energy =
+                                      wl_amount_between(v->energy_j, v->energy_lo_j, v->energy_hi_j, "J", from) });
+    }
+    put_parts(x, of_steps, WL_COUNT(of_steps), &parts);
+}
+
+static double device_energy(const struct wl_energy_row *v) { return v->energy_j; }
+static double device_lower(const struct wl_energy_row *v) { return v->energy_lo_j; }
+static double device_upper(const struct wl_energy_row *v) { return v->energy_hi_j; }
+static double device_idle(const struct wl_energy_row *v) { return v->idle_j; }
+
+static void put_device(struct run_metrics *x, size_t i, const struct wl_energy_row *v, double value)
+{
+    const struct wl_device_row *device = wl_run_data_device(&x->of[i], v->device);
+    label_run(x, i);
+    wl_metrics_label(&x->m, "host", device ? device->host : NULL);
+    wl_metrics_label(&x->m, "device", device ? device->uuid : NULL);
+    wl_metrics_label(&x->m, "scope", v->scope);
+    wl_metrics_label(&x->m, "method", v->method);
+    wl_metrics_label(&x->m, "counted", v->chosen ? "true" : "false");
+    label_provenance(x, wl_run_data_from(&x->of[i], v));
+    wl_metrics_sample(&x->m, value);
+}
+
+static void put_devices(struct run_metrics *x)
 {
     static const struct {
-        const char *name, *unit, *help;
-        enum epoch_value what;
+        struct wl_metrics_family family;
+        double (*value)(const struct wl_energy_row *v);
     } families[] = {
-        { "epoch_duration_seconds", "seconds", "Time of the training pass of an epoch.", DURATION },
-        { "epoch_energy_joules", "joules", "Energy of the counted devices over an epoch.", ENERGY },
-        { "epoch_samples", NULL, "Samples that all workers processed in an epoch.", SAMPLES },
+        { { "device_energy_joules", "joules",
+            "Energy of a device over a run, by scope and method; counted: part of the energy of the run.",
+            WL_METRICS_GAUGE },
+          device_energy },
+        { { "device_energy_lower_joules", "joules", "Lower end of the 95 % interval of the energy of a device.",
+            WL_METRICS_GAUGE },
+          device_lower },
+        { { "device_energy_upper_joules", "joules", "Upper end of the 95 % interval of the energy of a device.",
+            WL_METRICS_GAUGE },
+          device_upper },
+        { { "device_idle_energy_joules", "joules", "Energy that a device would have drawn idle over a run.",
+            WL_METRICS_GAUGE },
+          device_idle },
     };
-    for (size_t k = 0; k < WL_COUNT(families); k++) {
-        begin(m, families[k].name, families[k].unit, families[k].help);
-        for (size_t i = 0; i < m->n; i++)
-            for (size_t j = 0; j < m->of[i].epochs.n; j++)
-                put_epoch(m, families[k].name, &m->of[i], &m->of[i].epochs.v[j], families[k].what);
+    for (size_t f = 0; f < WL_COUNT(families); f++) {
+        begin(x, &families[f].family);
+        for (size_t i = 0; i < x->n; i++)
+            for (size_t k = 0; k < x->of[i].energies.n; k++) {
+                const struct wl_energy_row *v = &x->of[i].energies.v[k];
+                if (isnan(v->epoch)) put_device(x, i, v, families[f].value(v));
+            }
     }
 }
 
-static void put_devices(struct metrics *m)
-{
-    begin(m, "device_energy_joules", "joules",
-          "Energy of a device over a run, by scope and method; counted: part of the energy of the run.");
-    for (size_t i = 0; i < m->n; i++)
-        for (size_t k = 0; k < m->of[i].energies.n; k++) {
-            const struct wl_energy_row *v = &m->of[i].energies.v[k];
-            const struct wl_device_row *device = wl_run_data_device(&m->of[i], v->device);
-            if (!isnan(v->epoch)) continue;
-            struct labels l = labels_of_run(&m->of[i], m->sample);
-            add_label(&l, "host", device ? device->host : NULL, m->sample);
-            add_label(&l, "device", device ? device->uuid : NULL, m->sample);
-            add_label(&l, "scope", v->scope, m->sample);
-            add_label(&l, "method", v->method, m->sample);
-            add_label(&l, "counted", v->chosen ? "true" : "false", m->sample);
-            add_label(&l, "provenance", wl_run_data_provenance(v->estimated, v->simulated), m->sample);
-            sample(m, "device_energy_joules", &l, v->energy_j);
-        }
-}
-
-static int find_campaigns(const struct wl_export *x, struct metrics *m, struct wl_arena *a, struct wl_err *e)
+static int find_campaigns(const struct wl_export *given, struct run_metrics *x, struct wl_err *e)
 {
     struct wl_campaign_rows rows;
-    int rc = wl_store_campaigns(x->store, &rows, a, e);
-    m->campaign = wl_new_array(a, const char *, m->n);
-    for (size_t i = 0; rc == 0 && i < m->n; i++)
+    int rc = wl_store_campaigns(given->store, &rows, x->a, e);
+    x->campaign = wl_new_array(x->a, const char *, x->n);
+    for (size_t i = 0; rc == 0 && i < x->n; i++)
         for (size_t k = 0; k < rows.n; k++)
-            if (rows.v[k].id == m->of[i].run->campaign) m->campaign[i] = rows.v[k].name;
+            if (rows.v[k].id == x->of[i].run->campaign) x->campaign[i] = rows.v[k].name;
     return rc;
 }
 
-static void put_all(struct metrics *m)
+static void put_all(struct run_metrics *x)
 {
-    m->sample = wl_arena_new(NULL);
-    put_info(m);
-    put_run_families(m);
-    put_metrics(m, false);
-    put_epochs(m);
-    put_metrics(m, true);
-    put_devices(m);
-    fputs("# EOF\n", m->to);
-    wl_arena_free(m->sample);
+    x->text = WL_TEXT(x->a);
+    wl_metrics_open(&x->m, &x->text, WL_METRICS_OPENMETRICS, x->a);
+    put_info(x);
+    put_run_families(x);
+    put_metrics(x, false);
+    put_epochs(x);
+    put_steps(x);
+    put_metrics(x, true);
+    put_metric_info(x);
+    put_devices(x);
+    wl_metrics_close(&x->m);
+    fputs(x->text.s, x->to);
 }
 
-int wl_export_openmetrics(const struct wl_export *x, FILE *to, struct wl_err *e)
+int wl_export_openmetrics(const struct wl_export *given, FILE *to, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct metrics m = { .to = to, .n = x->runs->n };
+    struct run_metrics x = { .to = to, .n = given->runs->n, .a = a };
     struct wl_run_data *of;
-    int rc = wl_fields_check(x->fields, (const char *const[]) { NULL }, "the format openmetrics", e);
-    if (rc == 0) rc = wl_run_data_read_all(x->store, x->runs, &of, a, e);
+    int rc = wl_fields_check(given->fields, (const char *const[]) { NULL }, "the format openmetrics", e);
+    if (rc == 0) rc = wl_run_data_read_all(given->store, given->runs, &of, a, e);
     if (rc == 0) {
-        m.of = of;
-        rc = find_campaigns(x, &m, a, e);
+        x.of = of;
+        rc = find_campaigns(given, &x, e);
     }
-    if (rc == 0) put_all(&m);
+    if (rc == 0) put_all(&x);
     wl_arena_free(a);
     return rc;
 }

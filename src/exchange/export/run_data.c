@@ -10,6 +10,8 @@ int wl_run_data_read(struct wl_store *s, const struct wl_run_row *run, struct wl
     if (rc == 0) rc = wl_store_energies(s, run->id, &out->energies, a, e);
     if (rc == 0) rc = wl_store_devices(s, run->id, &out->devices, a, e);
     if (rc == 0) rc = wl_store_metrics(s, run->id, &out->metrics, a, e);
+    if (rc == 0) rc = wl_store_metric_defs(s, 0, run->id, &out->defs, a, e);
+    if (rc == 0) rc = wl_store_spans(s, run->id, &out->spans, a, e);
     return rc;
 }
 
@@ -36,8 +38,8 @@ struct wl_amount wl_run_data_epoch_energy(const struct wl_run_data *d, int64_t e
     for (size_t i = 0; i < d->energies.n; i++) {
         const struct wl_energy_row *v = &d->energies.v[i];
         if (!v->chosen || v->epoch != (double)epoch) continue;
-        const struct wl_amount part = wl_amount_between(v->energy_j, v->energy_lo_j, v->energy_hi_j, "J",
-                                                        wl_provenance_of(v->estimated, v->simulated));
+        const struct wl_amount part =
+            wl_amount_between(v->energy_j, v->energy_lo_j, v->energy_hi_j, "J", wl_run_data_from(d, v));
         if (any)
             wl_amount_add(&sum, &part);
         else
@@ -47,14 +49,37 @@ struct wl_amount wl_run_data_epoch_energy(const struct wl_run_data *d, int64_t e
     return sum;
 }
 
-struct wl_amount wl_run_data_energy(const struct wl_run_row *r)
+double wl_run_data_epoch_idle(const struct wl_run_data *d, int64_t epoch)
 {
-    return wl_amount_between(r->energy_j, r->energy_lo_j, r->energy_hi_j, "J",
-                             wl_provenance_of(r->estimated, r->simulated));
+    double sum = NAN;
+    for (size_t i = 0; i < d->energies.n; i++) {
+        const struct wl_energy_row *v = &d->energies.v[i];
+        if (!v->chosen || v->epoch != (double)epoch) continue;
+        if (isnan(v->idle_j)) return NAN;
+        sum = isnan(sum) ? v->idle_j : sum + v->idle_j;
+    }
+    return sum;
 }
 
-const char *wl_run_data_provenance(bool estimated, bool simulated)
+const struct wl_span_row *wl_run_data_steps(const struct wl_run_data *d)
 {
-    const char *word = wl_provenance_word(wl_provenance_of(estimated, simulated));
+    for (size_t i = 0; i < d->spans.n && d->epochs.n == 0; i++)
+        if (wl_str_eq(d->spans.v[i].kind, WL_SPAN_STEPS)) return &d->spans.v[i];
+    return NULL;
+}
+
+struct wl_amount wl_run_data_energy(const struct wl_run_row *r)
+{
+    return wl_amount_between(r->energy_j, r->energy_lo_j, r->energy_hi_j, "J", wl_run_provenance(r));
+}
+
+enum wl_provenance wl_run_data_from(const struct wl_run_data *d, const struct wl_energy_row *v)
+{
+    return wl_provenance_of(v->estimated, v->simulated) | (d->run->source ? WL_IMPORTED : WL_MEASURED);
+}
+
+const char *wl_run_data_provenance(enum wl_provenance from)
+{
+    const char *word = wl_provenance_word(from);
     return *word ? word : "measured";
 }

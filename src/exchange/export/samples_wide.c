@@ -1,6 +1,6 @@
-/* Readings in wide form: a line per instant of a run, a column per series. */
+/* Readings in wide form: a line per instant of a run, a column per series. A reading that failed is NaN, which pandas,
+ * R and gnuplot read as missing; an empty field is an instant of other series. */
 #include "exchange/export/export.h"
-#include "exchange/export/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -90,11 +90,24 @@ static int64_t earliest(const struct series *v, size_t n)
     return t;
 }
 
+/* A column at an instant. */
+struct field {
+    bool is_read; /* or else the series has no reading then */
+    double value; /* NAN: it failed */
+};
+
 /* Two series may share a column: of channels that a forged store has twice, the last counts. */
-static void take(struct series *v, size_t n, int64_t t_ns, double *row)
+static void take(struct series *v, size_t n, int64_t t_ns, struct field *row)
 {
     for (size_t i = 0; i < n; i++)
-        if (v[i].next < v[i].r.n && v[i].r.t_ns[v[i].next] == t_ns) row[v[i].column] = v[i].r.value[v[i].next++];
+        if (v[i].next < v[i].r.n && v[i].r.t_ns[v[i].next] == t_ns)
+            row[v[i].column] = (struct field) { true, v[i].r.value[v[i].next++] };
+}
+
+static void put_field(const struct field *x, FILE *to)
+{
+    char number[WL_NUMBER_MAX];
+    fprintf(to, ",%s", !x->is_read ? "" : isnan(x->value) ? "NaN" : wl_number_shortest(x->value, number));
 }
 
 static int write_run(struct wl_store *s, const struct wl_run_row *run, const struct channels *c, size_t columns,
@@ -102,8 +115,7 @@ static int write_run(struct wl_store *s, const struct wl_run_row *run, const str
 {
     struct wl_arena *a = wl_arena_new(NULL);
     struct series *v = wl_new_array(a, struct series, c->rows.n);
-    double *row = wl_new_array(a, double, columns);
-    char number[WL_NUMBER_MAX];
+    struct field *row = wl_new_array(a, struct field, columns);
     const int64_t start_ns = run->start.mono_ns == WL_NO_NS ? 0 : run->start.mono_ns;
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < c->rows.n; i++) {
@@ -111,11 +123,10 @@ static int write_run(struct wl_store *s, const struct wl_run_row *run, const str
         rc = wl_store_readings(s, c->rows.v[i].id, INT64_MIN, INT64_MAX, &v[i].r, a, e);
     }
     for (int64_t t_ns; rc == 0 && !ferror(to) && (t_ns = earliest(v, c->rows.n)) != INT64_MAX;) {
-        for (size_t i = 0; i < columns; i++) row[i] = NAN;
+        for (size_t i = 0; i < columns; i++) row[i] = (struct field) { .is_read = false };
         take(v, c->rows.n, t_ns, row);
         fprintf(to, "%lld,%.6f", (long long)run->id, (double)(t_ns - start_ns) / 1e9);
-        for (size_t i = 0; i < columns; i++)
-            fprintf(to, ",%s", isnan(row[i]) ? "" : wl_number_shortest(row[i], number));
+        for (size_t i = 0; i < columns; i++) put_field(&row[i], to);
         fputs("\n", to);
     }
     wl_arena_free(a);

@@ -7,7 +7,6 @@
  *
  * ts is in µs, from the earliest start of the runs. Events are printed one by one: memory does not grow with them. */
 #include "exchange/export/export.h"
-#include "exchange/export/number.h"
 #include "exchange/export/run_data.h"
 
 #include "mark/mark.h"
@@ -77,8 +76,7 @@ static void add_energy(struct wl_json *args, const struct wl_amount *energy)
 {
     if (isnan(energy->value)) return;
     wl_json_add_real(args, "energy_j", energy->value);
-    wl_json_add_str(args, "provenance",
-                    wl_run_data_provenance(energy->from & WL_ESTIMATED, energy->from & WL_SIMULATED));
+    wl_json_add_str(args, "provenance", wl_run_data_provenance(energy->from));
 }
 
 static void put_run(const struct process *p)
@@ -163,7 +161,9 @@ static int put_phases(const struct process *p, struct wl_store *s, struct wl_err
 static char *counter_name(const struct process *p, const struct wl_channel_row *c, const struct wl_device_row *d)
 {
     return wl_strf(p->arena, "%s of %s %s%s%s%s", c->quantity, d ? d->uuid : "?", c->scope, *c->variant ? ", " : "",
-                   c->variant, wl_provenance_mark(wl_provenance_of(c->estimated, c->simulated)));
+                   c->variant,
+                   wl_provenance_mark(wl_provenance_of(c->estimated, c->simulated) |
+                                      (p->run->source ? WL_IMPORTED : WL_MEASURED)));
 }
 
 static int put_counter(const struct process *p, struct wl_store *s, const struct wl_channel_row *c,

@@ -1,7 +1,6 @@
 /* The log of ZeusMonitor (ml.energy/zeus): start_time,window_name,elapsed_time,gpu0_energy,... in s and J. start_time
  * is of the monotonic clock. */
 #include "exchange/export/export.h"
-#include "exchange/export/number.h"
 #include "exchange/export/run_data.h"
 
 #include <math.h>
@@ -27,7 +26,7 @@ static struct gpus gpus_of(const struct wl_run_data *d, struct wl_arena *a)
     return out;
 }
 
-/* "_simulated": the only place where a file of Zeus can say that its joules are not measured. */
+/* "_simulated": the only place where a file of Zeus can say that wattlaw did not measure its joules. */
 static const char *mark_of(const struct wl_run_data *d)
 {
     bool estimated = false, simulated = false;
@@ -35,7 +34,7 @@ static const char *mark_of(const struct wl_run_data *d)
         estimated = estimated || (is_gpu(&d->energies.v[i]) && d->energies.v[i].estimated);
         simulated = simulated || (is_gpu(&d->energies.v[i]) && d->energies.v[i].simulated);
     }
-    return simulated ? "_simulated" : estimated ? "_estimated" : "";
+    return simulated ? "_simulated" : estimated ? "_estimated" : d->run->source ? "_imported" : "";
 }
 
 /* Of the energies that one GPU has of a window, the chosen one. */
@@ -65,7 +64,8 @@ struct window {
 static void put_window(const struct wl_run_data *d, const struct gpus *gpus, size_t columns, const struct window *w,
                        FILE *to)
 {
-    put_number(to, w->begin_ns == WL_NO_NS ? NAN : (double)w->begin_ns / 1e9);
+    const bool timed = w->begin_ns != WL_NO_NS && d->run->start.wall_ns != WL_NO_NS; /* else it counts from 0 */
+    put_number(to, timed ? (double)w->begin_ns / 1e9 : NAN);
     fprintf(to, ",%s,", w->name);
     put_number(to, w->time_s);
     for (size_t i = 0; i < columns; i++) {

@@ -18,6 +18,20 @@ const char *wl_import_head_line(const struct wl_import_head *h, struct wl_arena 
     return NULL;
 }
 
+char wl_import_separator(const char *line)
+{
+    static const char separators[] = ",;\t|";
+    size_t count[sizeof separators] = { 0 }, best = 0;
+    for (bool quoted = false; *line; line++) {
+        quoted ^= *line == '"';
+        const char *found = quoted ? NULL : strchr(separators, *line);
+        if (found) count[found - separators]++;
+    }
+    for (size_t i = 1; separators[i]; i++)
+        if (count[i] > count[best]) best = i;
+    return separators[best];
+}
+
 bool wl_import_head_has(const struct wl_import_head *h, const char *text)
 {
     return memmem(h->text, h->n, text, strlen(text)) != NULL;
@@ -44,14 +58,6 @@ int wl_import_format_named(const char *name, const struct wl_import_format **out
     return rc;
 }
 
-static int fail_unknown(const struct wl_import_head *h, struct wl_arena *a, struct wl_err *e)
-{
-    struct wl_text all = WL_TEXT(a);
-    for (size_t i = 0; wl_import_formats[i]; i++)
-        wl_text_addf(&all, "%s%s (%s)", i ? ", " : "", wl_import_formats[i]->name, wl_import_formats[i]->looks_for);
-    return wl_fail(e, WL_EINVAL, "%s: not of a known format; looked for %s", h->path, all.s);
-}
-
 int wl_import_recognise(const struct wl_import_head *h, const struct wl_import_format **out, struct wl_arena *a,
                         struct wl_err *e)
 {
@@ -62,10 +68,10 @@ int wl_import_recognise(const struct wl_import_head *h, const struct wl_import_f
         if (wl_import_refusals[i].recognise(h, a))
             return wl_fail(e, WL_EINVAL, "%s: %s", h->path, wl_import_refusals[i].why);
     for (size_t i = 0; wl_import_formats[i]; i++) {
-        if (!wl_import_formats[i]->recognise(h, a)) continue;
+        if ((wl_import_formats[i]->generic && n) || !wl_import_formats[i]->recognise(h, a)) continue;
         *out = wl_import_formats[i];
         wl_text_addf(&names, "%s%s", n++ ? ", " : "", wl_import_formats[i]->name);
     }
     if (n > 1) return wl_fail(e, WL_EINVAL, "%s: may be any of %s: give --as NAME", h->path, names.s);
-    return n ? 0 : fail_unknown(h, a, e);
+    return n ? 0 : wl_import_fail_unknown(h, a, e);
 }

@@ -1,5 +1,6 @@
 #include "exchange/import/import.h"
 
+#include "exchange/import/formats.h"
 #include "exchange/import/series_state.h"
 
 #include <fcntl.h>
@@ -282,7 +283,10 @@ int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *op
 {
     *out = (struct wl_import) { .opts = opts, .paths = paths, .store_path = store_path, .a = a };
     wl_series_new(out, 0);
-    int rc = opts->as ? wl_import_format_named(opts->as, &out->as, e) : 0;
+    const char *table = wl_import_results.name, *as = opts->as ? opts->as : opts->map && opts->map->n ? table : NULL;
+    int rc = as ? wl_import_format_named(as, &out->as, e) : 0;
+    if (rc == 0 && opts->map && opts->map->n && out->as != &wl_import_results)
+        rc = wl_fail(e, WL_EUSAGE, "--map is for a %s and not for --as %s, whose columns are known", table, as);
     if (rc == 0) rc = read_all(out, e);
     for (size_t i = 0; i < out->n_runs && rc == 0 && out->store; i++) {
         rc = store_sources(out, &out->runs[i], e);

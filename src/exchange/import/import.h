@@ -20,6 +20,7 @@
 struct wl_import_opts {
     const char *as;                            /* name of the format; NULL: the one whose content it is */
     const struct wl_strs *columns;             /* of a file without a header */
+    const struct wl_strs *map;                 /* "NAME=COLUMN:UNIT" of a table of no known tool */
     const char *timezone;                      /* of local times: "Europe/Berlin", "+02:00"; NULL: UTC, with a note */
     const char *dates;                         /* order of dates of which two readings make sense: "dmy" or "mdy" */
     const char *host;                          /* of devices of which the file does not name one */

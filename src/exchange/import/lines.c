@@ -10,6 +10,12 @@ enum { BLOCK = 1 << 18 };
 
 static void close_fd(void *fd) { close(*(int *)fd); }
 
+void wl_lines_of_fd(struct wl_lines *r, const char *name, int fd, struct wl_arena *a)
+{
+    *r = (struct wl_lines) { .path = name, .fd = fd, .whole = true, .cap = WL_LINE_MAX + BLOCK + 1 };
+    r->buf = wl_alloc(a, r->cap);
+}
+
 int wl_lines_open(struct wl_lines *r, const char *path, struct wl_arena *a, struct wl_err *e)
 {
     int fd = wl_file_open(path, e);
@@ -17,8 +23,7 @@ int wl_lines_open(struct wl_lines *r, const char *path, struct wl_arena *a, stru
     int *held = wl_new(a, int);
     *held = fd;
     wl_defer(a, close_fd, held);
-    *r = (struct wl_lines) { .path = path, .fd = fd, .whole = true, .cap = WL_LINE_MAX + BLOCK + 1 };
-    r->buf = wl_alloc(a, r->cap);
+    wl_lines_of_fd(r, path, fd, a);
     return 0;
 }
 

@@ -32,6 +32,9 @@ struct wl_lines {
 /* Opens a file, pipe or device until the arena dies. */
 int wl_lines_open(struct wl_lines *r, const char *path, struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* The same of a descriptor that is open and stays the caller's; `name` is for messages. */
+void wl_lines_of_fd(struct wl_lines *r, const char *name, int fd, struct wl_arena *a);
+
 /* The beginning, which stays to be read: at least n bytes if the file has them. */
 int wl_lines_peek(struct wl_lines *r, size_t n, struct wl_slice *head, struct wl_err *e) WL_MUST_CHECK;
 

@@ -1,5 +1,7 @@
 #include "exchange/import/reader.h"
 
+#include "exchange/import/formats.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -18,6 +20,29 @@ int wl_import_line(struct wl_import *im, struct wl_slice *line, struct wl_err *e
         else
             return 1;
     }
+    return rc;
+}
+
+int wl_import_rows(struct wl_import *im, char separator, int most, wl_import_fields *header, wl_import_fields *row,
+                   void *reader, struct wl_err *e)
+{
+    struct wl_arena *a = wl_arena_new(im->a);
+    struct wl_slice line, *v = wl_new_array(a, struct wl_slice, (size_t)most);
+    int rc, n_columns = 0;
+    while ((rc = wl_import_line(im, &line, e)) > 0) {
+        const int n = wl_slice_split(line, separator, v, most);
+        if (n < 0)
+            wl_import_reject(im, "a quote is not closed");
+        else if (n > most)
+            wl_import_reject(im, "%d values: a table of %s has at most %d", n, im->format->title, most);
+        else if (n_columns && n != n_columns)
+            wl_import_reject(im, "%d values under %d columns", n, n_columns);
+        else if ((rc = (n_columns ? row : header)(reader, v, n, e)) < 0)
+            break;
+        else
+            n_columns = n_columns ? n_columns : n;
+    }
+    wl_arena_free(a);
     return rc;
 }
 
@@ -74,4 +99,14 @@ int wl_import_tick(struct wl_import *im, struct wl_import_ticks *t, bool step, i
                        (long long)im->in->line, WL_CLOCK_END_YEAR);
     *t_ns = o->start_ns + (t->n - 1) * o->period_ns;
     return 0;
+}
+
+const char *wl_import_plain_uuid(const char *uuid)
+{
+    const char *colon = strchr(uuid, ':');
+    for (size_t i = 0; colon && wl_import_formats[i]; i++) {
+        const char *name = wl_import_formats[i]->name;
+        if (wl_str_starts(uuid, name) && uuid + strlen(name) == colon) return colon + 1;
+    }
+    return uuid;
 }

@@ -9,6 +9,12 @@
  * and so is a last line without its end, which may be cut inside a number. */
 int wl_import_line(struct wl_import *im, struct wl_slice *line, struct wl_err *e) WL_MUST_CHECK;
 
+/* Reads a table whose first line is its header: `header` gets its fields, `row` those of each line below, of which
+ * there are as many (a line with another number, or more than `most` of them, is rejected). The first error ends it. */
+typedef int wl_import_fields(void *reader, const struct wl_slice *v, int n, struct wl_err *e);
+int wl_import_rows(struct wl_import *im, char separator, int most, wl_import_fields *header, wl_import_fields *row,
+                   void *reader, struct wl_err *e) WL_MUST_CHECK;
+
 /* Why the text is not a value: "", "-", "N/A", "nan", "[Not Supported]" ...; NULL: it may be one. Static. */
 const char *wl_import_no_value(struct wl_slice text);
 
@@ -23,6 +29,9 @@ struct wl_import_ticks {
 };
 int wl_import_tick(struct wl_import *im, struct wl_import_ticks *t, bool step, int64_t *t_ns,
                    struct wl_err *e) WL_MUST_CHECK;
+
+/* Without the name of the format that brought a device into a store, which exports have: "nvidia-smi:gpu0" is gpu0. */
+const char *wl_import_plain_uuid(const char *uuid);
 
 /* At most 60 characters of a slice for a message: "%.*s" takes both. */
 #define WL_QUOTE(slice) ((int)((slice).n < 60 ? (slice).n : 60)), (slice).s

@@ -1,5 +1,6 @@
 /* What people may take for measurements and is none. */
-#include "exchange/import/format.h"
+#include "exchange/import/formats.h"
+#include "exchange/import/hdf5.h"
 
 #include <string.h>
 
@@ -21,10 +22,19 @@ static bool is_compressed(const struct wl_import_head *h, struct wl_arena *a)
     return false;
 }
 
-static bool is_hdf5(const struct wl_import_head *h, struct wl_arena *a)
+static bool is_other_hdf5(const struct wl_import_head *h, struct wl_arena *a)
+{
+    return wl_import_is_hdf5(h) && !wl_import_perun.recognise(h, a) && !wl_import_jpwr.recognise(h, a);
+}
+
+/* With its byte-order mark, or in the Latin letters of a header without it. */
+static bool is_utf16(const struct wl_import_head *h, struct wl_arena *a)
 {
     (void)a;
-    return h->n >= 8 && memcmp(h->text, "\x89HDF\r\n\x1a\n", 8) == 0;
+    if (h->n < 4) return false;
+    if (memcmp(h->text, "\xff\xfe", 2) == 0 || memcmp(h->text, "\xfe\xff", 2) == 0) return true;
+    return (!h->text[0] && h->text[1] && !h->text[2] && h->text[3]) ||
+           (h->text[0] && !h->text[1] && h->text[2] && !h->text[3]);
 }
 
 static bool is_counter_list(const struct wl_import_head *h, struct wl_arena *a)
@@ -98,7 +108,10 @@ static bool is_blank(const struct wl_import_head *h, struct wl_arena *a)
 const struct wl_import_refusal wl_import_refusals[] = {
     { is_blank, "the file is empty but for blanks" },
     { is_compressed, "a compressed file: unpack it first, as in zcat FILE | wattlaw import /dev/stdin" },
-    { is_hdf5, "an HDF5 file, which is not read: perun export writes the same readings as CSV" },
+    { is_other_hdf5, "an HDF5 file that neither perun nor jpwr wrote" },
+    { is_utf16,
+      "text in UTF-16, as PowerShell writes it: convert it first, as in iconv -f UTF-16 -t UTF-8 FILE | wattlaw "
+      "import /dev/stdin" },
     { is_counter_list,
       "the list of fields that dcgm-exporter is to read, without measurements: import what it answers" },
     { is_nvml_mock, "the description of a GPU for a simulated NVML, without measurements" },

@@ -86,7 +86,6 @@ int wl_series_channel(struct wl_import *im, int device, const struct wl_import_q
     q->unit = wl_strdup(s->a, of->unit);
     q->scope = wl_strdup(s->a, of->scope);
     q->variant = wl_strdup(s->a, or_empty(of->variant));
-    if (im->store_path) c->held = wl_new_array(s->a, struct wl_sample_row, WL_SERIES_HELD);
     set_limits(c);
     return (int)s->n_channels++;
 }
@@ -158,12 +157,7 @@ static bool is_outside(const struct wl_import_opts *o, int64_t t_ns)
 static int hold(struct wl_import *im, struct wl_series_channel *c, int64_t t_ns, double value, struct wl_err *e)
 {
     if (!im->store_path) return 0;
-    if (c->n_held == WL_SERIES_HELD) {
-        int rc = wl_series_flush(im, c, e);
-        if (rc < 0) return rc;
-    }
-    c->held[c->n_held++] = (struct wl_sample_row) { 0, t_ns, value };
-    return 0;
+    return wl_held_add(&im->series->held, &c->held, t_ns, value, im->store_path, im->series->a, e);
 }
 
 /* Places a reading: 1 it counts, 0 it is a duplicate, or outside of the requested time. */
@@ -182,6 +176,7 @@ static int place(struct wl_import *im, struct wl_series_channel *c, int64_t t_ns
         if (s->n_back == 0) s->first_back = wl_strf(s->a, "%s:%lld", im->in->path, (long long)im->in->line);
         s->n_back += s->back_line != im->in->line; /* once for all channels of a line */
         s->back_line = im->in->line;
+        c->unordered = true;
     } else if (c->last_ns != INT64_MIN) {
         keep_step(s, c, t_ns);
     }

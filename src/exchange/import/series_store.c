@@ -30,7 +30,8 @@ static int add_channel(struct wl_import *im, struct wl_series_channel *c, struct
 {
     struct wl_series *s = im->series;
     const struct wl_import_quantity *q = &c->pub.of;
-    struct wl_channel_row row = { .quantity = q->quantity,
+    struct wl_channel_row row = { .run = s->run,
+                                  .quantity = q->quantity,
                                   .unit = q->unit,
                                   .scope = q->scope,
                                   .variant = q->variant,
@@ -40,21 +41,56 @@ static int add_channel(struct wl_import *im, struct wl_series_channel *c, struct
                                   .window_s = NAN,
                                   .delay_s = NAN,
                                   .power_limit_w = NAN };
-    int rc = wl_import_open_store(im, e);
-    if (rc == 0 && !s->run) rc = wl_run_plan(im->store, "import", im->opts->set, &s->run, e);
-    row.run = s->run;
-    if (rc == 0) rc = add_device(im, &s->devices[c->pub.device], &row.device, e);
+    int rc = add_device(im, &s->devices[c->pub.device], &row.device, e);
     return rc < 0 ? rc : wl_store_add_channel(im->store, &row, &c->id, e);
 }
 
-int wl_series_flush(struct wl_import *im, struct wl_series_channel *c, struct wl_err *e)
+enum { STORED_AT_ONCE = 4096 };
+
+struct storing {
+    struct wl_store *store;
+    int64_t channel;
+    struct wl_sample_row *rows; /* [STORED_AT_ONCE] */
+    size_t n;
+};
+
+static int store_rows(struct storing *to, struct wl_err *e)
 {
-    int rc = c->id || c->n_held == 0 ? 0 : add_channel(im, c, e);
-    if (rc < 0) return rc;
-    for (size_t i = 0; i < c->n_held; i++) c->held[i].channel = c->id;
-    rc = wl_store_add_samples(im->store, c->held, c->n_held, e);
-    c->n_held = 0;
+    int rc = wl_store_add_samples(to->store, to->rows, to->n, e);
+    to->n = 0;
     return rc;
+}
+
+static int store_some(void *storing, const int64_t *t_ns, const double *value, size_t n, struct wl_err *e)
+{
+    struct storing *to = storing;
+    int rc = 0;
+    for (size_t i = 0; i < n && rc == 0; i++) {
+        to->rows[to->n++] = (struct wl_sample_row) { to->channel, t_ns[i], value[i] };
+        if (to->n == STORED_AT_ONCE) rc = store_rows(to, e);
+    }
+    return rc;
+}
+
+static int add_readings(struct wl_import *im, const struct wl_series_channel *c, struct wl_sample_row *rows,
+                        struct wl_err *e)
+{
+    struct storing to = { im->store, c->id, rows, 0 };
+    int rc = wl_held_each(&im->series->held, &c->held, store_some, &to, e);
+    return rc < 0 ? rc : store_rows(&to, e);
+}
+
+/* A channel of the run as wl_store_readings gives it: those held, or what the store made of them where their order is
+ * not that of time. */
+static int read_channel(void *ctx, int64_t channel, struct wl_readings *out, struct wl_arena *a, struct wl_err *e)
+{
+    const struct wl_import *im = ctx;
+    for (size_t i = 0; i < im->series->n_channels; i++) {
+        const struct wl_series_channel *c = &im->series->channels[i];
+        if (c->id == channel && !c->unordered)
+            return wl_held_read(&im->series->held, &c->held, im->store_path, out, a, e);
+    }
+    return wl_store_readings(im->store, channel, INT64_MIN, INT64_MAX, out, a, e);
 }
 
 /* ---- what the run is ---- */
@@ -202,26 +238,40 @@ static int end_run(struct wl_import *im, struct wl_import_run *run, struct wl_er
     struct wl_run_end end = wl_run_end_none;
     end.at = (struct wl_anchor) { run->to_ns, run->undated ? WL_NO_NS : run->to_ns };
     end.sampling_asked_s = end.sampling_period_s = run->period_s;
-    struct wl_derive_opts opts = { run->from_ns, run->to_ns, run->period_s, NAN, NAN, NAN };
+    struct wl_readings_source readings = { read_channel, im };
+    struct wl_derive_opts opts = { run->from_ns, run->to_ns, run->period_s, NAN, NAN, NAN, &readings };
     if (isnan(opts.period_s)) opts.period_s = (double)(run->to_ns - run->from_ns) / WL_NS_PER_S;
-    int rc = wl_derive(im->store, run->run, &opts, &derived, NULL, im->series->a, e);
-    if (rc < 0) return rc;
+    struct wl_arena *scratch = wl_arena_new(NULL);
+    int rc = wl_derive(im->store, run->run, &opts, &derived, NULL, scratch, e);
     size_t nodes = host_names(im->series).n;
     derived.actual.nodes = nodes ? (double)nodes : NAN;
     derived.actual.hardware = im->series->devices[im->series->channels[0].pub.device].model;
-    const char *why = why_no_energy(&derived);
+    const char *why = rc == 0 ? why_no_energy(&derived) : NULL;
     run->why_no_energy = why ? wl_strdup(im->a, why) : NULL;
-    return wl_store_run_end(im->store, run->run, &end, &derived, e);
+    if (rc == 0) rc = wl_store_run_end(im->store, run->run, &end, &derived, e);
+    wl_arena_free(scratch);
+    return rc;
 }
 
 static int store_run(struct wl_import *im, struct wl_import_run *run, struct wl_err *e)
 {
-    int rc = 0;
-    for (size_t i = 0; i < im->series->n_channels && rc == 0; i++)
-        rc = wl_series_flush(im, &im->series->channels[i], e);
-    run->run = im->series->run;
+    struct wl_series *s = im->series;
+    struct wl_arena *scratch = wl_arena_new(NULL); /* a run's own stays until all are read */
+    struct wl_sample_row *rows = wl_new_array(scratch, struct wl_sample_row, STORED_AT_ONCE);
+    int rc = wl_import_open_store(im, e);
+    if (rc == 0) rc = wl_run_plan(im->store, "import", im->opts->set, &s->run, e);
+    for (size_t i = 0; i < s->n_channels && rc == 0; i++) {
+        struct wl_series_channel *c = &s->channels[i];
+        if (c->held.n == 0) continue;
+        rc = add_channel(im, c, e);
+        if (rc == 0) rc = add_readings(im, c, rows, e);
+    }
+    wl_arena_free(scratch);
+    run->run = s->run;
     if (rc == 0) rc = begin_run(im, run, e);
-    return rc < 0 ? rc : end_run(im, run, e);
+    if (rc == 0) rc = end_run(im, run, e);
+    wl_held_close(&s->held); /* before the commit, which needs the room */
+    return rc;
 }
 
 static bool has_readings(const struct wl_series *s)

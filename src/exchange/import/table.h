@@ -6,6 +6,12 @@
 
 struct wl_import;
 
+/* What a table says of an energy besides its value; NAN: nothing. */
+struct wl_table_bounds {
+    double lo_j, hi_j; /* 95 % interval */
+    double idle_j;     /* that the device would have drawn idle */
+};
+
 /* The energy of one device over the row's time, or over one of its epochs. */
 struct wl_table_energy {
     int64_t epoch;     /* 0: the whole row */
@@ -17,7 +23,8 @@ struct wl_table_energy {
     bool estimated;
     bool part; /* contained in another one's energy: shown, and in no sum */
     double energy_j, power_w;
-    const char *why; /* why energy_j is NAN */
+    const struct wl_table_bounds *bounds; /* NULL: none */
+    const char *why;                      /* why energy_j is NAN */
 };
 
 /* Readings of a device's power during a row. */
@@ -43,15 +50,18 @@ struct wl_table_row {
     size_t n_epochs;
     const struct wl_metric_row *metrics;
     size_t n_metrics;
+    const struct wl_metric_def_row *metric_defs;
+    size_t n_metric_defs;
     /* With these the energies of the row and of its epochs are those of the readings, and `energies` is empty; start_ns
      * and the times of the epochs are known. */
     const struct wl_table_series *series;
     size_t n_series;
     double period_s; /* usual time between two of them */
     /* Of a row without epochs: what a law reads as its observation. */
-    double steps, samples, tokens; /* of all workers, in steps_s */
-    double steps_s;                /* NAN: all of time_s */
-    const char *failed;            /* why laws must not use the run: "aborted"; NULL: they may */
+    double steps, samples, tokens;              /* of all workers, in steps_s */
+    double steps_s;                             /* NAN: all of time_s */
+    const struct wl_table_energy *steps_energy; /* in steps_s; NULL: its part of the row's, by time */
+    const char *failed;                         /* why laws must not use the run: "aborted"; NULL: they may */
 };
 extern const struct wl_table_row wl_table_row_none;
 

@@ -95,6 +95,8 @@ static const char *content_of(const struct wl_import *im, const struct wl_table_
 
 /* ---- storing ---- */
 
+static const struct wl_table_bounds no_bounds = { NAN, NAN, NAN };
+
 static const char *host_of(const struct wl_import *im, const struct wl_table_row *row, const char *of_device)
 {
     return of_device ? of_device : row->host ? row->host : im->opts->host ? im->opts->host : "unknown";
@@ -109,17 +111,18 @@ static int add_energy(struct wl_import *im, const struct wl_table_row *row, cons
                                     .sensor = im->format->name,
                                     .number = NAN,
                                     .name = x->model };
+    const struct wl_table_bounds b = x->bounds ? *x->bounds : no_bounds;
     *out = (struct wl_energy_row) { .epoch = x->epoch ? (double)x->epoch : NAN,
                                     .scope = x->scope,
                                     .method = x->integral ? "integral" : "counter",
                                     .energy_j = x->energy_j,
                                     .mean_power_w = x->power_w,
                                     .coverage = NAN,
-                                    .energy_lo_j = NAN,
-                                    .energy_hi_j = NAN,
+                                    .energy_lo_j = b.lo_j,
+                                    .energy_hi_j = b.hi_j,
                                     .idle_before_w = NAN,
                                     .idle_after_w = NAN,
-                                    .idle_j = NAN,
+                                    .idle_j = b.idle_j,
                                     .estimated = x->estimated,
                                     .chosen = !x->part,
                                     .why = isnan(x->energy_j) ? x->why : NULL };
@@ -179,7 +182,7 @@ static int add_series(struct wl_import *im, const struct wl_table_row *row, cons
 static int derive(struct wl_import *im, const struct wl_table_row *row, struct wl_import_run *run,
                   struct wl_derived *out, struct wl_arena *a, struct wl_err *e)
 {
-    const struct wl_derive_opts opts = { run->from_ns, run->to_ns, row->period_s, NAN, NAN, NAN };
+    const struct wl_derive_opts opts = { run->from_ns, run->to_ns, row->period_s, NAN, NAN, NAN, NULL };
     int rc = add_marks(im, row, run->run, a, e);
     for (size_t i = 0; i < row->n_series && rc == 0; i++) rc = add_series(im, row, &row->series[i], run->run, a, e);
     if (rc == 0) rc = wl_derive(im->store, run->run, &opts, out, NULL, a, e);
@@ -189,22 +192,47 @@ static int derive(struct wl_import *im, const struct wl_table_row *row, struct w
     return rc;
 }
 
-/* The sum of the whole row; *why: why it is NAN. */
-static double energy_of(const struct wl_table_row *row, bool *estimated, const char **why)
+/* The sum of the whole row; its energy_j is NAN where one of a device is. */
+struct sum {
+    double energy_j, lo_j, hi_j;
+    bool estimated;
+    const char *why; /* why energy_j is NAN */
+};
+
+static void add_to_sum(struct sum *sum, const struct wl_table_energy *x)
 {
-    double sum = 0;
+    const struct wl_table_bounds b = x->bounds ? *x->bounds : no_bounds;
+    sum->energy_j += x->energy_j;
+    sum->lo_j += b.lo_j;
+    sum->hi_j += b.hi_j;
+    sum->estimated = sum->estimated || x->estimated;
+    if (isnan(x->energy_j)) sum->why = x->why ? x->why : "unknown";
+}
+
+static struct sum energy_of(const struct wl_table_row *row)
+{
+    struct sum sum = { .why = NULL };
     size_t n = 0;
-    *estimated = false;
-    *why = "the file has no energy";
     for (size_t i = 0; i < row->n_energies; i++) {
         const struct wl_table_energy *x = &row->energies[i];
         if (x->part || x->epoch) continue;
         n++;
-        sum += x->energy_j;
-        *estimated = *estimated || x->estimated;
-        if (isnan(x->energy_j)) *why = x->why ? x->why : "unknown";
+        add_to_sum(&sum, x);
     }
-    return n ? sum : NAN;
+    return n ? sum : (struct sum) { NAN, NAN, NAN, false, "the file has no energy" };
+}
+
+/* Of the part of a row that laws read. */
+static struct sum energy_of_steps(const struct wl_table_row *row)
+{
+    struct sum sum = { .why = NULL };
+    if (row->steps_energy) {
+        add_to_sum(&sum, row->steps_energy);
+        return sum;
+    }
+    sum = energy_of(row);
+    if (isnan(row->steps_s)) return sum;
+    return (struct sum) { sum.energy_j * row->steps_s / row->time_s, NAN, NAN, true, sum.why };
 }
 
 static int64_t ns_of(double s) { return llround(s * WL_NS_PER_S); }
@@ -215,6 +243,7 @@ static bool span_of(const struct wl_table_row *row, int64_t begin_ns, struct wl_
     if (row->n_epochs || (isnan(row->steps_s) && isnan(row->steps) && isnan(row->samples) && isnan(row->tokens)))
         return false;
     const double time_s = isnan(row->steps_s) ? row->time_s : row->steps_s;
+    const struct sum sum = energy_of_steps(row);
     *out = (struct wl_span_row) { .kind = WL_SPAN_STEPS,
                                   .begin_ns = begin_ns,
                                   .end_ns = begin_ns + ns_of(time_s),
@@ -222,14 +251,11 @@ static bool span_of(const struct wl_table_row *row, int64_t begin_ns, struct wl_
                                   .steps = row->steps,
                                   .samples = row->samples,
                                   .tokens = row->tokens,
-                                  .energy_lo_j = NAN,
-                                  .energy_hi_j = NAN };
-    out->energy_j = energy_of(row, &out->estimated, &out->why);
-    if (!isnan(row->steps_s)) { /* the energy is of all of the row */
-        out->energy_j *= row->steps_s / row->time_s;
-        out->estimated = true;
-    }
-    if (!isnan(out->energy_j)) out->why = NULL;
+                                  .energy_j = sum.energy_j,
+                                  .energy_lo_j = sum.lo_j,
+                                  .energy_hi_j = sum.hi_j,
+                                  .estimated = sum.estimated,
+                                  .why = sum.why };
     return true;
 }
 
@@ -266,6 +292,8 @@ static int store_row(struct wl_import *im, const struct wl_table_row *row, const
                                   .n_energies = row->n_energies,
                                   .metrics = row->metrics,
                                   .n_metrics = row->n_metrics,
+                                  .metric_defs = row->metric_defs,
+                                  .n_metric_defs = row->n_metric_defs,
                                   .load = &load };
     struct wl_run_begin begin = { .host = host_of(im, row, first_host(row)),
                                   .boot_id = "import",
@@ -322,7 +350,7 @@ static struct wl_settings keep_settings(const struct wl_settings *set, struct wl
 static struct wl_import_run describe(struct wl_import *im, const struct wl_table_row *row,
                                      const struct wl_settings *set)
 {
-    const char *why;
+    const struct sum sum = energy_of(row);
     struct wl_import_run run = {
         .label = wl_strdup(im->a, row->part),
         .format = im->format,
@@ -332,10 +360,11 @@ static struct wl_import_run describe(struct wl_import *im, const struct wl_table
         .from_ns = row->start_ns == WL_NO_NS ? 0 : row->start_ns,
         .period_s = NAN,
         .devices = devices_of(row),
+        .energy_j = sum.energy_j,
+        .estimated = sum.estimated,
         .set = keep_settings(set, im->a),
     };
-    run.energy_j = energy_of(row, &run.estimated, &why);
-    if (isnan(run.energy_j) && !row->n_series) run.why_no_energy = wl_strdup(im->a, why);
+    if (isnan(sum.energy_j) && !row->n_series) run.why_no_energy = wl_strdup(im->a, sum.why);
     run.to_ns = run.from_ns + ns_of(row->time_s);
     return run;
 }
@@ -352,6 +381,22 @@ static bool is_outside(struct wl_import *im, const struct wl_table_row *row)
 
 /* A count that may be missing. */
 static bool is_count(double n) { return isnan(n) || (n >= 0 && n <= MOST_COUNT); }
+
+/* Is a number that is known, at most the other one, but for the last digits of sums? */
+static bool exceeds(double a, double b) { return a > b + 1e-9 * fabs(b); }
+
+/* Why an energy cannot be what a run has drawn; NULL: it can. */
+static const char *impossible_energy(const struct wl_table_energy *x, struct wl_arena *a)
+{
+    const struct wl_table_bounds b = x->bounds ? *x->bounds : no_bounds;
+    if (!isnan(x->energy_j) && !(x->energy_j >= 0 && x->energy_j <= MOST_J))
+        return wl_strf(a, "an energy of %s of %g J", x->uuid, x->energy_j);
+    if (exceeds(b.lo_j, x->energy_j) || exceeds(x->energy_j, b.hi_j) || exceeds(b.lo_j, b.hi_j) || b.lo_j < 0 ||
+        b.hi_j > MOST_J)
+        return wl_strf(a, "an energy of %s of %g J between %g and %g J", x->uuid, x->energy_j, b.lo_j, b.hi_j);
+    if (b.idle_j < 0 || b.idle_j > MOST_J) return wl_strf(a, "an idle energy of %s of %g J", x->uuid, b.idle_j);
+    return NULL;
+}
 
 static bool is_time(double s) { return s > 0 && s <= LONGEST_S; }
 
@@ -370,7 +415,7 @@ static const char *impossible(const struct wl_table_row *row, struct wl_arena *a
 {
     if (!is_time(row->time_s)) return wl_strf(a, "a time of %g s", row->time_s);
     if (!is_instant(row->start_ns)) return "a start before 1970 or after the year 2084";
-    if (!isnan(row->steps_s) && !(row->steps_s > 0 && row->steps_s <= row->time_s))
+    if (!isnan(row->steps_s) && !(row->steps_s > 0 && row->steps_s <= row->time_s + 1e-9)) /* a run has whole ns */
         return wl_strf(a, "steps that take %g s of %g s", row->steps_s, row->time_s);
     if (!is_count(row->steps) || !is_count(row->samples) || !is_count(row->tokens))
         return "a number of steps, samples or tokens beyond 10^15";
@@ -380,10 +425,9 @@ static const char *impossible(const struct wl_table_row *row, struct wl_arena *a
         const bool whole = r->type == WL_SETTING_REAL || v == floor(v);
         if (!isnan(v) && !(v > 0 && v <= 1e9 && whole)) return wl_strf(a, "%s: %g", r->name, v);
     }
-    for (size_t i = 0; i < row->n_energies; i++)
-        if (!isnan(row->energies[i].energy_j) &&
-            !(row->energies[i].energy_j >= 0 && row->energies[i].energy_j <= MOST_J))
-            return wl_strf(a, "an energy of %s of %g J", row->energies[i].uuid, row->energies[i].energy_j);
+    const char *why = row->steps_energy ? impossible_energy(row->steps_energy, a) : NULL;
+    for (size_t i = 0; i < row->n_energies && !why; i++) why = impossible_energy(&row->energies[i], a);
+    if (why) return why;
     for (size_t i = 0; i < row->n_epochs; i++)
         if (!is_time(row->epochs[i].time_s) || !is_count(row->epochs[i].samples))
             return wl_strf(a, "epoch %lld", (long long)row->epochs[i].epoch);

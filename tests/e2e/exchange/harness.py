@@ -7,6 +7,16 @@ import sys
 import tempfile
 
 
+def pandas_or_skip():
+    """The module with which a test reads the same files independently."""
+    try:
+        import pandas
+    except ImportError:
+        print("SKIP: no pandas (Debian: python3-pandas)")
+        sys.exit(77)
+    return pandas
+
+
 def expect(condition, what, run=None):
     if not condition:
         sys.exit(what if run is None else f"{what}\nexit {run.returncode}\n{run.stdout}\n{run.stderr}")
@@ -33,8 +43,8 @@ class Workspace:
             f.write(content if isinstance(content, bytes) else content.encode())
         return name
 
-    def run(self, *args, **options):
-        return subprocess.run([self.wattlaw, *map(str, args)], cwd=self.path, text=True, capture_output=True, check=False, **options)
+    def run(self, *args, env=None, **options):
+        return subprocess.run([self.wattlaw, *map(str, args)], cwd=self.path, env={**os.environ, **(env or {})}, text=True, capture_output=True, check=False, **options)
 
     def imported(self, *args, **options):
         """What `import --json` says, as a dict, and the finished process."""
@@ -43,8 +53,8 @@ class Workspace:
         with open(self.at("i.json"), encoding="utf-8") as f:
             return json.load(f), r
 
-    def refused(self, *args, why, status=1):
-        r = self.run("import", *args)
+    def refused(self, *args, why, status=1, **options):
+        r = self.run("import", *args, **options)
         expect(r.returncode == status and why in r.stderr, f"import {args}: expected exit {status} and: {why}", r)
         return r
 

@@ -60,7 +60,15 @@ def refusals(p):
             ("long.csv", HEAD + "x" * 3000000, [], "long.csv:2: the line is longer than 1048576 bytes", 1),
             ("empty", b"", [], "empty: the file is empty", 1), ("log.gz", gzip.compress(SMI.encode()), [], "a compressed file: unpack it first", 1),
             ("bare.csv", "".join(ROWS), [], "bare.csv:1: the file has no header: give --columns", 1),
-            ("poem.txt", "the quality of mercy\n", [], "poem.txt: not of a known format; looked for nvidia-smi (a header with power.draw", 1),
+            ("poem.txt", "the quality of mercy\n", [], 'poem.txt: not of a known format: it begins with "the quality of mercy"; wattlaw import --help', 1),
+            ("columns.csv", "a;b;c;d;e;f;g;h;i;j\n", [], 'its columns are "a", "b", "c", "d", "e", "f", "g", "h" and 2 more; wattlaw', 1),
+            ("renamed.csv", "timestamp,project_name,run_id,seconds,energy_consumed\n", [],
+             'did you mean codecarbon (CodeCarbon\'s emissions.csv)? Its file also has "duration"; wattlaw', 1),
+            ("core", b"\x7fELF\x02\x01\x01\0" + bytes(60), [], "it begins with the bytes 7f 45 4c 46 02 01 01 00; wattlaw", 1),
+            ("utf16.csv", SMI.encode("utf-16"), [], "text in UTF-16, as PowerShell writes it: convert it first", 1),
+            ("utf16le.csv", SMI.encode("utf-16-le"), [], "text in UTF-16, as PowerShell writes it: convert it first", 1),
+            ("wide.csv", ",".join(f"c{i}" for i in range(150000)) + "\n", [], '"c7" and at least 109', 1),
+            ("wider.csv", "index,power.draw," + "power.draw," * 1000000 + "\n" + "1," * 1000002 + "\n", [], "did you mean nvidia-smi (nvidia-smi --query-gpu", 1),
             ("poem.txt", "the quality of mercy\n", ["--as", "jpwr"], "expected a header ',timestamps,METHOD:NUMBER,...'", 1),
             ("head.csv", HEAD, [], "nothing could be read as nvidia-smi", 1),
             ("smi.csv", SMI, ["--as", "nvidia-sim"], "--as nvidia-sim: no such format; did you mean nvidia-smi?", 2),
@@ -139,7 +147,17 @@ def other_formats(p):
     expect([c["scope"] for c in answer["runs"][0]["channels"]] == ["gpu", "module"], f"a module and its GPU are not the same scope: {answer}", r)
 
 
+def a_new_folder(p):
+    """More readings of a channel than memory holds are kept beside the store, whose folder is made when they are stored."""
+    rows = [f"0, 2026/11/20 10:{s // 60:02d}:{s % 60:02d}.000, {100 + s % 2}.00 W, 50 %\n" for s in range(600)]
+    answer, r = p.imported("--store", "new/folder/x.db", p.write("long.csv", HEAD + "".join(rows)))
+    expect(answer["readings"] == 1200 and p.rows("SELECT count(*), sum(value) FROM sample s JOIN channel c ON c.id = s.channel WHERE quantity = 'power_w'", "new/folder/x.db") == [(600, 60300)], f"{answer}", r)
+    p.refused("--store", "other/x.db", "long.csv", p.write("words.txt", "no numbers here\n"), why="words.txt")
+    expect(not os.path.exists(p.at("other")), "a refused import makes no folder")
+
+
 with Workspace(sys.argv[1]) as workspace:
+    a_new_folder(workspace)
     variants(workspace)
     broken_lines(workspace)
     refusals(workspace)

@@ -8,14 +8,10 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "analysis"))
 import shared_data  # noqa: E402
-from harness import Workspace, expect  # noqa: E402
+from harness import Workspace, expect, pandas_or_skip  # noqa: E402
 
-try:
-    import numpy as np
-    import pandas as pd
-except ImportError:
-    print("SKIP: no pandas (Debian: python3-pandas)")
-    sys.exit(77)
+pd = pandas_or_skip()
+import numpy as np  # noqa: E402  pandas has it
 
 wattlaw, source_root = os.path.abspath(sys.argv[1]), sys.argv[2]
 SAMPLES = ["nvidia-smi/query_gpu_csv.synthetic.csv", "nvidia-smi/query_gpu_csv_noheader_nounits.synthetic.csv",

@@ -1,6 +1,7 @@
 """Imported runs: once each, by content; all or nothing; marked, and never mixed with measured ones: sources.py WATTLAW"""
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -68,6 +69,30 @@ def all_or_nothing(p):
     expect(p.rows("SELECT count(*) FROM run", "h.db") == [(2,)], "and then it is a run")
 
 
+def derived(p, store):
+    """Without the ids of rows."""
+    return [[row[1:] for row in p.rows(f"SELECT * FROM {table}", store)] for table in ("energy", "stat", "variation")]
+
+
+def held(p):
+    """Readings by the thousand, which are in a file until they are stored: what is derived from them is what the store gives; of files
+    that overlap the first one counts; without room for that file there is one message and no store."""
+    names = "".join(f"{gpu}, 2026/11/20 1{s // 3600}:{s // 60 % 60:02d}:{s % 60:02d}.000, {100 + s * 7 % 50} W, {s * 3 % 100} %, {1000 + s % 9} MHz\n"
+                    for s in range(2000) for gpu in range(2))
+    p.imported(p.write("two.csv", "index, timestamp, power.draw [W], utilization.gpu [%], clocks.current.sm [MHz]\n" + names), "--store", "k.db")
+    expect(p.rows("SELECT count(*), count(DISTINCT t_ns), sum(value) FROM sample JOIN channel ON channel = channel.id WHERE quantity = 'power_w'", "k.db")
+           == [(4000, 2000, 2 * sum(100 + s * 7 % 50 for s in range(2000)))], "each reading once")
+    answer, r = p.imported(p.write("one.csv", log(100, seconds=900)), p.write("later.csv", log(200, 10, 900)), "--store", "k.db")
+    expect(p.rows("SELECT count(*), sum(value) FROM sample JOIN channel ON channel = channel.id WHERE run = 2", "k.db") == [(1500, 900 * 100 + 600 * 200)], "overlap")
+    expect(abs(answer["energy_j"] - (899 * 100 + 150 + 599 * 200)) < 1e-6, f"the first reading of an instant counts: {answer['energy_j']} J", r)
+    before = derived(p, "k.db")
+    r = p.run("rebuild", "k.db")
+    expect(r.returncode == 0 and derived(p, "k.db") == before and before[2], "derived anew, from the store", r)
+    p.refused("two.csv", "--store", "full.db", why="full.db: there is no room beside it for the readings until they are stored",
+              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000)))
+    expect(not [name for name in os.listdir(p.path) if name.startswith((".", "full.db"))], "no store, and no file beside it")
+
+
 def marked(p):
     """Beside runs that wattlaw measured, of the same settings."""
     for workers in (1, 2, 4):
@@ -99,4 +124,5 @@ with Workspace(sys.argv[1]) as workspace:
     once(workspace)
     folders(workspace)
     all_or_nothing(workspace)
+    held(workspace)
     marked(workspace)

@@ -9,13 +9,10 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "analysis"))
 import shared_data  # noqa: E402
-from harness import Workspace, expect  # noqa: E402
+from harness import Workspace, expect, pandas_or_skip  # noqa: E402
+from submissions import longest_ladder, mllog, write_caraml, write_submission  # noqa: E402
 
-try:
-    import pandas as pd
-except ImportError:
-    print("SKIP: no pandas (Debian: python3-pandas)")
-    sys.exit(77)
+pd = pandas_or_skip()
 
 wattlaw, source_root = os.path.abspath(sys.argv[1]), sys.argv[2]
 WINDOW = "zeus/profile_data/V100+resnet50+gpu0,1.csv"
@@ -133,23 +130,12 @@ def check_mlperf():
         expect(len(p.rows("SELECT 1 FROM sample", "x.db")) == len(set(t for t, _ in watts)), "readings of the node")
 
 
-def mllog(key, t_s, value=None, **metadata):
-    return ":::MLLOG " + json.dumps({"namespace": "", "time_ms": round(1.6e12 + t_s * 1e3), "event_type": "POINT_IN_TIME", "key": key, "value": value,
-                                     "metadata": metadata}) + "\n"
-
-
 def check_mlperf_folder():
     """Result folders as of a submission, with the times of real runs, give laws in one command."""
     table = read_csv(FILES[LADDERS])
-    table = table[(table.response == "run") & (table.series == table.series[table.response == "run"].value_counts().index[0])]
+    table = longest_ladder(table)
     with Workspace(wattlaw) as p:
-        for workers, rows in table.groupby("workers"):
-            system = f"dgx_n{workers // 8}"
-            p.write(f"s/systems/{system}.json", json.dumps({"number_of_nodes": str(workers // 8), "accelerators_per_node": 8, "accelerator_model_name": "A100"}))
-            for run, seconds in zip(rows.run, rows.time_s):
-                at = 1e3 * workers + run
-                p.write(f"s/results/{system}/net/result_{run}.txt", "some output\n" + mllog("submission_benchmark", at, "net") + "0: " +
-                        mllog("run_start", at) + mllog("eval_accuracy", at + 1, .5, samples_count=1000) + mllog("run_stop", at + seconds, status="success"))
+        write_submission(p, table, "s")
         _, r = p.imported("--as", "mlperf", "s/results")
         runs = p.rows(RUNS)
         expect(sorted((run[3], round(run[7], 3)) for run in runs) == sorted((w, round(t, 3)) for w, t in zip(table.workers, table.time_s)), f"{runs}", r)
@@ -184,12 +170,7 @@ def check_caraml():
             step_s = float(row["Time/iteration(s)"]) if "Time/iteration(s)" in row else int(row["GlobalBatchSize"]) / float(row["Images/second"])
             expect(near(time_s, steps * step_s, 1e-6) and (updates, batch, samples) == (steps, int(row["GlobalBatchSize"]), steps * batch), f"{row}")
             expect(workers == int(row.get("DataParallel", row["Devices"])) and system == row["System"], f"{row}: {workers}")
-        header = "JobID,System,Version,Queue,Runtime(s),Model,Dataset,Nodes,Devices,GlobalBatchSize,BatchSize/Device,Images/second,EnergyFile\n"
-        points = [(n, 1200 * n**.9 * jitter) for n in (1, 2, 4, 8) for jitter in (1, 1.01, .99)]
-        table = "".join(f"{i},H100,1,q,90,resnet50,ImageNet,1,{n},{32 * n},32,{v:.3f},out/{i}.csv\n" for i, (n, v) in enumerate(points))
-        p.write("ladder.csv", header + table)
-        for i, (n, _) in enumerate(points):
-            p.write(f"out/{i}.csv", ",0\n" + "".join(f"pynvml:{g},{5 + g}\n" for g in range(n)))
+        write_caraml(p, "ladder.csv")
         _, r = p.imported("--store", "ladder.db", "ladder.csv")
         (joules,), = p.rows("SELECT energy_j FROM total WHERE run = 12 AND epoch = 0", "ladder.db")
         expect(near(joules, sum(5 + g for g in range(8)) * 3600), f"{joules} J of EnergyFile", r)

@@ -3,17 +3,20 @@
 
 Python's zipfile and hashlib are the other side: what wattlaw writes they read, what they write wattlaw verifies."""
 import hashlib
+import io
 import json
 import os
 import random
 import shutil
 import sqlite3
 import stat
+import struct
 import subprocess
 import sys
 import tempfile
 import warnings
 import zipfile
+import zlib
 
 from stores import NASTY, Program, check, make_store
 
@@ -187,6 +190,78 @@ def bombs_are_refused(program):
     check("encrypted" in program.run("verify", "bomb.zip", status=1))
 
 
+def bytes_at(at, new):
+    return lambda data: data[:at] + new + data[at + len(new):]
+
+
+def with_64_bit_end(data, entries, begin, offset=0):
+    """The records of APPNOTE 4.3.14 and 4.3.15 before the end, whose own fields defer to them."""
+    end = data.rindex(b"PK\5\6")
+    record = struct.pack("<IQHHIIQQQQ", 0x06064b50, 44, 45, 45, 0, 0, entries, entries, end - begin, begin + offset)
+    return data[:end] + record + struct.pack("<IIQI", 0x07064b50, 0, end, 1) + data[end:end + 8] + b"\xff" * 12 + data[end + 20:]
+
+
+def both_lists_are_checked(program):
+    """What is in an archive and in none of its files, and what programs that unpack it may read in two ways."""
+    def archive(*more):
+        """Sound, with more files, which manifest and crate have too."""
+        with zipfile.ZipFile(os.path.join(program.folder, "lab.zip")) as z:
+            files = {info.filename: z.read(info) for info in z.infolist() if info.filename != MANIFEST}
+        crate = json.loads(files[CRATE])
+        for entity in crate["@graph"]:
+            if entity["@id"] == "./":
+                entity["hasPart"] += [{"@id": info.filename} for info in more]
+        files = {special(name): data for name, data in {**files, CRATE: json.dumps(crate).encode()}.items()} | {info: b"more" for info in more}
+        sums = {info.filename: hashlib.sha256(data).hexdigest() for info, data in files.items()}
+        files[special(MANIFEST)] = "".join(f"{sums[name]}  {name}\n" for name in sorted(sums)).encode()
+        to = io.BytesIO()
+        with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as z:
+            for info, data in files.items():
+                z.writestr(info, data, zipfile.ZIP_DEFLATED)
+        return to.getvalue()
+
+    whole = archive()
+    begin, end, n = whole.index(b"PK\1\2"), whole.rindex(b"PK\5\6"), whole.count(b"PK\1\2")
+    local = whole.index(b"PK\3\4", 1)
+    entry = whole.index(b"PK\1\2", begin + 1)  # of the file at `local`
+    shifted = bytearray(whole[:local] + b"hidden" + whole[local:])  # the offsets of all later files, and of the directory
+    at = begin + 6
+    while shifted[at:at + 4] == b"PK\1\2":
+        old = int.from_bytes(shifted[at + 42:at + 46], "little")
+        shifted[at + 42:at + 46] = (old + 6 * (old >= local)).to_bytes(4, "little")
+        at += 46 + sum(struct.unpack("<HHH", shifted[at + 28:at + 34]))
+    shifted[at + 16:at + 20] = (begin + 6).to_bytes(4, "little")
+    inner, outer = io.BytesIO(), io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as z:
+        z.writestr(special("inner"), b"in")
+    with zipfile.ZipFile(outer, "w") as z:
+        z.writestr(special("outer"), inner.getvalue())
+        again = special("inner")
+        again.header_offset, again.CRC, again.file_size, again.compress_size = 30 + len("outer"), zlib.crc32(b"in"), 2, 2
+        z.filelist.append(again)
+    for what, data, words in [
+            ("a file in a file", outer.getvalue(), "overlaps with what follows"), ("one more", archive(special("more.txt")), None),
+            ("by case", archive(special("Observations.CSV")), "takes the place of"), ("a file for a folder", archive(special("Report")), "takes the place of"),
+            ("a folder for a file", archive(special("Wattlaw.db/x")), "takes the place of"),
+            ("a link from a Mac", archive(special("l", stat.S_IFLNK | 0o777, 19)), "not a plain file"), ("from DOS", archive(special("l", stat.S_IFLNK | 0o777, 0)), "not a plain file"),
+            ("a program before it", b"#!/bin/sh\n" + whole, "begins with bytes"), ("bytes after it", whole + b"x" * 100, "its end has bytes"),
+            ("without its last byte", whole[:-1], "cut off"), ("a hole", bytes(shifted), "6 bytes at %d are of no file" % local),
+            ("another name inside", bytes_at(local + 30, b"X")(whole), "has another name"), ("encrypted inside", bytes_at(local + 6, b"\1")(whole), "packed in another way"),
+            ("another method inside", bytes_at(local + 8, b"\0")(whole), "packed in another way"), ("placed in content", bytes_at(entry + 42, b"\7\0")(whole), "damaged header"),
+            ("a disk of three", bytes_at(end + 4, b"\3\0\3\0")(whole), "not a zip archive"), ("fewer files", bytes_at(end + 8, b"\1\0\1\0")(whole), "are of no file"),
+            ("more files", bytes_at(end + 8, b"\xff\xf0\xff\xf0")(whole), "cut off"), ("a directory at 0", bytes_at(end + 16, b"\0" * 4)(whole), "refused"),
+            ("64 bits", with_64_bit_end(whole, n, begin), None), ("2^63 files", with_64_bit_end(whole, 1 << 63, begin), "cut off"),
+            ("a directory elsewhere", with_64_bit_end(whole, n, begin, 1 << 62), "not a zip archive"),
+            *[(f"a comment of {k} bytes", whole[:-2] + k.to_bytes(2, "little") + b"c" * k, None) for k in (1, 65512, 65513, 65514, 65535)],
+            ("a longer comment than it says", whole[:-2] + b"\xfe\xff" + b"c" * 65535, "not a zip archive"),
+            ("a shorter comment than it says", whole[:-2] + b"\xff\xff" + b"c" * 65534, "cut off"),
+            ("a comment with an end", whole[:-2] + b"\x16\0" + b"PK\5\6" + b"\0" * 18, "refused")]:
+        open(os.path.join(program.folder, "list.zip"), "wb").write(data)
+        said = program.run("verify", "list.zip", status=1 if words else 0)
+
+        check((words or "sound") in said, what, said)
+
+
 def damage_is_found_everywhere(program):
     """A bit of the contents flipped, which is found; a byte anywhere, where a date or a version may change without harm; the archive
     cut off."""
@@ -229,7 +304,7 @@ def main():
         program = Program(sys.argv[1], folder)
         make_store(os.path.join(folder, "lab.db"))
         tests = [it_is_a_crate_with_checksums, the_same_store_gives_the_same_bytes, a_store_in_use_is_copied_whole, hostile_names_stay_inside,
-                 changed_files_are_found, hostile_archives_are_refused, bombs_are_refused, damage_is_found_everywhere, use]
+                 changed_files_are_found, hostile_archives_are_refused, bombs_are_refused, both_lists_are_checked, damage_is_found_everywhere, use]
         for test in tests:
             test(program)
         check(shutil.disk_usage(folder) and not [name for name in os.listdir(folder) if name.startswith(".")], "a temporary file is left")

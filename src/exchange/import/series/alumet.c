@@ -46,16 +46,15 @@ enum { PASSED = -2 };
 struct reader {
     struct wl_import *im;
     struct wl_zone zone;
-    char separator;
-    int column[ROLES], n_columns; /* -1: none */
+    int column[ROLES]; /* -1: none */
     struct series *series;
     size_t n_series, cap, hint;
     struct wl_arena *a;
 };
 
-static int read_header(struct reader *r, const struct wl_slice *v, int n, struct wl_err *e)
+static int read_header(void *reader, const struct wl_slice *v, int n, struct wl_err *e)
 {
-    r->n_columns = n;
+    struct reader *r = reader;
     for (int k = 0; k < ROLES; k++) {
         r->column[k] = -1;
         for (int i = 0; i < n && i < COLUMNS; i++)
@@ -155,14 +154,12 @@ static struct series *series_of(struct reader *r, const struct wl_slice *v)
 
 /* ---- rows ---- */
 
-static int read_row(struct reader *r, const struct wl_slice *v, int n, struct wl_err *e)
+static int read_row(void *reader, const struct wl_slice *v, int n, struct wl_err *e)
 {
+    struct reader *r = reader;
     int64_t t_ns;
     double value;
-    if (n != r->n_columns) {
-        wl_import_reject(r->im, "%d values under %d columns", n, r->n_columns);
-        return 0;
-    }
+    (void)n;
     struct series *s = series_of(r, v);
     if (!s || s->channel == PASSED) {
         if (s)
@@ -199,7 +196,9 @@ static void report_passed(struct reader *r)
 /* The separator is what follows the name of the first column, which is always the same. */
 static char separator_of(struct wl_slice header)
 {
-    size_t n = strlen("metric");
+    static const char first[] = "metric";
+    const char *found = memmem(header.s, header.n, first, strlen(first));
+    size_t n = found ? (size_t)(found - header.s) + strlen(first) : header.n;
     while (n < header.n && header.s[n] == ' ') n++;
     return n < header.n ? header.s[n] : '\0';
 }
@@ -208,20 +207,13 @@ static int read_file(struct wl_import *im, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(im->a);
     struct reader *r = wl_new(a, struct reader);
-    struct wl_slice line, v[COLUMNS];
-    int rc = wl_zone_open(&r->zone, im->opts->timezone, a, e);
+    struct wl_slice head = { 0 };
     r->im = im;
     r->a = a;
     wl_import_set_tool(im, "Alumet");
-    if (rc == 0)
-        while ((rc = wl_import_line(im, &line, e)) > 0) {
-            if (!r->separator) r->separator = separator_of(line);
-            int n = wl_slice_split(line, r->separator, v, COLUMNS);
-            if (n < 0 || n > COLUMNS)
-                wl_import_reject(im, "not a row of Alumet's CSV");
-            else if ((rc = r->n_columns == 0 ? read_header(r, v, n, e) : read_row(r, v, n, e)) < 0)
-                break;
-        }
+    int rc = wl_zone_open(&r->zone, im->opts->timezone, a, e);
+    if (rc == 0) rc = wl_lines_peek(im->in, WL_IMPORT_HEAD, &head, e);
+    if (rc == 0) rc = wl_import_rows(im, separator_of(head), COLUMNS, read_header, read_row, r, e);
     report_passed(r);
     wl_arena_free(a);
     return rc;
@@ -233,11 +225,14 @@ static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
     return line && wl_str_starts(line, "metric") && strstr(line, "resource_kind") && strstr(line, "timestamp");
 }
 
+static const char *const columns[] = { "metric", "timestamp", "value", "resource_kind", "resource_id", NULL };
+
 const struct wl_import_format wl_import_alumet = {
     .name = "alumet",
     .title = "Alumet",
     .looks_for = "a header with metric, timestamp, resource_kind",
     .kind = WL_IMPORT_SERIES,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };

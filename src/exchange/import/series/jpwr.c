@@ -1,6 +1,7 @@
 /* jpwr's power.*.csv: ",timestamps,pynvml:0,pynvml:1", in W at s since 1970. Source: github.com/FZJ-JSC/jpwr. Methods
  * are read one after the other, so that rows come in pairs a fraction of a millisecond apart. */
 #include "exchange/import/formats.h"
+#include "exchange/import/hdf5.h"
 #include "exchange/import/reader.h"
 
 #include <ctype.h>
@@ -13,7 +14,6 @@ struct reader {
     struct wl_import *im;
     const char *name[COLUMNS];
     int channel[COLUMNS];
-    int n_columns;
     struct wl_arena *a;
 };
 
@@ -39,24 +39,21 @@ static void set_column(struct reader *r, int i, struct wl_slice text)
     r->channel[i] = wl_series_channel(r->im, wl_series_device(r->im, &d), &q);
 }
 
-static int read_header(struct reader *r, const struct wl_slice *v, int n, struct wl_err *e)
+static int read_header(void *reader, const struct wl_slice *v, int n, struct wl_err *e)
 {
-    if (n < 3 || n > COLUMNS || v[0].n != 0 || !wl_slice_eq(v[1], "timestamps"))
+    struct reader *r = reader;
+    if (n < 3 || v[0].n != 0 || !wl_slice_eq(v[1], "timestamps"))
         return wl_fail(e, WL_EINVAL, "%s:%lld: expected a header ',timestamps,METHOD:NUMBER,...'", r->im->in->path,
                        (long long)r->im->in->line);
-    r->n_columns = n;
     for (int i = 2; i < n; i++) set_column(r, i, v[i]);
     return 0;
 }
 
-static int read_row(struct reader *r, const struct wl_slice *v, int n, struct wl_err *e)
+static int read_row(void *reader, const struct wl_slice *v, int n, struct wl_err *e)
 {
+    struct reader *r = reader;
     double t_s, watts;
     int rc = 0;
-    if (n != r->n_columns) {
-        wl_import_reject(r->im, "%d values under %d columns", n, r->n_columns);
-        return 0;
-    }
     if (!wl_slice_real(v[1], &t_s) || !(t_s > 0 && t_s < 9e9)) {
         wl_import_reject(r->im, "\"%.*s\" is not a time in s since 1970", WL_QUOTE(v[1]));
         return 0;
@@ -74,25 +71,22 @@ static int read_row(struct reader *r, const struct wl_slice *v, int n, struct wl
     return rc;
 }
 
-static int read_file(struct wl_import *im, struct wl_err *e)
+static int read_csv(struct wl_import *im, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(im->a);
     struct reader *r = wl_new(a, struct reader);
-    struct wl_slice line, v[COLUMNS];
-    int rc;
     r->im = im;
     r->a = a;
-    while ((rc = wl_import_line(im, &line, e)) > 0) {
-        int n = wl_slice_split(line, ',', v, COLUMNS);
-        rc = r->n_columns == 0 ? read_header(r, v, n, e) : read_row(r, v, n, e);
-        if (rc < 0) break;
-    }
+    int rc = wl_import_rows(im, ',', COLUMNS, read_header, read_row, r, e);
     wl_arena_free(a);
     return rc;
 }
 
+static int read_file(struct wl_import *im, struct wl_err *e) { return wl_import_csv_or_hdf5(im, "jpwr", read_csv, e); }
+
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
+    if (wl_import_is_hdf5(h)) return wl_import_head_has(h, "jpwr") && wl_import_head_has(h, "pandas_type");
     const char *line = wl_import_head_line(h, a);
     return line && wl_str_starts(line, ",timestamps,");
 }
@@ -100,7 +94,7 @@ static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 const struct wl_import_format wl_import_jpwr = {
     .name = "jpwr",
     .title = "jpwr",
-    .looks_for = "a header ',timestamps,'",
+    .looks_for = "a header ',timestamps,', or HDF5 with a table \"jpwr\"",
     .kind = WL_IMPORT_SERIES,
     .recognise = recognise,
     .read = read_file,

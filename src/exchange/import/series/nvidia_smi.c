@@ -346,11 +346,14 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     return rc;
 }
 
+static const char *const columns[] = { "index", "timestamp", "power.draw", NULL };
+
 const struct wl_import_format wl_import_nvidia_smi = {
     .name = "nvidia-smi",
     .title = "nvidia-smi --query-gpu",
     .looks_for = "a header with power.draw, index or uuid",
     .kind = WL_IMPORT_SERIES,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };

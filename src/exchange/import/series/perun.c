@@ -2,18 +2,21 @@
  * the benchmark; its time steps are s since it began, in float32; a value times its magnitude is in the unit. Source:
  * github.com/Helmholtz-AI-Energy/perun. */
 #include "exchange/import/formats.h"
+#include "exchange/import/hdf5.h"
 #include "exchange/import/reader.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { RUN, HOST, GROUP, SENSOR, UNIT, MAGNITUDE, STEP, VALUE, ROLES, COLUMNS = 32, TEXT = 128 };
-static const char *const names[ROLES] = { "run id", "hostname",  "device_group", "sensor",
-                                          "unit",   "magnitude", "timestep",     "value" };
+enum { RUN, HOST, GROUP, SENSOR, UNIT, MAGNITUDE, STEP, VALUE, REQUIRED, UUID = REQUIRED, MODEL, DRIVER, ROLES };
+enum { COLUMNS = 32, TEXT = 128 };
+static const char *const names[ROLES] = { "run id", "hostname",  "device_group",  "sensor",
+                                          "unit",   "magnitude", "timestep",      "value",
+                                          "uuid",   "name",      "driver_version" }; /* the last three: of its HDF5 */
 
 struct reader {
     struct wl_import *im;
-    int column[ROLES], n_columns;
+    int column[ROLES];
     char run[TEXT], key[4 * TEXT]; /* of the latest row: its sensor, of which thousands follow each other */
     int channel;                   /* of that sensor; PASSED: not imported */
     double scale;
@@ -22,14 +25,14 @@ struct reader {
 };
 enum { PASSED = -2, NONE = -3 };
 
-static int read_header(struct reader *r, const struct wl_slice *v, int n, struct wl_err *e)
+static int read_header(void *reader, const struct wl_slice *v, int n, struct wl_err *e)
 {
-    r->n_columns = n;
+    struct reader *r = reader;
     for (int k = 0; k < ROLES; k++) {
         r->column[k] = -1;
         for (int i = 0; i < n && i < COLUMNS; i++)
             if (wl_slice_eq(v[i], names[k])) r->column[k] = i;
-        if (r->column[k] < 0)
+        if (r->column[k] < 0 && k < REQUIRED)
             return wl_fail(e, WL_EINVAL, "%s:%lld: no column \"%s\"", r->im->in->path, (long long)r->im->in->line,
                            names[k]);
     }
@@ -69,6 +72,13 @@ static const struct sensor *sensor_of(const struct reader *r, const struct wl_sl
     return NULL;
 }
 
+/* NULL: the file does not say it. */
+static const char *text_of(const struct reader *r, const struct wl_slice *v, int role, struct wl_arena *a)
+{
+    const int column = r->column[role];
+    return column >= 0 && v[column].n ? wl_slice_text(v[column], a) : NULL;
+}
+
 /* "CUDA:0_POWER" is of GPU 0; "cpu_0_package-0" names itself. */
 static struct wl_import_device device_of(const struct reader *r, const struct wl_slice *v, const struct sensor *s,
                                          struct wl_arena *a)
@@ -79,7 +89,10 @@ static struct wl_import_device device_of(const struct reader *r, const struct wl
     if (!*s->suffix || !colon) return d;
     size_t n = name.n - (size_t)(colon + 1 - name.s) - strlen(s->suffix);
     d.number = wl_strndup(a, colon + 1, n);
-    d.uuid = wl_strf(a, "gpu%s", d.number);
+    d.uuid = text_of(r, v, UUID, a);
+    if (!d.uuid) d.uuid = wl_strf(a, "gpu%s", d.number);
+    d.model = text_of(r, v, MODEL, a);
+    d.driver = text_of(r, v, DRIVER, a);
     return d;
 }
 
@@ -132,13 +145,11 @@ static int follow(struct reader *r, const struct wl_slice *v, struct wl_err *e)
 
 /* ---- rows ---- */
 
-static int read_row(struct reader *r, const struct wl_slice *v, int n, struct wl_err *e)
+static int read_row(void *reader, const struct wl_slice *v, int n, struct wl_err *e)
 {
+    struct reader *r = reader;
     double step_s, value;
-    if (n != r->n_columns) {
-        wl_import_reject(r->im, "%d values under %d columns", n, r->n_columns);
-        return 0;
-    }
+    (void)n;
     if (v[r->column[RUN]].n >= TEXT || !wl_slice_real(v[r->column[STEP]], &step_s) || !(step_s >= 0 && step_s < 1e9)) {
         wl_import_reject(r->im, "\"%.*s\" is not a time step in s", WL_QUOTE(v[r->column[STEP]]));
         return 0;
@@ -157,37 +168,36 @@ static int read_row(struct reader *r, const struct wl_slice *v, int n, struct wl
     return 0;
 }
 
-static int read_file(struct wl_import *im, struct wl_err *e)
+static int read_csv(struct wl_import *im, struct wl_err *e)
 {
     struct wl_arena *a = wl_arena_new(im->a);
     struct reader *r = wl_new(a, struct reader);
-    struct wl_slice line, v[COLUMNS];
-    int rc;
     *r = (struct reader) { .im = im, .channel = NONE };
     wl_import_set_tool(im, "perun");
-    while ((rc = wl_import_line(im, &line, e)) > 0) {
-        int n = wl_slice_split(line, ',', v, COLUMNS);
-        if (n < 0 || n > COLUMNS)
-            wl_import_reject(im, "not a row of perun's CSV");
-        else if ((rc = r->n_columns == 0 ? read_header(r, v, n, e) : read_row(r, v, n, e)) < 0)
-            break;
-    }
+    int rc = wl_import_rows(im, ',', COLUMNS, read_header, read_row, r, e);
     report_passed(r);
     wl_arena_free(a);
     return rc;
 }
 
+static int read_file(struct wl_import *im, struct wl_err *e) { return wl_import_csv_or_hdf5(im, "perun", read_csv, e); }
+
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
+    if (wl_import_is_hdf5(h)) return wl_import_head_has(h, "metrics") && wl_import_head_has(h, "nodes");
     const char *line = wl_import_head_line(h, a);
     return line && strstr(line, "run id") && strstr(line, "device_group") && strstr(line, "magnitude");
 }
 
+static const char *const columns[] = { "run id",    "hostname", "device_group", "sensor", "unit",
+                                       "magnitude", "timestep", "value",        NULL };
+
 const struct wl_import_format wl_import_perun = {
     .name = "perun",
     .title = "perun",
-    .looks_for = "a header with run id, device_group, magnitude",
+    .looks_for = "a header with run id, device_group, magnitude, or HDF5 with groups metrics and nodes",
     .kind = WL_IMPORT_SERIES,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };

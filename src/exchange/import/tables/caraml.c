@@ -146,9 +146,10 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     return rc;
 }
 
+static const char *const columns[] = { "JobID", "System", "Version", "Devices", "GlobalBatchSize", NULL };
+
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
-    static const char *const columns[] = { "JobID", "System", "Version", "Devices", "GlobalBatchSize", NULL };
     return wl_table_csv_recognise(h, ',', columns, a);
 }
 
@@ -157,6 +158,7 @@ const struct wl_import_format wl_import_caraml = {
     .title = "CARAML's table of results (JUBE)",
     .looks_for = "a header with JobID, System, Version, Devices and GlobalBatchSize",
     .kind = WL_IMPORT_TABLE,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };

@@ -129,9 +129,10 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     return rc;
 }
 
+static const char *const columns[] = { "timestamp", "project_name", "run_id", "duration", "energy_consumed", NULL };
+
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
-    static const char *const columns[] = { "timestamp", "project_name", "run_id", "duration", "energy_consumed", NULL };
     return wl_table_csv_recognise(h, ',', columns, a);
 }
 
@@ -140,6 +141,7 @@ const struct wl_import_format wl_import_codecarbon = {
     .title = "CodeCarbon's emissions.csv",
     .looks_for = "a header with project_name, run_id, duration and energy_consumed",
     .kind = WL_IMPORT_TABLE,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };

@@ -52,7 +52,7 @@ int wl_table_csv_open(struct wl_table_csv *t, struct wl_import *im, char separat
     if (rc == 0) return wl_fail(e, WL_EINVAL, "%s: no header", im->in->path);
     if (rc > 0) rc = read_header(t, t->v, n, e);
     if (rc < 0) return rc;
-    if (find(t, first) < 0)
+    if (first && find(t, first) < 0)
         return wl_fail(e, WL_EINVAL, "%s:%lld: expected a header with the column %s", im->in->path,
                        (long long)im->in->line, first);
     return 0;

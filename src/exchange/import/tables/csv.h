@@ -16,8 +16,8 @@ struct wl_table_csv {
     struct wl_arena *a; /* of the names */
 };
 
-/* Reads the header, the first line that is not a comment. `first`: a column that it must have. WL_EINVAL: it is
- * missing, or a column is there twice. */
+/* Reads the header, the first line that is not a comment. `first`: a column that it must have, or NULL. WL_EINVAL: it
+ * is missing, or a column is there twice. */
 int wl_table_csv_open(struct wl_table_csv *t, struct wl_import *im, char separator, const char *first,
                       struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 

@@ -127,9 +127,10 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     return rc;
 }
 
+static const char *const columns[] = { "JOBID", "STEPID", "NODENAME", "TIME_SEC", "DC_NODE_POWER_W", NULL };
+
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
-    static const char *const columns[] = { "JOBID", "STEPID", "NODENAME", "TIME_SEC", "DC_NODE_POWER_W", NULL };
     return wl_table_csv_recognise(h, ';', columns, a);
 }
 
@@ -138,6 +139,7 @@ const struct wl_import_format wl_import_ear = {
     .title = "EAR's table of jobs",
     .looks_for = "a header with JOBID;STEPID, NODENAME, TIME_SEC and DC_NODE_POWER_W",
     .kind = WL_IMPORT_TABLE,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };

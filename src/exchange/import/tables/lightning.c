@@ -50,9 +50,10 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     return rc;
 }
 
+static const char *const columns[] = { "epoch", "step", NULL };
+
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
-    static const char *const columns[] = { "epoch", "step", NULL };
     return wl_table_csv_recognise(h, ',', columns, a);
 }
 
@@ -61,6 +62,7 @@ const struct wl_import_format wl_import_lightning = {
     .title = "PyTorch Lightning's metrics.csv",
     .looks_for = "a header with epoch and step",
     .kind = WL_IMPORT_LOG,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };

@@ -254,9 +254,10 @@ static bool is_scontrol(const struct wl_import_head *h, struct wl_arena *a)
     return line && wl_str_starts(line, "JobId=");
 }
 
+static const char *const columns[] = { "JobID", "Elapsed", NULL };
+
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
-    static const char *const columns[] = { "JobID", "Elapsed", NULL };
     const char *line = wl_import_head_line(h, a);
     return is_scontrol(h, a) || (line && strchr(line, '|') && wl_table_csv_recognise(h, '|', columns, a));
 }
@@ -282,6 +283,7 @@ const struct wl_import_format wl_import_slurm = {
     .title = "Slurm's accounts (sacct -P, scontrol show job)",
     .looks_for = "a header with JobID| and Elapsed, or JobId=",
     .kind = WL_IMPORT_TABLE,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };

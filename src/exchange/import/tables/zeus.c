@@ -151,9 +151,10 @@ static bool is_profile(const struct wl_import_head *h)
            wl_import_head_has(h, "\"power_limit\"");
 }
 
+static const char *const columns[] = { "start_time", "window_name", "elapsed_time", NULL };
+
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
-    static const char *const columns[] = { "start_time", "window_name", "elapsed_time", NULL };
     return is_profile(h) || wl_table_csv_recognise(h, ',', columns, a);
 }
 
@@ -174,6 +175,7 @@ const struct wl_import_format wl_import_zeus = {
     .title = "Zeus, windows or power limit profile",
     .looks_for = "a header with window_name and elapsed_time, or JSON with measurements of power_limit",
     .kind = WL_IMPORT_TABLE,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };

@@ -61,9 +61,10 @@ static int read_file(struct wl_import *im, struct wl_err *e)
     return rc;
 }
 
+static const char *const columns[] = { "batch_size", "power_limit", "time_per_epoch", "average_power", NULL };
+
 static bool recognise(const struct wl_import_head *h, struct wl_arena *a)
 {
-    static const char *const columns[] = { "batch_size", "power_limit", "time_per_epoch", "average_power", NULL };
     return wl_table_csv_recognise(h, ',', columns, a);
 }
 
@@ -72,6 +73,7 @@ const struct wl_import_format wl_import_zeus_trace = {
     .title = "power trace of the Zeus paper",
     .looks_for = "a header with power_limit, time_per_epoch and average_power",
     .kind = WL_IMPORT_TABLE,
+    .columns = columns,
     .recognise = recognise,
     .read = read_file,
 };
