@@ -1,5 +1,5 @@
-/* Draws the figures of report.html. Each figure is data (wl_figure_json in src/report/figure/json.c); this file hands
- * it to Chart.js, with legend entries that hide a whole group. */
+/* Draws the figures of the report and of the dashboard. Each figure is data (wl_figure_json in src/report/figure/json.c);
+ * this file hands it to Chart.js, with legend entries that hide a whole group. */
 "use strict";
 const pageCharts = (() => {
   const { markers, dashes, cssColour, seriesColour, withAlpha, digits, withUnit } = look;
@@ -138,6 +138,31 @@ const pageCharts = (() => {
     chart.update();
   }
 
+  /* Of the groups that a reader has hidden, the labels. */
+  const hiddenLabels = (chart) => new Set(chart.data.datasets.flatMap((set, i) => (set.label && !chart.isDatasetVisible(i) ? [set.label] : [])));
+
+  /* Another state of the figure that a canvas shows: drawn over it, or anew. */
+  function show(canvas, figure) {
+    const chart = charts.find((one) => one.canvas === canvas);
+    if (!chart) return draw(canvas, figure);
+    const hidden = hiddenLabels(chart);
+    chart.figure = figure;
+    chart.data.datasets = datasetsOf(figure);
+    chart.options = optionsOf(figure);
+    chart.update();
+    if (hidden.size === 0) return;
+    chart.data.datasets.forEach((set, i) => chart.setDatasetVisibility(i, !hidden.has(figure.series[set.series.group].label)));
+    chart.update();
+  }
+
+  /* What has left the page is drawn no more. */
+  function forgetDetached() {
+    for (const chart of charts.filter((one) => !one.canvas.isConnected)) {
+      charts.splice(charts.indexOf(chart), 1);
+      chart.destroy();
+    }
+  }
+
   function recolour() {
     for (const chart of charts) {
       chart.data.datasets.forEach((set) => Object.assign(set, datasetOf(set.series, seriesColour(set.series))));
@@ -151,7 +176,7 @@ const pageCharts = (() => {
   Chart.defaults.devicePixelRatio = Math.max(2, devicePixelRatio);
 
   return {
-    draw, redraw, recolour,
+    draw, redraw, recolour, show, forgetDetached,
     count: () => charts.length,
     resize: (...size) => charts.forEach((chart) => chart.resize(...size)),
   };

@@ -1,4 +1,4 @@
-/* What Chart.js lacks, drawn around its data sets: bands, bars on a number axis, error bars and vertical lines. */
+/* What Chart.js lacks, drawn around its data sets: bands, bars on a number axis, error bars, vertical lines and spans. */
 "use strict";
 const chartMarks = (() => {
   const { cssColour, seriesColour, withAlpha } = look;
@@ -43,8 +43,12 @@ const chartMarks = (() => {
     });
   }
 
+  /* Nearer to each other than this, in pixels, lines would be a grey field: one of them stands for its neighbours. */
+  const LINE_GAP = 8, LABEL_GAP = 6;
+
   function drawLines(context, chart, vlines) {
     const area = chart.chartArea;
+    let lastLine = -Infinity, labelEnd = -Infinity;
     context.strokeStyle = context.fillStyle = cssColour("--muted");
     context.lineWidth = 1;
     context.setLineDash([2, 3]);
@@ -52,13 +56,34 @@ const chartMarks = (() => {
     context.textBaseline = "top";
     for (const line of vlines) {
       const x = chart.scales.x.getPixelForValue(line.x);
-      if (x < area.left - 1 || x > area.right + 1) continue;
+      if (x < area.left - 1 || x > area.right + 1 || x - lastLine < LINE_GAP) continue;
+      lastLine = x;
       context.beginPath();
       context.moveTo(x, area.top);
       context.lineTo(x, area.bottom);
       context.stroke();
-      if (line.label) context.fillText(line.label, x + 4, area.top + 2);
+      if (!line.label || x < labelEnd + LABEL_GAP) continue;
+      context.fillText(line.label, x + 4, area.top + 2);
+      labelEnd = x + 4 + context.measureText(line.label).width;
     }
+  }
+
+  /* Named stretches of the x axis, [from, to], at the foot of the chart: the phases of a run. Every other one is darker, and a
+   * name is written where it has room. */
+  function drawSpans(context, chart, spans) {
+    const area = chart.chartArea, height = 15;
+    context.setLineDash([]);
+    context.font = `10px ${Chart.defaults.font.family}`;
+    context.textBaseline = "middle";
+    spans.forEach((span, i) => {
+      const left = Math.max(area.left, chart.scales.x.getPixelForValue(span.from));
+      const width = Math.min(area.right, chart.scales.x.getPixelForValue(span.to)) - left;
+      if (!(width > 0)) return;
+      context.fillStyle = withAlpha(cssColour("--muted"), i % 2 ? 0.32 : 0.16);
+      context.fillRect(left, area.bottom - height, width, height);
+      context.fillStyle = cssColour("--text");
+      if (context.measureText(span.label).width + 8 < width) context.fillText(span.label, left + 4, area.bottom - height / 2);
+    });
   }
 
   function clipped(chart, draw) {
@@ -82,7 +107,7 @@ const chartMarks = (() => {
     beforeDatasetsDraw(chart) {
       clipped(chart, (context) => {
         drawLines(context, chart, chart.figure.vlines);
-        context.setLineDash([]);
+        drawSpans(context, chart, chart.figure.spans || []);
         eachVisible(chart, (series, colour) => {
           context.fillStyle = withAlpha(colour, series.style === "band" ? 0.18 : 0.85);
           if (series.style === "band") drawBand(context, chart.scales.x, chart.scales.y, series);

@@ -274,7 +274,7 @@ static void print_json(const struct wl_trainer *t, bool interrupted)
         wl_json_add_real(o, wl_strf(t->arena, "%s_per_s", j->throughput_unit),
                          rate((double)s.samples * j->units_per_sample, s.time_s));
     wl_json_add_real(o, "input_wait_s", s.input_wait_s);
-    wl_json_add_real(o, "compute_s", times.train_s - times.reduce_s);
+    wl_json_add_real(o, "compute_s", wl_plan_compute_s(t->plan));
     wl_json_add_real(o, "reduce_s", times.reduce_s);
     wl_json_add_real(o, "update_s", times.update_s);
     wl_json_add_real(o, "validate_s", times.eval_s);

@@ -29,8 +29,8 @@ static const struct wl_opt options[] = {
       .offset = offsetof(struct compare_options, factor),
       .unit = "COLUMN",
       .help =
-          "column whose values are compared: power_cap_w, clock_mhz, local_batch, hardware, ...; node, gpu and switch "
-          "find the ones that differ from the others; required with one STORE (default: none)" },
+          "column whose values are compared: power_cap_w, clock_mhz, local_batch, hardware, ...; node, gpu, rank and "
+          "switch find the ones that differ from the others; required with one STORE (default: none)" },
     { .name = "base",
       .type = WL_STR,
       .offset = offsetof(struct compare_options, base),

@@ -14,6 +14,7 @@
 static const char *const heads[WL_UNITS_QUANTITIES] = {
     [WL_UNITS_TIME] = "time %",
     [WL_UNITS_ENERGY] = "energy %",
+    [WL_UNITS_COMPUTE] = "computing in the run %",
     [WL_UNITS_ENERGY_WITHIN] = "energy in the run %",
     [WL_UNITS_CLOCK] = "clock in the run %",
     [WL_UNITS_POWER_CAPPED] = "by power limit, points",
@@ -61,7 +62,7 @@ static void print_quantity(const struct wl_units_result *r, const struct wl_unit
     if (!n)
         wl_print("  %-25s %s\n", subject,
                  t->refusal ? wl_strf(a, "not compared: %s", t->refusal)
-                            : wl_strf(a, "no %s is shown to differ", wl_units_names[r->kind]));
+                            : wl_strf(a, "none of the %s is shown to differ", wl_units_plurals[r->kind]));
     if (details && !t->refusal) wl_print("  %-25s %s\n", "", test_text(t, a));
 }
 

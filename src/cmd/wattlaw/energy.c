@@ -200,7 +200,10 @@ static void print_overview(const struct energy_options *o, const struct wl_energ
                                   "notes" };
     for (size_t i = 0; i < WL_COUNT(heads); i++) {
         if (i == 2) wl_table_provenance_column(&t);
-        wl_table_column(&t, heads[i], i > 0);
+        if (i == 3)
+            wl_table_range_column(&t, heads[i]);
+        else
+            wl_table_column(&t, heads[i], i > 0);
     }
     for (size_t i = 0; i < r->n; i++) overview_row(&t, o, &r->groups[i]);
     wl_table_print(&t, WL_STDOUT, wl_out_width(WL_STDOUT));

@@ -3,6 +3,8 @@
 #include "cmd/wattlaw/store.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 
 enum { LOG_MAX = 1 << 30 };
 
@@ -56,6 +58,24 @@ static const struct wl_submission_row *submission_of(const struct wl_submission_
     return newest;
 }
 
+/* The log of a run whose job is under way, or whose shard is not taken yet: of its script jobs/NAME.sh in runs/NAME, or
+ * where that was taken NAME-2 ..., the last one that the job can have written. NULL: none. */
+static const char *log_of_job(const char *folder, const struct wl_submission_row *row, struct wl_arena *a)
+{
+    static const char before[] = "jobs/", after[] = ".sh";
+    const char *found = NULL, *script = row->script ? row->script : "";
+    const size_t n = strlen(script);
+    if (!wl_str_starts(script, before) || n <= strlen(before) + strlen(after) || strchr(script + strlen(before), '/'))
+        return NULL; /* not a name of ours */
+    const char *name = wl_strndup(a, script + strlen(before), n - strlen(before) - strlen(after));
+    for (int i = 1;; i++) {
+        struct stat st;
+        const char *log = wl_strf(a, "%s/runs/%s%s/log", folder, name, i == 1 ? "" : wl_strf(a, "-%d", i));
+        if (stat(log, &st) != 0) return found;
+        if ((int64_t)st.st_mtime >= row->sent_wall_ns / WL_NS_PER_S) found = log;
+    }
+}
+
 static int print_logs(struct wl_store *s, int64_t run, const struct options *o, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_run_rows runs;
@@ -68,6 +88,7 @@ static int print_logs(struct wl_store *s, int64_t run, const struct options *o, 
     const struct wl_submission_row *submission = submission_of(&submissions, run);
     const char *folder = wl_path_dir(a, wl_path_absolute(a, wl_store_path(s)));
     const char *log = r->folder ? wl_path_join(a, wl_path_join(a, folder, r->folder), "log") : NULL;
+    if (!log && submission) log = log_of_job(folder, submission, a);
     const char *output = submission ? wl_batch_output_path(folder, submission, a) : NULL;
     const bool command = print_file("the command", log, o, a), job = print_file("the job", output, o, a);
     if (command || job) return WL_EXIT_OK;

@@ -1,7 +1,7 @@
 /* wattlaw report: the page, figures and tables of a store. */
-#include "report/report.h"
+#include "cmd/wattlaw/report.h"
+
 #include "cmd/wattlaw/analysis.h"
-#include "cmd/wattlaw/footprint.h"
 #include "cmd/wattlaw/store.h"
 #include "planner/planner.h"
 #include "report/forms/forms.h"
@@ -193,20 +193,26 @@ static const struct wl_report_footprint *footprint_of(const struct wl_footprint 
 
 /* ---- the document ---- */
 
+int wl_cmd_report_of_store(struct wl_footprint *f, struct wl_report_options *what, struct wl_store *store,
+                           struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_strs notes = { 0 };
+    int rc = wl_cmd_footprint_of_store(f, store, what->campaign, &notes, a, e);
+    if (rc == 0) rc = wl_cmd_footprint_complete(f, a, e);
+    if (rc == 0) what->footprint = footprint_of(f, store, a);
+    for (size_t i = 0; i < notes.n; i++) wl_log(WL_WARN, "report", "%s", notes.v[i]);
+    return rc;
+}
+
 /* Opens the store, and fills in its campaign, carbon and cost. */
 static int open_store(struct report_options *o, const char *given, struct wl_report_options *what,
                       struct wl_store **store, char **path, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_strs notes = { 0 };
     if (o->map.n) return wl_fail(e, WL_EUSAGE, "--map renames columns of a CSV file; %s is a store", given);
     int rc = wl_store_find(given, path, a, e);
     if (rc == 0) rc = wl_store_open(store, *path, WL_STORE_READ, a, e);
     if (rc == 0) rc = wl_cmd_campaign_find(*store, o->campaign, &what->campaign, a, e);
-    if (rc == 0) rc = wl_cmd_footprint_of_store(&o->footprint, *store, what->campaign, &notes, a, e);
-    if (rc == 0) rc = wl_cmd_footprint_complete(&o->footprint, a, e);
-    if (rc == 0) what->footprint = footprint_of(&o->footprint, *store, a);
-    for (size_t i = 0; i < notes.n; i++) wl_log(WL_WARN, "report", "%s", notes.v[i]);
-    return rc;
+    return rc ? rc : wl_cmd_report_of_store(&o->footprint, what, *store, a, e);
 }
 
 static int build_of_store(struct report_options *o, const char *given, struct wl_report_options *what,

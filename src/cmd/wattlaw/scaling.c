@@ -96,7 +96,7 @@ static void print_target_group(const struct wl_target_result *r, const struct wl
     wl_table_real_column(&t, "epochs", 3);
     ratio_columns(&t, "time_s");
     energy_columns(&t);
-    wl_table_column(&t, "95 %", true);
+    wl_table_range_column(&t, "95 %");
     for (size_t i = 0; i < g->n; i++) {
         const struct wl_target_config *c = &g->configs[i];
         wl_table_workers(&t, c->workers);
@@ -127,7 +127,7 @@ void wl_scaling_print_target(const struct wl_target_result *r, struct wl_arena *
 static void amount_cells(struct wl_table *t, const struct wl_estimate *v, const char *unit, enum wl_provenance from)
 {
     const struct wl_amount amount = wl_amount_between(v->value, v->lo, v->hi, unit, from);
-    wl_table_amount(t, &amount, 4);
+    wl_table_amount(t, &amount, 0);
     wl_table_range(t, &amount);
 }
 
@@ -138,7 +138,11 @@ static void print_refusal(const char *what, const char *why)
 
 void wl_scaling_print_extrapolated(const struct wl_energy_extrapolation *x, struct wl_arena *a)
 {
-    static const char *const heads[] = { "energy_j", "kWh per h", "energy_j to target" };
+    static const struct {
+        const char *name, *quantity, *unit; /* unit NULL: as the name says */
+    } heads[] = { { "energy_j", "energy", "J" },
+                  { "kWh per h", NULL, NULL },
+                  { "energy_j to target", "energy to target", "J" } };
     const enum wl_provenance from = wl_provenance_of(x->group->estimated, x->group->simulated);
     struct wl_table t = wl_table_new(a);
     wl_print("\n%s of %s%s, a new run\n", span_of(x->group), x->group->title,
@@ -146,8 +150,11 @@ void wl_scaling_print_extrapolated(const struct wl_energy_extrapolation *x, stru
     wl_table_column(&t, "workers", true);
     wl_table_provenance_column(&t);
     for (size_t i = 0; i < WL_COUNT(heads); i++) {
-        wl_table_column(&t, heads[i], true);
-        wl_table_column(&t, "95 %", false);
+        if (heads[i].unit)
+            wl_table_unit_column(&t, heads[i].name, heads[i].quantity, heads[i].unit, 4);
+        else
+            wl_table_real_column(&t, heads[i].name, 4);
+        wl_table_range_column(&t, "95 %");
     }
     for (size_t i = 0; i < x->n; i++) {
         const struct wl_energy_at *at = &x->at[i];

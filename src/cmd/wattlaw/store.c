@@ -88,19 +88,14 @@ void wl_cmd_load_json(const struct wl_load_row *l, double other_run, struct wl_j
     wl_json_add_number(o, "other_run", other_run);
 }
 
-static enum wl_provenance run_provenance(const struct wl_run_row *r)
-{
-    return wl_provenance_of(r->estimated, r->simulated) | (r->source ? WL_IMPORTED : WL_MEASURED);
-}
-
 struct wl_amount wl_cmd_run_energy(const struct wl_run_row *r)
 {
-    return wl_amount_between(r->energy_j, r->energy_lo_j, r->energy_hi_j, "J", run_provenance(r));
+    return wl_amount_between(r->energy_j, r->energy_lo_j, r->energy_hi_j, "J", wl_run_provenance(r));
 }
 
 struct wl_amount wl_cmd_run_power(const struct wl_run_row *r)
 {
-    return wl_amount_of(r->mean_power_w, "W", run_provenance(r));
+    return wl_amount_of(r->mean_power_w, "W", wl_run_provenance(r));
 }
 
 char *wl_cmd_run_end(const struct wl_run_row *r, struct wl_arena *a)

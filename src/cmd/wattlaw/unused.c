@@ -1,8 +1,10 @@
 #include "cmd/wattlaw/unused.h"
 
+#include "store/read.h"
+
 /* A GPU that waits for less than this is in use: loading data and exchanging gradients take as much. One that is idle
  * for nearly all of the time has no part in the work, and is not needed. */
-static const double IDLE_PCT = 25, UNUSED_PCT = 95;
+static const double IDLE_PCT = 25;
 
 const char *wl_unused_gpus(const struct wl_gpu_use *v, size_t n, struct wl_arena *a)
 {
@@ -11,7 +13,7 @@ const char *wl_unused_gpus(const struct wl_gpu_use *v, size_t n, struct wl_arena
     for (size_t i = 0; i < n; i++) {
         const double idle_pct = 100 - v[i].busy_pct; /* NAN: not known */
         if (!(idle_pct > IDLE_PCT)) continue;
-        unused += idle_pct > UNUSED_PCT;
+        unused += v[i].busy_pct < WL_GPU_USED_PCT;
         wl_text_addf(&t, "%s%s%sGPU %.0f idle %.0f %%", t.n ? ", " : "", v[i].host ? v[i].host : "",
                      v[i].host ? ": " : "", v[i].number, idle_pct);
     }

@@ -37,13 +37,15 @@ CASES = [
 BASH = ("source {script}; bind 'set bell-style none'; bind -x '\"\\C-xq\": printf \"%s\\0\" \"$READLINE_LINE\" >> lines; READLINE_LINE= READLINE_POINT=0; echo =DO\"\"NE='; "
         "PS1='REA''DY>'")
 
-# A shell of its own on a pseudo-terminal; TAB lists instead of inserting, and ^Xq, which is read after it, says that it has.
+# A shell of its own on a pseudo-terminal; TAB lists instead of inserting, and ^Xq, which is read after it, says that it has. It is ready
+# when its line editor is: before that, the terminal echoes what is typed.
 ZSH = r"""
 zmodload zsh/zpty
 zpty z "TERM=dumb zsh -f -i"
 zpty -w z "PROMPT=; unsetopt prompt_sp prompt_cr; fpath=(${(q)1} \$fpath); autoload -Uz compinit; compinit -u -D
 setopt auto_list no_beep; LISTMAX=400; stty -echo cols 200 rows 500; bindkey '^I' list-choices
-listed() { BUFFER=; zle -M LIS''TED }; zle -N listed; bindkey '^Xq' listed; print -r REA''DY"
+listed() { BUFFER=; zle -M LIS''TED }; zle -N listed; bindkey '^Xq' listed
+zle-line-init() { print -r REA''DY }; zle -N zle-line-init"
 local line text
 until [[ $line == *READY* ]]; do zpty -r z line || exit; done
 for typed in "${@[2,-1]}"; do

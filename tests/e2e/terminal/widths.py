@@ -35,7 +35,7 @@ SCREENS = [
     (["show", "many.db", "--epochs"], ["epochs)"], 24),
     (["show", "lab.db", "--run", "1"], ["run 1, done", "settings", "energy"], 24),
     (["status", "lab.db"], ["lab1", "failed"], 24),
-    (["doctor", "--for", "0.1s"], ["energy", "sensors", "caps"], 24),
+    (["doctor", "--for", "0.01s"], ["energy", "sensors", "caps", "period unknown"], 24),
     (["energy", STRONG], ["simulated"], None),
     (["predict", STRONG, "--at", "workers=64"], ["simulated"], 24),
     (["sweep", "--axis", "batch=" + ",".join(map(str, range(1, 31))), "--dry-run", "--", "true", "{batch}"], ["--all adds the last"], 24),
@@ -94,6 +94,7 @@ def screens_fit(folder):
             plain, what = SGR.sub("", text), f"{' '.join(args)} at {width} columns"
             check(status == 0, f"{what}: status {status}", plain)
             check(not too_wide(text, width), f"{what}: {too_wide(text, width)}", plain)
+            check(not re.search(r"\bnan\b", plain), f"{what}: a number that is missing is printed as nan", plain)
             for word in kept:
                 check(word in plain, f"{what}: {word!r} is missing", plain)
             if width == 80 and lines:

@@ -117,8 +117,11 @@ void wl_doctor_print_short(const struct wl_doctor_findings *f, struct wl_arena *
     print_caps(&f->caps);
     wl_print("machine    %s: %s, %d CPUs, %s of memory\n", m->host, m->cpu, m->usable_cpus,
              wl_human_bytes(a, m->memory_bytes));
-    wl_print("sampling   every %.4g ms, %.2f %% of one core\n", 1e3 * f->sampler.achieved_period_s,
-             wl_doctor_cpu_share_pct(f));
+    if (f->sampler.achieved_period_s > 0)
+        wl_print("sampling   every %.4g ms, %.2f %% of one core\n", 1e3 * f->sampler.achieved_period_s,
+                 wl_doctor_cpu_share_pct(f));
+    else
+        wl_print("sampling   period unknown: a single round of readings; try a longer --for\n");
     wl_print("jobs       %s\n",
              m->job_cgroups ? "each in its own cgroup" : "without their own cgroup: processes may outlive wattlaw");
     print_programs(f, a);

@@ -38,15 +38,25 @@ static void print_error(const struct wl_law_group *g, struct wl_arena *a)
 /* Time shrinks and is divided, energy grows and is multiplied. */
 static void print_doubling(const struct wl_law_group *g, enum wl_law_response response)
 {
-    double factor = pow(2, -g->law->beta);
+    const bool is_speedup = response != WL_LAW_ENERGY && g->scaling != WL_SCALING_WEAK;
+    const double factor = pow(2, is_speedup ? g->law->beta : -g->law->beta);
+    char text[32];
+    snprintf(text, sizeof text, "%.3g", factor);
+    const bool is_one = wl_str_eq(text, "1");
     if (g->scaling == WL_SCALING_MIXED)
         wl_print("not a speed-up, since the work of %s differs\n", g->work ? "a step" : "an epoch");
+    else if (response == WL_LAW_ENERGY && is_one)
+        wl_print("twice the workers take as much energy\n");
     else if (response == WL_LAW_ENERGY)
-        wl_print("twice the workers take %.3g times the energy\n", factor);
+        wl_print("twice the workers take %s times the energy\n", text);
+    else if (g->scaling == WL_SCALING_WEAK && is_one)
+        wl_print("twice the workers on twice the work take as long, which is ideal\n");
     else if (g->scaling == WL_SCALING_WEAK)
-        wl_print("twice the workers on twice the work take %.3g times as long (ideal: 1)\n", factor);
+        wl_print("twice the workers on twice the work take %s times as long (ideal: 1)\n", text);
+    else if (is_one)
+        wl_print("twice the workers are not faster (ideal: 2 times as fast)\n");
     else
-        wl_print("twice the workers are %.3g times as fast (ideal: 2)\n", 1 / factor);
+        wl_print("twice the workers are %s times as fast (ideal: 2)\n", text);
 }
 
 enum wl_provenance wl_fit_provenance(const struct wl_law_group *g)

@@ -51,6 +51,12 @@ static const struct wl_opt import_rows[] = {
     LIST(gpus, "GPUs to import: UUID or start of a UUID, HOST, HOST:NUMBER (default: all)"),
     LIST(uuids, "UUIDs of GPU 0, 1, ..., for a file that only numbers GPUs (default: none)"),
     LIST(columns, "names of the columns, for a file without a header (default: none)"),
+    { .name = "map",
+      .type = WL_LINES,
+      .offset = offsetof(struct wl_import_options, map),
+      .unit = "NAME=COLUMN[:UNIT]",
+      .help = "column of a table of results of your own that is time_s, energy_j, workers ..., and its unit, as "
+              "energy_j=used:kWh (default: found by the names of columns)" },
     TEXT(start, "TIME", "time of the first reading, " TIMES ", for a file without times (default: none)"),
     { .name = "period",
       .type = WL_DURATION,
@@ -117,6 +123,7 @@ static int read_options(struct wl_import_command *im, const struct wl_opts_args 
 #define SETTING_COUNT(member, ...) im->set.member = known(o->member);
 #include "settings/settings.def"
     d->columns = &o->columns;
+    d->map = &o->map;
     d->timezone = o->timezone;
     d->dates = o->dates;
     d->host = o->host;
@@ -206,7 +213,8 @@ const struct wl_cmd wl_cmd_import = {
         "of each\n"
         "device; of a table of results (Zeus, MLPerf, CARAML, CodeCarbon, Slurm, EAR, carbontracker) each row becomes "
         "a "
-        "run. What\n"
+        "run, and\n"
+        "so it does of a table of your own (time_s, energy_j, workers ...; --map for other names). What\n"
         "is left out is said with its line and reason. The same file is imported once. Imported runs are marked as "
         "such.\n"
         "A log of a training (TensorBoard's event files, Lightning's metrics.csv) adds epochs and metrics to a run.\n"
@@ -215,6 +223,7 @@ const struct wl_cmd wl_cmd_import = {
         "    wattlaw import --dry-run results/\n"
         "    wattlaw import n1.json --from 2026-01-31T12:00:00Z --to 2026-01-31T13:00:00Z\n"
         "    wattlaw import --run 7 lightning_logs/version_0/metrics.csv\n"
+        "    wattlaw import mine.csv --map workers=cards --map energy_j=used:kWh\n"
         "    wattlaw import bare.csv --columns index,timestamp,power.draw",
     .options = import_rows,
     .options_size = sizeof(struct wl_import_options),

@@ -10,7 +10,7 @@ struct wl_import_options {
     bool json, dry_run, each;
     double period_s;
     int64_t run;
-    struct wl_strs columns, gpus, uuids;
+    struct wl_strs columns, gpus, map, uuids;
     /* 0: unknown */
 #define SETTING_COUNT(member, ...) int64_t member;
 #include "settings/settings.def"

@@ -170,16 +170,15 @@ static void print_caveats(const struct question *q, struct wl_arena *a)
     wl_unlike_repeats_print(&q->unlike, shortened, a);
 }
 
-static int answer_one(const struct question *q, struct wl_arena *a, struct wl_err *e)
+/* `root` NULL: as text. */
+static int answer_one(const struct question *q, struct wl_json *root, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_recommendation r;
     const int rc = answer(q, 0, &r, a, e);
     if (rc) return rc;
-    if (q->o->json) {
-        struct wl_json *root = wl_analysis_json(r.source, a);
+    if (root) {
         wl_recommend_json(&r, root, a);
         add_caveats(q, root);
-        wl_json_print(root);
     } else {
         wl_recommend_print(&r, a);
         print_caveats(q, a);
@@ -250,9 +249,8 @@ static bool are_equal(const struct wl_strs *v)
 }
 
 /* A setting of one workload says nothing of another: one answer after the other. An error that all share is one. */
-static int answer_each(const struct question *q, struct wl_arena *a, struct wl_err *e)
+static int answer_each(const struct question *q, struct wl_json *root, struct wl_arena *a, struct wl_err *e)
 {
-    struct wl_json *root = q->o->json ? wl_analysis_json(q->r.source, a) : NULL;
     struct answers to = { .list = root ? wl_json_add_array(root, "answers") : NULL, .a = a };
     int status = WL_EXIT_OK, rc = 0;
     for (size_t k = 0; k < q->workloads.n; k++) {
@@ -273,14 +271,22 @@ static int answer_each(const struct question *q, struct wl_arena *a, struct wl_e
         add_caveats(q, root);
     else
         print_caveats(q, a);
-    if (root) wl_json_print(root);
     return status;
 }
 
-int wl_recommend_answer(struct wl_recommend_options *o, const char *source, struct wl_arena *a, struct wl_err *e)
+int wl_recommend_answer_json(struct wl_recommend_options *o, const char *source, struct wl_json *root,
+                             struct wl_arena *a, struct wl_err *e)
 {
     struct question q = { 0 };
     const int rc = read_question(o, source, &q, a, e);
     if (rc) return rc;
-    return q.workloads.n < 2 ? answer_one(&q, a, e) : answer_each(&q, a, e);
+    return q.workloads.n < 2 ? answer_one(&q, root, a, e) : answer_each(&q, root, a, e);
+}
+
+int wl_recommend_answer(struct wl_recommend_options *o, const char *source, struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_json *root = o->json ? wl_analysis_json(source, a) : NULL;
+    const int rc = wl_recommend_answer_json(o, source, root, a, e);
+    if (rc >= 0 && root) wl_json_print(root);
+    return rc;
 }

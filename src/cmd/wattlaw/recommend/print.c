@@ -1,18 +1,13 @@
-/* The recommendation as text: the choice in a sentence, what it rests on, the table of all settings. */
+/* The recommendation as text: the choice in a sentence and what it rests on. */
 #include "cmd/wattlaw/recommend/recommend.h"
-#include "cmd/wattlaw/screen.h"
 
 #include "cmd/wattlaw/format.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-enum { MAX_ROWS = 30 }; /* of the table, without --all */
 
 static const char *name_of(const struct wl_recommendation *r, int i) { return r->campaign.settings[i].name; }
 
-/* As words of a sentence. */
-static const char *words_of(enum wl_choose_quantity q)
+const char *wl_recommend_words(enum wl_choose_quantity q)
 {
     return q == WL_CHOOSE_EDP    ? "energy x time"
            : q == WL_CHOOSE_ED2P ? "energy x time^2"
@@ -22,7 +17,7 @@ static const char *words_of(enum wl_choose_quantity q)
 
 static bool is_of_energy(enum wl_choose_quantity q) { return q != WL_CHOOSE_TIME; }
 
-static const char *unit_of(const struct wl_recommendation *r, enum wl_choose_quantity q)
+const char *wl_recommend_unit(const struct wl_recommendation *r, enum wl_choose_quantity q)
 {
     static const char *const units[] = { "J", "s", "g CO2e", NULL, "J s", "J s2", "J" };
     const char *currency = r->asked->footprint.currency;
@@ -39,7 +34,7 @@ static enum wl_provenance from_of(const struct wl_recommendation *r, enum wl_cho
 struct wl_amount wl_recommend_amount(const struct wl_recommendation *r, enum wl_choose_quantity q, size_t i)
 {
     const struct wl_estimate *v = &r->result.rows[i].amount[q];
-    return wl_amount_between(v->value, v->lo, v->hi, unit_of(r, q), from_of(r, q, i));
+    return wl_amount_between(v->value, v->lo, v->hi, wl_recommend_unit(r, q), from_of(r, q, i));
 }
 
 int wl_recommend_reference(const struct wl_recommendation *r)
@@ -56,12 +51,6 @@ static const char *mark_of(const struct wl_recommendation *r, enum wl_choose_qua
 {
     return wl_provenance_mark(from_of(r, q, (size_t)r->result.choice) |
                               from_of(r, q, (size_t)wl_recommend_reference(r)));
-}
-
-/* Is limit k over a reference that setting i does not have? */
-static bool is_unknown(const struct wl_recommendation *r, size_t i, size_t k)
-{
-    return r->options.limits[k].relative && wl_choose_reference_of(&r->options, i) == WL_CHOOSE_NO_REFERENCE;
 }
 
 /* ---- the sentence ---- */
@@ -99,11 +88,17 @@ static void print_over_worst(const struct wl_recommendation *r, struct wl_arena 
 {
     const struct wl_choose_result *x = &r->result;
     if (x->worst == WL_CHOOSE_NONE) return;
-    const char *what = words_of(r->options.minimize);
+    const char *what = wl_recommend_words(r->options.minimize);
     wl_print("  against        %s, the most %s: %s%s\n", name_of(r, x->worst), what,
              change_text(what, &x->over_worst, a),
              wl_provenance_mark(from_of(r, r->options.minimize, (size_t)x->choice) |
                                 from_of(r, r->options.minimize, (size_t)x->worst)));
+}
+
+/* What times are compared with, where nothing else is: "the fastest" of the settings. */
+static const char *reference_words(const struct wl_recommendation *r)
+{
+    return r->asked->reference.n ? "the reference" : r->options.references ? "without a cap" : "the fastest";
 }
 
 static void print_saving(const struct wl_recommendation *r, struct wl_arena *a)
@@ -117,7 +112,8 @@ static void print_saving(const struct wl_recommendation *r, struct wl_arena *a)
         return;
     }
     if (x->choice == reference) {
-        wl_print("  reference      the choice itself\n");
+        wl_print("  reference      the choice itself%s%s\n", r->asked->reference.n ? "" : ", ",
+                 r->asked->reference.n ? "" : reference_words(r));
         print_over_worst(r, a);
         return;
     }
@@ -125,13 +121,14 @@ static void print_saving(const struct wl_recommendation *r, struct wl_arena *a)
     if (!isnan(x->saving[WL_CHOOSE_ENERGY].value))
         wl_print(", %s%s", change_text("energy", &x->saving[WL_CHOOSE_ENERGY], a), mark_of(r, WL_CHOOSE_ENERGY));
     if (q != WL_CHOOSE_ENERGY && q != WL_CHOOSE_TIME)
-        wl_print(", %s%s", change_text(words_of(q), &x->saving[q], a), mark_of(r, q));
+        wl_print(", %s%s", change_text(wl_recommend_words(q), &x->saving[q], a), mark_of(r, q));
     wl_print("\n");
 }
 
-/* ", 8.2 % less than 1 worker, local batch 16": where its interval shows that there is one, over the reference or, if
- * the choice is that or there is none, over the setting that takes most. A saving over the reference that is not shown
- * is said to be so: the choice may cost time, and for nothing. */
+/* ", 8.2 % less than 1 worker, local batch 16", of the only setting ", with 8.2 % less energy than": where its interval
+ * shows that there is a saving, over the reference or, if the choice is that or there is none, over the setting that
+ * takes most. A saving over the reference that is not shown is said to be so: the choice may cost time, and for
+ * nothing. */
 static const char *shown_saving(const struct wl_recommendation *r, struct wl_arena *a)
 {
     const struct wl_choose_result *x = &r->result;
@@ -139,21 +136,35 @@ static const char *shown_saving(const struct wl_recommendation *r, struct wl_are
     const bool by_reference = reference != WL_CHOOSE_NONE && reference != x->choice;
     const struct wl_estimate *ratio = by_reference ? &x->saving[r->options.minimize] : &x->over_worst;
     const size_t over = (size_t)(by_reference ? reference : x->worst);
+    const char *what = x->allowed == 1 ? wl_strf(a, " %s", wl_recommend_words(r->options.minimize)) : "";
     if (!(ratio->hi < 1))
-        return by_reference ? wl_strf(a, ", but not shown to be less than that of %s", name_of(r, (int)over)) : "";
-    return wl_strf(a, ", %.1f %% less than %s%s", 100 * (1 - ratio->value), name_of(r, (int)over),
+        return !by_reference ? ""
+               : *what       ? wl_strf(a, ", but not shown to have less%s than %s", what, name_of(r, (int)over))
+                             : wl_strf(a, ", but not shown to be less than that of %s", name_of(r, (int)over));
+    return wl_strf(a, ", %s%.1f %% less%s than %s%s", *what ? "with " : "", 100 * (1 - ratio->value), what,
+                   name_of(r, (int)over),
                    wl_provenance_mark(from_of(r, r->options.minimize, (size_t)x->choice) |
                                       from_of(r, r->options.minimize, over)));
 }
 
 /* Of which settings the choice is the best; the limit that was not asked for is said in words. */
-static const char *limits_text(const struct wl_recommendation *r)
+static const char *limits_text(const struct wl_recommendation *r, struct wl_arena *a)
 {
     if (!r->options.n_limits) return "";
     if (!r->options.limits[0].by_default) return " within the limits";
-    return r->asked->reference.n   ? " at most 10 % slower than the reference"
-           : r->options.references ? " at most 10 % slower than without a cap"
-                                   : " at most 10 % slower than the fastest";
+    return wl_strf(a, " at most 10 %% slower than %s", reference_words(r));
+}
+
+/* "the least expected energy of 3 settings at most 10 % slower than the fastest". One alone may be within the limits
+ * because it is, or because the runs of the others do not show it. */
+static const char *rank_text(const struct wl_recommendation *r, struct wl_arena *a)
+{
+    const struct wl_choose_result *x = &r->result;
+    if (x->allowed == 1)
+        return r->options.n_limits ? wl_strf(a, "the only setting shown to be%s", limits_text(r, a))
+                                   : "the only setting that may be chosen";
+    return wl_strf(a, "the least expected %s of %s%s", wl_recommend_words(r->options.minimize),
+                   wl_format_count(x->allowed, "setting", a), limits_text(r, a));
 }
 
 static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
@@ -163,18 +174,12 @@ static void print_choice(const struct wl_recommendation *r, struct wl_arena *a)
         wl_print("One setting was measured, %s: wattlaw sweep measures others to choose from.\n",
                  name_of(r, x->choice));
     else
-        wl_print("Use %s: the least expected %s of %s%s%s.\n", name_of(r, x->choice), words_of(r->options.minimize),
-                 wl_format_count(x->allowed, "setting", a), limits_text(r), shown_saving(r, a));
+        wl_print("Use %s: %s%s.\n", name_of(r, x->choice), rank_text(r, a), shown_saving(r, a));
     wl_print("  %-14s %s\n", r->campaign.unit, amounts_text(r, (size_t)x->choice, a));
     print_saving(r, a);
 }
 
 /* ---- what it rests on ---- */
-
-static const char *probability_text(double p, struct wl_arena *a)
-{
-    return p > 0.995 ? "above 0.99" : p < 0.005 ? "below 0.01" : wl_strf(a, "%.2f", p);
-}
 
 static void print_limits(const struct wl_recommendation *r, int i, struct wl_arena *a)
 {
@@ -184,7 +189,7 @@ static void print_limits(const struct wl_recommendation *r, int i, struct wl_are
         const bool named = l->relative && reference != WL_CHOOSE_NONE;
         wl_print("  limit          %s%s%s%s: met with probability %s\n", l->name, l->by_default ? " (default)" : "",
                  named ? " over " : "", named ? name_of(r, reference) : "",
-                 probability_text(r->result.rows[i].meets[k], a));
+                 wl_probability_text(r->result.rows[i].meets[k], a));
     }
 }
 
@@ -216,14 +221,14 @@ static void print_runner_up(const struct wl_recommendation *r, struct wl_arena *
     if (x->runner_up != WL_CHOOSE_NONE)
         wl_print("  runner-up      %s: %.1f %% more %s; the choice is the better one with probability %s\n",
                  name_of(r, x->runner_up), 100 * expm1(x->rows[x->runner_up].ln[q] - x->rows[x->choice].ln[q]),
-                 words_of(q), probability_text(x->ahead, a));
+                 wl_recommend_words(q), wl_probability_text(x->ahead, a));
     if (x->allowed > 1)
         wl_print("  confidence     within 1 %% of the best of these with probability %s, within 3 %% with %s\n",
-                 probability_text(x->within[0], a), probability_text(x->within[1], a));
+                 wl_probability_text(x->within[0], a), wl_probability_text(x->within[1], a));
     const int next = wl_choose_next_run(x);
     if (next != WL_CHOOSE_NONE)
         wl_print("  next run       of %s: expected to lower the %s of the choice by %.1f %%\n", name_of(r, next),
-                 words_of(q), 100 * x->rows[next].gain);
+                 wl_recommend_words(q), 100 * x->rows[next].gain);
 }
 
 /* At most a few; the table has the others. */
@@ -261,37 +266,17 @@ static const char *limit_text(const struct wl_recommendation *r, const struct wl
 {
     if (l->relative) return wl_strf(a, "%.1f %%", 100 * (most - 1));
     if (l->quantity == WL_CHOOSE_TIME) return wl_human_time(a, most);
-    const struct wl_amount q = wl_amount_of(most, unit_of(r, l->quantity), r->campaign.any_from);
+    const struct wl_amount q = wl_amount_of(most, wl_recommend_unit(r, l->quantity), r->campaign.any_from);
     return wl_amount_text(&q, a);
-}
-
-/* Is a slowdown that is not known all that keeps setting i from being chosen? */
-static bool lacks_slowdown(const struct wl_recommendation *r, size_t i)
-{
-    bool lacks = false;
-    for (size_t k = 0; k < r->options.n_limits; k++) {
-        if (r->result.rows[i].meets[k] >= r->options.probability) continue;
-        if (!is_unknown(r, i, k)) return false;
-        lacks = true;
-    }
-    return lacks;
-}
-
-/* NULL: it may be chosen. */
-static const char *why_not(const struct wl_recommendation *r, size_t i)
-{
-    if (r->campaign.settings[i].excluded) return r->campaign.settings[i].excluded;
-    if (r->result.rows[i].allowed) return NULL;
-    return lacks_slowdown(r, i) ? "its slowdown is not known" : "misses a limit";
 }
 
 static void print_exclusions(const struct wl_recommendation *r)
 {
     size_t shown = 0;
     for (size_t i = 0; i < r->campaign.n; i++) {
-        const char *why = why_not(r, i);
+        const char *why = wl_recommend_why_not(r, i);
         bool seen = !why;
-        for (size_t j = 0; j < i && !seen; j++) seen = wl_str_eq(why_not(r, j), why);
+        for (size_t j = 0; j < i && !seen; j++) seen = wl_str_eq(wl_recommend_why_not(r, j), why);
         if (!seen && shown++ < 8) wl_print("  excluded       %s: %s\n", name_of(r, (int)i), why);
     }
 }
@@ -315,7 +300,7 @@ static void print_infeasible(const struct wl_recommendation *r, struct wl_arena 
     }
     wl_print("No setting of %zu meets the limits with probability %g.\n", r->campaign.n, r->options.probability);
     wl_print("  binding        %s: met with probability %s by the nearest setting\n",
-             r->options.limits[x->binding].name, probability_text(x->rows[x->nearest].meets[x->binding], a));
+             r->options.limits[x->binding].name, wl_probability_text(x->rows[x->nearest].meets[x->binding], a));
     wl_print("  nearest        %s: %s\n", name_of(r, x->nearest), amounts_text(r, (size_t)x->nearest, a));
     print_limits(r, x->nearest, a);
     for (size_t k = 0; k < r->options.n_limits; k++) {
@@ -325,103 +310,6 @@ static void print_infeasible(const struct wl_recommendation *r, struct wl_arena 
                  r->options.limits[k].name, name_of(r, v->setting));
     }
     print_way_out(r);
-}
-
-/* ---- table ---- */
-
-static const char *role_of(const struct wl_recommendation *r, size_t i, struct wl_arena *a)
-{
-    const struct wl_choose_result *x = &r->result;
-    const struct wl_choose_row *row = &x->rows[i];
-    struct wl_text t = WL_TEXT(a);
-    const bool is[] = { (int)i == x->choice, (int)i == x->runner_up, (int)i == wl_recommend_reference(r),
-                        row->tied && (int)i != x->choice, (int)i == x->knee };
-    static const char *const words[] = { "choice", "runner-up", "reference", "tied", "knee" };
-    for (size_t k = 0; k < WL_COUNT(is); k++)
-        if (is[k]) wl_text_addf(&t, "%s%s", t.n ? ", " : "", words[k]);
-    if (why_not(r, i)) wl_text_addf(&t, "%s%s", t.n ? ", " : "", why_not(r, i));
-    const struct wl_strs *idle = &r->campaign.never_acted[i];
-    for (size_t k = 0; k < idle->n; k++) wl_text_addf(&t, "%s%s never acted", t.n ? ", " : "", idle->v[k]);
-    return t.s;
-}
-
-struct ranked {
-    double value;
-    size_t i;
-};
-
-static int by_value(const void *p, const void *q)
-{
-    const struct ranked *x = p, *y = q;
-    if (x->value != y->value) return x->value < y->value ? -1 : 1;
-    return (x->i > y->i) - (x->i < y->i);
-}
-
-static struct ranked *rank(const struct wl_recommendation *r, struct wl_arena *a)
-{
-    struct ranked *v = wl_new_array(a, struct ranked, r->campaign.n);
-    for (size_t i = 0; i < r->campaign.n; i++) v[i] = (struct ranked) { r->result.rows[i].ln[r->options.minimize], i };
-    qsort(v, r->campaign.n, sizeof *v, by_value);
-    return v;
-}
-
-static void add_columns(struct wl_table *t, const struct wl_recommendation *r, struct wl_arena *a)
-{
-    wl_table_column(t, "setting", false);
-    wl_table_column(t, "runs", true);
-    const char *time = wl_strf(a, "s %s", r->campaign.unit);
-    wl_table_column(t, time, true);
-    wl_table_column(t, "95 %", true);
-    wl_table_provenance_column(t);
-    wl_table_column(t, "J", true);
-    wl_table_column(t, "95 %", true);
-    wl_table_column(t, "g CO2e", true);
-    wl_table_column(t, wl_strf(a, "cost, %s", unit_of(r, WL_CHOOSE_COST)), true);
-    for (size_t k = 0; k < r->options.n_limits; k++)
-        wl_table_column(t, wl_strf(a, "P(%s)", r->options.limits[k].name), true);
-    wl_table_column(t, "trade-off", false);
-    wl_table_column(t, "note", false);
-    wl_table_keep(t, time);
-    wl_table_keep(t, "J");
-}
-
-static void add_row(struct wl_table *t, const struct wl_recommendation *r, size_t i, struct wl_arena *a)
-{
-    const struct wl_choose_row *row = &r->result.rows[i];
-    const struct wl_amount time = wl_recommend_amount(r, WL_CHOOSE_TIME, i),
-                           energy = wl_recommend_amount(r, WL_CHOOSE_ENERGY, i),
-                           carbon = wl_recommend_amount(r, WL_CHOOSE_CARBON, i),
-                           cost = wl_recommend_amount(r, WL_CHOOSE_COST, i);
-    wl_table_cell(t, r->campaign.settings[i].name);
-    wl_table_int(t, (double)r->campaign.settings[i].runs);
-    wl_table_amount(t, &time, 4);
-    wl_table_range(t, &time);
-    wl_table_provenance(t, r->campaign.from[i]);
-    wl_table_amount(t, &energy, 4);
-    wl_table_range(t, &energy);
-    wl_table_amount(t, &carbon, 4);
-    wl_table_amount(t, &cost, 4);
-    for (size_t k = 0; k < r->options.n_limits; k++)
-        wl_table_cell(t, is_unknown(r, i, k) ? "-" : wl_strf(a, "%.2f", row->meets[k]));
-    wl_table_cell(t, row->pareto >= 0.9 ? "certain" : row->pareto >= 0.1 ? "possible" : "");
-    wl_table_cell(t, role_of(r, i, a));
-    wl_table_row(t);
-}
-
-static void print_table(const struct wl_recommendation *r, struct wl_arena *a)
-{
-    enum { LINES_BELOW = 3 };
-    const size_t n = r->campaign.n;
-    size_t shown = r->asked->all || n <= MAX_ROWS ? n : MAX_ROWS;
-    const struct ranked *order = rank(r, a);
-    struct wl_table t = wl_table_new(a);
-    add_columns(&t, r, a);
-    for (size_t k = 0; k < shown; k++) add_row(&t, r, order[k].i, a);
-    wl_print("\n");
-    shown -= wl_screen_table_begin(&t, r->asked->all, LINES_BELOW);
-    if (shown < n)
-        wl_print("\n%zu of %zu settings, those with the least expected %s: --all shows every one\n", shown, n,
-                 words_of(r->options.minimize));
 }
 
 void wl_recommend_print(const struct wl_recommendation *r, struct wl_arena *a)
@@ -441,5 +329,5 @@ void wl_recommend_print(const struct wl_recommendation *r, struct wl_arena *a)
     print_trade_off(r);
     if (x->choice != WL_CHOOSE_NONE) wl_print("  run it         %s\n", wl_recommend_command(r, (size_t)x->choice, a));
     for (size_t i = 0; i < r->campaign.notes.n; i++) wl_print("  note           %s\n", r->campaign.notes.v[i]);
-    print_table(r, a);
+    wl_recommend_print_table(r, a);
 }

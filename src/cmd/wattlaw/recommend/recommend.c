@@ -240,6 +240,12 @@ static int check_options(const struct wl_recommend_options *o, const struct wl_s
     return rc;
 }
 
+void wl_recommend_defaults(struct wl_recommend_options *out, struct wl_arena *a)
+{
+    *out = (struct wl_recommend_options) { 0 };
+    wl_opts_default(options, out, a);
+}
+
 static int run(void *opts, const struct wl_opts_args *rest, struct wl_arena *a, struct wl_err *e)
 {
     struct wl_recommend_options *o = opts;

@@ -33,6 +33,13 @@ struct wl_recommendation {
 int wl_recommend_answer(struct wl_recommend_options *o, const char *source, struct wl_arena *a,
                         struct wl_err *e) WL_MUST_CHECK;
 
+/* The same as members of `root` (NULL: printed as text). Of some errors the members that were known before stay. */
+int wl_recommend_answer_json(struct wl_recommend_options *o, const char *source, struct wl_json *root,
+                             struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
+/* What the command does without options. */
+void wl_recommend_defaults(struct wl_recommend_options *out, struct wl_arena *a);
+
 /* Limits and restrictions from the options. WL_EUSAGE names the option, the value and what was expected. */
 int wl_recommend_read_where(const struct wl_strs *texts, const char *option, struct wl_choose_where **out,
                             struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
@@ -54,6 +61,14 @@ const char *wl_recommend_command(const struct wl_recommendation *r, size_t i, st
 /* A quantity of setting i as an amount: of energy, carbon and cost with the word of its provenance. */
 struct wl_amount wl_recommend_amount(const struct wl_recommendation *r, enum wl_choose_quantity q, size_t i);
 
+/* "energy", "energy x time": in a sentence; "J", the currency of prices. */
+const char *wl_recommend_words(enum wl_choose_quantity q);
+const char *wl_recommend_unit(const struct wl_recommendation *r, enum wl_choose_quantity q);
+
+/* Why setting i may not be chosen; NULL: it may. */
+const char *wl_recommend_why_not(const struct wl_recommendation *r, size_t i);
+
+void wl_recommend_print_table(const struct wl_recommendation *r, struct wl_arena *a);
 void wl_recommend_print(const struct wl_recommendation *r, struct wl_arena *a);
 void wl_recommend_json(const struct wl_recommendation *r, struct wl_json *root, struct wl_arena *a);
 

@@ -68,6 +68,13 @@ void wl_show_run_json(struct wl_json *o, const struct wl_run_row *r, struct wl_a
     wl_json_add_real(sampling, "own_cpu_s", r->own_cpu_s);
 }
 
+/* Seconds since the start of the run. */
+static double since_start(const struct wl_run_row *r, int64_t t_ns)
+{
+    const bool known = t_ns != WL_NO_NS && r->start.mono_ns != WL_NO_NS;
+    return known ? (double)(t_ns - r->start.mono_ns) / WL_NS_PER_S : NAN;
+}
+
 static void add_epochs(struct wl_json *root, const struct wl_show_details *d)
 {
     struct wl_json *list = wl_json_add_array(root, "epochs");
@@ -75,6 +82,8 @@ static void add_epochs(struct wl_json *root, const struct wl_show_details *d)
         const struct wl_epoch_row *v = &d->epochs.v[i];
         struct wl_json *o = wl_json_add_object(list, NULL);
         wl_json_add_int(o, "epoch", v->epoch);
+        wl_json_add_real(o, "begin_s", since_start(d->run, v->begin_ns));
+        wl_json_add_real(o, "end_s", since_start(d->run, v->end_ns));
         wl_json_add_real(o, "time_s", v->time_s);
         wl_json_add_number(o, "samples", v->samples);
         wl_json_add_number(o, "updates", v->updates);

@@ -51,7 +51,7 @@ static int read_again(struct view *v, struct wl_err *e)
     if (v->a) stamp = wl_store_stamp(v->now.store); /* before it is read: what changes meanwhile is read again */
     struct wl_status now;
     v->read_ns = wl_wall_ns();
-    int rc = wl_status_read(v->o, v->rest, &now, a, e);
+    int rc = wl_status_read(v->o->campaign, v->rest, &now, a, e);
     if (rc < 0) {
         wl_arena_free(a);
         return rc;
@@ -88,10 +88,10 @@ static const char *time_left_text(const struct wl_campaign_status *st, struct wl
 
 static void print_line(const struct wl_campaign_status *st, struct wl_arena *a)
 {
-    wl_print("%s %s: %zu of %zu runs done, %zu failed, %zu running, %zu waiting; %s so far; %s\n",
+    wl_print("%s %s: %zu of %zu runs done, %zu failed, %zu running, %zu waiting; %s so far; %s%s\n",
              wl_clock_iso(a, wl_wall_ns()), st->campaign->name, st->count[WL_RUN_DONE], wl_status_all(st),
              st->count[WL_RUN_FAILED], wl_status_running(st), wl_status_waiting(st), wl_status_used_text(st, a),
-             time_left_text(st, a));
+             time_left_text(st, a), st->control.paused ? "; paused" : "");
 }
 
 /* One object or line for a change; lines are at least some seconds apart, but for the last. */
@@ -163,6 +163,7 @@ static void draw_campaign(const struct view *v, const struct wl_campaign_status 
              st->ended ? wl_strf(a, "%zu to be collected", st->ended) : "", v->width);
     draw_bar("waiting", wl_status_waiting(st), all, WL_PLAIN, waiting_note(st, a), v->width);
     wl_print("  used     %s\n", wl_status_used_text(st, a));
+    if (st->control.paused) wl_print("  paused   %s\n", wl_status_paused_text(st, a));
     if (wl_status_left(st))
         draw_left(v, st, a);
     else
@@ -172,7 +173,7 @@ static void draw_campaign(const struct view *v, const struct wl_campaign_status 
 /* As many campaigns as the terminal has lines for. */
 static void draw(struct view *v)
 {
-    enum { OF_A_CAMPAIGN = 8 };
+    enum { OF_A_CAMPAIGN = 9 };
     const size_t height = (size_t)wl_out_height(WL_STDOUT);
     struct wl_arena *a = wl_arena_new(NULL);
     size_t shown = 0;

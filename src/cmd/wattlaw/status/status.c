@@ -26,29 +26,6 @@ static void print_count(size_t n, const char *what, const char *more)
     if (n) wl_print(", %zu %s%s", n, what, more);
 }
 
-const char *wl_status_left_text(const struct wl_campaign_status *st, struct wl_arena *a)
-{
-    if (isnan(st->left_s)) return NULL;
-    const char *about = wl_strf(a, "about %s", wl_human_time(a, st->left_s));
-    return st->has_queue
-               ? wl_strf(a, "%s (%s to %s)", about, wl_human_time(a, st->rate.lo_s), wl_human_time(a, st->rate.hi_s))
-               : about;
-}
-
-/* Energy first, so that a narrow terminal keeps its mark (simulated) beside it. */
-const char *wl_status_used_text(const struct wl_campaign_status *st, struct wl_arena *a)
-{
-    struct wl_text t = WL_TEXT(a);
-    if (st->used.core_s == 0) return "0 core-hours";
-    if (st->used.energy.value > 0 || !st->used.energy_missing)
-        wl_text_addf(&t, "%s%s, ", wl_amount_text(&st->used.energy, a),
-                     st->used.energy_missing ? " (some runs have none)" : "");
-    wl_text_addf(&t, "%s core-hours", wl_number_text(st->used.core_s / 3600, a));
-    if (st->used.gpu_s > 0) wl_text_addf(&t, ", %s GPU-hours", wl_number_text(st->used.gpu_s / 3600, a));
-    if (!(st->used.energy.value > 0) && st->used.energy_missing) wl_text_add(&t, ", energy not measured");
-    return t.s;
-}
-
 static void print_left(const struct wl_campaign_status *st, struct wl_arena *a)
 {
     size_t alive = st->count[WL_RUN_RUNNING] - st->dead, left = wl_status_left(st);
@@ -60,6 +37,12 @@ static void print_left(const struct wl_campaign_status *st, struct wl_arena *a)
     if (left && alive == 0)
         wl_print("           %s with `wattlaw sweep` and the same experiment file\n",
                  wl_status_in_queue(st) ? "collect and go on" : "resume");
+}
+
+static void print_paused(const struct wl_campaign_status *st, struct wl_arena *a)
+{
+    const char *paused = wl_status_paused_text(st, a);
+    if (paused) wl_print("  paused   %s\n", paused);
 }
 
 static void print_energy(const struct wl_campaign_status *st, struct wl_arena *a)
@@ -135,6 +118,7 @@ static void print_text(const struct wl_campaign_status *st, struct wl_arena *a)
     if (st->used.core_s > 0) wl_print("  used     %s\n", wl_status_used_text(st, a));
     print_beside(st);
     print_left(st, a);
+    print_paused(st, a);
     print_failed(st, a);
     print_skipped(st, a);
 }
@@ -150,7 +134,7 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     const struct wl_status_opts *o = options;
     struct wl_status all;
     if (o->follow) return wl_status_follow(o, rest, a, e);
-    int rc = wl_status_read(o, rest, &all, a, e);
+    int rc = wl_status_read(o->campaign, rest, &all, a, e);
     if (rc < 0) return rc;
     if (o->json)
         wl_json_print(wl_status_json(&all, false, a));

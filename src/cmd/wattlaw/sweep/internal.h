@@ -35,6 +35,7 @@ struct wl_sweep_view {
 /* Callbacks of wl_sweep_opts; ctx is a struct wl_sweep_view. They print to stderr. */
 void wl_sweep_view_start(void *ctx, const struct wl_grid *g, size_t to_run);
 void wl_sweep_view_tick(void *ctx, double done, double total, double left_s, const char *note);
+void wl_sweep_view_control(void *ctx, const char *text, size_t to_run);
 void wl_sweep_view_run(void *ctx, const struct wl_grid *g, size_t planned, int64_t run, const struct wl_run_result *r);
 
 /* ---- result.c ---- */

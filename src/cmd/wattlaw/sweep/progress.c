@@ -27,6 +27,15 @@ void wl_sweep_view_tick(void *ctx, double done, double total, double left_s, con
     wl_progress_update(&v->bar, done, total, left_s, note);
 }
 
+void wl_sweep_view_control(void *ctx, const char *text, size_t to_run)
+{
+    struct wl_sweep_view *v = ctx;
+    v->to_run = to_run;
+    if (!text) return;
+    wl_progress_clear(&v->bar);
+    wl_eprint("%s\n", text);
+}
+
 /* Carbon and cost of the run, if the experiment gives an intensity or a price. */
 static void print_footprint(const struct wl_sweep_view *v, const struct wl_run_result *r, struct wl_arena *a)
 {

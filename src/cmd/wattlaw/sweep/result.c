@@ -35,7 +35,8 @@ static void print_failed(const struct wl_failed_run *f)
 {
     wl_print("failed  run %lld  %s, repeat %lld: %s", (long long)f->run, f->trial, (long long)f->repeat, f->error);
     if (f->last_line) wl_print(": %.*s", WL_SWEEP_LINE_MAX, f->last_line);
-    wl_print(" (%s)\n", f->log);
+    if (f->log) wl_print(" (%s)", f->log);
+    wl_print("\n");
 }
 
 static void result_text(const struct wl_experiment *x, const struct wl_sweep_result *r)

@@ -84,6 +84,7 @@ static int run_campaign(const struct options *o, const struct wl_experiment *x, 
                                  .on_start = wl_sweep_view_start,
                                  .on_tick = o->quiet ? NULL : wl_sweep_view_tick,
                                  .on_run = wl_sweep_view_run,
+                                 .on_control = wl_sweep_view_control,
                                  .ctx = &v };
     struct wl_sweep_result r;
     rc = wl_sweep_run(x, &how, &r, a, e);

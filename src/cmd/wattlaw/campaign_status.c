@@ -1,4 +1,4 @@
-#include "cmd/wattlaw/status/status.h"
+#include "cmd/wattlaw/campaign_status.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -131,7 +131,12 @@ static void count_runs(struct wl_campaign_status *st, struct wl_store *s, const 
     for (size_t i = 0; i < n; i++) {
         const struct wl_run_row *r = v[i];
         st->count[r->status]++;
-        if (r->status == WL_RUN_RUNNING && wl_store_run_is_alive(s, r) == 0) st->dead++;
+        if (r->status == WL_RUN_RUNNING) {
+            if (wl_store_run_is_alive(s, r) == 0)
+                st->dead++;
+            else
+                st->running[st->n_running++] = r;
+        }
         if (r->status == WL_RUN_FAILED) st->failed[st->n_failed++] = r;
         if (r->status != WL_RUN_DONE) continue;
         if (!isnan(r->time_s)) st->time_s += r->time_s;
@@ -194,12 +199,18 @@ static double time_left(const struct wl_run_row **v, size_t n, const struct wl_c
 
 /* ---- all of it ---- */
 
-static struct wl_campaign_status status_of(const struct contents *c, const struct wl_campaign_row *campaign)
+static int status_of(const struct contents *c, const struct wl_campaign_row *campaign, struct wl_campaign_status *out,
+                     struct wl_err *e)
 {
+    enum { REQUESTS = 20 };
     struct wl_campaign_status st = { .campaign = campaign, .energy.unit = "J", .used.energy.unit = "J" };
+    int rc = wl_store_control_state(c->s, campaign->id, &st.control, c->a, e);
+    if (rc == 0) rc = wl_store_controls(c->s, campaign->id, REQUESTS, &st.requests, c->a, e);
+    if (rc < 0) return rc;
     const struct wl_run_row **last = wl_new_array(c->a, const struct wl_run_row *, c->runs.n);
     size_t n = last_attempts(&c->runs, campaign->id, last);
     st.failed = wl_new_array(c->a, const struct wl_run_row *, n);
+    st.running = wl_new_array(c->a, const struct wl_run_row *, n);
     st.skipped = wl_new_array(c->a, const struct wl_trial_row *, c->trials.n);
     count_runs(&st, c->s, last, n);
     count_jobs(c, &st);
@@ -209,7 +220,8 @@ static struct wl_campaign_status status_of(const struct contents *c, const struc
     for (size_t i = 0; i < c->trials.n; i++)
         if (c->trials.v[i].campaign == campaign->id && c->trials.v[i].skipped)
             st.skipped[st.n_skipped++] = &c->trials.v[i];
-    return st;
+    *out = st;
+    return 0;
 }
 
 static int read_contents(struct contents *c, int64_t campaign, struct wl_err *e)
@@ -226,20 +238,53 @@ static int read_contents(struct contents *c, int64_t campaign, struct wl_err *e)
     return 0;
 }
 
-int wl_status_read(const struct wl_status_opts *o, const struct wl_opts_args *rest, struct wl_status *out,
-                   struct wl_arena *a, struct wl_err *e)
+int wl_status_read(const char *campaign, const struct wl_opts_args *rest, struct wl_status *out, struct wl_arena *a,
+                   struct wl_err *e)
 {
     struct contents c = { .a = a, .now_ns = wl_wall_ns() };
     int64_t only = 0;
     *out = (struct wl_status) { 0 };
     int rc = wl_cmd_store_open(rest, &c.s, a, e);
-    if (rc == 0) rc = wl_cmd_campaign_find(c.s, o->campaign, &only, a, e);
+    if (rc == 0) rc = wl_cmd_campaign_find(c.s, campaign, &only, a, e);
     if (rc == 0) rc = read_contents(&c, only, e);
     if (rc < 0) return rc;
     out->store = wl_store_path(c.s);
     out->v = wl_new_array(a, struct wl_campaign_status, c.campaigns.n);
-    for (size_t i = 0; i < c.campaigns.n; i++)
-        if (!only || c.campaigns.v[i].id == only) out->v[out->n++] = status_of(&c, &c.campaigns.v[i]);
+    for (size_t i = 0; i < c.campaigns.n && rc == 0; i++)
+        if (!only || c.campaigns.v[i].id == only) rc = status_of(&c, &c.campaigns.v[i], &out->v[out->n++], e);
     wl_store_close(c.s);
-    return 0;
+    return rc;
+}
+
+/* ---- texts ---- */
+
+const char *wl_status_left_text(const struct wl_campaign_status *st, struct wl_arena *a)
+{
+    if (isnan(st->left_s)) return NULL;
+    const char *about = wl_strf(a, "about %s", wl_human_time(a, st->left_s));
+    return st->has_queue
+               ? wl_strf(a, "%s (%s to %s)", about, wl_human_time(a, st->rate.lo_s), wl_human_time(a, st->rate.hi_s))
+               : about;
+}
+
+const char *wl_status_paused_text(const struct wl_campaign_status *st, struct wl_arena *a)
+{
+    if (!st->control.paused) return NULL;
+    return wl_strf(a, "by %s since %s%s: wattlaw resume goes on", st->control.by,
+                   wl_clock_iso(a, st->control.since_wall_ns),
+                   st->count[WL_RUN_RUNNING] > st->dead ? ", a run that is running goes on to its end" : "");
+}
+
+/* Energy first, so that a narrow terminal keeps its mark (simulated) beside it. */
+const char *wl_status_used_text(const struct wl_campaign_status *st, struct wl_arena *a)
+{
+    struct wl_text t = WL_TEXT(a);
+    if (st->used.core_s == 0) return "0 core-hours";
+    if (st->used.energy.value > 0 || !st->used.energy_missing)
+        wl_text_addf(&t, "%s%s, ", wl_amount_text(&st->used.energy, a),
+                     st->used.energy_missing ? " (some runs have none)" : "");
+    wl_text_addf(&t, "%s core-hours", wl_number_text(st->used.core_s / 3600, a));
+    if (st->used.gpu_s > 0) wl_text_addf(&t, ", %s GPU-hours", wl_number_text(st->used.gpu_s / 3600, a));
+    if (!(st->used.energy.value > 0) && st->used.energy_missing) wl_text_add(&t, ", energy not measured");
+    return t.s;
 }

@@ -1,4 +1,4 @@
-#include "cmd/wattlaw/status/status.h"
+#include "cmd/wattlaw/campaign_status.h"
 
 #include <math.h>
 
@@ -66,6 +66,7 @@ static void add_campaign(struct wl_json *list, const struct wl_campaign_status *
     wl_json_add_int(runs, "not_collected", (int64_t)st->ended);
     wl_json_add_int(runs, "left", (int64_t)wl_status_left(st));
     wl_json_add_int(runs, "flagged", (int64_t)st->flagged);
+    wl_json_add_bool(o, "paused", st->control.paused);
     wl_json_add_real(o, "time_s", st->time_s);
     wl_json_add_real(o, "energy_j", st->energy_missing && st->energy.value == 0 ? NAN : st->energy.value);
     wl_json_add_bool(o, "energy_complete", !st->energy_missing);
