@@ -50,7 +50,7 @@ int wl_report_build(struct wl_document **out, struct wl_store *store, const stru
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
 /* Sets the readings of wl_units_compare to what the GPUs of a store did: in its runs, and where only one run has
- * several GPUs, in its epochs too. */
+ * several GPUs, in its epochs too; and how long its ranks computed. */
 int wl_report_unit_readings(struct wl_store *s, struct wl_units_input *in, struct wl_arena *a,
                             struct wl_err *e) WL_MUST_CHECK;
 

@@ -1,6 +1,8 @@
 /* What the GPUs of a store did, for their comparison. */
 #include "report/report.h"
 
+#include "report/rank_readings.h"
+
 #include "law/law.h"
 #include "store/read.h"
 
@@ -11,6 +13,12 @@ static const char *serial_of(const struct wl_gpu_row *g, struct wl_arena *a)
     struct wl_json *info;
     if (!g->info || wl_json_parse(g->info, g->uuid, &info, a, NULL) < 0) return NULL;
     return wl_json_str(wl_json_get(info, "serial"));
+}
+
+/* Not known: it is taken as used. Half of the first reading is of the time before the run. */
+static bool is_used(const struct wl_gpu_row *g)
+{
+    return isnan(g->busy_pct) || g->busy_pct >= fmax(WL_GPU_USED_PCT, 50 / g->busy_readings);
 }
 
 /* Runs that compare GPUs with each other. */
@@ -40,14 +48,17 @@ int wl_report_unit_readings(struct wl_store *s, struct wl_units_input *in, struc
                                            .uuid = g->uuid,
                                            .serial = isnan(g->epoch) ? serial_of(g, a) : NULL,
                                            .number = g->number,
+                                           .rank = NAN,
+                                           .compute_s = NAN,
                                            .energy_j = g->energy_j,
                                            .clock_mhz = g->clock_mhz,
                                            .power_capped_pct = g->power_capped_pct,
                                            .thermal_capped_pct = g->thermal_capped_pct,
+                                           .unused = !is_used(g),
                                            .estimated = g->estimated,
                                            .simulated = g->simulated };
     }
     in->readings = v;
     in->n = rows.n;
-    return 0;
+    return wl_report_add_rank_readings(s, in, a, e);
 }

@@ -28,9 +28,7 @@ static void put_answer(const struct wl_answer *answer, struct wl_text *to)
 static const char *probability(const struct wl_answer *answer, struct wl_arena *a)
 {
     if (isnan(answer->within)) return answer->shown ? "no other fits" : "";
-    if (answer->within > 0.995) return "above .99";
-    if (answer->within < 0.005) return "below .01";
-    return wl_strf(a, "%.2f", answer->within) + 1; /* without the 0 before the point */
+    return wl_probability_text(answer->within, a);
 }
 
 /* Many workloads: a row each. */

@@ -15,7 +15,7 @@ static void add_resources(const struct wl_form *f, const struct wl_form_sum *sum
     else
         wl_form_line(to, "- Floating-point operations: missing: wattlaw does not count them (--field "
                          "floating_point_operations=...)");
-    wl_form_line(to, "- Hardware: %s", wl_form_hardware(f));
+    wl_form_line(to, "- Hardware: %s", wl_form_plain(f, wl_form_hardware(f)));
     if (isfinite(sum->time_s))
         wl_form_line(to, "- Training time: %.6g h, sum over the runs (%s)", sum->time_s / 3600, wl_form_runs(f));
     else
@@ -58,9 +58,12 @@ static void add_energy(const struct wl_form *f, const struct wl_form_sum *sum, s
             to, "- Training, with cooling and conversion: missing: the power usage effectiveness is not given (--pue)");
     }
     wl_form_line(to,
-                 "- Method: readings of the devices' sensors by wattlaw %s; the interval is a 95 %% interval of the "
-                 "sensors' errors",
-                 wl_form_versions(f));
+                 wl_form_has_imports(f)
+                     ? "- Method: measured by %s; an interval, where there is one, is a 95 %% interval of the sensors' "
+                       "errors"
+                     : "- Method: readings of the devices' sensors by %s; the interval is a 95 %% interval of the "
+                       "sensors' errors",
+                 wl_form_meters(f));
     if (f->left_out) wl_form_line(to, "- Not counted: %s, which drew energy, too", wl_form_left_out(f));
     wl_form_line(to, "- Inference: missing: these runs are training");
 }
@@ -70,7 +73,8 @@ int wl_form_ai_act(const struct wl_form *f, struct wl_text *to, struct wl_err *e
     const struct wl_form_sum sum = wl_form_sum(f);
     (void)e;
     wl_form_line(to, "# Regulation (EU) 2024/1689, Annex XI, Section 1, point 2\n");
-    wl_form_line(to, "Model: %s. The other points of the Annex are the provider's to write.\n", wl_form_workloads(f));
+    wl_form_line(to, "Model: %s. The other points of the Annex are the provider's to write.\n",
+                 wl_form_plain(f, wl_form_workloads(f)));
     add_resources(f, &sum, to);
     add_energy(f, &sum, to);
     return 0;

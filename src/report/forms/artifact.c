@@ -66,13 +66,13 @@ static void add_commands(const struct wl_form *f, struct wl_text *to)
 static void add_setup(const struct wl_form *f, struct wl_text *to)
 {
     wl_form_line(to, "### Artifact setup\n");
-    wl_form_line(to, "- Hardware: %s", wl_form_hardware(f));
+    wl_form_line(to, "- Hardware: %s", wl_form_plain(f, wl_form_hardware(f)));
     wl_form_line(to,
                  "- Software: wattlaw %s; missing, for the author: the training program, its framework and drivers, "
                  "with versions and URLs",
                  wl_form_versions(f));
     wl_form_line(to, "- Datasets and inputs: workload %s; missing, for the author: where its data are from",
-                 wl_form_workloads(f));
+                 wl_form_plain(f, wl_form_workloads(f)));
     wl_form_line(to, "- Installation and deployment: `./quickstart` of wattlaw; missing, for the author: that of the "
                      "training program\n");
 }

@@ -1,6 +1,7 @@
 /* The list of forms, and what they share. */
 #include "report/forms/forms.h"
 
+#include "report/escape.h"
 #include "report/forms/internal.h"
 
 #include <math.h>
@@ -42,8 +43,8 @@ struct wl_form_sum wl_form_sum(const struct wl_form *f)
     struct wl_form_sum out = { .energy = wl_amount_of(NAN, "J", WL_MEASURED) };
     for (size_t i = 0; i < f->runs.n; i++) {
         const struct wl_run_row *r = &f->runs.v[i];
-        const struct wl_amount energy = wl_amount_between(r->energy_j, r->energy_lo_j, r->energy_hi_j, "J",
-                                                          wl_provenance_of(r->estimated, r->simulated));
+        const struct wl_amount energy =
+            wl_amount_between(r->energy_j, r->energy_lo_j, r->energy_hi_j, "J", wl_run_provenance(r));
         out.time_s += r->time_s;
         out.worker_hours += r->time_s / 3600 * r->set.workers;
         if (isnan(energy.value))
@@ -130,6 +131,24 @@ char *wl_form_versions(const struct wl_form *f)
     return t.n ? t.s : wl_strdup(f->arena, "unknown");
 }
 
+char *wl_form_meters(const struct wl_form *f)
+{
+    struct wl_text t = WL_TEXT(f->arena);
+    for (size_t i = 0; i < f->runs.n; i++) {
+        const struct wl_run_row *r = &f->runs.v[i];
+        const char *by = wl_strf(f->arena, "wattlaw %s", r->version ? r->version : "of unknown version");
+        add_once(&t, r->source ? wl_strf(f->arena, "%s (imported by %s)", r->source, by) : by);
+    }
+    return t.s;
+}
+
+bool wl_form_has_imports(const struct wl_form *f)
+{
+    for (size_t i = 0; i < f->runs.n; i++)
+        if (f->runs.v[i].source) return true;
+    return false;
+}
+
 char *wl_form_workloads(const struct wl_form *f)
 {
     struct wl_text t = WL_TEXT(f->arena);
@@ -165,6 +184,13 @@ void wl_form_line(struct wl_text *to, const char *fmt, ...)
     wl_text_add(to, wl_printable(to->arena, wl_strfv(to->arena, fmt, ap), WL_PRINTABLE_TEXT));
     va_end(ap);
     wl_text_add(to, "\n");
+}
+
+const char *wl_form_plain(const struct wl_form *f, const char *text)
+{
+    struct wl_text t = WL_TEXT(f->arena);
+    wl_escape_markdown(&t, text);
+    return t.s;
 }
 
 void wl_form_table(struct wl_text *to, const struct wl_report_table *t)

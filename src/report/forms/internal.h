@@ -20,13 +20,16 @@ struct wl_form_sum {
 };
 struct wl_form_sum wl_form_sum(const struct wl_form *f);
 
-char *wl_form_runs(const struct wl_form *f);             /* "run 3", "runs 1 to 4, 7" */
-char *wl_form_left_out(const struct wl_form *f);         /* "2 other runs of the store ..."; NULL: none */
-char *wl_form_hardware(const struct wl_form *f);         /* "4 x V100 (nvml)"; "unknown" */
-char *wl_form_versions(const struct wl_form *f);         /* of wattlaw: "0.1.0, 0.2.0" */
-char *wl_form_workloads(const struct wl_form *f);        /* names; "unnamed" */
-char *wl_form_period(const struct wl_form *f);           /* "2026-01-31 to 2026-02-02 (UTC)"; "unknown" */
-const char *wl_form_provenance(enum wl_provenance from); /* "measured", "estimated", "simulated" */
+char *wl_form_runs(const struct wl_form *f);      /* "run 3", "runs 1 to 4, 7" */
+char *wl_form_left_out(const struct wl_form *f);  /* "2 other runs of the store ..."; NULL: none */
+char *wl_form_hardware(const struct wl_form *f);  /* "4 x V100 (nvml)"; "unknown" */
+char *wl_form_versions(const struct wl_form *f);  /* of wattlaw: "0.1.0, 0.2.0" */
+char *wl_form_workloads(const struct wl_form *f); /* names; "unnamed" */
+char *wl_form_period(const struct wl_form *f);    /* "2026-01-31 to 2026-02-02 (UTC)"; "unknown" */
+char *wl_form_meters(const struct wl_form *f);    /* what measured: "wattlaw 0.1.0", "zeus (imported by ...)" */
+bool wl_form_has_imports(const struct wl_form *f);
+const char *wl_form_provenance(enum wl_provenance from); /* "measured", "estimated", "simulated", "imported" */
+const char *wl_form_plain(const struct wl_form *f, const char *text); /* without a meaning in Markdown and HTML */
 void wl_form_line(struct wl_text *to, const char *fmt, ...) WL_PRINTF(2, 3); /* one line, with its end */
 void wl_form_table(struct wl_text *to, const struct wl_report_table *t);
 

@@ -68,7 +68,7 @@ int wl_form_model_card(const struct wl_form *f, struct wl_text *to, struct wl_er
     wl_form_line(to, "co2_eq_emissions:");
     wl_form_line(to, "  emissions: %.6g", g);
     add_text(to, f, "source",
-             wl_strf(f->arena, "wattlaw %s: %.6g kWh of the devices (%s), PUE %g, %s; %s", wl_form_versions(f),
+             wl_strf(f->arena, "%s: %.6g kWh of the devices (%s), PUE %g, %s; %s", wl_form_meters(f),
                      sum.energy.value / J_PER_KWH, word, p->pue, p->carbon, wl_form_runs(f)),
              "");
     add_text(to, f, "training_type", wl_field(f->fields, "training_type"),

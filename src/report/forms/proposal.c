@@ -20,7 +20,7 @@ static void add_group(const struct wl_form *f, const struct wl_report_group *gro
 {
     const struct wl_law_group *law = group->law;
     const struct wl_law_config *first = law->n_configs ? &law->configs[0] : NULL;
-    wl_form_line(to, "## %s\n", group->name);
+    wl_form_line(to, "## %s\n", wl_form_plain(f, group->name));
     if (!first) {
         wl_form_line(to, "Missing: no run of this group has a number of workers and a time.\n");
         return;
@@ -47,9 +47,9 @@ int wl_form_proposal(const struct wl_form *f, struct wl_text *to, struct wl_err 
     const struct wl_form_sum sum = wl_form_sum(f);
     (void)e;
     wl_form_line(to, "# Scaling evidence\n");
-    wl_form_line(to, "- Application: %s", wl_form_workloads(f));
-    wl_form_line(to, "- Machine: %s", wl_form_hardware(f));
-    wl_form_line(to, "- Measured: %s, with wattlaw %s; %s", wl_form_period(f), wl_form_versions(f), wl_form_runs(f));
+    wl_form_line(to, "- Application: %s", wl_form_plain(f, wl_form_workloads(f)));
+    wl_form_line(to, "- Machine: %s", wl_form_plain(f, wl_form_hardware(f)));
+    wl_form_line(to, "- Measured: %s, with %s; %s", wl_form_period(f), wl_form_meters(f), wl_form_runs(f));
     wl_form_line(
         to, "- Method: times are geometric means over repeated runs; intervals are 95 %% confidence intervals, missing "
             "where a worker count has fewer than two runs.");

@@ -68,13 +68,8 @@ static const char *own_reference_text(const struct wl_report_choice *c, struct w
                               ? "nothing: it is the fastest; energy was not measured"
                               : "nothing: it is the fastest, and no other setting saves energy within 10 % of its time";
     if (!(x->over_worst.hi < 1)) return nothing;
-    return wl_strf(a, "%s %% less %s%s than with %s, which takes most; beyond that, %s",
+    return wl_strf(a, "%s %% less %s%s than with %s, which uses the most; beyond that, %s",
                    percent(1 - x->over_worst.value, a), goal(c), kind(c), setting_name(c, (size_t)x->worst), nothing);
-}
-
-static char *probability_text(double p, struct wl_arena *a)
-{
-    return p > 0.995 ? wl_strdup(a, "above .99") : p < 0.005 ? wl_strdup(a, "below .01") : wl_strf(a, "%.2f", p) + 1;
 }
 
 /* The interval of the saving, the limit, the runner-up, and whether runs were repeated. */
@@ -86,10 +81,10 @@ static char *sure_text(const struct wl_report_choice *c, struct wl_arena *a)
         wl_text_addf(&out, "95 %% interval of the saving: %s. ", less_between(&x->saving[c->options.minimize], a));
     if (x->runner_up != WL_CHOOSE_NONE)
         wl_text_addf(&out, "Better than the next best, %s, with probability %s; within 3 %% of the best with %s.",
-                     setting_name(c, (size_t)x->runner_up), probability_text(x->ahead, a),
-                     probability_text(x->within[1], a));
+                     setting_name(c, (size_t)x->runner_up), wl_probability_text(x->ahead, a),
+                     wl_probability_text(x->within[1], a));
     else
-        wl_text_add(&out, "No other measured setting keeps within 10 % of its time with probability .9.");
+        wl_text_add(&out, "No other measured setting is within 10 % of its time with a probability of at least 0.9.");
     if (!c->campaign.repeated) wl_text_add(&out, " Rough: no setting was measured twice.");
     return out.s;
 }

@@ -2,6 +2,7 @@
 #include "report/sections/sections.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static char *number(double v, struct wl_arena *a) { return wl_significant_digits(a, v, 3); }
 
@@ -38,17 +39,25 @@ static void put_law(const struct wl_report_data *g, const struct wl_law_group *l
     }
 }
 
+/* "5.6 times as fast"; "as fast" where it would be 1 time. */
+static const char *multiple(double ratio, const char *of, const char *if_one, struct wl_arena *a)
+{
+    const char *text = number(ratio, a);
+    return strtod(text, NULL) == 1 ? if_one : wl_strf(a, "%s times %s", text, of);
+}
+
 /* "; 8 workers are 5.6 times as fast as 1 worker (70 % of ideal), at 1.2 times the energy" */
 static void put_speedup(const struct wl_report_data *g, const struct wl_law_group *law, struct wl_text *to)
 {
     if (law->n_configs < 2) return;
     const struct wl_law_config *first = &law->configs[0], *last = &law->configs[law->n_configs - 1];
     if (!isfinite(last->speedup.value)) return;
-    wl_text_addf(to, "; %.15g workers are %s times as fast as %.15g worker%s (%s %% of ideal)", last->workers,
-                 number(last->speedup.value, g->arena), first->workers, plural(first->workers),
+    wl_text_addf(to, "; %.15g workers are %s as %.15g worker%s (%s %% of ideal)", last->workers,
+                 multiple(last->speedup.value, "as fast", "as fast", g->arena), first->workers, plural(first->workers),
                  number(100 * last->efficiency, g->arena));
     if (isfinite(last->energy_ratio.value))
-        wl_text_addf(to, ", at %s times the %s", number(last->energy_ratio.value, g->arena), energy_kind(law));
+        wl_text_addf(to, ", at %s %s", multiple(last->energy_ratio.value, "the", "the same", g->arena),
+                     energy_kind(law));
 }
 
 static void group_finding(const struct wl_report_data *g, const struct wl_report_group *group, struct wl_document *d)
@@ -100,8 +109,7 @@ static void run_finding(const struct wl_report_data *g, struct wl_document *d)
     struct wl_text text = WL_TEXT(g->arena);
     wl_text_addf(&text, "Run %s took %s", wl_report_data_run_name(g, run->id), wl_human_time(g->arena, run->time_s));
     const struct wl_amount energy =
-        wl_amount_between(run->energy_j, run->energy_lo_j, run->energy_hi_j, "J",
-                          wl_provenance_of(run->estimated, run->simulated) | (run->source ? WL_IMPORTED : WL_MEASURED));
+        wl_amount_between(run->energy_j, run->energy_lo_j, run->energy_hi_j, "J", wl_run_provenance(run));
     if (isfinite(energy.value)) wl_text_addf(&text, " and %s", wl_amount_text(&energy, g->arena));
     wl_text_add(&text, ".");
     wl_strs_add(g->arena, &d->findings, text.s);

@@ -195,3 +195,12 @@ struct wl_document *synthetic_document(struct wl_arena *a)
     wl_section_table(d, s, synthetic_table(a, true));
     return d;
 }
+
+struct wl_document *synthetic_crowded_document(struct wl_arena *a)
+{
+    struct wl_document *d = synthetic_document(a);
+    wl_section_table(d, d->sections[0], synthetic_long_table(a, "long", 1, 200, 200));
+    wl_section_table(d, d->sections[0], synthetic_long_table(a, "crowd", 300, 1, 5));
+    for (size_t i = 0; i < 300; i++) wl_document_workload(d, wl_strf(a, "w%zu", i));
+    return d;
+}

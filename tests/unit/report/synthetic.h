@@ -23,4 +23,8 @@ struct wl_report_table *synthetic_long_table(struct wl_arena *a, const char *id,
 
 struct wl_document *synthetic_document(struct wl_arena *a);
 
+/* With tables that are longer than what a page holds of them: "long" of two workloads, and "crowd" of so many that some
+ * have no room. */
+struct wl_document *synthetic_crowded_document(struct wl_arena *a);
+
 #endif

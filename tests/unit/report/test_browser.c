@@ -201,15 +201,9 @@ static char *attributes_of(struct wl_arena *a, const char *path)
     return wl_strndup(a, head, strcspn(head, ">"));
 }
 
-/* With tables that are longer than what a page holds of them: of two workloads, and of so many that some have no
- * room. */
 static char *attributes(struct wl_arena *a, enum policy policy, const char *more)
 {
-    struct wl_document *d = synthetic_document(a);
-    wl_section_table(d, d->sections[0], synthetic_long_table(a, "long", 1, 200, 200));
-    wl_section_table(d, d->sections[0], synthetic_long_table(a, "crowd", 300, 1, 5));
-    for (size_t i = 0; i < 300; i++) wl_document_workload(d, wl_strf(a, "w%zu", i));
-    return attributes_of(a, probed_page(a, d, probe, policy, more));
+    return attributes_of(a, probed_page(a, synthetic_crowded_document(a), probe, policy, more));
 }
 
 static void assert_drawn(const char *head)

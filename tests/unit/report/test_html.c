@@ -72,9 +72,21 @@ static void links_to_formulas_resolve(void **state)
     }
 }
 
+/* Of "long" a page holds 75 rows of each of its two workloads, of "crowd" one row of each of the first 150. */
+static void long_tables_are_cut_by_workload(void **state)
+{
+    struct wl_text page = WL_TEXT(*state);
+    wl_document_html(synthetic_crowded_document(*state), &page);
+    assert_int_equal(count(page.s, "<td class=t>resnet50, cap 200 W<td>"), 75);
+    assert_int_equal(count(page.s, "<td class=t>w0<td>"), 75 + 1);
+    assert_int_equal(count(page.s, "<td class=t>w149<td>"), 1);
+    assert_int_equal(count(page.s, "<td class=t>w150<td>"), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { WITH_ARENA(body_matches_golden_file), WITH_ARENA(hostile_names_are_escaped),
-                                        WITH_ARENA(page_is_self_contained), WITH_ARENA(links_to_formulas_resolve) };
+                                        WITH_ARENA(page_is_self_contained), WITH_ARENA(links_to_formulas_resolve),
+                                        WITH_ARENA(long_tables_are_cut_by_workload) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

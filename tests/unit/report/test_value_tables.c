@@ -134,6 +134,21 @@ static void findings_match_hand_computation(void **state)
     assert_holds(joined(&d->warnings, *state), "Estimated, not measured: the energies of 6 of 6 runs");
 }
 
+/* The same times, and watts of a worker by its number: as fast, for the same energy. */
+static void findings_of_workers_that_change_nothing(void **state)
+{
+    struct known_answer_run runs[KNOWN_ANSWER_RUNS];
+    const struct hand flat = { .runs = runs, .n = KNOWN_ANSWER_RUNS };
+    for (size_t i = 0; i < KNOWN_ANSWER_RUNS; i++) {
+        runs[i] = known_answer_runs[i];
+        runs[i].time_s = known_answer_runs[i % 2].time_s;
+        runs[i].watts /= runs[i].workers;
+    }
+    const struct wl_document *d = known_answer_report(&flat, *state);
+    assert_holds(joined(&d->findings, *state),
+                 "; 16 workers are as fast as 1 worker (6.25 % of ideal), at the same energy.\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -145,6 +160,7 @@ int main(void)
         WITH_ARENA(utilisation_table_matches_hand_computation),
         WITH_ARENA(batch_table_matches_hand_computation),
         WITH_ARENA(findings_match_hand_computation),
+        WITH_ARENA(findings_of_workers_that_change_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
