@@ -4,8 +4,8 @@
     wattlaw.mlflow.export(wattlaw.open("lab1"), to="http://localhost:5000")
 
 Standard library only; MLflow itself is needed on the server alone. A run that is on the server is not sent again. Settings
-are parameters, times and energies metrics, those of epochs with the epoch as step. A metric that was not measured says so in
-its name: energy_j.estimated, energy_j.simulated. As MLflow's own client, it takes MLFLOW_TRACKING_USERNAME with
+are parameters, times and energies metrics, those of epochs with the epoch as step. A metric that wattlaw did not measure says so
+in its name: energy_j.estimated, energy_j.simulated, energy_j.imported. As MLflow's own client, it takes MLFLOW_TRACKING_USERNAME with
 MLFLOW_TRACKING_PASSWORD, or MLFLOW_TRACKING_TOKEN, from the environment.
 """
 
@@ -13,6 +13,7 @@ import argparse
 import base64
 import datetime
 import hashlib
+import http.client
 import json
 import math
 import os
@@ -23,6 +24,7 @@ import urllib.parse
 import urllib.request
 
 API = "/api/2.0/mlflow/"
+LONGEST_ANSWER = 64 << 20  # bytes
 BATCH_METRICS, BATCH_PARAMS, PARAM_LENGTH = 1000, 100, 500  # of one call; what every version takes
 STATUS = {"done": "FINISHED", "failed": "FAILED", "interrupted": "KILLED"}
 METRICS = ("time_s", "epoch_time_s", "energy_j", "energy_lo_j", "energy_hi_j", "idle_j", "mean_power_w", "util_pct")
@@ -48,43 +50,73 @@ def _headers():
     return headers
 
 
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """urllib would send the password or token along to whatever address a server names."""
+
+    def redirect_request(self, req, fp, code, msg, headers, newurl):
+        return None  # the status is an error then
+
+
+def _read(answer):
+    text = answer.read(LONGEST_ANSWER + 1)
+    if len(text) > LONGEST_ANSWER:
+        raise ValueError("an answer of more than %d bytes" % LONGEST_ANSWER)
+    return text.decode("utf-8", "replace")
+
+
+def _member(answer, *keys):
+    """answer[key][key]... of what a server says, which may be anything."""
+    for key in keys:
+        if not isinstance(answer, dict) or key not in answer:
+            raise MLflowError("no server of MLflow: its answer has no %s" % ".".join(keys))
+        answer = answer[key]
+    return answer
+
+
 class Server:
     def __init__(self, url):
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.netloc:
             raise MLflowError("%s: expected the address of a server, such as http://localhost:5000" % url)
         self.url = url.rstrip("/")
+        self.open = urllib.request.build_opener(_NoRedirects).open
 
     def call(self, name, body=None, **query):
         """POST with a body, GET without one."""
         address = self.url + API + name + ("?" + urllib.parse.urlencode(query) if query else "")
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
         try:
-            with urllib.request.urlopen(urllib.request.Request(address, data, _headers()), timeout=60) as answer:
-                return json.loads(answer.read().decode("utf-8") or "{}")
+            with self.open(urllib.request.Request(address, data, _headers()), timeout=60) as answer:
+                return json.loads(_read(answer) or "{}")
         except urllib.error.HTTPError as e:
-            text = e.read().decode("utf-8", "replace")
+            if 300 <= e.code < 400:
+                raise MLflowError("%s: redirects to %s: give that address" % (self.url, e.headers.get("Location"))) from e
             try:
+                text = _read(e)
                 said = json.loads(text)
                 raise MLflowError("%s: %s" % (name, said.get("message", text)), said.get("error_code")) from e
-            except (ValueError, AttributeError):
+            except (ValueError, AttributeError, RecursionError):
                 raise MLflowError("%s: %s: HTTP status %d" % (self.url, name, e.code)) from e
-        except (urllib.error.URLError, OSError, ValueError) as e:
+        except (urllib.error.URLError, http.client.HTTPException, OSError, ValueError, RecursionError) as e:
             raise MLflowError("%s: %s" % (self.url, getattr(e, "reason", e))) from e
 
     def experiment(self, name):
         """The id of the experiment of that name, made where it is missing."""
         try:
-            return self.call("experiments/get-by-name", experiment_name=name)["experiment"]["experiment_id"]
+            return _member(self.call("experiments/get-by-name", experiment_name=name), "experiment", "experiment_id")
         except MLflowError as e:
             if e.code != "RESOURCE_DOES_NOT_EXIST":
                 raise
-        return self.call("experiments/create", {"name": name})["experiment_id"]
+        return _member(self.call("experiments/create", {"name": name}), "experiment_id")
 
     def find(self, experiment, key):
         """The run that was sent with this key, or None."""
         found = self.call("runs/search", {"experiment_ids": [experiment], "filter": "tags.\"wattlaw.key\" = '%s'" % key, "max_results": 1})
-        return (found.get("runs") or [{"info": None}])[0]["info"]
+        runs = found.get("runs") if isinstance(found, dict) else None
+        if not runs:
+            return None
+        info = _member(runs[0] if isinstance(runs, list) else None, "info")
+        return {key: _member(info, key) for key in ("run_id", "status")}
 
 
 def _ms(iso):
@@ -97,7 +129,7 @@ def _name(text):
 
 
 def _provenance(run):
-    return "simulated" if run.get("simulated") else "estimated" if run.get("estimated") else "measured"
+    return "simulated" if run.get("simulated") else "estimated" if run.get("estimated") else "imported" if run.get("source") else "measured"
 
 
 def _metric(key, value, when, step, provenance):
@@ -125,12 +157,12 @@ def _key(run):
 
 def _send(server, experiment, run):
     tags = {"mlflow.source.name": run.get("command"), "wattlaw.key": _key(run), "wattlaw.run": str(run["run"]),
-            "wattlaw.status": run["status"], "wattlaw.energy": _provenance(run), "wattlaw.host": run.get("host"),
+            "wattlaw.status": run["status"], "wattlaw.energy": _provenance(run), "wattlaw.host": run.get("host"), "wattlaw.source": run.get("source"),
             "wattlaw.version": run.get("version"), "wattlaw.flag": run.get("flag"), "wattlaw.error": run.get("error")}
     made = server.call("runs/create", {
         "experiment_id": experiment, "run_name": "run %d" % run["run"], "start_time": _ms(run["started"]),
         "tags": [{"key": key, "value": str(value)[:5000]} for key, value in tags.items() if value is not None]})
-    number = made["run"]["info"]["run_id"]
+    number = _member(made, "run", "info", "run_id")
     params = [{"key": _name(key), "value": str(value)[:PARAM_LENGTH]} for key, value in run.get("settings", {}).items()]
     metrics = _metrics(run)
     for i in range(0, len(params), BATCH_PARAMS):

@@ -15,15 +15,19 @@
  *     rate=0              the metric "accuracy" after epoch n is n x rate (0: it is not reported)
  *     workload=simulated
  *     steps=1             each update is marked as a step, and follows the clocks as they are when it begins (0: those
- * at the begin of the epoch hold for all of it) ms=200              no training: a constant load for this time, then
- * the end
+ *                         at the begin of the epoch hold for all of it)
+ *     ms=200              no training: a constant load for this time, then the end
+ *     barrier=FOLDER      makes this folder and begins once `nodes` processes have come there, as ranks connect first
+ *     nodes=1
  *
  * Update time = step_ms / workers / speed(clock) + overhead_ms, the speed being that of the slowest worker's GPU. */
 #include "world.h"
 
 #include <wattlaw/mark.h>
 
+#include <dirent.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 struct job {
     struct fake_world *world;
@@ -51,6 +55,24 @@ static void sleep_until(int64_t t_ns)
 {
     struct timespec at = { t_ns / 1000000000, t_ns % 1000000000 };
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, NULL) == EINTR) continue;
+}
+
+/* The last to come into the folder makes "all". */
+static int wait_for_others(const char *folder, int nodes)
+{
+    char mine[4096], all[4096];
+    int fd = -1, n = 0;
+    snprintf(mine, sizeof mine, "%s/node-XXXXXX", folder);
+    snprintf(all, sizeof all, "%s/all", folder);
+    if ((mkdir(folder, 0777) < 0 && errno != EEXIST) || (fd = mkstemp(mine)) < 0) return -1;
+    close(fd);
+    DIR *d = opendir(folder);
+    if (!d) return -1;
+    for (const struct dirent *e; (e = readdir(d));) n += strncmp(e->d_name, "node-", 5) == 0;
+    closedir(d);
+    if (n >= nodes && (fd = open(all, O_CREAT | O_WRONLY | O_CLOEXEC, 0666)) >= 0) close(fd);
+    while (access(all, F_OK) < 0) nanosleep(&(struct timespec) { .tv_nsec = 20000000 }, NULL);
+    return 0;
 }
 
 static int64_t ns_of_ms(double ms) { return (int64_t)(ms * 1e6 + 0.5); }
@@ -183,6 +205,11 @@ int main(int argc, char **argv)
     }
     if (j.workers < 1 || j.workers > j.world->gpus) {
         fprintf(stderr, "fake-load: workers=%d: the world has %d GPUs\n", j.workers, j.world->gpus);
+        return 2;
+    }
+    const char *barrier = text(argc, argv, "barrier", NULL);
+    if (barrier && wait_for_others(barrier, (int)number(argc, argv, "nodes", 1)) < 0) {
+        fprintf(stderr, "fake-load: barrier=%s: %s\n", barrier, strerror(errno));
         return 2;
     }
     int64_t begin_ns = fake_now_ns(), end_ns;

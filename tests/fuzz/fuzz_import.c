@@ -29,7 +29,7 @@ static void check(const struct wl_import *im)
 static void import_as(const char *path, const char *as, bool options)
 {
     struct wl_arena *a = wl_arena_new(NULL);
-    struct wl_strs columns = { 0 }, paths = { 0 };
+    struct wl_strs columns = { 0 }, map = { 0 }, paths = { 0 };
     struct wl_settings set = wl_settings_none;
     struct wl_import im;
     struct wl_err e = { 0 };
@@ -37,6 +37,7 @@ static void import_as(const char *path, const char *as, bool options)
                                    .timezone = options ? "Europe/Berlin" : NULL,
                                    .dates = options ? "mdy" : NULL,
                                    .columns = &columns,
+                                   .map = &map,
                                    .set = &set,
                                    .from_ns = WL_NO_NS,
                                    .to_ns = WL_NO_NS,
@@ -45,6 +46,8 @@ static void import_as(const char *path, const char *as, bool options)
     if (options) wl_strs_add(a, &columns, "index");
     if (options) wl_strs_add(a, &columns, "timestamp");
     if (options) wl_strs_add(a, &columns, "power.draw");
+    if (options && wl_str_eq(as, "table")) wl_strs_add(a, &map, "energy_j=used [kWh]:kWh");
+    if (options && wl_str_eq(as, "table")) wl_strs_add(a, &map, "workers=cards");
     wl_strs_add(a, &paths, path);
     int rc = wl_import_files(&paths, &opts, NULL, &im, a, &e);
     WL_CHECK(rc == 0 ? im.n_runs > 0 : e.code == rc && e.msg[0]);

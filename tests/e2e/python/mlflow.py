@@ -75,6 +75,8 @@ def serve(kept):
             except Refused as e:
                 status, said = e.status, e.body
             self.send_response(status)
+            if status == 302:
+                self.send_header("Location", "http://localhost:1/elsewhere")
             self.send_header("Content-Length", str(len(said)))
             self.end_headers()
             self.wfile.write(said)
@@ -96,6 +98,24 @@ def raised(call, *words):
         check(all(word in str(e) for word in words), repr(e), "lacks one of", words)
         return
     raise AssertionError("no MLflowError")
+
+
+def lies(lab, kept, url):
+    """Answers of something else than MLflow, and a server that wants the password to go elsewhere."""
+    truth, seen = kept.answer, len(kept.headers)
+    for said in ([], {}, {"experiment": 3}, {"experiment": {"id": 1}}, "x", None):
+        kept.answer = lambda *_, said=said: said
+        raised(lambda: mlflow.export(lab, to=url), "no server of MLflow")
+    for said in ({"runs": [3]}, {"runs": {"a": 1}}, {"runs": [{"info": {"run_id": 1}}]}):
+        kept.answer = lambda name, body, query, said=said: said if name == "runs/search" else truth(name, body, query)
+        raised(lambda: mlflow.export(lab, to=url), "no server of MLflow")
+    for status, body in ((500, b"[" * 100000), (404, b"{}"), (302, b"")):
+        def refuse(*_, status=status, body=body):
+            raise Refused(status, body)
+        kept.answer = refuse
+        raised(lambda: mlflow.export(lab, to=url), "redirects to" if status == 302 else "")
+    kept.answer = truth
+    check(len(kept.headers) < seen + 60, "no endless calls")
 
 
 def main():
@@ -121,6 +141,7 @@ def main():
         os.environ["MLFLOW_TRACKING_USERNAME"], os.environ["MLFLOW_TRACKING_PASSWORD"] = "u", "p"
         mlflow.export(lab, to=url)
         check(kept.headers[-1] == "Basic dTpw" and kept.headers[0] is None, kept.headers[-1])
+        lies(lab, kept, url)
         server.shutdown()
         server.server_close()
         raised(lambda: mlflow.export(lab, to=url), "refused")

@@ -18,11 +18,13 @@ def learns():
 
 
 def workers():
-    """Two workers give the results of one that accumulates their batches."""
-    done("data", "qm9", "--synthetic", "set", "--molecules", 300)
+    """Two workers give the results of one that accumulates their batches: three updates an epoch."""
+    done("data", "qm9", "--synthetic", "set", "--molecules", 75)
     for model in "schnet", "dimenet":
-        two = train(model, "--epochs", 2, "--workers", 2)["epochs"]
-        one = train(model, "--epochs", 2, "--accumulation", 2)["epochs"]
+        common = ["--epochs", 2, "--local-batch", 8]
+        two, one = (train(model, *common, *how, 2) for how in (["--workers"], ["--accumulation"]))
+        assert [e["updates"] for e in two["epochs"]] == [3, 3], two
+        one, two = one["epochs"], two["epochs"]
         for a, b in zip(one, two):
             assert abs(a["train_loss"] / b["train_loss"] - 1) < 1e-3, (model, a, b)
             assert abs(a["val_mae"] / b["val_mae"] - 1) < 1e-3, (model, a, b)
@@ -52,11 +54,12 @@ def properties():
 
 def one_name_for_samples():
     """`[data] samples` of a campaign becomes --train-samples for any workload."""
-    done("data", "qm9", "--synthetic", "set", "--molecules", 100)
+    done("data", "qm9", "--synthetic", "set", "--molecules", 40)
+    common = ["--epochs", 1, "--local-batch", 8]
     for model in "schnet", "dimenet":
-        one, two = (train(model, "--epochs", 1, option, 64)["epochs"] for option in ("--train-molecules", "--train-samples"))
+        one, two = (train(model, *common, option, 16)["epochs"] for option in ("--train-molecules", "--train-samples"))
         assert one[0]["train_loss"] == two[0]["train_loss"], (model, one, two)
-        assert one[0]["train_loss"] != train(model, "--epochs", 1)["epochs"][0]["train_loss"], model
+        assert one[0]["train_loss"] != train(model, *common)["epochs"][0]["train_loss"], model
 
 
 def messages():

@@ -244,11 +244,19 @@ def marks():
                                             "lr"], defined
     assert defined[0] == {"name": "val_loss", "better": "smaller", "label": "loss_on_held-out_data", "unit": "nat"}
     assert defined[1]["better"] == "larger" and defined[1]["main"] == "1" and "unit" not in defined[1], defined
-    waits = [l[3] for l in lines if l[2] == "phase"]
+    waits = [l[3] for l in lines if l[2] == "phase" and "name=input" in l[3]]
     assert [w.split()[0::2] for w in waits] == [["name=input", f"epoch={e['epoch']}"] for e in r["epochs"]], waits
     for e, w in zip(r["epochs"], waits):
         assert close(float(re.search(r"time_s=(\S+)", w).group(1)), e["input_wait_s"], 1e-6), (w, e)
         assert 0 <= e["input_wait_s"] <= e["time_s"], e
+    for rank in "01":  # each by itself
+        computed = [re.fullmatch(r"name=compute time_s=(\S+) epoch=(\d+)", l[3]) for l in lines if l[1] == rank and "name=compute" in l[3]]
+        assert [int(m.group(2)) for m in computed] == [1, 2], lines
+        for e, m in zip(r["epochs"], computed):
+            assert 0 < float(m.group(1)) < e["time_s"], (e, m)
+    alone = f"{WORK}/alone"
+    done(*TINY, "--local-batch", 16, "--train-samples", 32, "--epochs", 1, env={"WATTLAW_MARKS": alone})
+    assert "name=compute" not in open(alone).read()  # nobody to compare with
     times = [int(l[0]) for l in lines if l[1] == "0"]
     assert times == sorted(times)
 
