@@ -30,8 +30,9 @@ install_packages() {
     say "installing: $wanted"
     # The lists may be absent or old; a failed update does not matter when the packages are there.
     $sudo apt-get update -qq || say "apt-get update failed; trying with the lists that are here"
+    # A machine that has just started installs updates by itself: waited for, at most ten minutes.
     # shellcheck disable=SC2086
-    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >/dev/null ||
+    $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -o DPkg::Lock::Timeout=600 -y -qq --no-install-recommends $wanted >/dev/null ||
         die "apt-get could not install: $wanted"
 }
 
