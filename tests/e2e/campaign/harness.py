@@ -180,12 +180,12 @@ def main(tests):
     for test in tests:
         if names and test.__name__ not in names:
             continue
-        bench = Bench(wattlaw, toy)
+        bench, begin = Bench(wattlaw, toy), time.monotonic()
         try:
             test(bench)
             bench.all_gone()
             bench.no_rendezvous_is_left()
-            print(f"ok      {test.__name__}")
+            print(f"ok      {test.__name__} ({time.monotonic() - begin:.1f} s)")
         except Skip as why:
             skipped += 1
             print(f"SKIP    {test.__name__}: {why}")

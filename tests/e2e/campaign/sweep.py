@@ -270,7 +270,8 @@ def what_is_missing_is_reported_before_anything_starts(bench):
     r = bench.run("sweep", "b.ini", "--set", "data.path=new", "--set", "data.prepare=wattlaw-train data {data}",
                   env={**bench.env, "PATH": os.path.dirname(bench.toy) + ":/usr/bin:/bin"}, status=1)
     contains(r.stderr, "wattlaw-train: command not found; write {train} for")
-    nowhere = {**bench.env, "SLURM_CONF": "/proc/nowhere/slurm.conf"}
+    bench.write("slurm.conf", "")  # of no cluster; for a file that does not exist, each program of Slurm waits a minute
+    nowhere = {**bench.env, "SLURM_CONF": bench.path("slurm.conf")}
     contains(bench.run("sweep", "b.ini", "--set", "launch.launcher=slurm", env=nowhere, status=1).stderr, "sbatch: ")
     contains(bench.run("sweep", "b.ini", "--set", "launch.launcher=locl", status=1).stderr, "did you mean local?")
     contains(bench.run("sweep", "b.ini", "--set", "measure.sensors=rapll", status=1).stderr, "did you mean rapl?")

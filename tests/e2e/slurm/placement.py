@@ -77,7 +77,7 @@ def a_slow_node_and_a_hot_gpu(rig):
     time = found["quantities"][0]
     n2 = next(u for u in time["units"] if u["node"] == "n2")
     check(time["quantity"] == "time" and 60 < n2["percent"] < 160 and n2["p_holm"] < 0.01 and not n2["reference"], time)
-    check(sum(u["p_holm"] < 0.05 for u in time["units"]) == 1, "and no other one:", time)
+    check([u["node"] for u in time["units"] if u["p_holm"] < 0.05 and abs(u["percent"]) > 5] == ["n2"], "and no other one:", time)
     contains(c.run("compare", "store", "--factor", "gpu"), "GPU 1 of n3: its temperature held the clock down 30 % of the time")
     gpus = json.loads(c.run("compare", "store", "--factor", "gpu", "--json"))
     hot = next(q for q in gpus["quantities"] if q["quantity"] == "thermal_capped_pct")
