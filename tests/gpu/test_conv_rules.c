@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "backend_compare.h"
+#include "temp_folder.h"
 
 enum { IMAGES = 2, SEED = 7 };
 
@@ -156,9 +157,8 @@ static size_t files_in(const char *folder)
 static void test_measured_once(void **state)
 {
     (void)state;
-    char template[] = "/tmp/wl-conv-XXXXXX";
     struct wl_choices *c = wl_choices_new(a);
-    c->folder = mkdtemp(template);
+    c->folder = temp_folder(a);
     const char *plans = wl_path_join(a, c->folder, "cudnn-plans");
     struct floats first = gradients("gpu", WL_BF16, WL_CONV_AUTO, c);
     const size_t n = c->added, files = files_in(plans);
@@ -187,11 +187,10 @@ static void test_measured_once(void **state)
 static void test_damaged_files(void **state)
 {
     (void)state;
-    char template[] = "/tmp/wl-conv-XXXXXX";
     struct wl_choices *c = wl_choices_new(a);
     struct wl_strs names = { 0 };
     struct wl_err e = { 0 };
-    c->folder = mkdtemp(template);
+    c->folder = temp_folder(a);
     const char *plans = wl_path_join(a, c->folder, "cudnn-plans");
     struct floats first = gradients("gpu", WL_BF16, WL_CONV_AUTO, c);
     if (wl_dir_list(plans, &names, a, &e)) fail_msg("%s", e.msg);

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "temp_folder.h"
+
 static const char *folder; /* of the fake */
 static struct wl_arena *a;
 static struct wl_gpu gpu;
@@ -315,8 +317,8 @@ static void test_kept(void **state)
 {
     (void)state;
     struct problem t = problem(WL_GPU_CONV_FORWARD, WL_BF16, WL_BF16, 3);
-    char template[] = "/tmp/wl-plans-XXXXXX", *json;
-    const char *plans = wl_strf(a, "%s/of/cudnn", mkdtemp(template));
+    char *json;
+    const char *plans = wl_strf(a, "%s/of/cudnn", temp_folder(a));
     struct wl_gpu_dnn_plan p = plan_of(&t), again;
     assert_int_equal(wl_gpu_dnn_plan_json(&p, &json, a, &e), 0);
     const struct wl_gpu_kept_plan kept = { p.engine, json };

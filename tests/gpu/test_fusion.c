@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "backend_compare.h"
+#include "temp_folder.h"
 
 enum { IMAGES = 4, SEED = 5 };
 
@@ -260,10 +261,9 @@ static int fused_files(const struct wl_strs *files)
 static void test_kept(void **state)
 {
     (void)state;
-    char template[] = "/tmp/wl-fusion-XXXXXX";
     struct wl_err e = { 0 };
     choices = wl_choices_new(a);
-    choices->folder = mkdtemp(template);
+    choices->folder = temp_folder(a);
     measured();
     answer_fusions("eng2_k2=1");
     const struct results first = results_of(measured());
