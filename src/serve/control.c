@@ -62,6 +62,8 @@ static int check_members(const struct wl_json *root, struct wl_err *e)
         return wl_fail(e, WL_EINVAL, "expected no members but action, store, campaign, run");
     if (wl_json_get(root, "campaign") && !wl_json_str(wl_json_get(root, "campaign")))
         return wl_fail(e, WL_EINVAL, "campaign: expected the name of a campaign");
+    if (wl_json_get(root, "run") && !wl_json_str(wl_json_get(root, "run")))
+        return wl_fail(e, WL_EINVAL, "run: expected a text STORE-NUMBER, such as \"1-12\"");
     return 0;
 }
 
@@ -97,7 +99,7 @@ static struct wl_served *find(struct wl_site *site, const struct wl_http_request
     *run = 0;
     if (!id) return wl_site_store(site, wl_strf(r->a, "%lld", (long long)wl_json_int(store, store ? 0 : 1)), r, out);
     const char *text = wl_json_str(id);
-    struct wl_site_run found = wl_site_run(site, text ? text : "", r, out);
+    struct wl_site_run found = wl_site_run(site, text, r, out);
     if (!found.row) return NULL;
     *run = found.row->id;
     wl_snapshot_release(found.snapshot);

@@ -179,7 +179,7 @@ def attacks(bench):
         time.sleep(0.1)  # not too often
     refused(server, 413, "4096", " " * 5000)
     for body, status, says in (({"action": "cancel", "run": "1-99"}, 404, "no such run"), ({"action": "cancel", "run": "2-1"}, 404, "no such store"),
-                               ({"action": "cancel", "run": 1}, 404, "expected a run"), ({"action": "cancel", "run": "1-2", "campaign": "lab"}, 400, "is of campaign other"),
+                               ({"action": "cancel", "run": 1}, 400, "run: expected a text"), ({"action": "cancel", "run": "1-2", "campaign": "lab"}, 400, "is of campaign other"),
                                ({"action": "retry", "run": "1-1"}, 409, "has not failed"), ({"action": "cancel", "run": "1-1"}, 409, "ended already"),
                                ({"action": "pause", "campaign": "'; DROP TABLE run; --"}, 404, "no campaign"), ({"action": "pause"}, 400, "2 campaigns"),
                                ({"action": "pause", "store": 2, "campaign": "lab"}, 404, "no such store"), ({"action": "pause", "run": "1-1"}, 400, "expected no run")):

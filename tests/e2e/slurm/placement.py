@@ -3,12 +3,15 @@
 n1 and n2 are on switch s1, n3 and n4 on s2. n2 is slow, and GPU 1 of n3 hot. What stands in for Slurm's plugin gpu/nvml, which is not
 among the packages, is the prolog of tasks: it locks the clocks of --gpu-freq=1005, and ignores other ones without a word.
 Skipped where Slurm is not installed, or its nodes cannot have namespaces of their own (not root)."""
+import contextlib
+import http.client
 import json
 import os
 import re
 import signal
 import struct
 import sys
+import time
 
 import harness
 import slurm_rig
@@ -168,7 +171,60 @@ def caps_of_killed_jobs(rig):
     rig.write("epilog", hook.encode(), 0o755)
 
 
-# These share the nodes; the last test of the file has them to itself.
+# ---- requests to a campaign whose jobs run on two nodes ----
+
+TOKEN = "0123456789abcdef" * 2
+
+
+@contextlib.contextmanager
+def server(c):
+    """Its port; it takes requests."""
+    with open(os.open(c.path("token"), os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="ascii") as f:
+        f.write(TOKEN + "\n")
+    process = c.start("serve", "store", "--port", "0", "--token-file", c.path("token"), "--allow-control")
+    try:
+        yield int(re.search(r"http://127\.0\.0\.1:(\d+)", process.stdout.readline()).group(1))
+    finally:
+        process.terminate()
+        process.communicate(timeout=harness.PATIENCE_S)
+
+
+def ask(port, **request):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection.request("POST", "/api/v1/control", json.dumps(request), {"Content-Type": "application/json", "Authorization": f"Bearer {TOKEN}"})
+    answer = connection.getresponse()
+    check(answer.status == 200, request, answer.status, answer.read())
+
+
+def requests_to_jobs_on_two_nodes(rig):
+    """Cancelled from the page, a run ends on both nodes, which have their caps back; paused, nothing is submitted; retried, it is measured."""
+    c = Campaign(rig, "asked", f"srun -N {{nodes}} -n {{workers}} --overlap {{measure}} sh -c 'until test -e {rig.path('asked', 'go')}; do sleep .1; done'",
+                 "workers = 2\npower_cap_w = 250", 2, "workers_per_node = 1\nexclusive = yes\npartition = all\nmax_in_queue = 1")
+    watts_of_all = lambda: sorted(watt for node in rig.nodes for watt in watts(rig, node)[:1])  # noqa: E731
+    free = watts_of_all()
+    sweep = c.start("sweep", c.ini, "--quiet")
+    c.until(lambda: watts_of_all().count(250) == 2, "two nodes have the cap")
+    with server(c) as port:
+        c.run("pause", "store")
+        ask(port, action="cancel", campaign="asked", run="1-1")
+        c.until(lambda: c.rows("SELECT status FROM run WHERE id = 1") == [("failed",)], "it is cancelled")
+        c.until(lambda: 250 not in watts_of_all() and not rig.ask("squeue", "-h", "-n", "asked"), "it has ended on both nodes")
+        contains(c.rows("SELECT error FROM run WHERE id = 1")[0][0], "cancelled")
+        time.sleep(2)
+        check(c.rows("SELECT count(*) FROM submission") == [(1,)], "submitted while it is paused")
+        c.run("resume", "store")
+        c.until(lambda: watts_of_all().count(250) == 2, "the second run has begun")
+        ask(port, action="retry", campaign="asked", run="1-1")
+    with open(c.path("go"), "w", encoding="ascii"):
+        out, err = sweep.communicate(timeout=harness.PATIENCE_S)
+    check(sweep.returncode == 0, sweep.returncode, out, err)
+    check(c.rows("SELECT repeat, attempt, status FROM run ORDER BY 1, 2") == [(1, 1, "failed"), (1, 2, "done"), (2, 1, "done")], c.rows("SELECT * FROM run"))
+    check(c.rows("SELECT count(DISTINCT n.host) FROM node n JOIN run r ON r.id = n.run WHERE r.status = 'done' GROUP BY r.id") == [(2,), (2,)],
+          c.rows("SELECT run, host FROM node"))
+    check(250 not in watts_of_all() and len(watts_of_all()) >= len(free), "caps are left", watts_of_all())
+
+
+# These share the nodes; the last tests of the file have them to themselves.
 TESTS = [caps_of_killed_jobs, clocks_by_slurm, nodes_of_two_switches_and_other_jobs]
 
 
@@ -179,4 +235,4 @@ def start():
 
 
 if __name__ == "__main__":
-    sys.exit(harness.run(start, TESTS, last=[a_slow_node_and_a_hot_gpu]))
+    sys.exit(harness.run(start, TESTS, last=[requests_to_jobs_on_two_nodes, a_slow_node_and_a_hot_gpu]))
