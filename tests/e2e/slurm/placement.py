@@ -198,7 +198,7 @@ def ask(port, **request):
 
 def requests_to_jobs_on_two_nodes(rig):
     """Cancelled from the page, a run ends on both nodes, which have their caps back; paused, nothing is submitted; retried, it is measured."""
-    c = Campaign(rig, "asked", f"srun -N {{nodes}} -n {{workers}} --overlap {{measure}} sh -c 'until test -e {rig.path('asked', 'go')}; do sleep .1; done'",
+    c = Campaign(rig, "asked", f"srun -N {{nodes}} -n {{workers}} --overlap {{measure}} sh -c 'until test -e {rig.path('asked', 'go')}; do sleep .1; done; sleep 1'",
                  "workers = 2\npower_cap_w = 250", 2, "workers_per_node = 1\nexclusive = yes\npartition = all\nmax_in_queue = 1")
     watts_of_all = lambda: sorted(watt for node in rig.nodes for watt in watts(rig, node)[:1])  # noqa: E731
     free = watts_of_all()
