@@ -27,7 +27,7 @@ function repeatsTable([a, b], repeats) {
     { head: `${b.id} over ${a.id}`, of: (row) => orMissing(row.ratio, digits, "it was not measured with both settings") },
     { head: "95 % interval", of: (row) => (row.no_interval ? missing(row.no_interval) : between(row)) },
     { head: `with the settings of ${b.id}`, t: true, of: (row) => row.change || `no interval: ${row.no_interval}` },
-  ], repeats.measures), el("p", { class: "source" }, "Ratio of geometric means with Welch's interval: how far the runs scatter", word ? `. Energy and power: ${word}` : "", ". ", el("code", {}, "wattlaw compare"), " compares over all worker counts.")];
+  ], repeats.measures, true), el("p", { class: "source" }, "Ratio of geometric means with Welch's interval: how far the runs scatter", word ? `. Energy and power: ${word}` : "", ". ", el("code", {}, "wattlaw compare"), " compares over all worker counts.")];
 }
 
 /* ---- the two runs ---- */
@@ -35,14 +35,15 @@ function repeatsTable([a, b], repeats) {
 const headOf = (run) => [el("a", { href: runLink(run.id), "data-key": `open ${run.id}` }, `run ${run.id}`), el("br", {}), el("span", { class: "source" }, name(run.settings), run.repeat > 1 ? `, repeat ${run.repeat}` : "")];
 
 function valuesTable({ runs: [a, b], values, settings }) {
-  const plain = (v) => (v === null || v === undefined ? missing("not set") : String(v));
-  return el("div", { class: "scroll" }, el("table", { class: "compared" }, el("caption", { class: "unseen" }, "Two runs"),
+  const plain = (v) => (v === null || v === undefined ? missing("not set") : String(v)), heads = [`run ${a.id}`, `run ${b.id}`, "ratio", "95 % interval"];
+  const row = (label, ...cells) => el("tr", {}, el("th", { scope: "row", class: "t" }, label), cells.map((cell, i) => el("td", { "data-head": heads[i] }, cell)));
+  return el("div", { class: "scroll" }, el("table", { class: "compared stacked" }, el("caption", { class: "unseen" }, "Two runs"),
     el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "t" }, ""), el("th", { scope: "col" }, headOf(a), " ", badge(a)), el("th", { scope: "col" }, headOf(b), " ", badge(b)), el("th", { scope: "col" }, "ratio"), el("th", { scope: "col" }, "95 % interval of the measurements"))),
     el("tbody", {},
-      el("tr", {}, el("th", { scope: "row", class: "t" }, "state"), el("td", {}, stateText(a.state)), el("td", {}, stateText(b.state)), el("td", {}, ""), el("td", {}, "")),
-      settings.map((row) => el("tr", { class: "differs" }, el("th", { scope: "row", class: "t" }, settingName(row.name)), el("td", {}, plain(row.a)), el("td", {}, plain(row.b)), el("td", {}, ""), el("td", {}, ""))),
-      values.map((row) => el("tr", {}, el("th", { scope: "row", class: "t" }, row.label), el("td", {}, orMissing(row.a, (v) => valueText(v, row.unit), "not measured")), el("td", {}, orMissing(row.b, (v) => valueText(v, row.unit), "not measured")),
-        el("td", {}, orMissing(row.ratio, (v) => digits(v), "one of them is missing")), el("td", {}, row.no_interval ? missing(row.no_interval) : between(row)))))));
+      row("state", stateText(a.state), stateText(b.state), "", ""),
+      settings.map((one) => row(settingName(one.name), el("strong", {}, plain(one.a)), el("strong", {}, plain(one.b)), "", "")),
+      values.map((one) => row(one.label, orMissing(one.a, (v) => valueText(v, one.unit), "not measured"), orMissing(one.b, (v) => valueText(v, one.unit), "not measured"),
+        orMissing(one.ratio, (v) => digits(v), "one of them is missing"), one.no_interval ? missing(one.no_interval) : between(one))))));
 }
 
 /* Each reason once, with what it is about. */

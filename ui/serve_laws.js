@@ -16,13 +16,14 @@ const alpha = (law) => `alpha ${["s", "J"].includes(law.unit) ? amount(law.law.a
 
 const bandWidth = (law) => (law.band ? law.band.width_pct : null);
 const hasChanged = (now, then) => known(now) && known(then) && Math.abs(then - now) > 1e-3 * now;
-const plusMinus = (width) => `±${digits(width, 2)} %`;
+const plusMinus = (width) => (width > 100 ? `wider than the value itself (±${digits(width, 2)} %)` : `±${digits(width, 2)} %`);
 
 function narrowing({ band, runs }) {
   if (!band) return null;
   const early = band.history[0];
   const then = early && early.runs < runs ? `; it was ${plusMinus(early.width_pct)} with the first ${counted(early.runs, "run")}` : "";
-  return `Band at ${counted(band.workers, "worker")}: ${plusMinus(band.width_pct)} with ${counted(runs, "run")}${then}.`;
+  const cut = band.history_cut ? " What it was before that was not computed: it takes too long." : "";
+  return `Band at ${counted(band.workers, "worker")}: ${plusMinus(band.width_pct)} with ${counted(runs, "run")}${then}.${cut}`;
 }
 
 /* Half the width of the band by the runs done; it needs two widths. */
@@ -76,7 +77,7 @@ function lawElement() {
     element,
     show(law) {
       const before = first.get(keyOf(law));
-      fill(title, `${law.label} of `, name(law.group), " ", badge(law));
+      fill(title, `${law.label} of `, name(law.name), " ", badge(law));
       const formula = law.law ? [law.law.formula, exponent(law.law), alpha(law), counted(law.runs, "run")].join("; ")
         : `no law yet: it needs two worker counts; ${counted(law.runs, "run")}`;
       text.textContent = `${formula}.`;

@@ -84,7 +84,7 @@ export function overviewView(context) {
 
   const answers = part(async (signal) => {
     const stores = (context.overview() || { stores: [] }).stores.filter((store) => store.runs > 0 && !store.error).slice(0, MOST_ANSWERS);
-    const read = await Promise.all(stores.map((store) => get("recommendation", { store: store.store }, signal)));
+    const read = await Promise.all(stores.map((store) => get("card", { store: store.store }, signal)));
     fill(answer, answerTitle(), answerElements(read, stores.map((store) => store.name)),
       el("p", { class: "caption" }, "As ", el("code", {}, "wattlaw recommend"), " says without options: least energy within 10 % of the time of the same setting without a cap (of the fastest one where no cap varied)."));
   }, context.fail);

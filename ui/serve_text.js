@@ -44,9 +44,6 @@ export function duration(s) {
 
 export const percent = (v) => (known(v) ? `${digits(Math.abs(v) < 9.95 ? Number(v.toPrecision(2)) : v, Math.abs(v) < 9.95 ? 2 : 3)} %` : "unknown");
 
-/* "0.97"; at the ends "above 0.99" and "below 0.01", since no probability of a model is 1. */
-export const probability = (p) => (p > 0.995 ? "above 0.99" : p < 0.005 ? "below 0.01" : p.toFixed(2));
-
 /* "3.20 EUR", "12.0 µEUR" */
 export const money = (v, currency) => (known(v) && (v >= 0.1 || v === 0) ? `${v.toFixed(2)} ${currency}` : amount(v, currency));
 

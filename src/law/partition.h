@@ -8,6 +8,9 @@ struct wl_law_key {
     const char *column, *value;
 };
 
+/* "resnet50, cap 150 W"; "all runs" without a key. */
+char *wl_law_key_words(const struct wl_law_key *key, size_t n, struct wl_arena *a);
+
 /* The rows of each group. */
 struct wl_law_partition_cell {
     struct wl_law_key *key;

@@ -26,32 +26,6 @@ bool wl_report_groups_have_column(const struct wl_report_data *g, const char *co
 
 /* ---- names ---- */
 
-static char *spaced(const char *column, struct wl_arena *a)
-{
-    char *words = wl_strdup(a, column);
-    for (char *p = words; *p; p++) {
-        if (*p == '_') *p = ' ';
-    }
-    return words;
-}
-
-/* A setting of a campaign may have any name: one with a blank is quoted, so that it does not read like one of ours. */
-static char *column_words(const char *column, struct wl_arena *a)
-{
-    return strchr(column, ' ') ? wl_strf(a, "\"%s\"", column) : spaced(column, a);
-}
-
-/* "local batch 16", "cap 250 W", "resnet50": a part of a group's key in words. */
-static char *key_words(const struct wl_law_key *key, struct wl_arena *a)
-{
-    const struct wl_setting *r = wl_setting_find(key->column);
-    if (r && r->missing)
-        return *key->value ? wl_strf(a, "%s%s%s", r->before ? r->before : "", key->value, r->after ? r->after : "")
-                           : wl_strdup(a, r->missing);
-    char *column = column_words(key->column, a);
-    return *key->value ? wl_strf(a, "%s %s", column, key->value) : wl_strf(a, "no %s", column);
-}
-
 /* Shortens a name to the room of a legend, in the middle: groups differ at either end of their names. */
 static char *fit_legend(const char *name, struct wl_arena *a)
 {
@@ -68,13 +42,6 @@ static char *fit_legend(const char *name, struct wl_arena *a)
     return wl_strf(a, "%.*s\xe2\x80\xa6%s", (int)head, name, name + tail);
 }
 
-char *wl_report_groups_key_text(const struct wl_law_key *key, size_t n, struct wl_arena *a)
-{
-    struct wl_text words = WL_TEXT(a);
-    for (size_t i = 0; i < n; i++) wl_text_addf(&words, "%s%s", words.n ? ", " : "", key_words(&key[i], a));
-    return words.n ? words.s : wl_strdup(a, "all runs");
-}
-
 /* In the law's own order: by workload, then by settings, uncapped after the highest cap. */
 static void copy_law_groups(struct wl_report_data *g)
 {
@@ -88,8 +55,7 @@ static void copy_law_groups(struct wl_report_data *g)
             .law = law,
             .model = &g->models[i],
             .workload = workload ? workload->value : "",
-            .name =
-                wl_unique_name(&names, wl_report_groups_key_text(law->key, law->n_key, g->arena), " (", ")", g->arena),
+            .name = wl_unique_name(&names, wl_law_key_words(law->key, law->n_key, g->arena), " (", ")", g->arena),
         };
     }
 }
@@ -177,7 +143,7 @@ static const char *shared_settings(const struct wl_report_data *g, const struct 
         for (size_t facet = 1; facet < g->n_facets; facet++) elsewhere |= s->varies[facet * s->columns.n + c];
         if (elsewhere && !s->varies[c]) keys[n++] = any->key[k];
     }
-    return n ? wl_report_groups_key_text(keys, n, g->arena) : NULL;
+    return n ? wl_law_key_words(keys, n, g->arena) : NULL;
 }
 
 /* The settings in which a group differs from the others of its figures; the workload where there are none. */
@@ -191,9 +157,7 @@ static const char *label_of(const struct wl_report_data *g, const struct wl_repo
         if (s->varies[group->facet * s->columns.n + column_at(&s->columns, law->key[k].column)])
             keys[n++] = law->key[k];
     }
-    const char *label = n                  ? wl_report_groups_key_text(keys, n, g->arena)
-                        : *group->workload ? group->workload
-                                           : group->name;
+    const char *label = n ? wl_law_key_words(keys, n, g->arena) : *group->workload ? group->workload : group->name;
     return fit_legend(label, g->arena);
 }
 

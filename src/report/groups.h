@@ -10,9 +10,6 @@ void wl_report_groups_name(struct wl_report_data *g);
 /* Is the column part of the key of some group? */
 bool wl_report_groups_have_column(const struct wl_report_data *g, const char *column);
 
-/* "resnet50, cap 150 W"; "all runs" without a key. */
-char *wl_report_groups_key_text(const struct wl_law_key *key, size_t n, struct wl_arena *a);
-
 /* Title and id of a figure of a facet, with the suffixes of its workload, settings and series. */
 char *wl_report_facet_title(const struct wl_report_data *g, size_t facet, const char *title);
 char *wl_report_facet_id(const struct wl_report_data *g, size_t facet, const char *id);

@@ -49,6 +49,11 @@ struct wl_report_options {
 int wl_report_build(struct wl_document **out, struct wl_store *store, const struct wl_report_options *options,
                     struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
 
+/* What the card at the head of the report says of the runs of a store: an answer for each workload. WL_EJOB: no run is
+ * finished. */
+int wl_report_answers(const struct wl_observations *obs, int64_t drop_epochs, struct wl_answer **out, size_t *n,
+                      struct wl_arena *a, struct wl_err *e) WL_MUST_CHECK;
+
 /* Sets the readings of wl_units_compare to what the GPUs of a store did: in its runs, and where only one run has
  * several GPUs, in its epochs too; and how long its ranks computed. */
 int wl_report_unit_readings(struct wl_store *s, struct wl_units_input *in, struct wl_arena *a,

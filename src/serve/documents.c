@@ -29,14 +29,15 @@ void wl_site_overview(struct wl_site *site, const struct wl_http_request *r, con
     wl_http_answer_json(out, root, r->a);
 }
 
-void wl_site_recommendation(struct wl_site *site, const struct wl_http_request *r, const struct wl_site_parts *parts,
+/* What one of these functions says of the store that is asked for, or why it says nothing. */
+static void answer_of_store(struct wl_site *site, const struct wl_http_request *r,
+                            int (*add)(void *ctx, const char *path, struct wl_json *to, struct wl_arena *a,
+                                       struct wl_err *e),
                             struct wl_http_answer *out)
 {
     static const char *const names[] = { "store", NULL };
-    const struct wl_serve_documents *d = site->options->documents;
     struct wl_json *root = wl_json_root_object(r->a);
     struct wl_err e;
-    (void)parts;
     if (wl_http_check_params(r, names, &e)) {
         wl_http_answer_failure(out, r->a, &e);
         return;
@@ -45,9 +46,23 @@ void wl_site_recommendation(struct wl_site *site, const struct wl_http_request *
     struct wl_served *served = wl_site_store(site, number ? number : "1", r, out);
     if (!served) return;
     wl_json_add_int(root, "store", (int64_t)wl_served_number(served));
-    const int rc = d->recommendation(d->ctx, wl_served_path(served), root, r->a, &e);
+    const int rc = add(site->options->documents->ctx, wl_served_path(served), root, r->a, &e);
     wl_json_add_str(root, "error", rc < 0 ? e.msg : NULL);
     wl_http_answer_json(out, root, r->a);
+}
+
+void wl_site_recommendation(struct wl_site *site, const struct wl_http_request *r, const struct wl_site_parts *parts,
+                            struct wl_http_answer *out)
+{
+    (void)parts;
+    answer_of_store(site, r, site->options->documents->recommendation, out);
+}
+
+void wl_site_card(struct wl_site *site, const struct wl_http_request *r, const struct wl_site_parts *parts,
+                  struct wl_http_answer *out)
+{
+    (void)parts;
+    answer_of_store(site, r, site->options->documents->card, out);
 }
 
 /* Its own policy, in the page, has the hashes of its scripts and style; this one adds what only a header can say. */

@@ -176,6 +176,7 @@ static int add_group(struct wl_json *list, const struct subject *of, struct wl_a
     wl_json_add_int(o, "store", (int64_t)wl_served_number(of->served));
     wl_json_add_str(o, "workload", workload_of(g));
     wl_json_add_str(o, "group", g->title);
+    wl_json_add_str(o, "name", wl_law_key_words(g->key, g->n_key, a));
     wl_json_add_str(o, "measure", wl_law_response_name(of->response));
     wl_json_add_str(o, "label", of->response == WL_LAW_ENERGY ? "energy of an epoch" : "time of an epoch");
     wl_json_add_str(o, "unit", wl_law_response_unit(of->response));

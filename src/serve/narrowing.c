@@ -19,7 +19,7 @@ struct history {
     double workers; /* where the widths are */
     size_t n;
     struct point v[POINTS]; /* ascending by runs */
-    bool has_past, used;
+    bool has_past, past_is_cut, used;
     struct history *next;
 };
 
@@ -152,7 +152,8 @@ static int add_past(const struct wl_narrowing *all, struct history *h, const str
     int rc = 0;
     for (size_t i = 0; i < n; i++) ended[i] = (struct ended) { end_of(law->rows, law->group->runs[i].label), i };
     qsort(ended, n, sizeof *ended, by_end);
-    for (size_t k = 1, last = 0; rc == 0 && k < EARLIER && is_time_left(all); k++) {
+    size_t k = 1;
+    for (size_t last = 0; rc == 0 && k < EARLIER && is_time_left(all); k++) {
         const size_t runs = n * k / EARLIER;
         struct wl_arena *scratch = wl_arena_new(a);
         double width_pct = NAN;
@@ -162,6 +163,7 @@ static int add_past(const struct wl_narrowing *all, struct history *h, const str
         wl_arena_free(scratch);
     }
     h->has_past = rc == 0;
+    h->past_is_cut = k < EARLIER;
     wl_arena_free(a);
     return rc;
 }
@@ -173,6 +175,7 @@ static void add_json(const struct history *h, double width_pct, struct wl_json *
     struct wl_json *band = wl_json_add_object(to, "band");
     wl_json_add_number(band, "workers", h->workers);
     wl_json_add_real(band, "width_pct", width_pct);
+    wl_json_add_bool(band, "history_cut", !h->has_past || h->past_is_cut);
     struct wl_json *list = wl_json_add_array(band, "history");
     for (size_t i = 0; i < h->n; i++) {
         struct wl_json *o = wl_json_add_object(list, NULL);
@@ -191,7 +194,7 @@ int wl_narrowing_add(struct wl_narrowing *all, const struct wl_narrowing_law *la
     h->used = true;
     if (h->workers != law->workers || (h->n > 0 && h->v[h->n - 1].runs > runs)) { /* other widths, or other runs */
         h->n = 0;
-        h->has_past = false;
+        h->has_past = h->past_is_cut = false;
     }
     h->workers = law->workers;
     if (!h->has_past && is_time_left(all)) {

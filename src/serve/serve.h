@@ -23,6 +23,8 @@ struct wl_serve_documents {
     /* a run in full; of one that is running, what its facts so far give */
     int (*run)(void *ctx, struct wl_store *s, int64_t run, struct wl_json *to, struct wl_arena *a, struct wl_err *e);
     int (*recommendation)(void *ctx, const char *path, struct wl_json *to, struct wl_arena *a, struct wl_err *e);
+    /* the member "cards", as described there */
+    int (*card)(void *ctx, const char *path, struct wl_json *to, struct wl_arena *a, struct wl_err *e);
     /* a page with a policy of its own */
     int (*report)(void *ctx, const char *path, struct wl_text *page, struct wl_arena *a, struct wl_err *e);
     /* name: runs.csv, epochs.csv, observations.csv, samples.csv; run 0: all. WL_ENOENT: no such document */

@@ -33,6 +33,7 @@ static const struct route routes[] = {
     { "api/v1/compare", WL_HTTP_GET, false, true, QUICK, wl_site_compare },
     { "api/v1/laws", WL_HTTP_GET, false, false, QUICK, wl_site_law_list },
     { "api/v1/recommendation", WL_HTTP_GET, false, true, SLOW, wl_site_recommendation },
+    { "api/v1/card", WL_HTTP_GET, false, true, SLOW, wl_site_card },
     { "api/v1/control", WL_HTTP_POST, false, false, QUICK, wl_site_control_request },
     { "api/v1/events", WL_HTTP_GET, false, false, AT_ONCE, wl_site_event_stream },
     { "report/*", WL_HTTP_GET, false, true, SLOW, wl_site_report },

@@ -68,7 +68,7 @@ struct wl_site_run wl_site_run(struct wl_site *site, const char *id, const struc
                                struct wl_http_answer *out);
 
 wl_site_handler wl_site_session, wl_site_login, wl_site_logout, wl_site_asset, wl_site_overview, wl_site_runs,
-    wl_site_one_run, wl_site_series, wl_site_compare, wl_site_law_list, wl_site_recommendation, wl_site_event_stream,
+    wl_site_one_run, wl_site_series, wl_site_compare, wl_site_law_list, wl_site_recommendation, wl_site_card, wl_site_event_stream,
     wl_site_report, wl_site_download, wl_site_metrics, wl_site_control_request;
 
 /* control.c: how many requests were taken lately. */

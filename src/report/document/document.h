@@ -15,6 +15,7 @@ struct wl_answer {
     bool shown;                            /* the evidence suffices: `use` is a setting; else a sentence that says so */
     const char *use, *saves, *sure, *next; /* NULL: nothing to say */
     double within; /* probability that it is within 3 % of the best; NAN: nothing else was allowed */
+    const struct wl_strs *notes; /* what limits the choice */
 };
 
 struct wl_section {
@@ -36,7 +37,7 @@ struct wl_document {
     struct wl_report_fact *facts; /* campaign, machine, date, sensors ... */
     size_t n_facts, cap_facts;
     struct wl_answer *answers; /* the first thing on the page */
-    size_t n_answers, cap_answers;
+    size_t n_answers;
     struct wl_strs choice;   /* the same in sentences, and what limits the choice */
     struct wl_strs findings; /* sentences, the most important ones first */
     size_t n_head_findings;  /* so many of them are on the first screen, the others folded; 0: all */

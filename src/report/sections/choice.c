@@ -29,7 +29,12 @@ static char *less_between(const struct wl_estimate *ratio, struct wl_arena *a)
 
 static char *percent(double v, struct wl_arena *a) { return wl_significant_digits(a, 100 * fabs(v), 2); }
 
-/* "cap 250 W": the settings of j in which it differs from i. */
+static char *workers_text(double workers, struct wl_arena *a)
+{
+    return wl_strf(a, "%.15g worker%s", workers, workers == 1 ? "" : "s");
+}
+
+/* "2 workers, cap 250 W": the settings of j in which it differs from i. */
 static char *difference(const struct wl_report_choice *c, size_t i, size_t j, struct wl_arena *a)
 {
     struct wl_text out = WL_TEXT(a);
@@ -38,7 +43,9 @@ static char *difference(const struct wl_report_choice *c, size_t i, size_t j, st
         const char *value = c->campaign.value[j][k];
         if (axis->derived || wl_str_eq(value, c->campaign.value[i][k])) continue;
         const struct wl_law_key key = { .column = axis->column, .value = value };
-        wl_text_addf(&out, "%s%s", out.n ? ", " : "", wl_report_groups_key_text(&key, 1, a));
+        wl_text_addf(&out, "%s%s", out.n ? ", " : "",
+                     wl_str_eq(axis->column, "workers") ? workers_text(c->campaign.settings[j].workers, a)
+                                                        : wl_law_key_words(&key, 1, a));
     }
     return out.s;
 }
@@ -134,7 +141,9 @@ static bool is_ahead(const struct wl_report_choice *c)
 
 static void answer_of(const struct wl_report_choice *c, struct wl_answer *to, struct wl_arena *a)
 {
-    *to = (struct wl_answer) { .workload = *c->workload ? c->workload : NULL, .within = NAN };
+    *to = (struct wl_answer) { .workload = *c->workload ? c->workload : NULL,
+                               .within = NAN,
+                               .notes = &c->campaign.notes };
     if (c->refusal) {
         to->use = wl_strf(a, "No setting can be recommended: %s", c->refusal);
         return;
@@ -187,26 +196,43 @@ static void put_sentence(const struct wl_answer *answer, struct wl_document *d, 
     wl_strs_add(a, &d->choice, t.s);
 }
 
-static void add_answer(const struct wl_report_choice *c, struct wl_document *d, struct wl_arena *a)
+/* Runs that name no workload beside others that do are left to the tables. */
+static struct wl_answer *answers_of(const struct wl_report_choices *choices, size_t *n, struct wl_arena *a)
 {
-    struct wl_answer answer;
-    answer_of(c, &answer, a);
-    WL_GROW(a, d->answers, d->n_answers, d->cap_answers);
-    d->answers[d->n_answers++] = answer;
-    put_sentence(&answer, d, a);
-    for (size_t i = 0; i < c->campaign.notes.n; i++) {
-        wl_strs_add(a, &d->choice, c->campaign.notes.v[i]);
+    struct wl_answer *v = wl_new_array(a, struct wl_answer, choices->n);
+    *n = 0;
+    for (size_t k = 0; k < choices->n; k++)
+        if (*choices->v[k]->workload || choices->n == 1) answer_of(choices->v[k], &v[(*n)++], a);
+    return v;
+}
+
+int wl_report_answers(const struct wl_observations *obs, int64_t drop_epochs, struct wl_answer **out, size_t *n,
+                      struct wl_arena *a, struct wl_err *e)
+{
+    struct wl_report_choices choices;
+    if (obs->n == 0) return wl_fail(e, WL_EJOB, "no run has finished");
+    const int rc = wl_report_choices(obs, true, drop_epochs, &choices, a, e);
+    if (rc == 0) *out = answers_of(&choices, n, a);
+    return rc;
+}
+
+static void add_notes(const struct wl_answer *answer, struct wl_document *d, struct wl_arena *a)
+{
+    for (size_t i = 0; i < answer->notes->n; i++) {
+        wl_strs_add(a, &d->choice, answer->notes->v[i]);
         wl_strs_add(a, &d->warnings,
-                    wl_strf(a, "Choice%s%s: %s.", answer.workload ? " for " : "",
-                            answer.workload ? answer.workload : "", c->campaign.notes.v[i]));
+                    wl_strf(a, "Choice%s%s: %s.", answer->workload ? " for " : "",
+                            answer->workload ? answer->workload : "", answer->notes->v[i]));
     }
 }
 
-/* Runs that name no workload beside others that do are left to the tables. */
 void wl_report_add_answers(const struct wl_report_data *g, struct wl_document *d)
 {
-    for (size_t k = 0; k < g->choices.n; k++)
-        if (*g->choices.v[k]->workload || g->choices.n == 1) add_answer(g->choices.v[k], d, g->arena);
+    d->answers = answers_of(&g->choices, &d->n_answers, g->arena);
+    for (size_t k = 0; k < d->n_answers; k++) {
+        put_sentence(&d->answers[k], d, g->arena);
+        add_notes(&d->answers[k], d, g->arena);
+    }
 }
 
 /* ---- the trade-off ---- */

@@ -27,7 +27,7 @@ static bool varies(const struct wl_report_data *g, const char *column)
 
 static char *title_of(const struct wl_factor_group *group, struct wl_arena *a)
 {
-    return wl_report_groups_key_text(group->key, group->n_key, a);
+    return wl_law_key_words(group->key, group->n_key, a);
 }
 
 static const char *workload_of(const struct wl_factor_group *group)

@@ -35,7 +35,7 @@ static void add_row(struct wl_report_table *t, const struct wl_report_data *g, c
     const struct wl_report_footprint *f = g->options.footprint;
     double carbon_g = 0, site_kwh = group->kwh * f->pue;
     for (size_t i = 0; i < group->n; i++) carbon_g += f->pue * group->runs[i].kwh * intensity[i];
-    wl_report_table_text(t, wl_report_groups_key_text(group->key, group->n_key, g->arena));
+    wl_report_table_text(t, wl_law_key_words(group->key, group->n_key, g->arena));
     wl_report_table_real(t, (double)group->n);
     wl_report_table_real(t, group->kwh);
     wl_report_table_real(t, site_kwh);
@@ -97,7 +97,7 @@ static struct wl_figure *intensity_figure(const struct wl_report_data *g, const 
             max = fmax(max, y[k]);
         }
         wl_figure_add(f, &(struct wl_figure_series) { .label =
-                                                          wl_report_groups_key_text(group->key, group->n_key, g->arena),
+                                                          wl_law_key_words(group->key, group->n_key, g->arena),
                                                       .style = WL_STYLE_POINTS,
                                                       .n = group->n,
                                                       .x = x,

@@ -6,7 +6,7 @@
 
 static char *title_of(const struct wl_energy_law_group *group, struct wl_arena *a)
 {
-    return wl_report_groups_key_text(group->key, group->n_key, a);
+    return wl_law_key_words(group->key, group->n_key, a);
 }
 
 static bool any_estimated(const struct wl_energy_law_result *r, bool simulated)

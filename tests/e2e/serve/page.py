@@ -1,6 +1,7 @@
 """The page of wattlaw serve in headless Chromium: page.py WATTLAW TOY [TEST...]"""
 
 import contextlib
+import html
 import itertools
 import math
 import os
@@ -116,10 +117,22 @@ def a_finished_campaign(bench):
         browser.wait("document.querySelector('details.failed pre') !== null")
         check("<script>window.ran=1</script>" in text_of(browser, "details.failed pre"), "the log's tail", text_of(browser, "details.failed"))
 
+        the_answer(browser)
         the_table(bench, browser, failed)
         the_comparison(bench, browser)
         the_laws(browser)
         the_look(browser)
+
+
+def the_answer(browser):
+    """The card of the report, word by word."""
+    browser.wait("document.querySelector('.answer dd') !== null")
+    shown = browser.eval("[...document.querySelectorAll('.answer')].map((card) => [...card.querySelectorAll('p, dt, dd')].map((one) => one.textContent))")
+    written = browser.eval("fetch('report/1').then((answer) => answer.text())")
+    cards = [card.split("</dl>")[0] for card in written.split('<div class="answer')[1:]]
+    report = [[html.unescape(re.sub("<.*?>", "", text)) for _, text in re.findall(r"<(p|dt|dd)\b[^>]*>(.*?)</\1>", card, re.S)] for card in cards]
+    shown, report = ([[re.sub(r"[\s\u202e\ufffd]", "", text) for text in card] for card in both] for both in (shown, report))
+    check(shown and shown == report, "the card of the page and that of the report:", shown, report)
 
 
 def the_table(bench, browser, failed):
@@ -171,8 +184,10 @@ def the_laws(browser):
     go(browser, "#/laws", "#content .notes li")
     laws = browser.eval("fetch('api/v1/laws').then((answer) => answer.json())")["laws"]
     law = next(law for law in laws if law["band"])  # the page has what is a law first
-    width = float(re.search(r"Band at 2 workers: ±([\d.]+) % with 3 runs", text_of(browser, "#content figure.chart .notes")).group(1))
+    width = float(re.search(r"Band at 2 workers: .*?±([\d.]+) %\)? with 3 runs", text_of(browser, "#content figure.chart .notes")).group(1))
     check(abs(width / law["band"]["width_pct"] - 1) < 0.06, "width of the band", width, law["band"])
+    check(law["band"]["history_cut"] is False and "takes too long" not in text_of(browser, "#content figure.chart .notes"), law["band"])
+    check(law["name"] == "toy" and "epoch of toy" in text_of(browser, "#content figure.chart h3"), law["name"], text_of(browser, "#content figure.chart h3"))
     hidden = browser.eval("document.querySelector('#content figure.chart .canvas.small').hidden")
     check(hidden == (len(law["band"]["history"]) < 2), "curve of widths", hidden, law["band"])
     browser.resize(400, 800)

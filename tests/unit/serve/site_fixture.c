@@ -25,6 +25,13 @@ static int recommendation(void *ctx, const char *path, struct wl_json *to, struc
     return wl_fail(e, WL_EINVAL, "too few runs");
 }
 
+static int card(void *ctx, const char *path, struct wl_json *to, struct wl_arena *a, struct wl_err *e)
+{
+    (void)ctx, (void)path, (void)a, (void)e;
+    wl_json_add_array(to, "cards");
+    return 0;
+}
+
 static int report(void *ctx, const char *path, struct wl_text *page, struct wl_arena *a, struct wl_err *e)
 {
     (void)ctx, (void)path, (void)a, (void)e;
@@ -41,7 +48,7 @@ static int download(void *ctx, const char *path, const char *name, int64_t id, F
     return 0;
 }
 
-static const struct wl_serve_documents documents = { overview, run, recommendation, report, download, NULL };
+static const struct wl_serve_documents documents = { overview, run, recommendation, card, report, download, NULL };
 
 static bool at_once(void *ctx, void (*call)(void *what), void *what)
 {

@@ -70,6 +70,7 @@ static void paths_lead_to_the_list_and_nowhere_else(void **state)
                                          "/api/v1/runs/1-1",
                                          "/api/v1/compare?a=1-1&b=2-1",
                                          "/api/v1/recommendation",
+                                         "/api/v1/card",
                                          "/report/2" };
     static const char *const gone[] = { "/x",
                                         "/assets/",
@@ -113,6 +114,7 @@ static void a_token_guards_what_is_of_stores(void **state)
                                            "/api/v1/compare?a=1-1&b=1-2",
                                            "/api/v1/laws",
                                            "/api/v1/recommendation",
+                                           "/api/v1/card",
                                            "/api/v1/events",
                                            "/report/1",
                                            "/download/1/runs.csv" };
@@ -549,6 +551,7 @@ static void what_takes_seconds_is_slow(void **state)
         enum wl_site_work work;
     } cases[] = {
         { "/api/v1/recommendation?store=1&n=1", WL_SITE_SLOW },
+        { "/api/v1/card?store=1", WL_SITE_SLOW },
         { "/report/1", WL_SITE_SLOW },
         { "/download/1/runs.csv", WL_SITE_SLOW },
         { "/api/v1/laws", WL_SITE_QUICK },
