@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* What is written at once. The place of a channel's next block is known before it is full, so that a chain leads from
@@ -31,25 +30,18 @@ static const char *place_beside(const char *store, struct wl_arena *a)
 
 static int open_file(struct wl_held *h, const char *store, struct wl_arena *a, struct wl_err *e)
 {
-    struct rlimit largest;
     h->file = wl_arena_new(a);
     h->fd = wl_spill_file(place_beside(store, h->file), h->file, e);
-    if (h->fd < 0) return h->fd;
-    h->most =
-        getrlimit(RLIMIT_FSIZE, &largest) == 0 && largest.rlim_cur < INT64_MAX ? (int64_t)largest.rlim_cur : INT64_MAX;
-    return 0;
+    return h->fd < 0 ? h->fd : 0;
 }
 
 static int write_block(struct wl_held *h, struct wl_held_channel *c, const char *store, struct wl_err *e)
 {
     const int64_t size = sizeof *c->block, at = c->last * size;
-    ssize_t n = -1;
     c->block->next = h->n_blocks;
-    if (at > h->most - size)
-        errno = EFBIG; /* in place of SIGXFSZ */
-    else
-        n = pwrite(h->fd, c->block, (size_t)size, at);
-    if (n >= 0 && n < size) errno = ENOSPC;
+    ssize_t n = 0, more = 0;
+    for (; n < size && (more = pwrite(h->fd, (const char *)c->block + n, (size_t)(size - n), at + n)) > 0; n += more)
+        ; /* after a short one the next says why */
     if (n < size)
         return wl_fail_errno(e, "%s: there is no room beside it for the readings until they are stored", store);
     c->last = h->n_blocks++;

@@ -24,7 +24,7 @@ struct wl_held_channel {
 struct wl_held {
     struct wl_arena *file; /* that its descriptor is of; NULL: none yet */
     int fd;
-    int64_t n_blocks, most; /* blocks that have a number, and bytes that there may be */
+    int64_t n_blocks; /* that have a number */
 };
 
 struct wl_series_channel {

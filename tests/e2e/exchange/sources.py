@@ -91,6 +91,9 @@ def held(p):
     p.refused("two.csv", "--store", "full.db", why="full.db: there is no room beside it for the readings until they are stored",
               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (10000, 10000)))
     expect(not [name for name in os.listdir(p.path) if name.startswith((".", "full.db"))], "no store, and no file beside it")
+    p.refused("two.csv", "--store", "new/full.db", why="new/full.db: writing failed (a quota or a limit on file sizes, if not the disk)",
+              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (350000, 350000)))
+    expect(not os.path.exists(os.path.join(p.path, "new")), "neither a store nor its folder")
 
 
 def marked(p):
