@@ -151,7 +151,7 @@ class measure:
     """Measures a block, or each call of a function that it decorates, as a run of a store.
 
     name: of the workload in tables. store: a .db file or the folder of a campaign. Further keywords are options of `wattlaw measure`:
-    rate=10, sensors="nvml", power_cap=250, idle="5s". Only rank 0 measures (wattlaw.rank), its whole node; measure jobs of several
+    rate_hz=10, sensors="nvml", power_cap_w=250, idle="5s". Only rank 0 measures (wattlaw.rank), its whole node; measure jobs of several
     nodes by the command. Raises ProgramError where measuring cannot begin, before the block runs; later failures are warnings, and
     an exception of the block passes through and makes the run a failed one.
     """

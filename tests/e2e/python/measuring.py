@@ -2,6 +2,7 @@
 """wattlaw.measure: blocks and functions of this process as runs of a store: measuring.py SOURCE WATTLAW. Standard library only."""
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -186,12 +187,24 @@ def usage(store):
     theirs.close()
 
 
+def options_of_the_documents(_):
+    """Each keyword that the docstring and the reference show is an option of the command."""
+    known = subprocess.run([WATTLAW, "measure", "--help"], capture_output=True, text=True, check=True).stdout
+    with open(os.path.join(SOURCE, "docs", "reference", "python.md"), encoding="utf-8") as f:
+        row = next(line for line in f if "an option of [`wattlaw measure`]" in line)
+    for text in (row, wattlaw.measure.__doc__):
+        words = re.findall(r"\b([a-z_]+)=", text)
+        check(len(words) >= 4, text)
+        for word in words:
+            check(f"--{word.replace('_', '-')} " in known, f"no option --{word}")
+
+
 def main():
     os.environ["WATTLAW_PROGRAM"] = WATTLAW
     os.environ.pop("WATTLAW_MARKS", None)
     with tempfile.TemporaryDirectory() as folder:
         store = os.path.join(folder, "lab.db")
-        for test in (block, job_cpu, failures, function, other_ranks, children, program_is_killed, caller_is_killed, from_a_shell, usage):
+        for test in (block, job_cpu, failures, function, other_ranks, children, program_is_killed, caller_is_killed, from_a_shell, usage, options_of_the_documents):
             test(store)
     print("measuring: passed")
 
