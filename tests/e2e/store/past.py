@@ -20,10 +20,11 @@ import past  # noqa: E402
 OTHER_USER = 61234  # no account has it, and no limit on its processes is shared with one
 COMMANDS = [
     ["show", "--json"], ["show", "--run", "1", "--json"], ["fit", "--json"], ["export", "observations"],
-    ["export", "samples", "--run", "1"], ["report", "--out"],
+    ["export", "samples", "--run", "1"], ["report", "--formats", "html,csv", "--out"],
 ]
-# For one version only: others would test the same.
+# For one version only: others would test the same, and the page has the values of all pictures.
 MORE = [
+    ["report", "--out"],
     ["status"], ["show"], ["show", "--run", "2"], ["show", "--epochs", "--json"], ["energy", "--json"],
     ["compare", "--factor", "power_cap_w"], ["predict", "--at", "workers=4"], ["audit"],
 ]
@@ -119,7 +120,7 @@ def another_user_leaves_no_files(program, folder):
     os.chmod(os.path.dirname(store), 0o777)
     before = hash_folder(store)
     wrong = []
-    for command in COMMANDS[:-1] + MORE:
+    for command in [c for c in COMMANDS + MORE if c[0] != "report"]:
         status, _, err, _ = run_command(program, store, command, os.path.join(folder, "out"), preexec_fn=become_another_user)
         if status not in (0, 1) or b"read-only" in err or b"cannot open" in err:
             wrong.append(f"{command} of another user: {status} {err}")
