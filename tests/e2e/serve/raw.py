@@ -15,8 +15,9 @@ SECONDS = float(sys.argv[3]) if len(sys.argv) > 3 else 60
 SEED = int(sys.argv[4]) if len(sys.argv) > 4 else 1
 CLIENTS = 16
 TARGETS = (b"/", b"/w/", b"/w/assets/serve.js", b"/w/api/v1/session", b"/w/api/v1/overview", b"/w/api/v1/runs?sort=energy&dir=desc&page=2&q=toy&state=done",
-           b"/w/api/v1/runs/1-1", b"/w/api/v1/runs/1-1/series?channel=1&from=0&to=1e9&points=300", b"/w/api/v1/compare?runs=1-1,1-2", b"/w/api/v1/laws",
-           b"/w/api/v1/recommendation?deadline=1h", b"/w/api/v1/events", b"/w/report/1", b"/w/download/1/runs.csv", b"/w/download/1/samples.csv?run=1",
+           b"/w/api/v1/runs/1-1", b"/w/api/v1/runs/1-1/series?channel=1&from=0&to=1e9&points=300", b"/w/api/v1/compare?a=1-1&b=1-2", b"/w/api/v1/laws",
+           b"/w/api/v1/recommendation?store=1",
+           b"/w/api/v1/card?store=1", b"/w/api/v1/control", b"/w/api/v1/events", b"/w/report/1", b"/w/download/1/runs.csv", b"/w/download/1/samples.csv?run=1",
            b"/w/metrics", b"http://localhost/w/api/v1/runs", b"*", b"//", b"/w/%2e%2e/%00")
 HEADERS = (b"Host: localhost", b"Host: [::1]:80", b"Host: evil.example", b"Authorization: Bearer " + TOKEN.encode(), b"Cookie: wattlaw-80=00", b"If-None-Match: \"x\", *",
            b"Last-Event-ID: 18446744073709551615-9", b"Origin: null", b"Accept: application/openmetrics-text;q=0.5,*/*;q=1e9", b"Content-Length: 22",
