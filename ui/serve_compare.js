@@ -4,12 +4,10 @@ import { get } from "./serve_api.js";
 import { part } from "./serve_refresh.js";
 import { chartsOf, traceFigure } from "./serve_traces.js";
 import { simpleTable } from "./serve_table.js";
-import { amount, badge, digits, duration, known, missing, orMissing, provenance } from "./serve_text.js";
+import { amount, badge, digits, duration, known, missing, orMissing, provenance, settingName } from "./serve_text.js";
 import { compareLink, runLink } from "./serve_route.js";
 import { stateText } from "./serve_runs.js";
 
-/* "power cap (W)" of power_cap_w */
-const settingName = (key) => key.replace(/_w$/, " (W)").replace(/_mhz$/, " (MHz)").replaceAll("_", " ");
 const valueText = (v, unit) => (unit === "s" ? duration(v) : ["J", "W"].includes(unit) ? amount(v, unit) : !unit && Number.isInteger(v) ? v.toLocaleString("en") : `${digits(v, 4)} ${unit || ""}`.trim());
 
 /* ---- settings against settings ---- */
@@ -32,7 +30,7 @@ function repeatsTable([a, b], repeats) {
 
 /* ---- the two runs ---- */
 
-const headOf = (run) => [el("a", { href: runLink(run.id), "data-key": `open ${run.id}` }, `run ${run.id}`), el("br", {}), el("span", { class: "source" }, name(run.settings), run.repeat > 1 ? `, repeat ${run.repeat}` : "")];
+const headOf = (run) => [el("a", { href: runLink(run.id), "data-key": `open ${run.id}` }, `run ${run.id}`), el("br", {}), el("span", { class: "source" }, name(run.words), run.repeat > 1 ? `, repeat ${run.repeat}` : "")];
 
 function valuesTable({ runs: [a, b], values, settings }) {
   const plain = (v) => (v === null || v === undefined ? missing("not set") : String(v)), heads = [`run ${a.id}`, `run ${b.id}`, "ratio", "95 % interval"];

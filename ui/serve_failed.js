@@ -23,7 +23,7 @@ async function showTail(id, place) {
 export function failedElement(run) {
   const place = el("div", {});
   const details = el("details", { class: "failed", open: opened.has(run.id) },
-    el("summary", { "data-key": `failed ${run.id}` }, el("strong", {}, `run ${run.id}`), " ", name(run.settings), `, repeat ${run.repeat}: `, el("bdi", { class: "error" }, run.error || "it says no reason")),
+    el("summary", { "data-key": `failed ${run.id}` }, el("strong", {}, `run ${run.id}`), " ", name(run.words), `, repeat ${run.repeat}: `, el("bdi", { class: "error" }, run.error || "it says no reason")),
     place, el("p", {}, el("a", { href: runLink(run.id), "data-key": `failed link ${run.id}` }, `all of run ${run.id}`), " ", runButton(run.id, "failed")));
   details.addEventListener("toggle", () => {
     if (details.open) opened.add(run.id);

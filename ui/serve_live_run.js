@@ -5,10 +5,6 @@ import { part } from "./serve_refresh.js";
 import { chartsOf, traceChart } from "./serve_traces.js";
 import { duration, known } from "./serve_text.js";
 
-const settingsText = (run) => (typeof run.settings === "string" ? run.settings
-  : Object.entries(run.settings || {}).map(([name, value]) => (name === "workload" ? value : `${name.replaceAll("_", " ")} ${value}`)).join(", "));
-export { settingsText };
-
 /* "epoch 3 took 19.9 s", of the newest that has ended. */
 export function epochText(run) {
   const ended = (run.epochs || []).filter((epoch) => known(epoch.time_s));

@@ -5,7 +5,7 @@ import { part } from "./serve_refresh.js";
 import { answerElements } from "./serve_answer.js";
 import { runButton } from "./serve_control.js";
 import { campaignElement } from "./serve_progress.js";
-import { liveRun, elapsed, epochText, settingsText } from "./serve_live_run.js";
+import { liveRun, elapsed, epochText } from "./serve_live_run.js";
 import { failedElement } from "./serve_failed.js";
 import { lawList } from "./serve_laws.js";
 import { amount, badge, counted, duration, known } from "./serve_text.js";
@@ -20,7 +20,7 @@ function liveCard(id, onError) {
   const live = liveRun(id, {
     most: 3, points: 300, onError,
     onRun(run) {
-      fill(head, el("a", { href: runLink(id), "data-key": "run" }, `run ${id}`), " ", name(settingsText(run)), " ", badge(run));
+      fill(head, el("a", { href: runLink(id), "data-key": "run" }, `run ${id}`), " ", name(run.words || "no settings"), " ", badge(run));
       fill(act, runButton(id, "running", run.alive));
       const power = known(run.mean_power_w) ? `, ${amount(run.mean_power_w, "W")} on average` : "";
       facts.textContent = [run.host && `on ${run.host}`, known(elapsed(run)) && `${duration(elapsed(run))} so far`, epochText(run),

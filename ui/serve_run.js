@@ -2,10 +2,10 @@
 import { el, fill, name } from "./serve_dom.js";
 import { downloadUrl } from "./serve_api.js";
 import { runButton } from "./serve_control.js";
-import { elapsed, liveRun, settingsText } from "./serve_live_run.js";
+import { elapsed, liveRun } from "./serve_live_run.js";
 import { chooseRun, stateText } from "./serve_runs.js";
 import { factList, simpleTable } from "./serve_table.js";
-import { amount, amountBetween, badge, clock, digits, duration, known, missing, missingWith, orMissing, provenance } from "./serve_text.js";
+import { amount, amountBetween, badge, clock, digits, duration, known, missing, missingWith, orMissing, provenance, settingName } from "./serve_text.js";
 
 const joules = (row) => (known(row.energy_j) ? [amountBetween(row.energy_j, row.energy_lo_j, row.energy_hi_j, "J"), provenance(row) ? ` ${provenance(row)}` : ""] : missing(row.why || row.energy_why || "not measured"));
 const ended = (run, what) => (run.so_far ? "known when it ends" : what);
@@ -65,7 +65,7 @@ function energies(run) {
 
 const caps = (run) => (has(run.caps) ? simpleTable("Caps", [
   { head: "device", t: true, of: (cap) => cap.name || cap.device },
-  { head: "cap", t: true, of: (cap) => cap.kind },
+  { head: "cap", t: true, of: (cap) => settingName(cap.kind) },
   { head: "requested", of: (cap) => orMissing(cap.requested, digits, "none") },
   { head: "found", of: (cap) => orMissing(cap.found, digits, "not read") },
   { head: "enforced", of: (cap) => orMissing(cap.enforced, digits, "not read") },
@@ -92,7 +92,7 @@ export function runView(context, [id]) {
   const live = liveRun(id, {
     most: Infinity, points: 600,
     onRun(run) {
-      fill(title, `Run ${id}: `, name(settingsText(run) || "no settings"), " ", badge(run));
+      fill(title, `Run ${id}: `, name(run.words || "no settings"), " ", badge(run));
       fill(head, warnings(run), facts(run), run.command ? el("p", { class: "command" }, el("code", {}, run.command)) : null, links(id, run));
       empty.hidden = has(run.series);
       fill(foot, log(run), epochs(run), phases(run), energies(run), caps(run), notes(run));

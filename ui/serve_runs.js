@@ -15,7 +15,7 @@ const why = (run, otherwise) => whyNone[run.state] || otherwise;
 
 function settingsCell(run) {
   const text = run.error || run.flag;
-  return [el("a", { href: runLink(run.id), "data-key": `open ${run.id}`, class: "settings" }, el("bdi", {}, run.settings || "no settings")),
+  return [el("a", { href: runLink(run.id), "data-key": `open ${run.id}`, class: "settings" }, el("bdi", {}, run.words || "no settings")),
     run.repeat > 1 ? el("span", { class: "unit" }, ` repeat ${run.repeat}`) : null, run.attempt > 1 ? el("span", { class: "unit" }, `, attempt ${run.attempt}`) : null,
     text ? el("span", { class: run.error ? "error line" : "flag line" }, text) : null];
 }

@@ -72,3 +72,6 @@ export const missingWith = (why) => el("span", { class: "muted" }, `missing: ${w
 
 /* text(v) of a value that is known. */
 export const orMissing = (v, text, why) => (known(v) ? text(v) : missing(why));
+
+/* "power cap (W)" of power_cap_w */
+export const settingName = (key) => key.replace(/_w$/, " (W)").replace(/_mhz$/, " (MHz)").replaceAll("_", " ");

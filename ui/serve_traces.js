@@ -137,6 +137,7 @@ export function traceChart(group, points) {
       failed && `${counted(failed, "reading")} failed: gaps.`, left > 0 && `${left} more channels are in samples.csv.`].filter(Boolean).join(" ");
     const isEmpty = !lines.some((line) => line.mean.some(known));
     canvas.parentElement.hidden = isEmpty;
+    element.classList.toggle("without", isEmpty);
     if (isEmpty) note.textContent = run.so_far ? "No reading yet." : "No reading.";
     else pageCharts.show(canvas, traceFigure(group.key, group.label, unit, lines, run));
   }

@@ -166,7 +166,6 @@ void wl_site_run_json(struct wl_json *o, const struct wl_served *served, const s
     const struct wl_run_row *r = &p->runs.v[i];
     struct wl_arena *a = wl_arena_new(NULL);
     wl_json_add_str(o, "id", wl_strf(a, "%zu-%lld", wl_served_number(served), (long long)r->id));
-    wl_arena_free(a);
     wl_json_add_int(o, "store", (int64_t)wl_served_number(served));
     wl_json_add_int(o, "run", r->id);
     wl_json_add_str(o, "campaign", wl_snapshot_campaign(p, r->campaign));
@@ -179,6 +178,8 @@ void wl_site_run_json(struct wl_json *o, const struct wl_served *served, const s
     wl_json_add_number(o, "power_cap_w", r->set.power_cap_w);
     wl_json_add_number(o, "clock_mhz", r->set.clock_mhz);
     wl_json_add_str(o, "settings", p->settings[i]);
+    wl_json_add_str(o, "words", wl_settings_words(&r->set, a));
+    wl_arena_free(a);
     wl_json_add_int(o, "repeat", r->repeat);
     wl_json_add_int(o, "attempt", r->attempt);
     wl_json_add_str(o, "host", r->host);

@@ -84,7 +84,7 @@ static const char *haystack_of(const struct wl_run_row *r, const char *settings,
 {
     const char *const parts[] = { r->host, r->command, r->error, r->training };
     struct wl_text t = WL_TEXT(a);
-    wl_text_addf(&t, "%lld %s", (long long)r->id, settings);
+    wl_text_addf(&t, "%lld %s\n%s", (long long)r->id, settings, wl_settings_words(&r->set, a));
     for (size_t i = 0; i < WL_COUNT(parts); i++)
         if (parts[i]) wl_text_addf(&t, "\n%s", parts[i]);
     for (char *p = t.s; *p; p++) *p = (char)tolower((unsigned char)*p);

@@ -125,4 +125,11 @@ struct wl_settings_values wl_settings_values(const struct wl_settings *set, stru
 /* The same as text: "resnet50 workers=2 local_batch=16". */
 char *wl_settings_text(const struct wl_settings *set, struct wl_arena *a);
 
+/* One in words: "resnet50", "4 workers", "local batch 16", "cap 250 W"; where the value is "", "no power cap". A name that
+ * is not in the table is a member of `extra`. */
+char *wl_setting_words(const char *name, const char *value, struct wl_arena *a);
+
+/* Those that are known: "resnet50, 4 workers, local batch 16, cap 250 W". */
+char *wl_settings_words(const struct wl_settings *set, struct wl_arena *a);
+
 #endif

@@ -2,6 +2,7 @@
  * energy. */
 #include "report/groups.h"
 #include "report/sections/sections.h"
+#include "settings/settings.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -29,11 +30,6 @@ static char *less_between(const struct wl_estimate *ratio, struct wl_arena *a)
 
 static char *percent(double v, struct wl_arena *a) { return wl_significant_digits(a, 100 * fabs(v), 2); }
 
-static char *workers_text(double workers, struct wl_arena *a)
-{
-    return wl_strf(a, "%.15g worker%s", workers, workers == 1 ? "" : "s");
-}
-
 /* "2 workers, cap 250 W": the settings of j in which it differs from i. */
 static char *difference(const struct wl_report_choice *c, size_t i, size_t j, struct wl_arena *a)
 {
@@ -42,10 +38,7 @@ static char *difference(const struct wl_report_choice *c, size_t i, size_t j, st
         const struct wl_choose_axis *axis = &c->campaign.axes[k];
         const char *value = c->campaign.value[j][k];
         if (axis->derived || wl_str_eq(value, c->campaign.value[i][k])) continue;
-        const struct wl_law_key key = { .column = axis->column, .value = value };
-        wl_text_addf(&out, "%s%s", out.n ? ", " : "",
-                     wl_str_eq(axis->column, "workers") ? workers_text(c->campaign.settings[j].workers, a)
-                                                        : wl_law_key_words(&key, 1, a));
+        wl_text_addf(&out, "%s%s", out.n ? ", " : "", wl_setting_words(axis->column, value, a));
     }
     return out.s;
 }

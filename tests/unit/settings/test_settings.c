@@ -136,6 +136,36 @@ static void merged_objects_have_the_members_of_both(void **state)
     assert_string_equal(wl_settings_merge_extra("{}", "[1]", a), "{}");
 }
 
+static void words_are_those_of_titles(void **state)
+{
+    static const struct {
+        const char *name, *value, *words;
+    } v[] = {
+        { "workers", "4", "4 workers" },
+        { "workers", "1", "1 worker" },
+        { "nodes", "1", "1 node" },
+        { "local_batch", "16", "local batch 16" },
+        { "accumulation", "2", "accumulation 2" },
+        { "power_cap_w", "250", "cap 250 W" },
+        { "power_cap_w", "", "no power cap" },
+        { "workload", "resnet50", "resnet50" },
+        { "precision", "bf16", "bf16" },
+        { "recompute", "yes", "recompute yes" },
+        { "my_own", "3", "my own 3" },
+        { "my own", "", "no \"my own\"" },
+    };
+    (void)state;
+    for (size_t i = 0; i < WL_COUNT(v); i++)
+        assert_string_equal(wl_setting_words(v[i].name, v[i].value, a), v[i].words);
+    struct wl_settings set = wl_settings_none;
+    assert_string_equal(wl_settings_words(&set, a), "");
+    set.workload = "bert";
+    set.workers = 2;
+    set.clock_mhz = 1005;
+    set.extra = "{\"lr\": 0.5}";
+    assert_string_equal(wl_settings_words(&set, a), "bert, 2 workers, 1005 MHz, lr 0.5");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +178,7 @@ int main(void)
         cmocka_unit_test(values_are_read_through_the_row),
         cmocka_unit_test(a_choice_is_read_from_extra),
         cmocka_unit_test(merged_objects_have_the_members_of_both),
+        cmocka_unit_test(words_are_those_of_titles),
     };
     a = wl_arena_new(NULL);
     int rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -82,6 +82,7 @@ static void add_failed(struct wl_json *o, const struct overview *v, const struct
         struct wl_json *run = wl_json_add_object(list, NULL);
         wl_json_add_str(run, "id", id_of(v, r->id));
         wl_json_add_str(run, "settings", wl_settings_text(&r->set, v->a));
+        wl_json_add_str(run, "words", wl_settings_words(&r->set, v->a));
         wl_json_add_int(run, "repeat", r->repeat);
         wl_json_add_str(run, "error", wl_cmd_run_end(r, v->a));
     }

@@ -206,6 +206,7 @@ int wl_serve_run(void *ctx, struct wl_store *s, int64_t run, struct wl_json *to,
     if (rc < 0) return rc;
     const int alive = d.run->status == WL_RUN_RUNNING ? wl_store_run_is_alive(s, d.run) : -1;
     wl_json_add_bool(to, "so_far", so_far);
+    wl_json_add_str(to, "words", wl_settings_words(&d.run->set, a));
     if (alive < 0)
         wl_json_add_null(to, "alive");
     else
