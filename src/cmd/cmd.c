@@ -10,15 +10,12 @@
 
 static void nothing(int number) { (void)number; }
 
-/* Makes a closed pipe, and a file beyond the limit of its size (ulimit -f), a write error that does not end a run. What
- * the caller ignores stays ignored. The commands that we start have neither handler. */
-static void catch_write_signals(void)
+/* Makes a closed pipe a write error that does not end a run. SIGPIPE stays ignored where the caller ignores it. */
+static void catch_sigpipe(void)
 {
-    static const int signals[] = { SIGPIPE, SIGXFSZ };
     struct sigaction then, now = { .sa_handler = nothing, .sa_flags = SA_RESTART };
     sigemptyset(&now.sa_mask);
-    for (size_t i = 0; i < WL_COUNT(signals); i++)
-        if (sigaction(signals[i], NULL, &then) == 0 && then.sa_handler != SIG_IGN) sigaction(signals[i], &now, NULL);
+    if (sigaction(SIGPIPE, NULL, &then) == 0 && then.sa_handler != SIG_IGN) sigaction(SIGPIPE, &now, NULL);
 }
 
 static bool sigpipe_is_ignored(void)
@@ -192,7 +189,7 @@ static int print_manual(const struct wl_cmd_program *p, char **words, struct wl_
 int wl_cmd_program_main(const struct wl_cmd_program *given, int argc, char **argv)
 {
     open_standard_descriptors();
-    catch_write_signals();
+    catch_sigpipe();
     signal(SIGCHLD, SIG_DFL); /* if the caller ignored SIGCHLD, we could not wait for our children */
     struct wl_arena *a = wl_arena_new(NULL);
     const struct wl_cmd_program *p = with_common(given, a);

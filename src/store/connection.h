@@ -19,8 +19,6 @@ struct wl_store {
     int64_t version; /* found */
     bool has_wal_mode;
     bool network;            /* a network file system: no WAL */
-    bool created;            /* the file, by this connection */
-    bool made_folder;        /* the folder, too */
     const char *synchronous; /* the level set last, NULL: none yet */
     dev_t dev;               /* which file was opened; ino 0: not yet */
     ino_t ino;

@@ -48,7 +48,6 @@ static int check_folder(struct wl_store *s, struct wl_err *e)
 {
     if (errno != ENOENT || s->mode != WL_STORE_CREATE) return wl_fail_errno(e, "%s: no store here", s->path);
     const char *folder = wl_path_dir(s->arena, s->path);
-    s->made_folder = !wl_is_dir(folder);
     int rc = wl_mkdirs(folder, e);
     if (rc == 0 && access(folder, W_OK)) rc = wl_fail_errno(e, "%s: its folder cannot be written to", s->path);
     return rc ? rc : check_sidecars(s, e);

@@ -12,7 +12,6 @@
 #include "store/spool.h"
 #include "store/sql.h"
 
-#include <fcntl.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -198,18 +197,9 @@ static int prepare_to_write(struct wl_store *s, bool older, struct wl_err *e)
 static const char set_up[] = "PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16384; PRAGMA mmap_size = 0; "
                              "PRAGMA cell_size_check = ON; PRAGMA wal_autocheckpoint = 4000";
 
-/* SQLite would not say whether it made the file. */
-static void make_file(struct wl_store *s)
-{
-    const int fd = open(s->file, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    s->created = fd >= 0;
-    if (fd >= 0) close(fd);
-}
-
 static int open_to_write(struct wl_store *s, struct wl_err *e)
 {
     int create = s->mode == WL_STORE_CREATE ? SQLITE_OPEN_CREATE : 0;
-    if (create) make_file(s);
     return open_db(s, s->path, SQLITE_OPEN_READWRITE | create, e);
 }
 
@@ -249,7 +239,7 @@ static int open_store(struct wl_store **out, const char *path, enum wl_store_mod
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_spool_recover(s, e);
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_store_recover(s, NULL, e);
     if (rc)
-        wl_store_discard(s);
+        wl_store_close(s);
     else
         *out = s;
     return rc;

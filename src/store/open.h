@@ -39,11 +39,6 @@ int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, stru
 int wl_store_seal(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 void wl_store_close(struct wl_store *s); /* NULL and twice are fine */
-
-/* Rolls back and closes. A store that this connection made, in which nobody has stored anything, is removed, with the
- * folder if that was made for it: a full disk leaves nothing. Others stay, and those that another process has open.
- * NULL and a closed one are fine. */
-void wl_store_discard(struct wl_store *s);
 const char *wl_store_path(const struct wl_store *s);
 
 /* The version that the file had when it was opened; WL_STORE_VERSION for a new one. */
