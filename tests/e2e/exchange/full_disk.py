@@ -92,7 +92,7 @@ def limit(p):
         for command in commands(p):
             os.makedirs(p.at("limited"))
             r = subprocess.run([p.wattlaw, *command], cwd=p.at("limited"), text=True, capture_output=True, check=False,
-                               restore_signals=False, preexec_fn=lambda most=size: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
+                               preexec_fn=lambda most=size: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)))
             expect("file size" in r.stderr.lower() or "file too large" in r.stderr.lower(), f"{size} bytes: {command}", r)
             expect(r.returncode == 1 and tree(p.at("limited")) == [], f"{size} bytes: {command} leaves {tree(p.at('limited'))}", r)
             shutil.rmtree(p.at("limited"))
