@@ -109,6 +109,16 @@ def _flat(run):
     return row
 
 
+# Columns of every table, None where they are not known: row["workers"] works for a block of Python, too.
+SETTINGS = ("workload", "hardware", "nodes", "workers", "local_batch", "global_batch", "power_cap_w", "clock_mhz")
+OF_EPOCHS = ("run", "epoch", "time_s", "energy_j", "samples", "updates")
+
+
+def _table(rows, first):
+    rows = list(rows)
+    return Table(rows, dict.fromkeys([*first, *(key for row in rows for key in row)]))
+
+
 SAMPLE_NUMBERS = {"run": int, "estimated": int, "simulated": int, "t_s": float, "value": float}
 
 
@@ -138,7 +148,7 @@ class Results:
 
     def runs(self):
         """A row for each run: number, status, settings, time_s, energy_j with its interval, mean_power_w, util_pct ..."""
-        return Table(_flat(run) for run in self._stored("show")["runs"])
+        return _table((_flat(run) for run in self._stored("show")["runs"]), ("run", "status", *SETTINGS))
 
     def run(self, number):
         """All of one run as `wattlaw show --run N --json` prints it: epochs, energies of devices, phases, sampling."""
@@ -147,7 +157,7 @@ class Results:
     def epochs(self):
         """The observations: a row for each epoch of the runs that are done."""
         lines = program.output("export", *self._campaign, "--format=jsonl", "observations", self._place())
-        return Table(json.loads(line) for line in lines.decode("utf-8").splitlines())
+        return _table((json.loads(line) for line in lines.decode("utf-8").splitlines()), (*SETTINGS, *OF_EPOCHS))
 
     def samples(self, run):
         """A row for each reading of a sensor in a run."""

@@ -116,10 +116,11 @@ char *wl_file_tail(const char *path, size_t max, struct wl_arena *a)
     return line && line[1] ? line + 1 : s;
 }
 
-int wl_mkdirs(const char *path, struct wl_err *e)
+int wl_mkdirs_made(const char *path, size_t *made, struct wl_err *e)
 {
     char at[4096];
     size_t n = strlen(path);
+    *made = 0;
     if (n == 0 || n >= sizeof at) return wl_fail(e, WL_EINVAL, "\"%s\": not the name of a folder", path);
     memcpy(at, path, n + 1);
     for (char *p = at + 1;; p++) {
@@ -128,12 +129,34 @@ int wl_mkdirs(const char *path, struct wl_err *e)
         *p = '\0';
         if (wl_is_planted_link(at))
             return wl_fail(e, WL_EPERM, "%s: a symbolic link of another user, in a folder where anybody may write", at);
-        if (mkdir(at, 0777) && errno != EEXIST) return wl_fail_errno(e, "%s: cannot create the folder", at);
+        const bool is_new = mkdir(at, 0777) == 0;
+        if (!is_new && errno != EEXIST) return wl_fail_errno(e, "%s: cannot create the folder", at);
+        if (is_new && *made == 0) *made = (size_t)(p - at);
+        if (!is_new && p[-1] != '/') *made = 0; /* "a/" is "a" */
         *p = c;
         if (!c) break;
     }
     if (!wl_is_dir(path)) return wl_fail(e, WL_EIO, "%s: is not a folder", path);
     return 0;
+}
+
+int wl_mkdirs(const char *path, struct wl_err *e)
+{
+    size_t made;
+    return wl_mkdirs_made(path, &made, e);
+}
+
+void wl_rmdirs(const char *path, size_t made)
+{
+    char at[4096];
+    size_t n = strlen(path);
+    if (made == 0 || n >= sizeof at) return;
+    memcpy(at, path, n + 1);
+    while ((rmdir(at) == 0 || errno == ENOENT) && n > made) { /* ENOENT: it could not be made */
+        while (n > made && at[n - 1] != '/') n--;
+        while (n > made && at[n - 1] == '/') n--;
+        at[n] = '\0';
+    }
 }
 
 bool wl_is_file(const char *path)

@@ -33,6 +33,12 @@ char *wl_file_tail(const char *path, size_t max, struct wl_arena *a);
 /* mkdir -p. An existing folder is fine. */
 int wl_mkdirs(const char *path, struct wl_err *e) WL_MUST_CHECK;
 
+/* The same, and *made is the length of the part of `path` that is the topmost folder of those that this call made, with
+ * nothing but folders that it made below; 0: the last one was there. On failure too. wl_rmdirs removes these folders
+ * again, from the last one on, up to the first that is not empty or not a folder. */
+int wl_mkdirs_made(const char *path, size_t *made, struct wl_err *e) WL_MUST_CHECK;
+void wl_rmdirs(const char *path, size_t made);
+
 bool wl_is_file(const char *path);
 bool wl_is_dir(const char *path);
 char *wl_path_absolute(struct wl_arena *a,

@@ -280,6 +280,7 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts
     if (rc == 0 && !batch) rc = reserve_devices(s, e);
     if (rc == 0 && !batch) rc = end_leftovers(s, e);
     if (rc == 0) rc = wl_sweep_plan(s, e);
+    if (rc < 0 && s->store) wl_store_discard(s->store, NULL);
     if (rc < 0) return rc;
     if (opts->on_start) opts->on_start(opts->ctx, &s->grid, s->n_to_do);
     if (batch) {
@@ -288,6 +289,7 @@ int wl_sweep_run(const struct wl_experiment *x, const struct wl_sweep_opts *opts
     }
     if (s->n_to_do == 0) return 0;
     rc = check_command(s, e);
+    if (rc < 0) wl_store_discard(s->store, NULL); /* the file of the experiment may be corrected */
     if (rc == 0) rc = wl_sweep_budget_open(s, &s->budget, e);
     if (rc == 0) rc = wl_prepare_data(x, s->folder, opts->signals, &s->data, a, e);
     return rc ? rc : run_all(s, e);

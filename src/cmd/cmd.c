@@ -10,12 +10,13 @@
 
 static void nothing(int number) { (void)number; }
 
-/* Makes a closed pipe a write error that does not end a run. SIGPIPE stays ignored where the caller ignores it. */
-static void catch_sigpipe(void)
+/* Makes a closed pipe (SIGPIPE) and a limit on the size of files (SIGXFSZ) write errors that do not end a run. What the
+ * caller ignores stays ignored; a command that is run has neither handler. */
+static void catch_write_signal(int number)
 {
     struct sigaction then, now = { .sa_handler = nothing, .sa_flags = SA_RESTART };
     sigemptyset(&now.sa_mask);
-    if (sigaction(SIGPIPE, NULL, &then) == 0 && then.sa_handler != SIG_IGN) sigaction(SIGPIPE, &now, NULL);
+    if (sigaction(number, NULL, &then) == 0 && then.sa_handler != SIG_IGN) sigaction(number, &now, NULL);
 }
 
 static bool sigpipe_is_ignored(void)
@@ -189,7 +190,8 @@ static int print_manual(const struct wl_cmd_program *p, char **words, struct wl_
 int wl_cmd_program_main(const struct wl_cmd_program *given, int argc, char **argv)
 {
     open_standard_descriptors();
-    catch_sigpipe();
+    catch_write_signal(SIGPIPE);
+    catch_write_signal(SIGXFSZ);
     signal(SIGCHLD, SIG_DFL); /* if the caller ignored SIGCHLD, we could not wait for our children */
     struct wl_arena *a = wl_arena_new(NULL);
     const struct wl_cmd_program *p = with_common(given, a);

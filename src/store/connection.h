@@ -10,6 +10,14 @@
 struct wl_column_map;
 struct wl_spool;
 
+/* The file of a store that this process made. */
+struct wl_store_made {
+    dev_t dev;
+    ino_t ino;
+    size_t folders; /* wl_mkdirs_made */
+    bool lock;      /* there was no PATH-lock before */
+};
+
 struct wl_store {
     struct wl_arena *arena; /* the caller's; bookkeeping that lives as long as the store */
     char *path;             /* as given, for messages */
@@ -22,7 +30,8 @@ struct wl_store {
     const char *synchronous; /* the level set last, NULL: none yet */
     dev_t dev;               /* which file was opened; ino 0: not yet */
     ino_t ino;
-    bool immutable; /* opened as immutable; the file's mtime then: */
+    struct wl_store_made *made; /* NULL: it was there */
+    bool immutable;             /* opened as immutable; the file's mtime then: */
     struct timespec mtime;
     bool lacks_totals;    /* a reader of an older version, whose table `total` is still empty; */
     bool asks_totals;     /* a statement that reads it has been compiled */

@@ -2,6 +2,7 @@
 #include "store/files.h"
 
 #include "store/connection.h"
+#include "store/discard.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -47,10 +48,8 @@ static int check_sidecars(const struct wl_store *s, struct wl_err *e)
 static int check_folder(struct wl_store *s, struct wl_err *e)
 {
     if (errno != ENOENT || s->mode != WL_STORE_CREATE) return wl_fail_errno(e, "%s: no store here", s->path);
-    const char *folder = wl_path_dir(s->arena, s->path);
-    int rc = wl_mkdirs(folder, e);
-    if (rc == 0 && access(folder, W_OK)) rc = wl_fail_errno(e, "%s: its folder cannot be written to", s->path);
-    return rc ? rc : check_sidecars(s, e);
+    int rc = check_sidecars(s, e);
+    return rc ? rc : wl_store_make_file(s, e);
 }
 
 int wl_files_check(struct wl_store *s, struct wl_err *e)

@@ -239,7 +239,7 @@ static int open_store(struct wl_store **out, const char *path, enum wl_store_mod
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_spool_recover(s, e);
     if (rc == 0 && mode != WL_STORE_READ) rc = wl_store_recover(s, NULL, e);
     if (rc)
-        wl_store_close(s);
+        wl_store_discard(s, NULL);
     else
         *out = s;
     return rc;

@@ -39,6 +39,11 @@ int wl_store_open_run(struct wl_store **out, const char *path, int64_t run, stru
 int wl_store_seal(struct wl_store *s, struct wl_err *e) WL_MUST_CHECK;
 
 void wl_store_close(struct wl_store *s); /* NULL and twice are fine */
+
+/* After a failure: closes the store, and where this wl_store_open made it, no run has begun in it and nobody else has
+ * it open, removes it with the files next to it and the folders that were made for it. `folder` (may be NULL) goes with
+ * it where it is empty. Any other store is closed and nothing else. A wl_store_open that fails does this itself. */
+void wl_store_discard(struct wl_store *s, const char *folder);
 const char *wl_store_path(const struct wl_store *s);
 
 /* The version that the file had when it was opened; WL_STORE_VERSION for a new one. */

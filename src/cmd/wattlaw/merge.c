@@ -25,7 +25,9 @@ static int run(void *options, const struct wl_opts_args *rest, struct wl_arena *
     int64_t id;
     if (rest->args.n == 0) return wl_fail(e, WL_EUSAGE, "expected the STOREs of the nodes");
     int rc = wl_store_open(&s, o->store, WL_STORE_CREATE, a, e);
-    if (rc == 0) rc = wl_shard_merge(s, &rest->args, NULL, &id, a, e);
+    if (rc < 0) return rc;
+    rc = wl_shard_merge(s, &rest->args, NULL, &id, a, e);
+    if (rc < 0) wl_store_discard(s, NULL);
     if (rc < 0) return rc;
     wl_print("run %lld in %s: %zu nodes\n", (long long)id, wl_store_path(s), rest->args.n);
     return WL_EXIT_OK;

@@ -293,6 +293,9 @@ int wl_import_files(const struct wl_strs *paths, const struct wl_import_opts *op
         if (rc == 0) rc = store_notes(out, &out->runs[i], e);
     }
     if (rc == 0 && out->store) rc = wl_store_commit(out->store, e);
-    if (rc < 0 && out->store) wl_store_rollback(out->store);
+    if (rc < 0) {
+        wl_store_discard(out->store, NULL);
+        out->store = NULL;
+    }
     return rc;
 }

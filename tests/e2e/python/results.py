@@ -59,6 +59,16 @@ def epochs(path):
         check(row["epoch"] == int(line["epoch"]) and row["time_s"] == float(line["time_s"]) and row["samples"] == 80, row, line)
 
 
+def blocks(folder):
+    """A block of Python has no count of workers: the columns are there all the same, empty."""
+    path = os.path.join(folder, "block.db")
+    with wattlaw.measure("block", store=path, sensors="proc,cpu_model"):
+        pass
+    for table in (wattlaw.open(path).runs(), wattlaw.open(path).epochs()):
+        check(len(table) == 1 and table[0]["workload"] == "block" and table[0]["time_s"] > 0, table)
+        check([table[0][name] for name in ("workers", "local_batch", "global_batch", "power_cap_w")] == [None] * 4, table.columns)
+
+
 def samples(path):
     table = wattlaw.open(path).samples(run=3)
     said = list(csv.DictReader(io.StringIO(program("export", "samples", "--run=3", path))))
@@ -154,6 +164,7 @@ def main():
         make_store(path)
         for test in (runs, epochs, samples, answers, frames):
             test(path)
+        blocks(folder)
         pages(path, folder)
         parquet(path, folder)
         errors(path, folder)

@@ -84,6 +84,32 @@ static void missing_parent_folders_are_created(void **state)
     assert_true(wl_mkdirs(file, &e) < 0);
 }
 
+/* Those that were made, and of them those that are empty. */
+static void folders_that_were_made_are_removed(void **state)
+{
+    (void)state;
+    size_t made;
+    char *there = wl_path_join(a, dir, "there"), *deep = wl_path_join(a, dir, "there//x/y"), *file;
+    assert_int_equal(wl_mkdirs_made(there, &made, &e), 0);
+    assert_int_equal(made, strlen(there));
+    assert_int_equal(wl_mkdirs_made(there, &made, &e), 0);
+    assert_int_equal(made, 0);
+    wl_rmdirs(there, made);
+    assert_int_equal(wl_mkdirs_made(deep, &made, &e), 0);
+    assert_int_equal(made, strlen(deep) - strlen("/y"));
+    wl_rmdirs(deep, made);
+    assert_true(wl_is_dir(there));
+    assert_false(wl_is_dir(wl_path_join(a, there, "x")));
+    assert_int_equal(wl_mkdirs_made(deep, &made, &e), 0);
+    file = wl_path_join(a, there, "x/f");
+    assert_int_equal(wl_file_write(file, "", 0, &e), 0);
+    wl_rmdirs(deep, made);
+    assert_false(wl_is_dir(deep));
+    assert_true(wl_is_file(file));
+    assert_true(wl_mkdirs_made(wl_path_join(a, file, "g"), &made, &e) < 0);
+    assert_int_equal(made, 0);
+}
+
 static void exits_and_signals_are_distinguished(void **state)
 {
     (void)state;
@@ -223,6 +249,7 @@ int main(void)
         cmocka_unit_test(proc_files_are_read_whole),
         cmocka_unit_test(a_tail_starts_at_a_whole_line),
         cmocka_unit_test(missing_parent_folders_are_created),
+        cmocka_unit_test(folders_that_were_made_are_removed),
         cmocka_unit_test(exits_and_signals_are_distinguished),
         cmocka_unit_test(only_stdin_of_a_child_is_dev_null),
         cmocka_unit_test(a_missing_command_is_an_error_of_spawn),

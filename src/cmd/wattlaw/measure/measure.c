@@ -287,6 +287,7 @@ static int run_measured(const struct options *o, struct wl_run_opts *how, struct
     if (rc < 0) discard_plan(to.store, run);
     rc = ship(&to, r, rc, e);
     if (rc < 0 && run && how->run_dir) wl_run_folder_discard(how->run_dir);
+    if (rc < 0 && to.store) wl_store_discard(to.store, how->run_dir ? wl_path_dir(a, how->run_dir) : NULL);
     if (rc < 0 && how->local_ranks) wl_local_ranks_refuse(how->local_ranks, e->msg);
     if (rc < 0 && how->multinode && r->end_ns == 0) wl_multinode_refuse(how->multinode, e->msg);
     return rc;

@@ -85,7 +85,8 @@ static void guess_system(struct mlperf *m, struct wl_table_row *row)
     if (m->platform && wl_slice_real_then(wl_slice_of(m->platform), &nodes, &rest) && rest.n > 1 && rest.s[0] == 'x' &&
         nodes >= 1) {
         row->set.nodes = nodes;
-        row->set.hardware = wl_slice_text((struct wl_slice) { rest.s + 1, rest.n - 1 }, m->a);
+        const char *name = wl_slice_text((struct wl_slice) { rest.s + 1, rest.n - 1 }, m->a);
+        row->set.hardware = wl_str_eq(name, "SUBMISSION_PLATFORM_PLACEHOLDER") ? NULL : name; /* nobody has named it */
     }
     if (workers >= 1 && workers == floor(workers)) {
         row->set.workers = workers;
