@@ -273,7 +273,7 @@ with rig() as m:
     out, err = two.communicate()
     m.release()
     expect(two.returncode == 1 and f"in use by process {one.pid} (campaign one)" in err, f"the second is refused: {err}")
-    expect(not rows(os.path.join(m.path, "two", "wattlaw.db"), "SELECT 1 FROM run"), "before any run")
+    expect(not os.path.exists(os.path.join(m.path, "two")), "before any run: no store is left")
     expect("4 of 4 runs" in three.communicate()[0] and "4 of 4 runs" in one.communicate()[0], "others go on")
     expect(m.watts() == [400, 400] and not m.journals(), "and all is restored")
 
