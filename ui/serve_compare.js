@@ -2,7 +2,7 @@
 import { el, fill, name } from "./serve_dom.js";
 import { get } from "./serve_api.js";
 import { part } from "./serve_refresh.js";
-import { chartsOf, traceFigure } from "./serve_traces.js";
+import { chartsOf, hasReading, nameOf, scaledLine, traceFigure, unitOf } from "./serve_traces.js";
 import { simpleTable } from "./serve_table.js";
 import { amount, badge, digits, duration, known, missing, orMissing, provenance, settingName } from "./serve_text.js";
 import { compareLink, runLink } from "./serve_route.js";
@@ -59,15 +59,17 @@ async function overlay(runs, signal) {
   return Promise.all(shared.map(async (group) => {
     const first = [group, groups[1].find((other) => other.key === group.key)].map((one) => one.channels[0]);
     const series = await Promise.all(runs.map((run, i) => get(`runs/${run.id}/series`, { channel: first[i].channel, points: 400 }, signal)));
-    const lines = series.map((one, i) => ({ ...one.series[0], label: `run ${runs[i].id}, ${first[i].scope || "host"} ${first[i].number ?? ""}`.trim() }));
+    const lines = series.map((one, i) => ({ ...scaledLine(one.series[0], unitOf(group.unit).scale), label: `run ${runs[i].id}, ${nameOf(first[i], [first[i]])}` }));
     return { group, lines };
   }));
 }
 
 function overlayElement({ group, lines }) {
-  const canvas = el("canvas", { role: "img", "aria-label": `${group.label} of both runs over time` });
-  const element = el("figure", { class: "chart" }, el("figcaption", {}, el("h4", {}, group.label, " ", el("span", { class: "unit" }, group.unit))), el("div", { class: "canvas trace" }, canvas));
-  return { element, draw: () => pageCharts.show(canvas, traceFigure(group.key, group.label, group.unit, lines, {})) };
+  const { unit } = unitOf(group.unit), canvas = el("canvas", { role: "img", "aria-label": `${group.label} of both runs over time` });
+  const without = lines.filter((line) => !hasReading(line)), isEmpty = without.length === lines.length;
+  const element = el("figure", { class: "chart" }, el("figcaption", {}, el("h4", {}, group.label, " ", el("span", { class: "unit" }, unit))),
+    el("div", { class: "canvas trace", hidden: isEmpty }, canvas), without.length ? el("p", { class: "source" }, isEmpty ? "No reading in either run." : `No reading: ${without[0].label}.`) : null);
+  return { element, draw: () => { if (!isEmpty) pageCharts.show(canvas, traceFigure(group.key, group.label, unit, lines, {})); } };
 }
 
 export function compareView(context, [a, b]) {

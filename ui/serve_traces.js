@@ -48,7 +48,7 @@ export function chartsOf(series) {
 }
 
 /* "GPU 0", "package 1 on n2, from its energy counter": as short as it is unambiguous among the others. */
-function nameOf(channel, among) {
+export function nameOf(channel, among) {
   const hosts = new Set(among.map((one) => one.host)).size, quantities = new Set(among.map((one) => one.quantity)).size;
   const scope = channel.scope === "gpu" ? "GPU" : channel.scope;
   const alone = among.filter((one) => one.scope === channel.scope && one.quantity === channel.quantity && one.host === channel.host).length === 1;
@@ -105,6 +105,16 @@ export function traceFigure(id, title, unit, lines, run) {
   };
 }
 
+/* Bytes in gigabytes: an axis has no prefixes. */
+export const unitOf = (unit) => (["B", "B/s"].includes(unit) ? { scale: 1e-9, unit: `G${unit}` } : { scale: 1, unit });
+
+export function scaledLine(line, scale) {
+  const scaled = (list) => (scale === 1 ? list : list.map((v) => (v === null ? null : v * scale)));
+  return { ...line, min: scaled(line.min), max: scaled(line.max), mean: scaled(line.mean) };
+}
+
+export const hasReading = (line) => line.mean.some(known);
+
 /* What a chart shows, for those who do not see it. */
 function describe(lines, unit) {
   return lines.map((line) => {
@@ -119,9 +129,7 @@ function describe(lines, unit) {
 export function traceChart(group, points) {
   const canvas = el("canvas", { role: "img" }), channels = group.channels.slice(0, MOST_CHANNELS);
   const left = group.channels.length - channels.length;
-  /* Bytes in gigabytes: an axis has no prefixes. */
-  const scale = ["B", "B/s"].includes(group.unit) ? 1e-9 : 1, unit = scale === 1 ? group.unit : `G${group.unit}`;
-  const scaled = (list) => (scale === 1 ? list : list.map((v) => (v === null ? null : v * scale)));
+  const { scale, unit } = unitOf(group.unit);
   const note = el("p", { class: "source" });
   const element = el("figure", { class: "chart" }, el("figcaption", {}, el("h4", {}, group.label, " ", el("span", { class: "unit" }, unit, channels.length === 1 ? ` of ${nameOf(channels[0], channels)}` : ""))),
     el("div", { class: "canvas trace" }, canvas), note);
@@ -129,13 +137,13 @@ export function traceChart(group, points) {
   async function update(run, signal) {
     const data = await get(`runs/${run.id}/series`, { channel: channels.map((c) => c.channel).join(","), points }, signal);
     if (!element.isConnected) return;
-    const lines = data.series.map((one) => ({ ...one, min: scaled(one.min), max: scaled(one.max), mean: scaled(one.mean),
+    const lines = data.series.map((one) => ({ ...scaledLine(one, scale),
       label: nameOf(channels.find((c) => c.channel === one.channel) || {}, channels) }));
     const failed = lines.reduce((sum, line) => sum + line.failed, 0);
     canvas.setAttribute("aria-label", `${group.label} over time. ${describe(lines, unit)}`);
     note.textContent = [lines.some((line) => line.reduced) && "Line: mean; band: smallest and largest reading.",
       failed && `${counted(failed, "reading")} failed: gaps.`, left > 0 && `${left} more channels are in samples.csv.`].filter(Boolean).join(" ");
-    const isEmpty = !lines.some((line) => line.mean.some(known));
+    const isEmpty = !lines.some(hasReading);
     canvas.parentElement.hidden = isEmpty;
     element.classList.toggle("without", isEmpty);
     if (isEmpty) note.textContent = run.so_far ? "No reading yet." : "No reading.";

@@ -176,6 +176,10 @@ def the_comparison(bench, browser):
     check(time[4] == "–missing: the store has intervals of energies and powers only", "no interval of times", time)
     repeats = browser.eval("[...document.querySelectorAll('#content figure.table tbody tr')].map((row) => [...row.cells].map((cell) => cell.textContent))")
     check(all(row[1:3] == ["2", "1"] and f"with the settings of run 1-{b} there is one" in row[5] for row in repeats) and repeats, "one run with 2 workers is done", repeats)
+    browser.wait("document.querySelectorAll('#content .traces figure').length > 1")
+    traces = browser.eval("[...document.querySelectorAll('#content .traces figure')].map((one) => [one.querySelector('.unit').textContent, one.querySelector('.canvas').hidden, one.querySelector('p')?.textContent ?? ''])")
+    check(all(unit not in ("B", "B/s") for unit, *_ in traces), "bytes are shown as gigabytes", traces)
+    check(all(hidden == (text == "No reading in either run.") for _, hidden, text in traces), "an empty chart says why", traces)
     check(browser.eval("location.hash") == f"#/compare/1-{a}/1-{b}", browser.eval("location.hash"))
 
 
