@@ -64,6 +64,8 @@ static int check_members(const struct wl_json *root, struct wl_err *e)
         return wl_fail(e, WL_EINVAL, "campaign: expected the name of a campaign");
     if (wl_json_get(root, "run") && !wl_json_str(wl_json_get(root, "run")))
         return wl_fail(e, WL_EINVAL, "run: expected a text STORE-NUMBER, such as \"1-12\"");
+    if (wl_json_get(root, "store") && wl_json_int(wl_json_get(root, "store"), -1) < 0)
+        return wl_fail(e, WL_EINVAL, "store: expected the number of a store");
     return 0;
 }
 

@@ -257,10 +257,16 @@ static void compute(void *what)
 void wl_site_law_list(struct wl_site *site, const struct wl_http_request *r, const struct wl_site_parts *parts,
                       struct wl_http_answer *out)
 {
+    static const char *const names[] = { NULL };
     struct wl_site_laws *l = site->laws;
+    struct wl_err e;
+    (void)parts;
+    if (wl_http_check_params(r, names, &e)) {
+        wl_http_answer_failure(out, r->a, &e);
+        return;
+    }
     const uint64_t now = observed(site);
     struct wl_text body = WL_TEXT(r->a);
-    (void)parts;
     pthread_mutex_lock(&l->lock);
     const bool fresh = l->result && l->result_of == now, begin = !fresh && !l->computing;
     if (begin) {

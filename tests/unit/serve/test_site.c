@@ -400,6 +400,7 @@ static void laws_are_computed_once_asked_for(void **state)
     site->n_stores = 1; /* the small one */
     assert_holds(get(site, "/api/v1/laws", *state).body, "{\"state\":\"computing\",\"computed_ms\":null,\"laws\":[]}");
     assert_true(wl_events_pending(site->events, &s)); /* `laws`: later() is at once here */
+    assert_error(site, "/api/v1/laws?x=1", 400, "unknown parameter x", *state);
     struct wl_json *root;
     const struct wl_http_answer v = get(site, "/api/v1/laws", *state);
     assert_ok(wl_json_parse(wl_strndup(*state, v.body, v.n_body), "laws", &root, *state, e));
@@ -407,6 +408,8 @@ static void laws_are_computed_once_asked_for(void **state)
     const struct wl_json *laws = wl_json_get(root, "laws"), *first = wl_json_at(laws, 0);
     assert_true(wl_json_size(laws) > 2);
     assert_string_equal(text(first, "measure"), "time_s");
+    assert_string_equal(text(first, "group"), "resnet50, local_batch 8");
+    assert_string_equal(text(first, "name"), "resnet50, local batch 8");
     assert_true(wl_json_size(wl_json_get(first, "points")) >= 2 && wl_json_size(wl_json_get(first, "curve")) > 10);
     const struct wl_json *at = wl_json_at(wl_json_get(first, "curve"), 5);
     assert_true(number(at, "lo") < number(at, "value") && number(at, "value") < number(at, "hi"));
@@ -522,6 +525,12 @@ static void only_who_may_changes_something(void **state)
     r = request_of("/api/v1/control", a);
     r.content_type = "application/json";
     r.authorization = "Bearer correct-horse-battery";
+    static const char *const unlike[] = { "\"store\": 1.5", "\"store\": \"1\"", "\"store\": -1", "\"run\": [\"1-1\"]",
+                                          "\"run\": 1" };
+    for (size_t i = 0; i < WL_COUNT(unlike); i++) {
+        assert_int_equal(post(site, r, wl_strf(a, "{\"action\": \"cancel\", %s}", unlike[i]), &text), 400);
+        assert_holds(text, "expected");
+    }
     assert_int_equal(post(site, r, "{\"action\": \"pause\", \"store\": 3}", &text), 404);
     assert_int_equal(post(site, r, "{\"action\": \"cancel\", \"run\": \"1-1\"}", &text), 409);
     assert_holds(text, "ended already");
