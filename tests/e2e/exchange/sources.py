@@ -100,6 +100,8 @@ def marked(p):
     """Beside runs that wattlaw measured, of the same settings."""
     for workers in (1, 2, 4):
         p.imported(p.write(f"w{workers}.csv", log(100 * workers, seconds=240 // workers + 1)), "--name", "train", "--workers", workers, "--store", "m.db")
+    r = p.run("recommend", "m.db", "--minimize", "time")
+    expect(r.returncode == 0 and "4 workers" in r.stdout and "wattlaw import" not in r.stdout, "an import is not the command of a job", r)
     script = "echo wattlaw-mark start workload=train workers=%d; for e in 1 2 3; do echo wattlaw-mark epoch-begin epoch=$e; echo wattlaw-mark epoch-end epoch=$e; done"
     for workers in (1, 2, 4):
         r = p.run("measure", "--store", "m.db", "--", "sh", "-c", script % workers)
