@@ -62,7 +62,7 @@ struct wl_comm_ops {
 
     /* Not collective: ends the others' waiting with an error that names this rank and, unless it is NULL, `why`. Called
      * before leaving without them. Under a launcher (mpi) it ends the whole job with the exit status and does not
-     * return. */
+     * return; a launcher that sees the end of another rank first gives that one's status, which is not 0 either. */
     void (*abandon)(struct wl_comm *c, int status, const char *why);
 
     /* ---- (optional, all three: gradients go through host memory) sums in the memory of a device ---- */
